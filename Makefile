@@ -1,0 +1,55 @@
+# Every target works as the first command on a fresh clone: the environment is made when it is missing or
+# when pyproject.toml or constraints.txt changed. Pass extra arguments with ARGS, e.g. make test ARGS="-k tree".
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+DOCS_INSTALLED := $(VENV)/.installed-docs
+ARGS ?=
+
+# python3.11 where it runs, else a python3 that is new enough. (A shim may exist and not run: so try it.)
+PYTHON ?= $(shell for candidate in python3.11 python3; do \
+	if $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; \
+	then echo $$candidate; break; fi; done)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint format bench docs clean
+
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(INSTALLED) ## Learn the tree of the bundled digits, print it and draw its pixel groups
+	$(BIN)/python -m tsenet.demo $(ARGS)
+
+test: lint ## Lint, type-check and run the tests (ARGS go to pytest)
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(INSTALLED) ## ruff and mypy only
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict src
+
+format: $(INSTALLED) ## Rewrite the code as ruff likes it
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(INSTALLED) ## Run the benchmarks (ARGS go to benchmarks)
+	$(BIN)/python -m benchmarks $(ARGS)
+
+docs: $(DOCS_INSTALLED) ## Build the documentation site into site/
+	$(BIN)/python -m mkdocs build --strict $(ARGS)
+
+clean: ## Remove the environment, caches and built files
+	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "tsenet needs Python 3.11 or newer: make PYTHON=/path/to/python" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $@
+
+$(DOCS_INSTALLED): $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	@touch $@

@@ -1,0 +1,1 @@
+"""Benchmarks: ``python -m benchmarks NAME``; figures are CPU seconds and ratios measured side by side in one run."""

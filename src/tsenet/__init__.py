@@ -1,0 +1,67 @@
+"""tsenet: learn the wiring of a sparse deep network from unlabelled data, train it, and say what every unit means.
+
+Public names are loaded on first use, so ``import tsenet`` is quick and loads neither torch nor numba.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tsenet.data.binary import BinaryRule as BinaryRule
+    from tsenet.data.table import Table as Table
+    from tsenet.errors import DataError as DataError
+    from tsenet.errors import ModelFileError as ModelFileError
+    from tsenet.errors import TSENetError as TSENetError
+    from tsenet.estimators import LatentTreeTransformer as LatentTreeTransformer
+    from tsenet.progress import Progress as Progress
+    from tsenet.skeleton.hlta import learn_tree as learn_tree
+    from tsenet.skeleton.tree import LatentTree as LatentTree
+    from tsenet.store import load as load
+    from tsenet.store import save as save
+    from tsenet.warmup import warmup as warmup
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "BinaryRule": "tsenet.data.binary",
+    "DataError": "tsenet.errors",
+    "LatentTree": "tsenet.skeleton.tree",
+    "LatentTreeTransformer": "tsenet.estimators",
+    "ModelFileError": "tsenet.errors",
+    "Progress": "tsenet.progress",
+    "TSENetError": "tsenet.errors",
+    "Table": "tsenet.data.table",
+    "learn_tree": "tsenet.skeleton.hlta",
+    "load": "tsenet.store",
+    "save": "tsenet.store",
+    "warmup": "tsenet.warmup",
+}
+
+__all__ = [
+    "BinaryRule",
+    "DataError",
+    "LatentTree",
+    "LatentTreeTransformer",
+    "ModelFileError",
+    "Progress",
+    "TSENetError",
+    "Table",
+    "learn_tree",
+    "load",
+    "save",
+    "warmup",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'tsenet' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

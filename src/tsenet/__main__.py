@@ -1,0 +1,8 @@
+"""``python -m tsenet`` is the same as ``tsenet``."""
+
+from __future__ import annotations
+
+from tsenet.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,288 @@
+"""The binary view of a table, which is what structure learning sees (ALGORITHM section 0).
+
+A :class:`BinaryRule` is learned once, from the training table, and stored with the tree, so new
+rows are cut at the same places. The network is trained on the original values, not on this view.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tsenet.data.columns import count_of
+from tsenet.data.frames import Levels
+from tsenet.data.names import mismatch_message, threshold_text, unique_names
+from tsenet.data.rows import BinaryRows, constant_columns
+from tsenet.data.table import Table
+from tsenet.data.thresholds import column_thresholds, rows_above_dense, rows_above_sparse
+from tsenet.errors import DataError
+
+__all__ = ["BinaryRows", "BinaryRule", "constant_columns"]
+
+# Above this number of levels, and one for every two rows, a column is text or a key.
+_MANY_LEVELS = 100
+
+_BLOCK = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryRule:
+    """How each input column becomes binary variables: on if and only if above its threshold.
+
+    Attributes
+    ----------
+    names_in : tuple of str, length V
+        Names of the input columns.
+    thresholds : ndarray of float64, shape (V,)
+        A column is on where its value is greater. NaN for a column of categories.
+    presence : ndarray of bool, shape (V,)
+        Whether the threshold 0 means "present": the variable then bears the column's own name.
+    levels : tuple of (tuple of str, or None), length V
+        A column of categories gives one variable per level; a level unseen in learning, none.
+    named : bool
+        Whether the input had names; if so, tables with other names are refused.
+    """
+
+    names_in: tuple[str, ...]
+    thresholds: npt.NDArray[np.float64]
+    presence: npt.NDArray[np.bool_]
+    levels: tuple[Levels, ...]
+    named: bool = True
+
+    @classmethod
+    def learn(cls, table: Table) -> BinaryRule:
+        """Choose a threshold for each column of a training table.
+
+        A sparse table asks for presence: on where non-zero. A dense column is cut as
+        :func:`tsenet.data.thresholds.column_thresholds` says. A constant column is allowed: it
+        gives a variable that never varies, which :func:`constant_columns` reports.
+
+        Raises
+        ------
+        DataError
+            For fewer than two rows, negative sparse values, or a string column that is free text.
+        """
+        if table.n_rows < 2:
+            raise DataError(
+                f"at least two rows are needed to learn from, got n_samples = {table.n_rows}"
+            )
+        thresholds = np.zeros(table.n_columns)
+        presence = np.ones(table.n_columns, dtype=bool)
+        if table.is_sparse:
+            _refuse_negative(table)
+            return cls(table.names, thresholds, presence, table.levels, table.named)
+        for j, levels in enumerate(table.levels):
+            if levels is not None:
+                _refuse_free_text(table, j, len(levels))
+        numeric = np.array([levels is None for levels in table.levels])
+        values = table.values if numeric.all() else table.values[:, numeric]
+        if numeric.any():
+            thresholds[numeric], presence[numeric] = column_thresholds(values)
+        thresholds[~numeric], presence[~numeric] = np.nan, False
+        return cls(table.names, thresholds, presence, table.levels, table.named)
+
+    def apply(self, table: Table) -> BinaryRows:
+        """Return the binary rows (N, n_variables) of a table with the same columns.
+
+        Rules learned on dense tables apply to sparse ones and the other way round. A negative
+        value is simply not above a threshold of 0.
+
+        Raises
+        ------
+        DataError
+            If the number of columns, the names, their order or their kinds are not those learned.
+        """
+        self._check_columns(table)
+        if not self._category_columns.size:
+            above = rows_above_sparse if table.is_sparse else rows_above_dense
+            return above(table.values, self.thresholds)
+        step = max(1, _BLOCK // self.n_variables)
+        starts = range(0, max(1, table.n_rows), step)
+        code_maps = [self._code_map(table, int(j)) for j in self._category_columns]
+        return BinaryRows.concatenate(
+            self._one_hot_block(table.values[start : start + step], code_maps) for start in starts
+        )
+
+    @property
+    def n_columns_in(self) -> int:
+        """Number of input columns V."""
+        return len(self.names_in)
+
+    @property
+    def n_variables(self) -> int:
+        """Number of binary variables."""
+        return int(self.sources.size)
+
+    @cached_property
+    def sources(self) -> npt.NDArray[np.int64]:
+        """The input column that each binary variable is made of, shape (n_variables,)."""
+        sizes = [1 if levels is None else len(levels) for levels in self.levels]
+        return np.repeat(np.arange(self.n_columns_in, dtype=np.int64), sizes)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the binary variables: ``word``, ``age > 2.45`` or ``colour=red``; unique."""
+        wanted: list[str] = []
+        columns = zip(self.names_in, self.thresholds, self.presence, self.levels, strict=True)
+        for name, threshold, present, levels in columns:
+            if levels is not None:
+                wanted.extend(f"{name}={level}" for level in levels)
+            elif present:
+                wanted.append(name)
+            else:
+                wanted.append(f"{name} > {threshold_text(float(threshold))}")
+        return unique_names(wanted, self.sources)
+
+    def describe(self) -> str:
+        """Say in a few lines how the columns become binary variables."""
+        n_categories = int(self._category_columns.size)
+        n_presence = int(np.count_nonzero(self.presence))
+        n_thresholds = self.n_columns_in - n_presence - n_categories
+        head = (
+            f"{count_of(self.n_columns_in, 'column')} give "
+            f"{count_of(self.n_variables, 'binary variable')}: {n_presence} by presence, "
+            f"{n_thresholds} by threshold, {n_categories} by category"
+        )
+        others = [
+            name for name, j in zip(self.names, self.sources, strict=True) if not self.presence[j]
+        ]
+        lines = [f"  {name}" for name in others[:10]]
+        if len(others) > 10:
+            lines.append(f"  ... and {len(others) - 10} more")
+        return "\n".join([head, *lines])
+
+    def __repr__(self) -> str:
+        return f"BinaryRule({self.describe().splitlines()[0]})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BinaryRule):
+            return NotImplemented
+        return (
+            (self.names_in, self.levels, self.named) == (other.names_in, other.levels, other.named)
+            and np.array_equal(self.thresholds, other.thresholds, equal_nan=True)
+            and np.array_equal(self.presence, other.presence)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rule as JSON-able values; columns not listed are cut by presence."""
+        cut = np.flatnonzero(~self.presence & ~np.isnan(self.thresholds))
+        return {
+            "n_columns_in": self.n_columns_in,
+            "names_in": list(self.names_in) if self.named else None,
+            "thresholds": {str(j): float(self.thresholds[j]) for j in cut},
+            "levels": {str(j): list(self.levels[j] or ()) for j in self._category_columns},
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> BinaryRule:
+        """Rebuild a rule from :meth:`to_dict`, exactly.
+
+        Raises
+        ------
+        DataError
+            If the fields are not those of a rule.
+        """
+        try:
+            return _rule_of_fields(cls, fields)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise DataError(f"these are not the fields of a BinaryRule: {error}") from error
+
+    @cached_property
+    def _category_columns(self) -> npt.NDArray[np.int64]:
+        """Input columns that hold categories."""
+        return np.array([j for j, levels in enumerate(self.levels) if levels is not None], np.int64)
+
+    def _check_columns(self, table: Table) -> None:
+        """Refuse a table whose columns are not those learned."""
+        message = mismatch_message(
+            self.names_in, self.named, table.names, table.named, type(self).__name__
+        )
+        if message:
+            raise DataError(message)
+        for j, (learned, now) in enumerate(zip(self.levels, table.levels, strict=True)):
+            if (learned is None) != (now is None):
+                kinds = ("numbers", "categories") if learned is None else ("categories", "numbers")
+                raise DataError(f"{table.label(j)} held {kinds[0]} in learning, now {kinds[1]}")
+
+    def _code_map(self, table: Table, column: int) -> npt.NDArray[np.int64]:
+        """Return the binary variable of each level code of the table; -1 for an unseen level."""
+        first = int(np.searchsorted(self.sources, column))
+        variable = {level: first + k for k, level in enumerate(self.levels[column] or ())}
+        return np.array([variable.get(level, -1) for level in table.levels[column] or ()], np.int64)
+
+    def _one_hot_block(
+        self, values: npt.NDArray[Any], code_maps: list[npt.NDArray[np.int64]]
+    ) -> BinaryRows:
+        """Binarise a block of dense rows (rows, V) of which some columns are categories."""
+        on = np.zeros((len(values), self.n_variables), dtype=bool)
+        numeric = np.flatnonzero(~np.isnan(self.thresholds))
+        on[:, np.searchsorted(self.sources, numeric)] = (
+            values[:, numeric] > self.thresholds[numeric]
+        )
+        for j, code_map in zip(self._category_columns, code_maps, strict=True):
+            variables = code_map[values[:, j].astype(np.int64)]
+            rows = np.flatnonzero(variables >= 0)
+            on[rows, variables[rows]] = True
+        return BinaryRows.of_dense(on)
+
+
+def _refuse_negative(table: Table) -> None:
+    """Presence has no meaning for negative values: name the first column that holds some."""
+    csr = table.values
+    if csr.nnz == 0 or csr.dtype.kind in "ub" or csr.data.min() >= 0:
+        return
+    counts = np.bincount(csr.indices[csr.data < 0], minlength=table.n_columns)
+    columns = np.flatnonzero(counts)
+    j = int(columns[0])
+    more = f" ({count_of(columns.size - 1, 'other column')} too)" if columns.size > 1 else ""
+    raise DataError(
+        f"Negative values in data: {table.label(j)} has "
+        f"{count_of(int(counts[j]), 'negative value')}{more}. "
+        "Sparse data are read as present or absent: give non-negative values, or a dense array, "
+        "whose columns are cut at a threshold"
+    )
+
+
+def _refuse_free_text(table: Table, column: int, n_levels: int) -> None:
+    """One variable per distinct text would teach nothing and cost much: say so."""
+    if n_levels > _MANY_LEVELS and 2 * n_levels > table.n_rows:
+        raise DataError(
+            f"{table.label(column)} has {n_levels} different values in {table.n_rows} rows: free "
+            "text or a key, not categories. Drop it, or make words of it with tsenet.data.vectorize"
+        )
+
+
+def _rule_of_fields(cls: type[BinaryRule], fields: Mapping[str, Any]) -> BinaryRule:
+    n_columns = int(fields["n_columns_in"])
+    named = fields["names_in"] is not None
+    names = tuple(fields["names_in"]) if named else tuple(f"x{j}" for j in range(n_columns))
+    if len(names) != n_columns or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{n_columns} names of columns are needed")
+    thresholds, presence = np.zeros(n_columns), np.ones(n_columns, dtype=bool)
+    levels: list[Levels] = [None] * n_columns
+    for key, threshold in fields["thresholds"].items():
+        if not math.isfinite(threshold):
+            raise ValueError(f"threshold {threshold} of column {key}")
+        thresholds[_column(key, n_columns)], presence[_column(key, n_columns)] = threshold, False
+    for key, texts in fields["levels"].items():
+        j = _column(key, n_columns)
+        if not all(isinstance(text, str) for text in texts) or not presence[j]:
+            raise ValueError(f"levels of column {key}")
+        thresholds[j], presence[j], levels[j] = np.nan, False, tuple(texts)
+    return cls(names, thresholds, presence, tuple(levels), named)
+
+
+def _column(key: str, n_columns: int) -> int:
+    """Read a column index written as a JSON key."""
+    j = int(key)
+    if not 0 <= j < n_columns:
+        raise ValueError(f"column {key} of {n_columns}")
+    return j

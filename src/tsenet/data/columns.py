@@ -1,0 +1,131 @@
+"""Checks on columns: what is a number, what is missing, and how an error names the column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tsenet.errors import DataError, NonNumericError
+
+__all__ = [
+    "RESHAPE",
+    "Labeller",
+    "column_labeller",
+    "count_of",
+    "numbers_of_objects",
+    "refuse_non_finite",
+]
+
+# Cells looked at together when a slow check goes through a table in row blocks.
+_BLOCK = 1 << 22
+
+RESHAPE = (
+    "Reshape your data either using array.reshape(-1, 1) if it is one column "
+    "or array.reshape(1, -1) if it is one row."
+)
+
+Labeller = Callable[[int], str]
+
+
+def column_labeller(names: Sequence[str] | None) -> Labeller:
+    """Return the function that writes column ``j`` in an error message.
+
+    Parameters
+    ----------
+    names : sequence of str or None
+        None when the table came without names: then only the index is said.
+    """
+    if names is None:
+        return lambda j: f"column {j}"
+    return lambda j: f"column {names[j]!r} (index {j})"
+
+
+def count_of(number: int, noun: str) -> str:
+    """Write a count with its noun: ``1 row``, ``2 rows``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def numbers_of_objects(array: npt.NDArray[Any], label: Labeller) -> npt.NDArray[np.float64]:
+    """Turn an object array (N, V) into float64; None and ``pandas.NA`` become NaN.
+
+    Strings that spell a number are converted, as scikit-learn does.
+
+    Raises
+    ------
+    NonNumericError
+        Naming the first column with other values, how many there are, and the first of them.
+    """
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        # One bad value spoils the quick conversion without saying where: look at each.
+        result = np.empty(array.shape, dtype=np.float64)
+        for j in range(array.shape[1]):
+            result[:, j] = _numbers_of_column(array[:, j], label(j))
+        return result
+
+
+def _numbers_of_column(column: npt.NDArray[Any], label: str) -> npt.NDArray[np.float64]:
+    numbers = np.empty(column.size, dtype=np.float64)
+    bad = []
+    for i, value in enumerate(column):
+        if isinstance(value, complex | np.complexfloating):
+            raise DataError(f"Complex data not supported: {label} holds {value!r}")
+        try:
+            # pandas.NA refuses float(), and is known by its type's name without importing pandas.
+            missing = value is None or type(value).__name__ == "NAType"
+            numbers[i] = np.nan if missing else float(value)
+        except (TypeError, ValueError, OverflowError):
+            bad.append(value)
+    if bad:
+        first = repr(bad[0])
+        first = first if len(first) <= 40 else first[:37] + "..."
+        raise NonNumericError(
+            f"{label} has {count_of(len(bad), 'value')} that cannot be read as a number, such as "
+            f"{first}: each argument must be a string that spells a number, or a real number. "
+            "Categories can be given as string columns of a pandas or polars dataframe."
+        )
+    return numbers
+
+
+def refuse_non_finite(values: Any, label: Labeller) -> None:
+    """Raise a DataError when a dense array or csr_array (N, V) holds NaN or infinity.
+
+    The message names the first such column, its count, and how many other columns have some.
+    """
+    data = values if isinstance(values, np.ndarray) else values.data
+    if data.dtype.kind != "f":
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        # One sum costs less than looking at each value; a finite sum means finite values.
+        if np.isfinite(data.sum()):
+            return
+    for what, test in (("NaN", np.isnan), ("inf", np.isinf)):
+        counts = _count_per_column(values, test)
+        columns = np.flatnonzero(counts)
+        if columns.size == 0:
+            continue
+        j = int(columns[0])
+        others = columns.size - 1
+        more = f" ({count_of(others, 'other column')} too)" if others else ""
+        kind = "NaN (missing)" if what == "NaN" else "infinite (inf)"
+        raise DataError(
+            f"{label(j)} has {count_of(int(counts[j]), kind + ' value')}{more}: "
+            "fill these in or drop the rows or columns that hold them"
+        )
+
+
+def _count_per_column(values: Any, test: Callable[[Any], Any]) -> npt.NDArray[np.int64]:
+    """Count the values of each column for which `test` holds, in row blocks."""
+    n_rows, n_columns = values.shape
+    total = np.zeros(n_columns, dtype=np.int64)
+    if not isinstance(values, np.ndarray):
+        hits = values.indices[test(values.data)]
+        return total + np.bincount(hits, minlength=n_columns)
+    step = max(1, _BLOCK // n_columns)
+    for start in range(0, n_rows, step):
+        total += np.count_nonzero(test(values[start : start + step]), axis=0)
+    return total

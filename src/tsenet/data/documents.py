@@ -1,0 +1,257 @@
+"""Documents from files: csv, tsv, jsonl (plain or compressed) and parquet."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import csv
+import gzip
+import json
+import lzma
+import math
+import threading
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from tsenet.data.columns import count_of
+from tsenet.errors import DataError, MissingDependencyError
+
+__all__ = ["Documents", "read_documents"]
+
+_OPENERS: dict[str, Callable[..., IO[str]]] = {
+    ".gz": gzip.open,
+    ".xz": lzma.open,
+    ".bz2": bz2.open,
+}
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_JSON_LINES = (".jsonl", ".ndjson")
+_PARQUET = (".parquet", ".pq")
+
+# csv's limit on a field's length is one number for the whole process. It is raised while a file is
+# read, which only one thread does at a time, and then put back.
+_FIELD_LIMIT = (1 << 31) - 1
+_field_limit_lock = threading.Lock()
+
+# A record: its line number, or row number in a parquet file, and its values by column.
+_Record = tuple[int, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Texts read from a file, in file order.
+
+    Attributes
+    ----------
+    texts : list of str
+        One per document; a missing text is "".
+    columns : dict of str to list
+        The further columns asked for, each as long as `texts`; values as the file has them, None
+        where missing.
+    n_missing : int
+        How many documents had no text at all.
+    """
+
+    texts: list[str]
+    columns: dict[str, list[Any]] = field(default_factory=dict)
+    n_missing: int = 0
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __repr__(self) -> str:
+        return f"Documents({self.report()})"
+
+    def report(self) -> str:
+        """Say in one line how many documents there are and how many lack a text."""
+        missing = f", {self.n_missing} of them without text" if self.n_missing else ""
+        return f"{count_of(len(self), 'document')}{missing}"
+
+
+def read_documents(
+    path: str | Path,
+    text: str,
+    *,
+    columns: Sequence[str] = (),
+    header: bool = True,
+    encoding: str = "utf-8",
+) -> Documents:
+    """Read one text per record from a file, and other columns on demand.
+
+    Parameters
+    ----------
+    path : path
+        ``.csv``, ``.tsv``, ``.jsonl`` or ``.ndjson``, each also with ``.gz``, ``.xz`` or ``.bz2``
+        after it; ``.parquet`` or ``.pq`` (needs pyarrow).
+    text : str
+        The column (in json: the key) that holds the text.
+    columns : sequence of str, default ()
+        Other columns to return, such as a label.
+    header : bool, default True
+        Whether the first line of a csv or tsv file names the columns; if not, they are called
+        "1", "2", ... Other formats bring their names.
+    encoding : str, default "utf-8"
+        Encoding of the text formats. A byte-order mark is skipped.
+
+    Raises
+    ------
+    DataError
+        For an unknown format or column (listing those there are), a broken record (with its line
+        number), a text that is no string or number, a wrong encoding, a damaged archive, no
+        document at all.
+    MissingDependencyError
+        For parquet without pyarrow.
+    """
+    path = Path(path)
+    wanted = list(dict.fromkeys([text, *columns]))
+    suffix = _format_of(path)
+    if suffix in _PARQUET:
+        return _collect(_parquet_records(path, wanted), wanted, path)
+    try:
+        # Both spellings of UTF-8 become the one that skips a byte-order mark.
+        encoding = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+    except LookupError as error:
+        raise DataError(f"unknown encoding {encoding!r}") from error
+    opener = _OPENERS.get(path.suffix.lower(), open)
+    try:
+        # csv reads line ends itself: newline="" keeps those inside quoted fields as they are.
+        with opener(path, mode="rt", encoding=encoding, newline="") as file:
+            if suffix in _JSON_LINES:
+                return _collect(_json_records(file, path), wanted, path)
+            with _field_limit_lock:
+                before = csv.field_size_limit(_FIELD_LIMIT)
+                try:
+                    records = _csv_records(file, path, wanted, _DELIMITERS[suffix], header)
+                    return _collect(records, wanted, path)
+                finally:
+                    csv.field_size_limit(before)
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise DataError(
+            f"{path} is not {error.encoding} text (byte 0x{byte:02x}): give its encoding, "
+            "for example encoding='latin-1'"
+        ) from error
+    except (OSError, lzma.LZMAError, zlib.error, EOFError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the system's: no such file, not allowed. gzip's and bz2's have no number.
+        raise DataError(f"{path} is damaged or not a {path.suffix} file: {error}") from error
+
+
+def _format_of(path: Path) -> str:
+    """Return the suffix that names the format, looking behind a compression suffix."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if len(suffixes) > 1 and suffixes[-1] in _OPENERS:
+        suffixes.pop()
+        known = (*_DELIMITERS, *_JSON_LINES)
+    else:
+        known = (*_DELIMITERS, *_JSON_LINES, *_PARQUET)
+    if not suffixes or suffixes[-1] not in known:
+        raise DataError(
+            f"cannot tell the format of {path.name}: its name should end in "
+            f"{', '.join((*_DELIMITERS, *_JSON_LINES, *_PARQUET))} (the text formats also with "
+            f"{', '.join(_OPENERS)})"
+        )
+    return suffixes[-1]
+
+
+def _collect(records: Iterable[_Record], wanted: Sequence[str], path: Path) -> Documents:
+    """Put the records' columns into lists, counting missing texts."""
+    text = wanted[0]
+    texts: list[str] = []
+    others: dict[str, list[Any]] = {name: [] for name in wanted[1:]}
+    n_missing = 0
+    keys: dict[str, None] = {}
+    for number, record in records:
+        keys.update(dict.fromkeys(record))
+        value = record.get(text)
+        if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
+            n_missing += 1
+            value = ""
+        elif not isinstance(value, str | int | float):
+            kind = type(value).__name__
+            raise DataError(f"{path}, record {number}: {text!r} holds a {kind}, not a text")
+        texts.append(str(value))
+        for name, values in others.items():
+            values.append(record.get(name))
+    if not texts:
+        raise DataError(f"{path} holds no documents")
+    # Keys differ between lines of json, so only now is it known that none has a column.
+    _refuse_unknown(wanted, list(keys), path)
+    return Documents(texts, others, n_missing)
+
+
+def _refuse_unknown(wanted: Sequence[str], names: Sequence[str], path: Path) -> None:
+    """Raise a DataError for a wanted column that the file does not have, or has twice."""
+    for name in wanted:
+        if name not in names:
+            listed = ", ".join(repr(known) for known in names)
+            raise DataError(f"{path} has no column {name!r}; it has {listed}")
+        if names.count(name) > 1:
+            raise DataError(f"{path} has {names.count(name)} columns named {name!r}")
+
+
+def _csv_records(
+    file: IO[str], path: Path, wanted: Sequence[str], delimiter: str, header: bool
+) -> Iterator[_Record]:
+    """Yield the wanted fields of each row, with the line the row ends on."""
+    # Strict: a quote left open would otherwise swallow the rest of the file as one text.
+    reader = csv.reader(file, delimiter=delimiter, strict=True)
+    places: dict[str, int] | None = None
+    width = 0
+    try:
+        for row in reader:
+            if not row:  # a blank line
+                continue
+            if places is None:
+                width = len(row)
+                names = row if header else [str(j + 1) for j in range(width)]
+                _refuse_unknown(wanted, names, path)
+                places = {name: names.index(name) for name in wanted}
+                if header:
+                    continue
+            if len(row) != width:
+                fields = count_of(len(row), "field")
+                raise DataError(f"{path}, line {reader.line_num}: {fields}, expected {width}")
+            yield reader.line_num, {name: row[j] for name, j in places.items()}
+    except csv.Error as error:
+        raise DataError(f"{path}, line {reader.line_num}: {error}") from error
+
+
+def _json_records(file: IO[str], path: Path) -> Iterator[_Record]:
+    """Yield the object on each line that is not blank."""
+    for number, line in enumerate(file, start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise DataError(f"{path}, line {number}: not JSON: {error}") from error
+        if not isinstance(record, dict):
+            kind = type(record).__name__
+            raise DataError(f"{path}, line {number}: expected a JSON object, got a {kind}")
+        yield number, record
+
+
+def _parquet_records(path: Path, wanted: Sequence[str]) -> Iterator[_Record]:
+    """Yield the wanted columns of each row, reading a batch of rows at a time."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingDependencyError(
+            "reading parquet needs pyarrow: pip install tsenet[text]"
+        ) from error
+    if not path.exists():
+        raise FileNotFoundError(f"no such file: {path}")
+    number = 0
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            _refuse_unknown(wanted, file.schema_arrow.names, path)
+            for batch in file.iter_batches(columns=list(wanted)):
+                for record in batch.to_pylist():
+                    number += 1
+                    yield number, record
+    except pyarrow.ArrowException as error:
+        raise DataError(f"{path} is damaged or not a parquet file: {error}") from error

@@ -1,0 +1,243 @@
+"""Binary data by rows: for each row, the sorted list of the variables that are on.
+
+This is all that structure learning (paper section 3) sees of the data. It is a CSR matrix without
+its values: 4 bytes per non-zero, and nothing per zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from tsenet.errors import DataError
+
+__all__ = ["BinaryRows", "canonical_csr", "constant_columns"]
+
+# Elements handled at a time where numpy would otherwise make an 8-byte copy of everything.
+_BLOCK = 1 << 22
+
+_MAX_COLUMNS = int(np.iinfo(np.int32).max)
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryRows:
+    """N rows of `n_columns` binary variables, as lists of the columns that are on.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (N + 1,)
+        Row ``i`` owns ``indices[indptr[i]:indptr[i + 1]]``.
+    indices : ndarray of int32, shape (nnz,)
+        Columns that are on, strictly increasing within a row.
+    n_columns : int
+        Number of binary variables.
+    """
+
+    indptr: npt.NDArray[np.int64]
+    indices: npt.NDArray[np.int32]
+    n_columns: int
+
+    def __post_init__(self) -> None:
+        # What is cheap to see is checked always; what needs a pass over the data, in validate().
+        if self.indptr.dtype != np.int64 or self.indptr.ndim != 1 or self.indptr.size == 0:
+            raise DataError("BinaryRows.indptr must be a 1-D int64 array of n_rows + 1 positions")
+        if self.indices.dtype != np.int32 or self.indices.ndim != 1:
+            raise DataError("BinaryRows.indices must be a 1-D int32 array")
+        if self.indptr[0] != 0 or self.indptr[-1] != self.indices.size:
+            raise DataError(
+                f"BinaryRows.indptr must run from 0 to {self.indices.size} (the number of "
+                f"indices), but runs from {self.indptr[0]} to {self.indptr[-1]}"
+            )
+        if not 0 <= self.n_columns <= _MAX_COLUMNS:
+            raise DataError(f"BinaryRows.n_columns must be 0 to {_MAX_COLUMNS}: {self.n_columns}")
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows N."""
+        return int(self.indptr.size) - 1
+
+    @property
+    def nnz(self) -> int:
+        """Number of entries that are on."""
+        return int(self.indices.size)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """``(n_rows, n_columns)``."""
+        return self.n_rows, self.n_columns
+
+    def __repr__(self) -> str:
+        cells = self.n_rows * self.n_columns
+        share = f", {100 * self.nnz / cells:.3g} % on" if cells else ""
+        return f"BinaryRows({self.n_rows} rows × {self.n_columns} columns, nnz {self.nnz}{share})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BinaryRows):
+            return NotImplemented
+        return (
+            self.n_columns == other.n_columns
+            and np.array_equal(self.indptr, other.indptr)
+            and np.array_equal(self.indices, other.indices)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
+
+    def validate(self) -> None:
+        """Check every row: positions ascend, columns are in range and strictly increasing.
+
+        Raises
+        ------
+        DataError
+            Naming the first row that is wrong.
+        """
+        if np.any(np.diff(self.indptr) < 0):
+            row = int(np.argmax(np.diff(self.indptr) < 0))
+            raise DataError(f"BinaryRows: indptr falls after row {row}")
+        if self.nnz == 0:
+            return
+        outside = (self.indices < 0) | (self.indices >= self.n_columns)
+        if outside.any():
+            row = self._row_of(int(np.argmax(outside)))
+            raise DataError(f"BinaryRows: row {row} has a column outside 0..{self.n_columns - 1}")
+        falls = self.indices[1:] <= self.indices[:-1]
+        starts = self.indptr[1:-1]
+        falls[starts[(starts > 0) & (starts < self.nnz)] - 1] = False
+        if falls.any():
+            row = self._row_of(int(np.argmax(falls)))
+            raise DataError(f"BinaryRows: columns of row {row} are not strictly increasing")
+
+    def _row_of(self, position: int) -> int:
+        """Return the row that owns ``indices[position]``."""
+        return int(np.searchsorted(self.indptr, position, side="right")) - 1
+
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Count the rows in which each column is on.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_columns,)
+        """
+        total = np.zeros(self.n_columns, dtype=np.int64)
+        for start in range(0, self.nnz, max(_BLOCK, self.n_columns)):
+            block = self.indices[start : start + max(_BLOCK, self.n_columns)]
+            total += np.bincount(block, minlength=self.n_columns)
+        return total
+
+    def transpose(self) -> BinaryRows:
+        """Return the entries by column: row ``j`` of the result lists the rows where ``j`` is on.
+
+        A counting sort in compiled code, O(nnz + n_rows + n_columns); the peak is the result plus
+        two bytes per entry.
+        """
+        if self.n_rows > _MAX_COLUMNS:
+            raise DataError(f"cannot transpose {self.n_rows} rows: at most {_MAX_COLUMNS}")
+        return _without_values(self.to_csr().tocsc(), self.n_rows)
+
+    def take(self, rows: npt.ArrayLike | slice) -> BinaryRows:
+        """Return the chosen rows, in the order asked for.
+
+        Parameters
+        ----------
+        rows : slice, array of int, or boolean mask of shape (n_rows,)
+        """
+        chosen = rows if isinstance(rows, slice) else np.asarray(rows)
+        if isinstance(chosen, np.ndarray) and chosen.size == 0 and chosen.dtype != bool:
+            chosen = chosen.astype(np.intp)
+        return _without_values(self.to_csr()[chosen], self.n_columns)
+
+    def to_csr(self) -> sp.csr_array:
+        """Return a scipy ``csr_array`` of uint8 ones, shape (n_rows, n_columns)."""
+        ones = np.ones(self.nnz, dtype=np.uint8)
+        # scipy gives both index arrays one type: 32 bits when possible, or it would double them.
+        indptr = self.indptr.astype(np.int32) if self.nnz <= _MAX_COLUMNS else self.indptr
+        return sp.csr_array((ones, self.indices, indptr), shape=self.shape)
+
+    def to_dense(self) -> npt.NDArray[np.bool_]:
+        """Return a boolean array of shape (n_rows, n_columns); for small data and tests."""
+        dense: npt.NDArray[np.uint8] = self.to_csr().toarray()
+        return dense.view(np.bool_)
+
+    @classmethod
+    def of_csr(cls, matrix: Any) -> BinaryRows:
+        """Take the non-zero pattern of a scipy sparse matrix or array (csr; others are converted).
+
+        The caller's matrix is never changed; its index array is shared when it is already int32,
+        sorted, without duplicates and without stored zeros. Duplicates are summed first, so a
+        pair that sums to zero is off.
+        """
+        # A fresh object over the same arrays: flags a caller's matrix carries may be out of date.
+        csr = sp.csr_array(matrix)
+        csr = sp.csr_array((csr.data, csr.indices, csr.indptr), shape=csr.shape)
+        if csr.shape[1] > _MAX_COLUMNS:
+            raise DataError(f"at most {_MAX_COLUMNS} columns are possible, got {csr.shape[1]}")
+        csr = canonical_csr(csr)
+        return _without_values(csr, csr.shape[1])
+
+    @classmethod
+    def of_dense(cls, values: npt.ArrayLike) -> BinaryRows:
+        """Take a 2-D array, on where non-zero; made in row blocks, so beside it only the result."""
+        array = np.asarray(values)
+        if array.ndim != 2:
+            raise DataError(f"expected a 2-D array, got {array.ndim}-D")
+        n_rows, n_columns = array.shape
+        step = max(1, _BLOCK // max(1, n_columns))
+        parts = []
+        indptr = np.zeros(n_rows + 1, dtype=np.int64)
+        for start in range(0, n_rows, step):
+            block = array[start : start + step] != 0
+            indptr[start + 1 : start + 1 + len(block)] = np.count_nonzero(block, axis=1)
+            parts.append((np.flatnonzero(block) % n_columns).astype(np.int32))
+        indices = np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
+        return cls(np.cumsum(indptr), indices, n_columns)
+
+    @classmethod
+    def concatenate(cls, parts: Iterable[BinaryRows]) -> BinaryRows:
+        """Put the rows of several parts with the same columns under each other."""
+        blocks: Sequence[BinaryRows] = list(parts)
+        if not blocks:
+            raise DataError("nothing to concatenate")
+        if len({block.n_columns for block in blocks}) > 1:
+            sizes = ", ".join(str(block.n_columns) for block in blocks)
+            raise DataError(f"the parts have different numbers of columns: {sizes}")
+        lengths = np.concatenate([np.diff(block.indptr) for block in blocks])
+        indptr = np.zeros(lengths.size + 1, dtype=np.int64)
+        np.cumsum(lengths, out=indptr[1:])
+        return cls(indptr, np.concatenate([block.indices for block in blocks]), blocks[0].n_columns)
+
+
+def constant_columns(rows: BinaryRows) -> npt.NDArray[np.int64]:
+    """Return the columns that are on in no row or in every row.
+
+    They carry no information (ALGORITHM section 0): they join no group and get no tree edge.
+    """
+    counts = rows.counts()
+    return np.flatnonzero((counts == 0) | (counts == rows.n_rows)).astype(np.int64)
+
+
+def canonical_csr(csr: Any) -> Any:
+    """Sort a csr_array, sum its duplicates and drop its stored zeros; itself if all that is so.
+
+    Parameters
+    ----------
+    csr : scipy.sparse.csr_array
+        Its arrays may belong to the caller, so they are copied before any change.
+    """
+    if csr.has_canonical_format and np.count_nonzero(csr.data) == csr.nnz:
+        return csr
+    csr = csr.copy()
+    csr.sum_duplicates()
+    csr.eliminate_zeros()
+    return csr
+
+
+def _without_values(compressed: Any, n_columns: int) -> BinaryRows:
+    """Keep the positions of a canonical csr (or csc, read as its transpose) array."""
+    # Read-only arrays (memory maps) would make every numba kernel compile a second time.
+    indices = np.require(compressed.indices, dtype=np.int32, requirements=["C", "W"])
+    indptr = np.require(compressed.indptr, dtype=np.int64, requirements=["C", "W"])
+    return BinaryRows(indptr, indices, int(n_columns))

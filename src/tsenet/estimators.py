@@ -1,0 +1,138 @@
+"""The scikit-learn face: thin estimators over the stages, no maths here."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tsenet.data.table import Table
+from tsenet.skeleton.hlta import learn_tree
+from tsenet.skeleton.tree import LatentTree
+
+
+class LatentTreeTransformer(TransformerMixin, BaseEstimator):
+    """Learn a hierarchical latent tree; turn rows into the probabilities of its latents.
+
+    Parameters
+    ----------
+    max_island, max_top, ud_threshold, correlation_test, structure_samples, refine_steps, em_restarts, random_state, \
+n_jobs, progress
+        As for :func:`tsenet.learn_tree`.
+
+    Attributes
+    ----------
+    tree_ : LatentTree
+        The learned tree.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of str
+        Their names, when ``fit`` saw a dataframe with string names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from tsenet import LatentTreeTransformer
+    >>> pixels = load_digits().data
+    >>> transformer = LatentTreeTransformer(random_state=0).fit(pixels)
+    >>> transformer.transform(pixels[:2]).shape[1] == transformer.tree_.n_latents
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        max_island: int = 15,
+        max_top: int = 30,
+        ud_threshold: float = 3.0,
+        correlation_test: bool = True,
+        structure_samples: int | None = None,
+        refine_steps: int = 100,
+        em_restarts: int = 3,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: Any = None,
+    ) -> None:
+        self.max_island = max_island
+        self.max_top = max_top
+        self.ud_threshold = ud_threshold
+        self.correlation_test = correlation_test
+        self.structure_samples = structure_samples
+        self.refine_steps = refine_steps
+        self.em_restarts = em_restarts
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the tree of ``X``; ``y`` is ignored."""
+        table = Table.of(X)
+        validate_data(self, X, skip_check_array=True)
+        self.tree_ = learn_tree(table, **self.get_params(deep=False))
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """P(z=1|x) of every latent: (rows, latents), level by level."""
+        return self.tree_.posterior(self._table(X), n_jobs=self.n_jobs)
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Exact ln P(x) of each row under the tree: (rows,)."""
+        return self.tree_.log_likelihood(self._table(X), n_jobs=self.n_jobs)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean of :meth:`score_samples`; ``y`` is ignored."""
+        return float(self.score_samples(X).mean())
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Names of the latents, one for each column that :meth:`transform` gives."""
+        check_is_fitted(self)
+        return np.array(self.tree_.latent_names, dtype=object)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted transformer to a ``.tsenet`` file, which :func:`tsenet.load` reads."""
+        from tsenet.store import save
+
+        save(self, path)
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The file form: parameters and tree. Random state and progress are kept only if they are plain values."""
+        check_is_fitted(self)
+        params = {
+            name: value if isinstance(value, bool | int | float | str | None) else None
+            for name, value in self.get_params(deep=False).items()
+        }
+        names = getattr(self, "feature_names_in_", None)
+        tree, arrays = self.tree_.to_parts()
+        meta = {
+            "params": params,
+            "tree": tree,
+            "n_features_in": int(self.n_features_in_),
+            "feature_names_in": None if names is None else names.tolist(),
+        }
+        return meta, arrays
+
+    @classmethod
+    def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
+        """Rebuild a transformer from :meth:`to_parts`."""
+        transformer = cls(**meta["params"])
+        transformer.tree_ = LatentTree.from_parts(meta["tree"], arrays)
+        transformer.n_features_in_ = meta["n_features_in"]
+        if meta["feature_names_in"] is not None:
+            transformer.feature_names_in_ = np.array(meta["feature_names_in"], dtype=object)
+        return transformer
+
+    def _table(self, X: Any) -> Table:
+        """New rows as a table, after scikit-learn's checks of names and number of features."""
+        check_is_fitted(self)
+        table = Table.of(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return table
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,26 @@
+"""``kernel``: numba's ``njit`` as this house uses it.
+
+Kernels are compiled on first call (never at import), kept in numba's cache on disk, and run without the GIL so
+that :mod:`tsenet.threads` can run chunks of one stage side by side. Where no cache can be written (a read-only
+install and no writable home) they still work: each process compiles anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+from numpy.typing import NDArray
+
+Array = NDArray[Any]  # a kernel's docstring names dtype and shape
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kernel(function: F) -> F:
+    """Compile a plain function on arrays; the result is called exactly like the function."""
+    try:
+        compiled = numba.njit(nogil=True, error_model="numpy", cache=True)(function)
+    except RuntimeError:  # numba found no place to keep its cache
+        compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    return cast(F, compiled)

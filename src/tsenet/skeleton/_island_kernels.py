@@ -1,0 +1,400 @@
+"""Growing one island: a group of variables that one latent explains (paper §3.1; ALGORITHM §2).
+
+The rows enter only through their *patterns*: rows on which the members agree share one entry of a small table.
+Joint counts of any members, and the likelihood of the whole group, are then sums over the table, and asking about
+a candidate costs its own rows plus the table, whatever N is (docs/adr/0003).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tsenet.jit import Array, kernel
+from tsenet.skeleton._em_kernels import fit_join, fit_seed, fit_split
+
+RATIO_BOUND = 1e250
+FIRST_ROOM = 64
+
+# One pattern of the members: ``bits`` (bit k: member k is on), ``count`` rows, in ``on`` of them the candidate is on
+# too, and ``ratio`` = P(pattern|Y=1) / P(pattern|Y=0). Pattern 0 is "all off".
+PATTERN = np.dtype(
+    [("bits", np.uint64), ("count", np.int64), ("on", np.int64), ("ratio", np.float64)]
+)
+
+
+@kernel
+def bit(bits: int, position: int) -> int:
+    """Value of one bit, as an index."""
+    return np.int64((bits >> np.uint64(position)) & np.uint64(1))  # type: ignore[return-value]  # numba's int
+
+
+@kernel
+def chance(rate: float, state: int) -> float:
+    """P(state) of a variable that is on with probability ``rate``."""
+    return rate if state else 1.0 - rate
+
+
+@kernel
+def _best_candidate(
+    members: Array, n_members: int, partners: Array, gain: Array, alive: Array, place: Array
+) -> tuple[int, int, float, int]:
+    """Living non-member closest to a member: (candidate, position of that member, N·MI, dry member or −1).
+
+    ``place[k]`` remembers how far member k's list is used up. A member is dry if its list has run out and a
+    partner that never was on the list could still be the best.
+    """
+    m = partners.shape[1]
+    best = -1
+    best_gain = -1.0
+    closest = -1
+    for k in range(n_members):
+        member = members[k]
+        while place[k] < m and partners[member, place[k]] >= 0:
+            j = partners[member, place[k]]
+            inside = False
+            for t in range(n_members):
+                inside = inside or members[t] == j
+            if alive[j] and not inside:
+                value = gain[member, place[k]]
+                if value > best_gain or (value == best_gain and j < best):
+                    best = j
+                    best_gain = value
+                    closest = k
+                break
+            place[k] += 1
+    for k in range(n_members):
+        if place[k] == m and gain[members[k], m - 1] >= best_gain:
+            return best, closest, best_gain, members[k]
+    return best, closest, best_gain, -1
+
+
+@kernel
+def mark_candidate(rows: Array, pattern_of: Array, patterns: Array) -> None:
+    """Count in ``on`` the rows of each pattern in which the candidate is on."""
+    patterns["on"][:] = 0
+    for row in rows:
+        patterns[pattern_of[row]].on += 1
+
+
+@kernel
+def split_patterns(
+    rows: Array, pattern_of: Array, patterns: Array, n_patterns: int, position: int
+) -> tuple[Array, int]:
+    """Let the marked candidate join as member ``position``: rows with it on get patterns of their own.
+
+    Returns the table of patterns, enlarged where needed, and its new length.
+    """
+    child = np.empty(n_patterns, np.int32)
+    length = n_patterns
+    for p in range(n_patterns):
+        if patterns[p].on == 0:
+            continue
+        if patterns[p].on == patterns[p].count and p > 0:  # all its rows move: keep its place
+            child[p] = p
+        else:
+            if length == patterns.size:
+                larger = np.zeros(2 * length, PATTERN)
+                larger[:length] = patterns
+                patterns = larger
+            child[p] = length
+            patterns[length] = patterns[p]
+            patterns[length].count = patterns[p].on
+            patterns[p].count -= patterns[p].on
+            length += 1
+        patterns[child[p]].bits |= np.uint64(1) << np.uint64(position)
+    for row in rows:
+        pattern_of[row] = child[pattern_of[row]]
+    return patterns, length
+
+
+@kernel
+def forget_rows(members: Array, col_start: Array, col_items: Array, pattern_of: Array) -> None:
+    """Set every row back to pattern 0, at the cost of the members' own rows."""
+    for member in members:
+        for t in range(col_start[member], col_start[member + 1]):
+            pattern_of[col_items[t]] = 0
+
+
+@kernel
+def multiply_ratios(patterns: Array, n_patterns: int, first: int, table: Array) -> None:
+    """Bring members ``first..`` with tables ``table`` (k, 2) into the patterns' likelihood ratios."""
+    for p in range(n_patterns):
+        ratio = patterns[p].ratio
+        for k in range(table.shape[0]):
+            state = bit(patterns[p].bits, first + k)
+            ratio *= chance(table[k, 1], state) / chance(table[k, 0], state)
+        patterns[p].ratio = min(max(ratio, 1.0 / RATIO_BOUND), RATIO_BOUND)
+
+
+@kernel
+def seed_cells(patterns: Array, n_patterns: int) -> Array:
+    """Joint counts of the first three members: (8,)."""
+    cells = np.zeros(8)
+    for p in range(n_patterns):
+        cells[np.int64(patterns[p].bits)] += patterns[p].count
+    return cells
+
+
+@kernel
+def pair_cells(patterns: Array, n_patterns: int, first: int, second: int, third: int) -> Array:
+    """Joint counts of members ``first``, ``second`` (4) by member ``third`` and the candidate (4)."""
+    cells = np.zeros((4, 4))
+    for p in range(n_patterns):
+        bits = patterns[p].bits
+        f = 2 * bit(bits, first) + bit(bits, second)
+        w = bit(bits, third)
+        cells[f, 2 * w] += patterns[p].count - patterns[p].on
+        cells[f, 2 * w + 1] += patterns[p].on
+    return cells
+
+
+@kernel
+def fixed_pair(prior: float, first: Array, second: Array) -> Array:
+    """P(Y=y, f) for the four values of two members with tables ``first`` and ``second``: shape (2, 4)."""
+    fixed = np.empty((2, 4))
+    for y in range(2):
+        weight = chance(prior, y)
+        for f in range(4):
+            fixed[y, f] = weight * chance(first[y], f >> 1) * chance(second[y], f & 1)
+    return fixed
+
+
+@kernel
+def split_advantage(
+    patterns: Array,
+    n_patterns: int,
+    prior: float,
+    closest: int,
+    closest_table: Array,
+    joined: Array,
+    split: Array,
+) -> float:
+    """LL(M2) − LL(M1) on all members and the candidate, over every row.
+
+    The members other than W (at position ``closest``) enter both models alike, through the patterns' ratios.
+    ``joined`` (2,) is P(X=1|Y) of M1, ``split`` (3, 2) M2's P(Z=1|Y), P(W=1|Z), P(X=1|Z).
+    """
+    one = np.empty((2, 2, 2))
+    two = np.zeros((2, 2, 2))
+    for w in range(2):
+        for x in range(2):
+            for y in range(2):
+                weight = chance(prior, y)
+                one[w, x, y] = weight * chance(closest_table[y], w) * chance(joined[y], x)
+                for z in range(2):
+                    p_z = chance(split[0, y], z)
+                    two[w, x, y] += weight * p_z * chance(split[1, z], w) * chance(split[2, z], x)
+    advantage = 0.0
+    for p in range(n_patterns):
+        w = bit(patterns[p].bits, closest)
+        rest = patterns[p].ratio * chance(closest_table[0], w) / chance(closest_table[1], w)
+        for x in range(2):
+            rows = patterns[p].on if x else patterns[p].count - patterns[p].on
+            if rows > 0:
+                better = two[w, x, 0] + rest * two[w, x, 1]
+                plain = one[w, x, 0] + rest * one[w, x, 1]
+                advantage += rows * np.log(better / plain)
+    return advantage
+
+
+@kernel
+def one_latent_suffices(
+    patterns: Array,
+    n_patterns: int,
+    n_rows: int,
+    prior: float,
+    table: Array,
+    closest: int,
+    ud_threshold: float,
+    restarts: int,
+    smooth: float,
+    key: int,
+    joined: Array,
+) -> bool:
+    """The uni-dimensionality test of members (``table`` (k, 2)) and the marked candidate; fills ``joined`` (2,)."""
+    cells = pair_cells(patterns, n_patterns, 0, 1, 2)
+    by_candidate = cells[:, :2] + cells[:, 2:]
+    fit_join(fixed_pair(prior, table[0], table[1]), by_candidate, smooth, joined)
+    # M2 keeps two members as they are; W cannot be one of them.
+    first = 0 if closest != 0 else 2
+    second = 1 if closest != 1 else 2
+    split = np.empty((3, 2))
+    fit_split(
+        fixed_pair(prior, table[first], table[second]),
+        pair_cells(patterns, n_patterns, first, second, closest),
+        restarts,
+        key,
+        smooth,
+        split,
+    )
+    advantage = split_advantage(patterns, n_patterns, prior, closest, table[closest], joined, split)
+    return bool(advantage <= np.log(n_rows) + ud_threshold)
+
+
+@kernel
+def refit(
+    patterns: Array,
+    n_patterns: int,
+    positions: Array,
+    prior: float,
+    table: Array,
+    smooth: float,
+    steps: int,
+) -> float:
+    """EM on all members at once, a few steps from the progressive estimates; ``table`` (k, 2) in place."""
+    k = positions.size
+    for _ in range(steps):
+        total = 0.0
+        on_total = 0.0
+        on = np.zeros((k, 2))
+        for p in range(n_patterns):
+            count = patterns[p].count
+            if count == 0:
+                continue
+            odds = prior / (1.0 - prior)
+            for t in range(k):
+                state = bit(patterns[p].bits, positions[t])
+                odds *= chance(table[t, 1], state) / chance(table[t, 0], state)
+            odds = min(odds, RATIO_BOUND)
+            share = count * odds / (1.0 + odds)
+            total += count
+            on_total += share
+            for t in range(k):
+                if bit(patterns[p].bits, positions[t]):
+                    on[t, 1] += share
+                    on[t, 0] += count - share
+        prior = (on_total + smooth) / (total + 2.0 * smooth)
+        for t in range(k):
+            table[t, 0] = (on[t, 0] + smooth) / (total - on_total + 2.0 * smooth)
+            table[t, 1] = (on[t, 1] + smooth) / (on_total + 2.0 * smooth)
+    return prior
+
+
+@kernel
+def fit_pair(patterns: Array, n_patterns: int, positions: Array, table: Array) -> float:
+    """Parameters for an island of two, where one latent has a whole line of perfect fits; returns P(Y=1).
+
+    The fit taken is the one whose off state never shows the first variable, nor the second (or, for two that avoid
+    each other, never the second's absence), so that completing the data reads "either word occurs".
+    """
+    n = np.zeros((2, 2))
+    for p in range(n_patterns):
+        bits = patterns[p].bits
+        n[bit(bits, positions[0]), bit(bits, positions[1])] += patterns[p].count
+    total = n.sum()
+    together = n[1, 1] * n[0, 0] >= n[1, 0] * n[0, 1]
+    both = (n[1, 1] if together else n[1, 0]) + 0.5
+    on_a = n[1, 0] + n[1, 1] + 0.5
+    on_b = (n[0, 1] + n[1, 1] if together else n[0, 0] + n[1, 0]) + 0.5
+    low = 0.5 / total
+    table[0, 0] = low
+    table[0, 1] = min(max(both / on_b, low), 1.0 - low)
+    given = min(max(both / on_a, low), 1.0 - low)
+    table[1, 0] = low if together else 1.0 - low
+    table[1, 1] = given if together else 1.0 - given
+    return float(min(max(on_a * on_b / (both * total), low), 1.0 - low))
+
+
+@kernel
+def grow_island(
+    seed_a: int,
+    seed_b: int,
+    n_rows: int,
+    col_start: Array,
+    col_items: Array,
+    partners: Array,
+    gain: Array,
+    alive: Array,
+    ud_threshold: float,
+    min_gain: float,
+    restarts: int,
+    smooth: float,
+    refit_steps: int,
+    key: int,
+    pattern_of: Array,
+    members: Array,
+    table: Array,
+    looked_at: Array,
+) -> tuple[int, int, float, int]:
+    """Grow the island of two seeds until the uni-dimensionality test fails, or nothing more may join.
+
+    A candidate joins only if its gain (N·MI with its closest member) reaches ``min_gain``: the correlation test.
+    The island depends on ``alive`` only through the variables it looked at: as long as those live, the island stands
+    whatever other islands took (so islands can be grown ahead, side by side).
+
+    Parameters
+    ----------
+    pattern_of : int32 (N,), all zero; scratch, handed back all zero.
+    members, table, looked_at : int32 (K,), float64 (K, 2), int32 (K + 1,), filled; K is the largest island allowed.
+
+    Returns
+    -------
+    (number of members, number looked at, P(Y=1), variable whose list of partners ran dry or −1)
+    """
+    patterns = np.zeros(FIRST_ROOM, PATTERN)
+    patterns[0].count = n_rows
+    patterns["ratio"][:] = 1.0
+    n_patterns = 1
+    place = np.zeros(members.size, np.int32)
+    prior = 0.5
+    joined = np.full(2, 0.5)
+    dropped, closest, dry = -1, -1, -1
+    n_members, n_looked_at = 0, 0
+    candidate = seed_a
+    while True:
+        looked_at[n_looked_at] = candidate
+        n_looked_at += 1
+        rows = col_items[col_start[candidate] : col_start[candidate + 1]]
+        mark_candidate(rows, pattern_of, patterns)
+        if n_members >= 3 and not one_latent_suffices(
+            patterns,
+            n_patterns,
+            n_rows,
+            prior,
+            table[:n_members],
+            closest,
+            ud_threshold,
+            restarts,
+            smooth,
+            key + candidate,
+            joined,
+        ):
+            dropped = closest
+            break
+
+        patterns, n_patterns = split_patterns(rows, pattern_of, patterns, n_patterns, n_members)
+        members[n_members] = candidate
+        table[n_members] = joined
+        n_members += 1
+        if n_members == 3:
+            prior, _ = fit_seed(seed_cells(patterns, n_patterns), restarts, key, smooth, table[:3])
+            multiply_ratios(patterns, n_patterns, 0, table[:3])
+        elif n_members > 3:
+            multiply_ratios(patterns, n_patterns, n_members - 1, table[n_members - 1 : n_members])
+
+        if n_members == 1:
+            candidate = seed_b
+            continue
+        if n_members == members.size:
+            break
+        candidate, closest, value, dry = _best_candidate(
+            members, n_members, partners, gain, alive, place
+        )
+        if dry >= 0 and gain[dry, partners.shape[1] - 1] < min_gain:
+            dry = -1  # whatever the list does not name is not correlated enough anyway
+        if dry >= 0 or candidate < 0 or value < min_gain:
+            break
+
+    forget_rows(members[:n_members], col_start, col_items, pattern_of)
+    positions = np.array([k for k in range(n_members) if k != dropped])
+    for t in range(positions.size):
+        members[t] = members[positions[t]]
+        table[t] = table[positions[t]]
+    n_members = positions.size
+    if n_members == 2:
+        prior = fit_pair(patterns, n_patterns, positions, table)
+    else:
+        prior = refit(
+            patterns, n_patterns, positions, prior, table[:n_members], smooth, refit_steps
+        )
+    return n_members, n_looked_at, prior, dry

@@ -1,0 +1,193 @@
+"""Kernels for pairwise counts and mutual information (paper §3.1).
+
+All take binary data as row lists both ways: ``row_start, row_items`` (the variables of each row) and
+``col_start, col_items`` (the rows of each variable).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tsenet.jit import Array, kernel
+
+
+@kernel
+def popcount(word: np.uint64) -> np.uint64:
+    """Number of ones in a 64-bit word, spelled so that the compiler finds the machine's own instruction."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + (
+        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@kernel
+def pack_bits(col_start: Array, col_items: Array, first: int, last: int, bits: Array) -> None:
+    """Write variables ``first..last`` as bitsets over the rows: ``bits`` is (V, ⌈N/64⌉) uint64."""
+    for i in range(first, last):
+        for k in range(col_start[i], col_start[i + 1]):
+            row = col_items[k]
+            bits[i, row >> 6] |= np.uint64(1) << np.uint64(row & 63)
+
+
+@kernel
+def _joint_counts(
+    i: int,
+    row_start: Array,
+    row_items: Array,
+    col_start: Array,
+    col_items: Array,
+    bits: Array,
+    counts: Array,
+    touched: Array,
+) -> int:
+    """Add to ``counts[j]`` the rows where i and j are both on; list the j met, return how many.
+
+    Work is the smaller of the rows' non-zeros and, where bitsets were made, V·N/64.
+    """
+    n_variables = counts.size
+    n_touched = 0
+    if bits.shape[0] > 0:
+        for j in range(n_variables):
+            total = np.uint64(0)
+            for word in range(bits.shape[1]):
+                total += popcount(bits[i, word] & bits[j, word])
+            if total > 0:
+                counts[j] = np.int64(total)
+                touched[n_touched] = j
+                n_touched += 1
+        return n_touched
+    for k in range(col_start[i], col_start[i + 1]):
+        row = col_items[k]
+        for t in range(row_start[row], row_start[row + 1]):
+            j = row_items[t]
+            if counts[j] == 0:
+                touched[n_touched] = j
+                n_touched += 1
+            counts[j] += 1
+    return n_touched
+
+
+@kernel
+def information(
+    n11: int, n_i: int, n_j: int, entropy_i: float, entropy_j: float, xlogx: Array
+) -> float:
+    """N·MI in nats of a 2×2 table given by its corner and margins.
+
+    ``xlogx[n] = n·ln n``; ``entropy_i = xlogx[n_i] + xlogx[N − n_i]``. The sum is ordered so that swapping the two
+    variables gives the same bits.
+    """
+    n_rows = xlogx.size - 1
+    cells = (xlogx[n11] + xlogx[n_rows - n_i - n_j + n11]) + (xlogx[n_i - n11] + xlogx[n_j - n11])
+    value: float = (cells - (entropy_i + entropy_j)) + xlogx[n_rows]
+    return max(0.0, value)
+
+
+@kernel
+def _better(value_a: float, index_a: int, value_b: float, index_b: int) -> bool:
+    """Order of partners: more information first, then the smaller index."""
+    return value_a > value_b or (value_a == value_b and index_a < index_b)
+
+
+@kernel
+def _sift_down(values: Array, indices: Array, start: int, size: int) -> None:
+    """Restore the heap whose root is the worst kept partner."""
+    root = start
+    while True:
+        child = 2 * root + 1
+        if child >= size:
+            return
+        if child + 1 < size and _better(
+            values[child], indices[child], values[child + 1], indices[child + 1]
+        ):
+            child += 1
+        if not _better(values[root], indices[root], values[child], indices[child]):
+            return
+        values[root], values[child] = values[child], values[root]
+        indices[root], indices[child] = indices[child], indices[root]
+        root = child
+
+
+@kernel
+def _offer(values: Array, indices: Array, size: int, value: float, index: int) -> int:
+    """Offer a partner to the heap of the best; returns the new size."""
+    capacity = values.size
+    if size < capacity:
+        values[size] = value
+        indices[size] = index
+        size += 1
+        if size == capacity:
+            for start in range(capacity // 2 - 1, -1, -1):
+                _sift_down(values, indices, start, capacity)
+    elif _better(value, index, values[0], indices[0]):
+        values[0] = value
+        indices[0] = index
+        _sift_down(values, indices, 0, capacity)
+    return size
+
+
+@kernel
+def best_partners(
+    variables: Array,
+    row_start: Array,
+    row_items: Array,
+    col_start: Array,
+    col_items: Array,
+    bits: Array,
+    n_on: Array,
+    xlogx: Array,
+    alive: Array,
+    frequent_first: Array,
+    best: Array,
+    best_value: Array,
+) -> None:
+    """For each listed variable, its best living partners by mutual information, best first.
+
+    Partners that share no row with the variable need no count: there the information is a rising function of the
+    partner's frequency alone, so they are offered from the most frequent on, until one is not good enough.
+
+    Parameters
+    ----------
+    variables : int32 (B,), the variables to serve.
+    alive : bool (V,), who may be a partner; constant variables must be out.
+    frequent_first : int32, the living variables by falling count, then by index.
+    best, best_value : int32 and float64 (B, m), the answer: partners and N·MI; unused places are −1 and 0.
+    """
+    n_variables = col_start.size - 1
+    n_rows = xlogx.size - 1
+    counts = np.zeros(n_variables, np.int32)
+    touched = np.empty(n_variables, np.int32)
+    for b in range(variables.size):
+        i = variables[b]
+        n_touched = _joint_counts(
+            i, row_start, row_items, col_start, col_items, bits, counts, touched
+        )
+        values = best_value[b]
+        partners = best[b]
+        entropy_i = xlogx[n_on[i]] + xlogx[n_rows - n_on[i]]
+        size = 0
+        for t in range(n_touched):
+            j = touched[t]
+            if alive[j] and j != i:
+                entropy_j = xlogx[n_on[j]] + xlogx[n_rows - n_on[j]]
+                value = information(counts[j], n_on[i], n_on[j], entropy_i, entropy_j, xlogx)
+                size = _offer(values, partners, size, value, j)
+        for j in frequent_first:
+            if counts[j] == 0 and j != i:
+                entropy_j = xlogx[n_on[j]] + xlogx[n_rows - n_on[j]]
+                value = information(0, n_on[i], n_on[j], entropy_i, entropy_j, xlogx)
+                if size == values.size and not _better(value, j, values[0], partners[0]):
+                    break
+                size = _offer(values, partners, size, value, j)
+        for t in range(n_touched):
+            counts[touched[t]] = 0
+        if size < values.size:
+            for start in range(size // 2 - 1, -1, -1):
+                _sift_down(values, partners, start, size)
+        for end in range(size - 1, 0, -1):  # heap sort: worst to the back
+            values[0], values[end] = values[end], values[0]
+            partners[0], partners[end] = partners[end], partners[0]
+            _sift_down(values, partners, 0, end)
+        values[size:] = 0.0
+        partners[size:] = -1

@@ -1,0 +1,144 @@
+"""Data completion: turn a layer's latents into observed variables for the next layer (paper §3.2).
+
+A latent's posterior given its own group is the same for every row in which no member is on, so completing the data
+costs the rows' non-zeros, not N · L.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import expit
+
+from tsenet.data.rows import BinaryRows
+from tsenet.skeleton import _completion_kernels
+from tsenet.threads import Workers, chunks
+
+ROWS_PER_CHUNK = 8192
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A two-layer model: latents Y over the variables below, each variable under one latent (paper Figure 3c).
+
+    Attributes
+    ----------
+    latent_of : int32 (V,)
+        The latent above each variable, −1 for a constant variable.
+    prior : float64 (L,)
+        P(Y=1).
+    table : float64 (V, 2)
+        P(x=1|Y=0) and P(x=1|Y=1).
+    """
+
+    latent_of: NDArray[np.int32]
+    prior: NDArray[np.float64]
+    table: NDArray[np.float64]
+
+    @property
+    def n_latents(self) -> int:
+        """Number of latents L."""
+        return int(self.prior.size)
+
+    def weights(self) -> NDArray[np.float64]:
+        """What each variable adds to its latent's log-odds when it is on instead of off: (V,)."""
+        logit = np.log(self.table) - np.log1p(-self.table)
+        return np.asarray(logit[:, 1] - logit[:, 0])
+
+    def silences(self) -> NDArray[np.float64]:
+        """What each variable adds to its latent's log-odds when it is off: (V,)."""
+        off = np.log1p(-self.table)
+        return np.asarray(off[:, 1] - off[:, 0])
+
+    def base(self) -> NDArray[np.float64]:
+        """Log-odds of each latent when all of its group is off: (L,)."""
+        placed = self.latent_of >= 0
+        silent = np.bincount(
+            self.latent_of[placed], weights=self.silences()[placed], minlength=self.n_latents
+        )
+        return np.asarray(np.log(self.prior) - np.log1p(-self.prior) + silent)
+
+
+@dataclass(frozen=True)
+class SoftRows:
+    """Posteriors P(Y=1 | own group) of N rows × L latents, sparse around ``base``.
+
+    Row i holds ``logodds[t]`` for latent ``latent[t]``, t in ``indptr[i]:indptr[i+1]``; every other latent has
+    ``base``, also as log-odds.
+    """
+
+    indptr: NDArray[np.int64]
+    latent: NDArray[np.int32]
+    logodds: NDArray[np.float64]
+    base: NDArray[np.float64]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows N."""
+        return int(self.indptr.size) - 1
+
+    def hard(self) -> BinaryRows:
+        """The likelier state of every latent in every row."""
+        n_rows = self.n_rows
+        on = self.logodds > 0.0
+        flips = self.base > 0.0
+        row_of = np.repeat(np.arange(n_rows, dtype=np.int64), np.diff(self.indptr))
+        if not flips.any():
+            counts = np.bincount(row_of[on], minlength=n_rows)
+            return BinaryRows(
+                np.concatenate([[0], np.cumsum(counts)]), self.latent[on], self.base.size
+            )
+        # Latents that are on when their group is silent: dense by nature, so by blocks of dense rows.
+        parts = []
+        for start, stop in chunks(n_rows, ROWS_PER_CHUNK):
+            block = np.tile(flips, (stop - start, 1))
+            part = slice(self.indptr[start], self.indptr[stop])
+            block[row_of[part] - start, self.latent[part]] = on[part]
+            parts.append(BinaryRows.of_dense(block))
+        return BinaryRows(
+            np.concatenate([[0], np.cumsum(np.concatenate([np.diff(p.indptr) for p in parts]))]),
+            np.concatenate([p.indices for p in parts]),
+            self.base.size,
+        )
+
+    def _changes(self) -> csr_array:
+        """Posteriors less the base posterior: sparse (N, L)."""
+        change = expit(self.logodds) - expit(self.base)[self.latent]
+        return csr_array((change, self.latent, self.indptr), shape=(self.n_rows, self.base.size))
+
+    def second_moments(self) -> NDArray[np.float64]:
+        """Σ over rows of P(Y=1|d) · P(Y'=1|d): (L, L), from the entries that differ from base."""
+        change = self._changes()
+        base = expit(self.base)
+        cross = np.outer(np.asarray(change.sum(axis=0)).ravel(), base)
+        both: NDArray[np.float64] = (change.T @ change).toarray()
+        return self.n_rows * np.outer(base, base) + cross + cross.T + both
+
+    def means(self) -> NDArray[np.float64]:
+        """Mean posterior of each latent: (L,)."""
+        change = np.asarray(self._changes().sum(axis=0)).ravel()
+        return np.asarray(expit(self.base) + change / self.n_rows)
+
+
+def complete(rows: BinaryRows, layer: Layer, workers: Workers) -> SoftRows:
+    """Soft completion of the data by one layer, O(nnz)."""
+    base = layer.base()
+    weight = layer.weights()
+    latent = np.empty(rows.nnz, np.int32)
+    logodds = np.empty(rows.nnz)
+    size = np.empty(rows.n_rows, np.int64)
+
+    def serve(part: tuple[int, int]) -> None:
+        _completion_kernels.complete_rows(
+            *part, rows.indptr, rows.indices, layer.latent_of, weight, base, latent, logodds, size
+        )
+
+    for _ in workers.map(serve, chunks(rows.n_rows, ROWS_PER_CHUNK)):
+        pass
+    # Close the gaps that rows with several words of one group leave behind.
+    indptr = np.concatenate([[0], np.cumsum(size)])
+    source = np.arange(indptr[-1]) + np.repeat(rows.indptr[:-1] - indptr[:-1], size)
+    return SoftRows(indptr, latent[source], logodds[source], base)

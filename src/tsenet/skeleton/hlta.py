@@ -1,0 +1,258 @@
+"""Hierarchical latent tree analysis: the stacking loop (paper §3.2), and :func:`learn_tree`."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tsenet.data.binary import BinaryRule, constant_columns
+from tsenet.data.rows import BinaryRows
+from tsenet.data.table import Table
+from tsenet.progress import Progress, as_progress
+from tsenet.skeleton.chow_liu import chow_liu_parents, latent_information
+from tsenet.skeleton.completion import Layer, SoftRows
+from tsenet.skeleton.inference import children_first
+from tsenet.skeleton.islands import IslandOptions
+from tsenet.skeleton.layers import learn_layer
+from tsenet.skeleton.refine import refine
+from tsenet.skeleton.tree import LatentTree
+from tsenet.threads import Workers
+
+logger = logging.getLogger("tsenet")
+
+
+def learn_tree(
+    X: Any,
+    *,
+    max_island: int = 15,
+    max_top: int = 30,
+    ud_threshold: float = 3.0,
+    correlation_test: bool = True,
+    structure_samples: int | None = None,
+    refine_steps: int = 100,
+    em_restarts: int = 3,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: Any = None,
+) -> LatentTree:
+    """Learn a hierarchical latent tree from a table (paper §3).
+
+    Parameters
+    ----------
+    X : array, sparse matrix, dataframe, list of rows or Table, (N, V)
+        Sparse data are read as present / absent; see :class:`tsenet.BinaryRule` for dense columns.
+    max_island : int
+        Most variables in a group.
+    max_top : int
+        Layers are stacked until one has at most this many latents.
+    ud_threshold : float
+        δ of the uni-dimensionality test: a group splits when two latents beat one by more than this in BIC.
+    correlation_test : bool
+        Whether a variable must be significantly correlated with a group to join it; variables that fit no
+        group are put under the latent that tells most about them. False is the paper's way.
+    structure_samples : int or None
+        Learn the structure from this many rows drawn at random; None uses all rows.
+    refine_steps : int
+        Steps of stepwise EM over the whole tree at the end; 0 leaves the tables as the layers estimated them.
+    em_restarts : int
+        Starting points of each small EM.
+    random_state : int, Generator, RandomState or None
+        Same seed, same tree, for any ``n_jobs``.
+    n_jobs : int or None
+        Threads; None for all cores.
+    progress : None, bool, Progress or callable
+        True draws progress bars; a callable gets ``(stage, done, total)``.
+
+    Returns
+    -------
+    LatentTree
+    """
+    _check(max_island, max_top, ud_threshold, structure_samples, refine_steps, em_restarts)
+    table = Table.of(X)
+    rule = BinaryRule.learn(table)
+    rows = rule.apply(table)
+    seeds = _seed_sequence(random_state)
+    options = IslandOptions(
+        max_island=max_island,
+        ud_threshold=ud_threshold,
+        correlation_test=correlation_test,
+        em_restarts=em_restarts,
+    )
+    with Workers(n_jobs) as workers, as_progress(progress) as report:
+        return _learn(
+            rows, rule, options, max_top, structure_samples, refine_steps, seeds, workers, report
+        )
+
+
+def _learn(
+    rows: BinaryRows,
+    rule: BinaryRule,
+    options: IslandOptions,
+    max_top: int,
+    structure_samples: int | None,
+    refine_steps: int,
+    seeds: np.random.SeedSequence,
+    workers: Workers,
+    progress: Progress,
+) -> LatentTree:
+    sample_seed, layer_seed, refine_seed = seeds.spawn(3)
+    constant = constant_columns(rows)
+    if constant.size:
+        logger.info("%d of %d variables never vary and stand alone", constant.size, rows.n_columns)
+    sample = rows
+    if structure_samples is not None and structure_samples < rows.n_rows:
+        chosen = np.random.default_rng(sample_seed).choice(
+            rows.n_rows, structure_samples, replace=False
+        )
+        sample = rows.take(np.sort(chosen))
+    layers, top = _stack(sample, options, max_top, layer_seed, workers, progress)
+    parent, level, cpt = assemble(rows, layers, top)
+    names = (*rule.names, *latent_names(level, set(rule.names)))
+    tree = LatentTree(parent, level, cpt, names, rule)
+    if refine_steps and tree.n_latents:
+        top_order = children_first(parent, tree.layer(tree.n_levels).start)
+        rng = np.random.default_rng(refine_seed)
+        cpt = refine(
+            rows, parent, cpt, tree.marginals(), top_order, refine_steps, rng, workers, progress
+        )
+        tree = LatentTree(parent, level, order_states(parent, level, cpt), names, rule)
+    logger.info("learned %r", tree)
+    return tree
+
+
+def _stack(
+    rows: BinaryRows,
+    options: IslandOptions,
+    max_top: int,
+    seeds: np.random.SeedSequence,
+    workers: Workers,
+    progress: Progress,
+) -> tuple[list[Layer], SoftRows | None]:
+    """Two-layer trees, each over the completed data of the one below, until the top is small enough."""
+    layers: list[Layer] = []
+    top: SoftRows | None = None
+    while True:
+        key = int(seeds.spawn(1)[0].generate_state(1, np.uint64)[0] >> np.uint64(1))
+        found = learn_layer(rows, options, key, workers, progress, place_constant=bool(layers))
+        if found is None or (layers and found[0].n_latents >= layers[-1].n_latents):
+            if layers:
+                logger.warning(
+                    "stopped at %d latents, more than max_top=%d: the next layer would not be smaller",
+                    layers[-1].n_latents,
+                    max_top,
+                )
+            return layers, top
+        layer, top = found
+        layers.append(layer)
+        logger.info("layer %d: %d latents", len(layers), layer.n_latents)
+        if layer.n_latents <= max_top:
+            return layers, top
+        rows = top.hard()
+
+
+def assemble(
+    rows: BinaryRows, layers: list[Layer], top: SoftRows | None
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """Stack the layers into one tree: ``parent``, ``level`` and ``cpt`` over all nodes."""
+    sizes = [rows.n_columns, *(layer.n_latents for layer in layers)]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    n_nodes = int(starts[-1])
+    parent = np.full(n_nodes, -1, np.int32)
+    level = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    on = np.empty((n_nodes, 2))
+    on[: sizes[0]] = ((rows.counts() + 0.5) / (rows.n_rows + 1.0))[:, None]
+    for below, layer in enumerate(layers):
+        here = slice(starts[below], starts[below + 1])
+        placed = np.flatnonzero(layer.latent_of >= 0)
+        parent[here][placed] = layer.latent_of[placed] + starts[below + 1]
+        on[here][placed] = layer.table[placed]
+    if top is not None:
+        here = slice(int(starts[-2]), n_nodes)
+        above, on[here] = link_top(top)
+        parent[here] = np.where(above >= 0, above + starts[-2], -1)
+    cpt = np.stack([1.0 - on, on], axis=2)
+    return parent, level, cpt
+
+
+def link_top(soft: SoftRows) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Chow–Liu tree over the top latents: parents within the layer, and P(Y=1 | parent's state) as (L, 2)."""
+    parents = chow_liu_parents(latent_information(soft))
+    both = soft.second_moments() / soft.n_rows
+    mean = soft.means()
+    children = np.arange(parents.size)
+    joint = both[children, parents]
+    above = mean[parents]
+    rate = np.stack([(mean - joint) / (1.0 - above), joint / above], axis=1)
+    rate = np.where(parents[:, None] >= 0, rate, mean[:, None])
+    low = 0.5 / (soft.n_rows + 1)
+    return parents, np.clip(rate, low, 1.0 - low)
+
+
+def order_states(
+    parent: NDArray[np.int32], level: NDArray[np.int32], cpt: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Swap states where needed so that state 1 of every latent makes the layer below it more likely to be on."""
+    cpt = cpt.copy()
+    for here in range(1, int(level.max()) + 1):
+        below = np.flatnonzero((level == here - 1) & (parent >= 0))
+        rise = cpt[below, 1, 1] - cpt[below, 0, 1]
+        total = np.bincount(parent[below], weights=rise, minlength=parent.size)
+        swap = (total < 0) & (level == here)
+        cpt[swap] = cpt[swap][:, :, ::-1]
+        children = (parent >= 0) & swap[parent]
+        cpt[children] = cpt[children][:, ::-1, :]
+    return cpt
+
+
+def latent_names(level: NDArray[np.int32], taken: set[str]) -> list[str]:
+    """Names for the latents: ``Z1.0``, ``Z1.1``, …, with a longer letter run if a column already has one."""
+    letter = "Z"
+    while True:
+        names = [
+            f"{letter}{here}.{k}"
+            for here in range(1, int(level.max()) + 1)
+            for k in range(int((level == here).sum()))
+        ]
+        if taken.isdisjoint(names):
+            return names
+        letter += "Z"
+
+
+def _seed_sequence(random_state: Any) -> np.random.SeedSequence:
+    """A seed sequence from whatever scikit-learn or numpy users hand over."""
+    if isinstance(random_state, np.random.Generator):
+        return np.random.SeedSequence(random_state.integers(2**63, size=2).tolist())
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.SeedSequence(random_state.randint(2**31 - 1, size=4).tolist())
+    if isinstance(random_state, np.random.SeedSequence):
+        return random_state
+    if random_state is np.random:  # scikit-learn's spelling of the global generator
+        return np.random.SeedSequence()
+    return np.random.SeedSequence(random_state)
+
+
+def _check(
+    max_island: int,
+    max_top: int,
+    ud_threshold: float,
+    structure_samples: int | None,
+    refine_steps: int,
+    em_restarts: int,
+) -> None:
+    """Refuse parameters that mean nothing, saying what they may be."""
+    rules = {
+        f"max_island must be 2 to 63, not {max_island}": 2 <= max_island <= 63,
+        f"max_top must be at least 1, not {max_top}": max_top >= 1,
+        f"ud_threshold must be a finite number, not {ud_threshold}": np.isfinite(ud_threshold),
+        f"structure_samples must be None or at least 2, not {structure_samples}": (
+            structure_samples is None or structure_samples >= 2
+        ),
+        f"refine_steps must be at least 0, not {refine_steps}": refine_steps >= 0,
+        f"em_restarts must be at least 1, not {em_restarts}": em_restarts >= 1,
+    }
+    for complaint, holds in rules.items():
+        if not holds:
+            raise ValueError(complaint)

@@ -1,0 +1,160 @@
+"""Inference on a latent tree: log-likelihoods, posteriors and expected counts of binary rows (ALGORITHM §5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tsenet.data.rows import BinaryRows
+from tsenet.skeleton import _inference_kernels
+from tsenet.threads import Workers, chunks
+
+ROWS_PER_CHUNK = 1024
+NEVER = 1e-300  # stands for probability 0: rows add and take back its logarithm, which −inf would not survive
+
+
+def children_first(parent: NDArray[np.int32], first: int) -> NDArray[np.int32]:
+    """Nodes ``first..M`` (the top level, a tree of its own) in an order with children before parents."""
+    order: list[int] = []
+    children: dict[int, list[int]] = {}
+    for node in range(first, parent.size):
+        children.setdefault(int(parent[node]), []).append(node)
+    stack = list(children.get(-1, []))
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        stack.extend(children.get(node, []))
+    return np.array(order[::-1], np.int32)
+
+
+@dataclass(frozen=True)
+class Inference:
+    """A tree's parameters laid out for the kernels, with the messages of the all-off row.
+
+    Arrays are over all M nodes, observed first, ordered by level; ``top_order`` lists the top level's latents.
+    """
+
+    parent: NDArray[np.int32]
+    log_cpt: NDArray[np.float64]
+    top_order: NDArray[np.int32]
+    n_observed: int
+    evidence: NDArray[np.float64]
+    message: NDArray[np.float64]
+    given: NDArray[np.float64]
+    total: float
+
+    @classmethod
+    def of(
+        cls,
+        parent: NDArray[np.int32],
+        cpt: NDArray[np.float64],
+        top_order: NDArray[np.int32],
+        n_observed: int,
+    ) -> Inference:
+        """Prepare a tree given by its arrays (``cpt`` is (M, 2, 2), ``cpt[v, t, s] = P(v=s | parent=t)``)."""
+        log_cpt = np.log(np.maximum(cpt, NEVER))
+        parent = np.array(
+            parent, np.int32
+        )  # fresh and writable: one type, so the kernels compile once
+        top_order = np.array(top_order, np.int32)
+        evidence, message, given = (np.zeros((parent.size, 2)) for _ in range(3))
+        total = _inference_kernels.base_messages(
+            parent, log_cpt, top_order, n_observed, evidence, message, given
+        )
+        return cls(parent, log_cpt, top_order, n_observed, evidence, message, given, total)
+
+    @property
+    def n_latents(self) -> int:
+        """Number of latents L."""
+        return int(self.parent.size) - self.n_observed
+
+    def log_likelihood(self, rows: BinaryRows, workers: Workers) -> NDArray[np.float64]:
+        """Exact ln P(x) of every row: (N,)."""
+        out = np.empty(rows.n_rows)
+
+        def serve(part: tuple[int, int]) -> None:
+            _inference_kernels.log_likelihood_rows(
+                *part,
+                rows.indptr,
+                rows.indices,
+                self.parent,
+                self.log_cpt,
+                self.top_order,
+                self.evidence,
+                self.message,
+                self.total,
+                out,
+            )
+
+        for _ in workers.map(serve, chunks(rows.n_rows, ROWS_PER_CHUNK)):
+            pass
+        return out
+
+    def posterior(self, rows: BinaryRows, workers: Workers) -> NDArray[np.float64]:
+        """P(z=1|x) of every latent in every row: (N, L)."""
+        out = np.empty((rows.n_rows, self.n_latents))
+        numbers = np.arange(rows.n_rows, dtype=np.int64)
+        no_pairs, no_on = np.empty((0, 0, 0)), np.empty((0, 0))
+        if rows.n_rows == 0 or self.n_latents == 0:
+            return out
+
+        def serve(part: tuple[int, int]) -> None:
+            self._infer(part, rows, numbers, out, no_pairs, no_on)
+
+        for _ in workers.map(serve, chunks(rows.n_rows, ROWS_PER_CHUNK)):
+            pass
+        return out
+
+    def expected_counts(
+        self, rows: BinaryRows, numbers: NDArray[np.int64], workers: Workers
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """E-step over the rows ``numbers``: counts (L, 2, 2) and (V, 2), as the kernel names them, and log-likelihood.
+
+        Partial sums are added in chunk order, so the thread count does not show.
+        """
+        no_posterior = np.empty((0, 0))
+
+        def serve(part: tuple[int, int]) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+            pairs = np.zeros((self.n_latents, 2, 2))
+            on = np.zeros((self.n_observed, 2))
+            return pairs, on, self._infer(part, rows, numbers, no_posterior, pairs, on)
+
+        pairs = np.zeros((self.n_latents, 2, 2))
+        on = np.zeros((self.n_observed, 2))
+        loglik = 0.0
+        for part_pairs, part_on, part_loglik in workers.map(
+            serve, chunks(numbers.size, ROWS_PER_CHUNK // 4)
+        ):
+            pairs += part_pairs
+            on += part_on
+            loglik += part_loglik
+        return pairs, on, loglik
+
+    def _infer(
+        self,
+        part: tuple[int, int],
+        rows: BinaryRows,
+        numbers: NDArray[np.int64],
+        posterior: NDArray[np.float64],
+        pairs: NDArray[np.float64],
+        on: NDArray[np.float64],
+    ) -> float:
+        return _inference_kernels.infer_rows(
+            *part,
+            rows.indptr,
+            rows.indices,
+            numbers,
+            self.parent,
+            self.log_cpt,
+            self.top_order,
+            self.n_observed,
+            self.evidence,
+            self.message,
+            self.given,
+            self.total,
+            posterior,
+            pairs,
+            on,
+        )

@@ -1,0 +1,223 @@
+"""Islands: disjoint groups of variables, each explained by one latent (paper §3.1; ALGORITHM §2)."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from tsenet.skeleton import _island_kernels
+from tsenet.skeleton.information import PairCounter, PairInformation
+from tsenet.threads import Workers
+
+AHEAD = 4  # islands grown ahead per thread
+
+
+@dataclass(frozen=True)
+class IslandOptions:
+    """How islands grow; the defaults are :func:`tsenet.learn_tree`'s."""
+
+    max_island: int = 15
+    ud_threshold: float = 3.0
+    correlation_test: bool = True
+    em_restarts: int = 3
+    smooth: float = 1.0
+    refit_steps: int = 20
+    significance: float = 0.05
+    second_thoughts: int = 2
+
+
+@dataclass(frozen=True)
+class Island:
+    """One group: ``members`` (k,), ``prior`` = P(Y=1), ``table`` (k, 2) = P(x=1|Y=0), P(x=1|Y=1)."""
+
+    members: NDArray[np.int32]
+    prior: float
+    table: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Growth:
+    """An island grown ahead, and the variables its growth looked at: while they live, it stands."""
+
+    island: Island
+    looked_at: NDArray[np.int32]
+    dry: int  # variable whose list of partners ran out, or −1
+
+
+def smallest_gain(n_variables: int, options: IslandOptions) -> float:
+    """Smallest N·MI at which two variables count as correlated.
+
+    2·N·MI is χ²(1) for independent variables; the level is shared among all pairs (Bonferroni), since the pairs
+    that are tried are the best of all of them.
+    """
+    if not options.correlation_test:
+        return 0.0
+    pairs = max(1.0, n_variables * (n_variables - 1) / 2)
+    return float(chi2.isf(options.significance / pairs, 1)) / 2
+
+
+class IslandFinder:
+    """The greedy search over one layer.
+
+    Islands are grown one after another, each from the best pair left. The search grows the likely next ones
+    ahead in threads and accepts one only if it is exactly what the one-by-one search would have found.
+    """
+
+    def __init__(
+        self,
+        counter: PairCounter,
+        information: PairInformation,
+        options: IslandOptions,
+        key: int,
+        workers: Workers,
+    ) -> None:
+        self.counter = counter
+        self.options = options
+        self.key = key
+        self.workers = workers
+        self.alive = counter.varies.copy()
+        self.min_gain = smallest_gain(int(self.alive.sum()), options)
+        self.partners = information.partners.copy()
+        self.gain = information.gain.copy()
+        self._place = np.zeros(counter.rows.n_columns, np.int64)
+        self._scratch = [np.zeros(counter.rows.n_rows, np.int32) for _ in range(workers.n_threads)]
+        self._queue = [
+            (-self.gain[i, 0], i, int(self.partners[i, 0]))
+            for i in np.flatnonzero(self.alive).tolist()
+            if self.partners[i, 0] >= 0
+        ]
+        heapq.heapify(self._queue)
+
+    def islands(self) -> Iterator[Island]:
+        """Yield islands in the order found; what is left in ``alive`` afterwards joined none."""
+        ahead: dict[tuple[int, int], _Growth] = {}
+        while (pair := self._best_pair()) is not None:
+            growth = ahead.pop(pair, None)
+            if growth is None or not self.alive[growth.looked_at].all():
+                pairs = [
+                    pair,
+                    *self._likely_pairs(pair, AHEAD * (self.workers.n_threads - 1), ahead),
+                ]
+                ahead.update(zip(pairs, self._grow(pairs), strict=True))
+                growth = ahead.pop(pair)
+            if growth.dry >= 0:
+                self._refill(np.array([growth.dry], np.int32))
+                continue
+            self.alive[growth.island.members] = False
+            yield growth.island
+
+    def _grow(self, pairs: list[tuple[int, int]]) -> list[_Growth]:
+        """Grow an island from each pair of seeds, one thread per share of the list."""
+        n_threads = min(self.workers.n_threads, len(pairs))
+        shares = [pairs[t::n_threads] for t in range(n_threads)]
+        grown = self.workers.map(self._grow_share, list(zip(shares, self._scratch, strict=False)))
+        answer: list[_Growth] = [None] * len(pairs)  # type: ignore[list-item]  # filled below
+        for t, share in enumerate(grown):
+            answer[t::n_threads] = share
+        return answer
+
+    def _grow_share(self, task: tuple[list[tuple[int, int]], NDArray[np.int32]]) -> list[_Growth]:
+        pairs, scratch = task
+        options = self.options
+        columns = self.counter.columns
+        size = options.max_island
+        growths = []
+        for a, b in pairs:
+            members = np.empty(size, np.int32)
+            table = np.empty((size, 2))
+            looked_at = np.empty(size + 1, np.int32)
+            n_members, n_looked_at, prior, dry = _island_kernels.grow_island(
+                a,
+                b,
+                self.counter.rows.n_rows,
+                columns.indptr,
+                columns.indices,
+                self.partners,
+                self.gain,
+                self.alive,
+                options.ud_threshold,
+                self.min_gain,
+                options.em_restarts,
+                options.smooth,
+                options.refit_steps,
+                self.key + 1_000_003 * a + b,
+                scratch,
+                members,
+                table,
+                looked_at,
+            )
+            island = Island(members[:n_members].copy(), prior, table[:n_members].copy())
+            growths.append(_Growth(island, looked_at[:n_looked_at].copy(), dry))
+        return growths
+
+    def _best_pair(self) -> tuple[int, int] | None:
+        """Living pair of most information, or None when no pair is left that is correlated."""
+        while self._queue:
+            value, i, j = self._queue[0]
+            if -value < self.min_gain:
+                return None
+            if self.alive[i] and self.alive[j]:
+                return min(i, j), max(i, j)
+            heapq.heappop(self._queue)
+            if self.alive[i]:
+                self._requeue(i)
+        return None
+
+    def _requeue(self, i: int) -> None:
+        """Queue variable i with its next living partner, after finding more where its list ran dry."""
+        m = self.partners.shape[1]
+        while True:
+            while self._place[i] < m:
+                j = int(self.partners[i, self._place[i]])
+                if j < 0:
+                    return
+                if self.alive[j]:
+                    heapq.heappush(self._queue, (-self.gain[i, self._place[i]], i, j))
+                    return
+                self._place[i] += 1
+            if self.gain[i, m - 1] < self.min_gain:
+                return
+            self._refill(np.array([i], np.int32))
+
+    def _refill(self, variables: NDArray[np.int32]) -> None:
+        """Find the best living partners of variables anew."""
+        partners, gain = self.counter.best_partners(
+            variables, self.alive, self.partners.shape[1], self.workers
+        )
+        self.partners[variables] = partners
+        self.gain[variables] = gain
+        self._place[variables] = 0
+
+    def _likely_pairs(
+        self, first: tuple[int, int], n_pairs: int, ahead: dict[tuple[int, int], _Growth]
+    ) -> list[tuple[int, int]]:
+        """Pairs the search will probably reach next: the best living ones that share no variable."""
+        used = set(first)
+        likely: list[tuple[int, int]] = []
+        looked: list[tuple[float, int, int]] = []
+        while self._queue and len(likely) < n_pairs:
+            entry = heapq.heappop(self._queue)
+            value, i, j = entry
+            if -value < self.min_gain:
+                looked.append(entry)
+                break
+            if not (self.alive[i] and self.alive[j]):
+                if self.alive[i]:
+                    self._requeue(i)
+                continue
+            looked.append(entry)
+            pair = (min(i, j), max(i, j))
+            if i in used or j in used:
+                continue
+            used.update(pair)
+            known = ahead.get(pair)
+            if known is None or not self.alive[known.looked_at].all():
+                likely.append(pair)
+        for entry in looked:
+            heapq.heappush(self._queue, entry)
+        return likely

@@ -1,0 +1,242 @@
+"""One two-layer tree: groups, their latents, and a place for every variable (paper §3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+
+from tsenet.data.rows import BinaryRows
+from tsenet.progress import Progress
+from tsenet.skeleton import _completion_kernels
+from tsenet.skeleton.completion import Layer, SoftRows, complete
+from tsenet.skeleton.information import CHUNK_WORK, PairCounter, pair_information
+from tsenet.skeleton.islands import Island, IslandFinder, IslandOptions
+from tsenet.threads import Workers, chunks_of_equal_work
+
+N_PARTNERS = 128
+
+
+def learn_layer(
+    rows: BinaryRows,
+    options: IslandOptions,
+    key: int,
+    workers: Workers,
+    progress: Progress,
+    *,
+    place_constant: bool = False,
+) -> tuple[Layer, SoftRows] | None:
+    """Group the variables of binary rows under one layer of latents.
+
+    None if no variable varies or, above the first layer, no two latents are correlated.
+    ``place_constant`` gives variables that never vary a place too: a latent of the layer below that came out
+    constant in the completed data still belongs to the tree.
+    """
+    counter = PairCounter(rows)
+    if not counter.varies.any():
+        return None
+    # A list longer than an island always names someone outside it, or ends.
+    n_partners = max(N_PARTNERS, options.max_island + 1)
+    information = pair_information(counter, n_partners, workers, progress)
+    finder = IslandFinder(counter, information, options, key, workers)
+    progress.start("islands", int(counter.varies.sum()))
+    islands = []
+    for island in finder.islands():
+        islands.append(island)
+        progress.advance(island.members.size)
+    progress.finish(f"{len(islands)} groups, {int(finder.alive.sum())} variables left over")
+    if not islands and place_constant:
+        return None  # a layer above would only bundle what is not correlated
+    if not islands:
+        islands = [_lone_island(counter, options)]
+        finder.alive[islands[0].members] = False
+    layer = _layer_of(islands, rows.n_columns)
+    soft = complete(rows, layer, workers)
+    left = np.flatnonzero(finder.alive | (place_constant & ~counter.varies)).astype(np.int32)
+    progress.start("second thoughts", options.second_thoughts + 1)
+    if left.size:
+        layer = _attach(layer, left, soft.hard(), counter, options, workers)
+        soft = complete(rows, layer, workers)
+    progress.advance()
+    for _ in range(options.second_thoughts):
+        layer, moved = _reconsider(layer, soft, counter, options, workers)
+        progress.advance(1, f"{moved} variables moved")
+        if not moved:
+            break
+        soft = complete(rows, layer, workers)
+    progress.finish(f"{layer.n_latents} groups")
+    return layer, soft
+
+
+def _lone_island(counter: PairCounter, options: IslandOptions) -> Island:
+    """Where nothing is correlated: a latent over the most frequent variable, for all others to attach to."""
+    n_rows = counter.rows.n_rows
+    member = int(np.argmax(np.where(counter.varies, counter.n_on, -1)))
+    prior = float(counter.n_on[member] + options.smooth) / (n_rows + 2 * options.smooth)
+    low = options.smooth / (n_rows + 2 * options.smooth)
+    return Island(np.array([member], np.int32), prior, np.array([[low, 1.0 - low]]))
+
+
+def _layer_of(islands: list[Island], n_variables: int) -> Layer:
+    """Put islands together, each latent's state 1 being the one in which its group is more often on."""
+    latent_of = np.full(n_variables, -1, np.int32)
+    table = np.full((n_variables, 2), 0.5)
+    prior = np.array([island.prior for island in islands])
+    for z, island in enumerate(islands):
+        latent_of[island.members] = z
+        upside_down = (island.table[:, 1] - island.table[:, 0]).sum() < 0
+        table[island.members] = island.table[:, ::-1] if upside_down else island.table
+        if upside_down:
+            prior[z] = 1.0 - prior[z]
+    return Layer(latent_of, prior, table)
+
+
+def _best_latents(
+    variables: NDArray[np.int32],
+    completed: BinaryRows,
+    own: NDArray[np.int32],
+    counter: PairCounter,
+    workers: Workers,
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """For each variable the latent, other than its own, that tells most about it, and the rows where both are on.
+
+    −1 and 0 for a variable that meets no latent.
+    """
+    latent_on = completed.counts()
+    best = np.empty(variables.size, np.int32)
+    joint = np.empty(variables.size, np.int64)
+
+    def serve(part: tuple[int, int]) -> None:
+        _completion_kernels.best_latents(
+            *part,
+            variables,
+            counter.columns.indptr,
+            counter.columns.indices,
+            completed.indptr,
+            completed.indices,
+            latent_on,
+            own,
+            counter.xlogx,
+            best,
+            joint,
+        )
+
+    for _ in workers.map(serve, counter.parts(variables)):
+        pass
+    return best, joint
+
+
+def _reconsider(
+    layer: Layer,
+    soft: SoftRows,
+    counter: PairCounter,
+    options: IslandOptions,
+    workers: Workers,
+) -> tuple[Layer, int]:
+    """Move every variable that its group does not need and another latent does; drop emptied latents.
+
+    The greedy search takes a variable when it first looks good; by now every group is whole and can be asked.
+    A variable goes when, by BIC, its own group (without it) tells nothing about it beyond the other latent, while
+    the other latent tells something beyond its group. What both share stays where it is: the next layer holds it.
+    """
+    hard = soft.hard()
+    placed = np.flatnonzero((layer.latent_of >= 0) & counter.varies).astype(np.int32)
+    best, joint = _best_latents(placed, hard, layer.latent_of, counter, workers)
+    met = best >= 0
+    placed, best, joint = placed[met], best[met], joint[met]
+    stay, go = _compare_homes(placed, best, layer, soft, hard, counter, workers)
+    bar = np.log(soft.n_rows) + options.ud_threshold
+    alone = np.bincount(layer.latent_of[layer.latent_of >= 0])[layer.latent_of[placed]] == 1
+    moves = ((stay <= bar) & (go > bar)) | alone
+    layer = _move(layer, placed[moves], best[moves], joint[moves], hard.counts(), counter, options)
+    everyone = layer.latent_of >= 0
+    used, compact = np.unique(layer.latent_of[everyone], return_inverse=True)
+    latent_of = layer.latent_of.copy()
+    latent_of[everyone] = compact
+    return replace(layer, latent_of=latent_of, prior=layer.prior[used]), int(moves.sum())
+
+
+def _compare_homes(
+    variables: NDArray[np.int32],
+    target: NDArray[np.int32],
+    layer: Layer,
+    soft: SoftRows,
+    hard: BinaryRows,
+    counter: PairCounter,
+    workers: Workers,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """N·I(x; own group | target) and N·I(x; target | own group) of each variable: (B,) both."""
+    by_latent = csc_array(
+        csr_array((soft.logodds, soft.latent, soft.indptr), shape=(soft.n_rows, layer.n_latents))
+    )
+    columns, completed = counter.columns, hard.transpose()
+    weight, silence = layer.weights(), layer.silences()
+    stay, go = np.empty(variables.size), np.empty(variables.size)
+
+    def serve(part: tuple[int, int]) -> None:
+        _completion_kernels.compare_homes(
+            *part,
+            variables,
+            target,
+            layer.latent_of,
+            by_latent.indptr.astype(np.int64, copy=False),
+            by_latent.indices.astype(np.int64, copy=False),
+            by_latent.data,
+            soft.base,
+            weight,
+            silence,
+            columns.indptr,
+            columns.indices,
+            completed.indptr,
+            completed.indices,
+            soft.n_rows,
+            stay,
+            go,
+        )
+
+    entries = np.diff(by_latent.indptr).astype(np.int64)
+    parts = chunks_of_equal_work(entries[layer.latent_of[variables]] + 1, CHUNK_WORK)
+    for _ in workers.map(serve, parts):
+        pass
+    return stay, go
+
+
+def _attach(
+    layer: Layer,
+    left: NDArray[np.int32],
+    completed: BinaryRows,
+    counter: PairCounter,
+    options: IslandOptions,
+    workers: Workers,
+) -> Layer:
+    """Put variables that joined no island under the latent that tells most about them, or the commonest."""
+    best, joint = _best_latents(left, completed, layer.latent_of, counter, workers)
+    latent_on = completed.counts()
+    target = np.where(best >= 0, best, np.argmax(latent_on)).astype(np.int32)
+    return _move(layer, left, target, joint, latent_on, counter, options)
+
+
+def _move(
+    layer: Layer,
+    variables: NDArray[np.int32],
+    target: NDArray[np.int32],
+    joint: NDArray[np.int64],
+    latent_on: NDArray[np.int64],
+    counter: PairCounter,
+    options: IslandOptions,
+) -> Layer:
+    """Put variables under the latents ``target``; ``joint`` are the rows where both are on.
+
+    Their tables are the shares of rows, leaning to the variable's own rate by ``smooth`` rows.
+    """
+    n_rows, smooth = counter.rows.n_rows, options.smooth
+    n_on = counter.n_on[variables]
+    rate = (n_on + smooth) / (n_rows + 2 * smooth)
+    latent_of, table = layer.latent_of.copy(), layer.table.copy()
+    latent_of[variables] = target
+    table[variables, 1] = (joint + smooth * rate) / (latent_on[target] + smooth)
+    table[variables, 0] = (n_on - joint + smooth * rate) / (n_rows - latent_on[target] + smooth)
+    low = 0.5 / (n_rows + 1)
+    return replace(layer, latent_of=latent_of, table=np.clip(table, low, 1.0 - low))

@@ -1,0 +1,100 @@
+"""Stepwise EM over the whole tree: every table fitted together, from batches of rows (ALGORITHM §5)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tsenet.data.rows import BinaryRows
+from tsenet.progress import Progress
+from tsenet.skeleton.inference import Inference
+from tsenet.threads import Workers
+
+BATCH_ROWS = 1000
+STEP_EXPONENT = 0.75
+PSEUDO_ROWS = 1.0  # rows' worth of belief that a child does not depend on its parent
+SMALLEST = 1e-9
+
+
+def tables_from_counts(
+    pairs: NDArray[np.float64],
+    on: NDArray[np.float64],
+    parent: NDArray[np.int32],
+    pseudo: float,
+    cpt: NDArray[np.float64],
+) -> None:
+    """M-step: fill ``cpt`` (M, 2, 2) from shares of rows, pulled to each node's marginal by ``pseudo``.
+
+    Parameters
+    ----------
+    pairs : (L, 2, 2)
+        Share of rows with the parent in state t and latent z in state s; a root's stand under t = 0.
+    on : (V, 2)
+        Share of rows with variable v on and its parent in state t.
+    """
+    n_observed = on.shape[0]
+    state = pairs.sum(axis=1)  # (L, 2): share of rows with z in each state
+    has = parent[:n_observed] >= 0
+    above = state[parent[:n_observed][has] - n_observed]  # (V', 2)
+    marginal = on[has].sum(axis=1, keepdims=True)
+    rate = (on[has] + pseudo * marginal) / (above + pseudo)
+    rate = np.clip(rate, SMALLEST, 1.0 - SMALLEST)
+    leaves = np.flatnonzero(has)
+    cpt[leaves, :, 1] = rate
+    cpt[leaves, :, 0] = 1.0 - rate
+    marginal = state[:, None, 1]
+    rate = (pairs[:, :, 1] + pseudo * marginal) / (pairs.sum(axis=2) + pseudo)
+    rate = np.where(parent[n_observed:, None] >= 0, rate, marginal)
+    rate = np.clip(rate, SMALLEST, 1.0 - SMALLEST)
+    cpt[n_observed:, :, 1] = rate
+    cpt[n_observed:, :, 0] = 1.0 - rate
+
+
+def counts_from_tables(
+    parent: NDArray[np.int32], cpt: NDArray[np.float64], on: NDArray[np.float64], n_observed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Shares of rows that the tables themselves imply: where stepwise EM's running counts start.
+
+    ``on`` (M,) are the marginals P(v=1).
+    """
+    above = np.where(parent >= 0, on[parent], 0.0)  # a root stands under t = 0
+    weight = np.stack([1.0 - above, above], axis=1)
+    joint = weight[:, :, None] * cpt
+    return joint[n_observed:].copy(), joint[:n_observed, :, 1].copy()
+
+
+def refine(
+    rows: BinaryRows,
+    parent: NDArray[np.int32],
+    cpt: NDArray[np.float64],
+    marginals: NDArray[np.float64],
+    top_order: NDArray[np.int32],
+    steps: int,
+    rng: np.random.Generator,
+    workers: Workers,
+    progress: Progress,
+) -> NDArray[np.float64]:
+    """Improve all tables by ``steps`` of stepwise EM: counts ← (1−η)·counts + η·counts of a batch, η = (u+2)^−¾.
+
+    Batches walk through the rows in a fresh random order each time round. Returns the new ``cpt`` (M, 2, 2).
+    """
+    n_observed = rows.n_columns
+    pairs, on = counts_from_tables(parent, cpt, marginals, n_observed)
+    cpt = cpt.copy()
+    pseudo = PSEUDO_ROWS / rows.n_rows
+    size = min(BATCH_ROWS, rows.n_rows)
+    order = np.empty(0, np.int64)
+    progress.start("refine", steps)
+    for u in range(steps):
+        if order.size < size:
+            order = np.concatenate([order, rng.permutation(rows.n_rows)])
+        batch, order = np.sort(order[:size]), order[size:]
+        inference = Inference.of(parent, cpt, top_order, n_observed)
+        batch_pairs, batch_on, loglik = inference.expected_counts(rows, batch, workers)
+        eta = (u + 2.0) ** -STEP_EXPONENT
+        pairs += eta * (batch_pairs / size - pairs)
+        on += eta * (batch_on / size - on)
+        tables_from_counts(pairs, on, parent, pseudo, cpt)
+        progress.advance(1, f"log-likelihood {loglik / size:.2f} per row")
+    progress.finish()
+    return cpt

@@ -1,0 +1,290 @@
+"""The latent tree: the skeleton as a structure, and at once a probabilistic model of the data (paper §3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tsenet.data.binary import BinaryRule
+from tsenet.data.rows import BinaryRows
+from tsenet.data.table import Table
+from tsenet.errors import DataError
+from tsenet.threads import Workers
+
+if TYPE_CHECKING:
+    import networkx
+
+    from tsenet.skeleton.inference import Inference
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LatentTree:
+    """A hierarchical latent tree over V observed binary variables; all latents are binary too.
+
+    Nodes are numbered level by level: the observed variables 0..V−1, then the latents of level 1, of level 2, and so
+    on; M in all. Every node's parent lies one level up, except in the top level, whose latents are linked to
+    each other as a Chow–Liu tree. A constant variable stands alone.
+
+    Attributes
+    ----------
+    parent : int32 (M,)
+        Parent of each node; −1 for the root of the top level and for constant variables.
+    level : int32 (M,)
+        0 for observed variables, rising by one from layer to layer.
+    cpt : float64 (M, 2, 2)
+        ``cpt[v, t, s] = P(v = s | parent of v = t)``; a node without a parent has its marginal in both rows.
+    names : tuple of str
+        Name of every node.
+    rule : BinaryRule
+        How rows of the user's table become the V binary variables.
+    """
+
+    parent: NDArray[np.int32]
+    level: NDArray[np.int32]
+    cpt: NDArray[np.float64]
+    names: tuple[str, ...]
+    rule: BinaryRule = field()
+
+    def __post_init__(self) -> None:
+        for name, dtype in (("parent", np.int32), ("level", np.int32), ("cpt", np.float64)):
+            array = np.array(getattr(self, name), dtype)
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        object.__setattr__(self, "names", tuple(self.names))
+        self.validate()
+
+    # ---- structure
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes M, observed and latent."""
+        return int(self.parent.size)
+
+    @property
+    def n_observed(self) -> int:
+        """Number of observed binary variables V."""
+        return int((self.level == 0).sum())
+
+    @property
+    def n_latents(self) -> int:
+        """Number of latents."""
+        return self.n_nodes - self.n_observed
+
+    @property
+    def layer_sizes(self) -> tuple[int, ...]:
+        """Number of nodes in each layer, observed first."""
+        return tuple(np.bincount(self.level).tolist())
+
+    @property
+    def n_levels(self) -> int:
+        """Number of latent levels."""
+        return len(self.layer_sizes) - 1
+
+    @property
+    def latent_names(self) -> tuple[str, ...]:
+        """Names of the latents, in the order of :meth:`posterior`'s columns."""
+        return self.names[self.n_observed :]
+
+    def layer(self, level: int) -> slice:
+        """Nodes of one level."""
+        if not 0 <= level <= self.n_levels:
+            raise ValueError(
+                f"level {level} does not exist: this tree has levels 0 to {self.n_levels}"
+            )
+        start = sum(self.layer_sizes[:level])
+        return slice(start, start + self.layer_sizes[level])
+
+    def groups(self, level: int) -> list[NDArray[np.intp]]:
+        """Groups of a latent level: for each of its latents, the positions of its children in the layer below."""
+        if level < 1:
+            raise ValueError(
+                "level 0 holds the observed variables, which group nothing: ask from 1 up"
+            )
+        here, below = self.layer(level), self.layer(level - 1)
+        owner = self.parent[below] - here.start
+        order = np.argsort(owner, kind="stable")
+        ends = np.searchsorted(owner[order], np.arange(here.stop - here.start + 1))
+        return [order[a:b] for a, b in pairwise(ends.tolist())]
+
+    def children(self, node: int) -> NDArray[np.intp]:
+        """Children of a node, ascending."""
+        return np.flatnonzero(self.parent == node)
+
+    def ancestors(self, level: int) -> NDArray[np.int64]:
+        """For each observed variable, the position of its ancestor within a level; −1 for a constant one."""
+        here = self.layer(level)
+        node = np.arange(self.n_observed, dtype=np.int64)
+        for _ in range(level):
+            node = np.where(node >= 0, self.parent[node], -1)
+        return np.where(node >= 0, node - here.start, -1)
+
+    # ---- probability
+
+    @cached_property
+    def _inference(self) -> Inference:
+        from tsenet.skeleton.inference import (
+            Inference,
+            children_first,
+        )  # numba loads only when needed
+
+        top = self.layer(self.n_levels).start if self.n_levels else self.n_nodes
+        return Inference.of(
+            self.parent, self.cpt, children_first(self.parent, top), self.n_observed
+        )
+
+    def binary(self, X: Any) -> BinaryRows:
+        """Rows of a table as this tree's V binary variables (or binary rows, as they are)."""
+        rows = X if isinstance(X, BinaryRows) else self.rule.apply(Table.of(X))
+        if rows.n_columns != self.n_observed:
+            raise DataError(f"the rows have {rows.n_columns} variables, the tree {self.n_observed}")
+        return rows
+
+    def log_likelihood(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Exact ln P(x) of every row, by summing over all latents: (N,)."""
+        with Workers(n_jobs) as workers:
+            return self._inference.log_likelihood(self.binary(X), workers)
+
+    def posterior(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """P(z = 1 | x) of every latent in every row, exact: (N, number of latents), level by level."""
+        with Workers(n_jobs) as workers:
+            return self._inference.posterior(self.binary(X), workers)
+
+    def marginals(self) -> NDArray[np.float64]:
+        """P(v = 1) of every node: (M,)."""
+        on = self.cpt[:, 0, 1].copy()
+        for nodes in self._downward():
+            above = on[self.parent[nodes]]
+            on[nodes] = (1.0 - above) * self.cpt[nodes, 0, 1] + above * self.cpt[nodes, 1, 1]
+        return on
+
+    def _downward(self) -> list[NDArray[np.intp]]:
+        """All nodes that have a parent, in waves with parents before children."""
+        depth = np.zeros(self.n_nodes, np.int64)
+        node = self.parent.astype(np.int64)
+        while (node >= 0).any():
+            depth += node >= 0
+            node = np.where(node >= 0, self.parent[node], -1)
+        return [np.flatnonzero(depth == d) for d in range(1, int(depth.max(initial=0)) + 1)]
+
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters: one for a node without a parent, two for every other."""
+        return int(np.where(self.parent < 0, 1, 2).sum())
+
+    # ---- soundness, display, files
+
+    def validate(self) -> None:
+        """Check that this is a tree with proper probabilities.
+
+        Raises
+        ------
+        ValueError
+            Naming the node and what is wrong with it.
+        """
+        m = self.parent.size
+        if self.level.shape != (m,) or self.cpt.shape != (m, 2, 2) or len(self.names) != m:
+            raise ValueError(
+                f"arrays disagree on the number of nodes: parent {m}, level {self.level.shape}, "
+                f"cpt {self.cpt.shape}, names {len(self.names)}"
+            )
+        if m == 0 or self.level[0] != 0 or not np.isin(np.diff(self.level), (0, 1)).all():
+            raise ValueError(
+                "nodes must be ordered by level, from level 0 (observed) up without gaps"
+            )
+        if len(set(self.names)) != m:
+            raise ValueError("names of nodes must be unique")
+        if len(self.rule.names) != self.n_observed:
+            raise ValueError(
+                f"the rule makes {len(self.rule.names)} variables, but the tree observes {self.n_observed}"
+            )
+        self._validate_parents()
+        bad = ~(np.isfinite(self.cpt) & (self.cpt >= 0)).all(axis=(1, 2))
+        bad |= ~np.isclose(self.cpt.sum(axis=2), 1.0, rtol=0, atol=1e-9).all(axis=1)
+        if bad.any():
+            raise ValueError(
+                f"the table of {self.names[int(np.argmax(bad))]!r} is no conditional distribution"
+            )
+
+    def _validate_parents(self) -> None:
+        """Parents lie one level up; the top level is a tree of its own."""
+        m = self.parent.size
+        top = self.level.max()
+        if ((self.parent < -1) | (self.parent >= m)).any():
+            raise ValueError("a parent is not a node")
+        has = self.parent >= 0
+        step = np.where(has, self.level[self.parent] - self.level, 0)
+        wrong = np.where(self.level == top, step != 0, (step != 1) & (has | (self.level > 0)))
+        wrong |= (self.level == 0) & (top == 0) & has
+        if wrong.any():
+            raise ValueError(
+                f"the parent of {self.names[int(np.argmax(wrong))]!r} is not one level up"
+            )
+        roots = int(((self.level == top) & ~has).sum())
+        if top > 0 and roots != 1:
+            raise ValueError(f"the top level must have one root, not {roots}")
+        node = np.flatnonzero(self.level == top)
+        for _ in range(node.size):
+            node = np.unique(self.parent[node[self.parent[node] >= 0]])
+            if node.size == 0:
+                break
+        if top > 0 and node.size:
+            raise ValueError("the links of the top level form a cycle")
+
+    def __repr__(self) -> str:
+        sizes = "-".join(str(size) for size in self.layer_sizes)
+        alone = int((self.parent[: self.n_observed] < 0).sum())
+        constant = f", {alone} constant" if alone else ""
+        return f"LatentTree({sizes}, {self.n_parameters} parameters{constant})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LatentTree):
+            return NotImplemented
+        return (
+            np.array_equal(self.parent, other.parent)
+            and np.array_equal(self.level, other.level)
+            and np.array_equal(self.cpt, other.cpt)
+            and self.names == other.names
+            and self.rule == other.rule
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
+
+    def to_networkx(self) -> networkx.DiGraph[str]:
+        """The tree as a directed graph, parent → child, with ``level`` and ``cpt`` on the nodes (extra ``plot``)."""
+        try:
+            import networkx
+        except ImportError as error:
+            from tsenet.errors import MissingDependencyError
+
+            raise MissingDependencyError(
+                "to_networkx needs networkx: pip install 'tsenet[plot]'"
+            ) from error
+        graph: networkx.DiGraph[str] = networkx.DiGraph()
+        for node, name in enumerate(self.names):
+            graph.add_node(name, level=int(self.level[node]), cpt=self.cpt[node].tolist())
+        for node in np.flatnonzero(self.parent >= 0).tolist():
+            graph.add_edge(self.names[self.parent[node]], self.names[node])
+        return graph
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The file form: JSON-able fields and arrays."""
+        meta = {"names": list(self.names), "rule": self.rule.to_dict()}
+        return meta, {"parent": self.parent, "level": self.level, "cpt": self.cpt}
+
+    @classmethod
+    def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> LatentTree:
+        """Rebuild a tree from :meth:`to_parts`."""
+        rule = BinaryRule.from_dict(meta["rule"])
+        return cls(arrays["parent"], arrays["level"], arrays["cpt"], tuple(meta["names"]), rule)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the tree to a ``.tsenet`` file, which :func:`tsenet.load` reads."""
+        import tsenet  # the public face knows the file format; the skeleton does not
+
+        tsenet.save(self, path)

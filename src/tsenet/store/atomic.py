@@ -1,0 +1,183 @@
+"""Writing files and folders so that a crash or Ctrl-C never leaves half of one.
+
+Everything is written next to its destination under a hidden temporary name, flushed to the disk,
+and only then renamed. A rename on one file system is atomic, so other programs see the old content
+or the new, never a mixture.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+__all__ = ["atomic_folder", "atomic_write"]
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
+    """Open a file that replaces ``path`` only when the block ends without an error.
+
+    Parameters
+    ----------
+    path : path
+        The file to write. A symbolic link is followed. An existing file keeps its permission bits.
+    mode : {"wb", "w"}
+        Bytes, or UTF-8 text whose line ends are a single LF on every platform.
+
+    Yields
+    ------
+    file object
+        The temporary file, in the same folder as ``path``, because a rename across file systems
+        is not atomic.
+
+    Raises
+    ------
+    OSError
+        If the folder is missing or not writable, or ``path`` is something else than a regular file.
+        Replacing a device such as ``/dev/null`` by a file would break the machine.
+    """
+    if mode not in ("wb", "w"):
+        raise ValueError(f"mode must be 'wb' or 'w', not {mode!r}")
+    target = Path(os.path.realpath(path))
+    old_mode = _regular_mode(target)
+    temporary = _temporary_sibling(target)
+    try:
+        with _create(temporary, mode) as file:
+            yield file
+            file.flush()
+            if old_mode is not None:
+                os.chmod(temporary, old_mode)
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:  # Ctrl-C too: the temporary file must go whatever happened
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+@contextmanager
+def atomic_folder(path: str | os.PathLike[str], *, force: bool = False) -> Iterator[Path]:
+    """Give an empty folder that becomes ``path`` only when the block ends without an error.
+
+    Parameters
+    ----------
+    path : path
+        The folder to make. It may exist if it is empty.
+    force : bool
+        Allow ``path`` to hold files already. Those with the same names are replaced one by one,
+        each atomically; all others stay: what we did not write is not ours to delete.
+
+    Yields
+    ------
+    pathlib.Path
+        A temporary folder beside ``path``; write flat files into it.
+
+    Raises
+    ------
+    FileExistsError
+        If ``path`` holds files and ``force`` is false; looked at before the block and again before
+        the move.
+    """
+    target = Path(os.path.realpath(path))
+    _refuse_occupied(target, force)
+    staging = _temporary_sibling(target)
+    missing = [parent for parent in target.parents if not parent.exists()]  # deepest first
+    try:
+        staging.mkdir(parents=True)
+        yield staging
+        _refuse_occupied(target, force)
+        for file in staging.iterdir():
+            with open(file, "rb") as written:
+                os.fsync(written.fileno())
+        with _without_interrupts():
+            _move_into_place(staging, target)
+    except BaseException:  # Ctrl-C too: the temporary folder must go whatever happened
+        shutil.rmtree(staging, ignore_errors=True)
+        for parent in missing:
+            with suppress(OSError):  # not made yet, or another program has put something there
+                parent.rmdir()
+        raise
+
+
+def _move_into_place(staging: Path, target: Path) -> None:
+    if target.exists() and any(target.iterdir()):
+        for file in sorted(staging.iterdir()):
+            os.replace(file, target / file.name)
+        staging.rmdir()
+        _sync_folder(target)
+    else:
+        if target.exists():
+            target.rmdir()  # empty; Windows cannot rename over an existing folder
+        os.replace(staging, target)
+    _sync_folder(target.parent)
+
+
+def _refuse_occupied(target: Path, force: bool) -> None:
+    if target.exists() and not target.is_dir():
+        raise NotADirectoryError(f"{target} exists and is not a folder: choose another name")
+    if not force and target.is_dir() and any(target.iterdir()):
+        raise FileExistsError(
+            f"the folder {target} is not empty: choose another one, or use --force (force=True), "
+            "which replaces the files of the same names"
+        )
+
+
+def _regular_mode(target: Path) -> int | None:
+    """Permission bits of an existing regular file, None if there is none, else an error."""
+    try:
+        mode = os.lstat(target).st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(f"{target} is a folder: give the name of a file")
+    if not stat.S_ISREG(mode):
+        raise OSError(f"{target} is not a regular file (a device or a pipe): it cannot be replaced")
+    return stat.S_IMODE(mode)
+
+
+def _temporary_sibling(target: Path) -> Path:
+    # Long names are cut so that the temporary one still fits the usual limit of 255 bytes.
+    return target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}.tmp")
+
+
+def _create(path: Path, mode: str) -> IO[Any]:
+    """Open a new file; the umask decides the permissions, which ``mkstemp`` would not ask."""
+    if mode == "wb":
+        return open(path, "xb")
+    return open(path, "x", encoding="utf-8", newline="\n")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself survive a power cut; only POSIX lets one open a folder.
+
+    Some network file systems cannot do it. The new file is in place by then: no reason to fail.
+    """
+    if os.name == "posix":
+        with suppress(OSError):
+            descriptor = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C for the few milliseconds of the final renames, so that they all happen."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread receives, or may set, signals
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        # None: a handler that was not installed from Python and cannot be put back from it
+        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)

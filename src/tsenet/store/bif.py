@@ -1,0 +1,123 @@
+"""Export of a tree to the Bayesian-network interchange format, BIF 0.15.
+
+The dialect is the plain one that bnlearn, pgmpy, Weka-style parsers and the Bayesian Network
+Repository share: one declaration per line, unquoted names of letters, digits and underscores,
+``( parent | child )`` spaced as bnlearn's patterns expect, everything ASCII.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from tsenet.store.atomic import atomic_write
+
+if TYPE_CHECKING:
+    from tsenet.skeleton.tree import LatentTree
+
+__all__ = ["bif_names", "write_bif"]
+
+#: What BIF itself means by these words; pgmpy, which ignores case, would stumble over them.
+_RESERVED = {
+    "network",
+    "variable",
+    "probability",
+    "property",
+    "type",
+    "discrete",
+    "table",
+    "default",
+}
+
+
+def write_bif(tree: LatentTree, path: str | os.PathLike[str]) -> None:
+    """Write the tree as a Bayesian network that other programs can read, atomically.
+
+    Every node becomes a binary variable with the states ``s0`` (off) and ``s1`` (on). BIF names
+    are narrow, so a variable gets a safe name from :func:`bif_names`, and a line
+    ``property original_name = ...;`` keeps the real one, percent-encoded as in a URL. A second
+    property gives the level: 0 for observed variables.
+
+    Numbers are written with 17 significant digits at most, so they come back bit for bit.
+
+    Parameters
+    ----------
+    tree : LatentTree
+    path : path
+        An existing file is replaced, in one step, at the end.
+    """
+    names = bif_names(tree.names)
+    parents = tree.parent.tolist()
+    levels = tree.level.tolist()
+    tables = tree.cpt.tolist()  # [node][state of the parent][state of the node]
+    with atomic_write(path, "w") as file:
+        file.write("network latent_tree {\n}\n")
+        for name, original, level in zip(names, tree.names, levels, strict=True):
+            encoded = quote(original, safe="", errors="surrogatepass")
+            file.write(
+                f"variable {name} {{\n"
+                "  type discrete [ 2 ] { s0, s1 };\n"
+                f"  property original_name = {encoded};\n"
+                f"  property level = {level};\n"
+                "}\n"
+            )
+        for name, parent, (off, on) in zip(names, parents, tables, strict=True):
+            if parent < 0:
+                file.write(f"probability ( {name} ) {{\n  table {off[0]!r}, {off[1]!r};\n}}\n")
+            else:
+                file.write(
+                    f"probability ( {name} | {names[parent]} ) {{\n"
+                    f"  (s0) {off[0]!r}, {off[1]!r};\n"
+                    f"  (s1) {on[0]!r}, {on[1]!r};\n"
+                    "}\n"
+                )
+
+
+def bif_names(names: Sequence[str]) -> list[str]:
+    """Turn names into BIF identifiers: ASCII, starting with a letter, different even without case.
+
+    Other characters become ``_``. Where that makes two names the same, later ones get a number;
+    names that are fine as they are are given out first and so keep their form.
+
+    Parameters
+    ----------
+    names : sequence of str
+
+    Returns
+    -------
+    list of str
+        In the same order.
+    """
+    wanted = [_identifier(name) for name in names]
+    result = [""] * len(names)
+    taken: set[str] = set()
+    for keep in (True, False):
+        for i, (name, candidate) in enumerate(zip(names, wanted, strict=True)):
+            if keep and name == candidate and name.lower() not in taken:
+                result[i] = name
+                taken.add(name.lower())
+            elif not keep and not result[i]:
+                result[i] = _distinct(candidate, taken)
+                taken.add(result[i].lower())
+    return result
+
+
+def _identifier(name: str) -> str:
+    safe = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    # pgmpy finds these keywords even inside names, but only in lower case.
+    safe = re.sub(r"property|(table|default)(?=[0-9eE])", lambda m: m[0].capitalize(), safe)
+    if not re.match(r"[A-Za-z]", safe) or safe.lower() in _RESERVED:
+        safe = f"v_{safe}"
+    return safe
+
+
+def _distinct(candidate: str, taken: set[str]) -> str:
+    if candidate.lower() not in taken:
+        return candidate
+    number = 2
+    while f"{candidate}_{number}".lower() in taken:
+        number += 1
+    return f"{candidate}_{number}"

@@ -1,0 +1,122 @@
+"""Objects as model files: which classes have a file form, and how they come back checked."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from tsenet.errors import ModelFileError
+from tsenet.store.container import MAX_BYTES, bytes_of, load_parts, save_parts
+
+__all__ = ["KINDS", "Storable", "load", "save"]
+
+#: Where the class of each kind lives. Strings, so that nothing is imported before it is needed and
+#: this folder does not depend on those that come after it.
+KINDS = {
+    "LatentTree": "tsenet.skeleton.tree:LatentTree",
+    "LatentTreeTransformer": "tsenet.estimators:LatentTreeTransformer",
+}
+
+
+@runtime_checkable
+class Storable(Protocol):
+    """What a class needs to be saved: fields for JSON and arrays, both ways.
+
+    It also needs ``from_parts(meta, arrays)`` as a class method, the inverse of ``to_parts``, and
+    may have ``validate()``, which is called on every loaded object.
+    """
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Return the JSON fields and the arrays that make up the object."""
+
+
+def save(obj: Storable, path: str | os.PathLike[str]) -> None:
+    """Write an object to a model file, atomically; equal objects give equal bytes.
+
+    Parameters
+    ----------
+    obj : LatentTree or another class in ``KINDS``
+    path : path
+        By custom ``something.tsenet``. An existing file is replaced, in one step, at the end.
+
+    Raises
+    ------
+    TypeError
+        If the class has no file form.
+    """
+    kind = type(obj).__name__
+    if kind not in KINDS or not isinstance(obj, Storable):
+        raise TypeError(f"a {kind} cannot be saved as a model file; these can: {', '.join(KINDS)}")
+    meta, arrays = obj.to_parts()
+    save_parts(path, kind, meta, arrays)
+
+
+def load(
+    path: str | os.PathLike[str], kind: str | None = None, *, max_bytes: int = MAX_BYTES
+) -> Any:
+    """Read an object from a model file, check it whole, and only then return it.
+
+    Parameters
+    ----------
+    path : path
+    kind : str, optional
+        Refuse a file of another kind, such as ``"LatentTree"``.
+    max_bytes : int
+        Refuse a larger file before reading it.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is missing, damaged, altered, not a model file, or describes an object that
+        its own ``validate()`` refuses. The message says what is wrong and what to do.
+    """
+    found, meta, arrays = load_parts(path, max_bytes=max_bytes)
+    if kind is not None and found != kind:
+        raise ModelFileError(f"{os.fspath(path)} holds a {found}, but a {kind} is needed here")
+    if found not in KINDS:
+        raise ModelFileError(
+            f"{os.fspath(path)} holds a {found}, which this tsenet does not know "
+            f"(it knows {', '.join(KINDS)}): install a newer tsenet"
+        )
+    module, _, name = KINDS[found].partition(":")
+    cls = getattr(importlib.import_module(module), name)
+    try:
+        obj = cls.from_parts(meta, arrays)
+        if hasattr(obj, "validate"):
+            obj.validate()
+        _check_nothing_lost(obj, meta, arrays)
+    except (MemoryError, ImportError):
+        raise  # the machine's or the installation's trouble, not the file's
+    except Exception as error:
+        # from_parts meets whatever a forged file holds, so any error there is the file's fault
+        raise ModelFileError(
+            f"{os.fspath(path)} does not describe a valid {found}: {error} "
+            f"({type(error).__name__}). Write it again from its source"
+        ) from error
+    return obj
+
+
+def _check_nothing_lost(
+    obj: Storable, meta: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]
+) -> None:
+    """Refuse fields the object ignored and arrays it had to convert: they are not as saved.
+
+    The object may hold more than the file, so that new versions can read files of old ones.
+    """
+    kept_meta, kept_arrays = obj.to_parts()
+    for name, value in meta.items():
+        if name not in kept_meta or kept_meta[name] != value:
+            raise ValueError(f"the field {name!r} is unknown or not in its normal form")
+    for name, array in arrays.items():
+        kept = kept_arrays.get(name)
+        if (
+            kept is None
+            or kept.dtype != array.dtype
+            or kept.shape != array.shape
+            or not np.array_equal(bytes_of(kept), bytes_of(array))
+        ):
+            raise ValueError(f"the array {name!r} is unknown or has another type or shape")

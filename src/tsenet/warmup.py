@@ -1,0 +1,21 @@
+"""``warmup``: compile the kernels ahead of the first use."""
+
+from __future__ import annotations
+
+
+def warmup() -> None:
+    """Compile every numba kernel now, by learning a tiny tree.
+
+    The first use on a machine compiles for some seconds; later processes read numba's cache. Call this when
+    building an image or starting a service, so that the first user does not wait.
+    """
+    import numpy as np
+
+    from tsenet.skeleton.hlta import learn_tree
+
+    rng = np.random.default_rng(0)
+    cause = rng.random((200, 6)) < 0.3
+    sparse = np.repeat(cause, 5, axis=1) & (rng.random((200, 30)) < 0.7)
+    tree = learn_tree(sparse, max_top=2, refine_steps=1, random_state=0)
+    tree.log_likelihood(sparse[:2])
+    tree.posterior(sparse[:2])

@@ -1,0 +1,144 @@
+"""What a newcomer relies on: public names, pins, extras, findable pages, no machine's own paths."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import tomllib
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tsenet
+
+ROOT = Path(__file__).parents[2]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+PINS = [
+    line
+    for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    if line and not line.startswith("#")
+]
+FOLDERS = (".ci", "benchmarks", "docs", "src", "tests")
+MACHINE_PATH = re.compile(
+    r"(?:^|[^.\w])/(?:work|farm|root|home|Users|opt|tmp/[a-z])\b", re.MULTILINE
+)
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def text_files() -> Iterator[tuple[Path, str]]:
+    """Every text file of the project: those at the top and in its own folders."""
+    paths = [path for path in ROOT.iterdir() if path.is_file()]
+    for folder in FOLDERS:
+        paths += [path for path in (ROOT / folder).rglob("*") if path.is_file()]
+    for path in sorted(paths):
+        if "__pycache__" in path.parts:
+            continue
+        try:
+            yield path, path.read_text("utf-8")
+        except UnicodeDecodeError:  # a picture
+            continue
+
+
+@pytest.mark.parametrize("name", tsenet.__all__)
+def test_public_name_resolves_and_is_documented(name: str) -> None:
+    value = getattr(tsenet, name)
+    if isinstance(value, str):  # __version__
+        assert value
+    else:
+        assert (value.__doc__ or "").strip(), f"tsenet.{name} has no docstring"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "LatentTree",
+        "learn_tree",
+        "LatentTreeTransformer",
+        "Table",
+        "BinaryRule",
+        "save",
+        "load",
+        "Progress",
+    ],
+)
+def test_public_name_is_in_the_api_page(name: str) -> None:
+    assert name in tsenet.__all__
+    assert f"::: tsenet.{name}\n" in (ROOT / "docs" / "api.md").read_text("utf-8")
+
+
+def test_unknown_name_is_an_attribute_error() -> None:
+    name = "no_such_name"
+    with pytest.raises(AttributeError, match=name):
+        getattr(tsenet, name)
+
+
+def test_dir_lists_the_public_names() -> None:
+    assert set(tsenet.__all__) <= set(dir(tsenet))
+
+
+def test_script_can_be_imported() -> None:
+    module, _, function = PROJECT["scripts"]["tsenet"].partition(":")
+    assert callable(getattr(importlib.import_module(module), function))
+
+
+def test_package_tells_type_checkers_it_is_typed() -> None:
+    assert (ROOT / "src" / "tsenet" / "py.typed").is_file()
+
+
+def test_torch_is_pinned_exactly() -> None:
+    assert [pin for pin in PINS if canonical(pin).startswith("torch=")] == ["torch==2.13.0"]
+
+
+def test_constraints_are_exact_pins_and_unique() -> None:
+    loose = [pin for pin in PINS if not re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][0-9a-z.]*", pin)]
+    assert loose == []
+    names = [canonical(pin.split("==")[0]) for pin in PINS]
+    assert len(names) == len(set(names))
+
+
+def test_extras_exist_and_every_requirement_is_bounded_below_and_pinned() -> None:
+    extras = PROJECT["optional-dependencies"]
+    assert set(extras) == {"plot", "chem", "text", "onnx", "dask", "dev", "docs"}
+    pinned = {canonical(pin.split("==")[0]) for pin in PINS}
+    for requirement in chain(PROJECT["dependencies"], *extras.values()):
+        match = re.fullmatch(r"([A-Za-z0-9._-]+)(\[[a-z,]+\])?>=[0-9.]+", requirement)
+        assert match, f"{requirement}: lower bounds only"
+        assert canonical(match[1]) in pinned, f"{requirement} has no pin"
+
+
+def test_citation_gives_this_version_and_the_paper() -> None:
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"\nversion: {PROJECT['version']}\n" in citation
+    assert "arXiv:1803.06120" in citation
+
+
+def test_changelog_has_this_version() -> None:
+    assert f"\n## [{PROJECT['version']}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_every_documentation_page_is_in_the_navigation() -> None:
+    listed = set(re.findall(r"[\w/-]+\.md\b", (ROOT / "mkdocs.yml").read_text("utf-8")))
+    written = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert written == listed
+
+
+def test_no_paths_of_one_machine() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {match.group().strip()}"
+        for path, text in text_files()
+        for match in MACHINE_PATH.finditer(text)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_path_checker_catches_and_allows() -> None:
+    for folder in ("work/main", "root/.cache", "home/someone", "tmp/x"):
+        assert MACHINE_PATH.search(f"open('/{folder}')")
+    for text in ("docs/work/a.md", "https://example.org/home", "a/root", "../work", "/usr/bin/env"):
+        assert not MACHINE_PATH.search(text)

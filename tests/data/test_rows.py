@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tsenet.data import BinaryRows, constant_columns, rows
+from tsenet.errors import DataError
+
+Bools = npt.NDArray[np.bool_]
+
+
+def tables(min_rows: int = 0, max_columns: int = 9, min_columns: int = 0) -> st.SearchStrategy:
+    shapes = st.tuples(st.integers(min_rows, 12), st.integers(min_columns, max_columns))
+    return shapes.flatmap(lambda shape: hnp.arrays(np.bool_, shape))
+
+
+@given(tables())
+def test_round_trips(dense: Bools) -> None:
+    made = BinaryRows.of_dense(dense)
+    made.validate()
+    assert made.shape == dense.shape
+    assert made.nnz == dense.sum()
+    np.testing.assert_array_equal(made.to_dense(), dense)
+    assert made.to_dense().dtype == bool
+    assert BinaryRows.of_csr(made.to_csr()) == made
+    assert made.to_csr().dtype == np.uint8
+    assert BinaryRows.of_csr(sp.csr_array(dense)) == made
+    assert (made.indptr.dtype, made.indices.dtype) == (np.int64, np.int32)
+
+
+@given(tables())
+def test_transpose_is_the_transpose_and_its_own_inverse(dense: Bools) -> None:
+    made = BinaryRows.of_dense(dense)
+    flipped = made.transpose()
+    flipped.validate()
+    np.testing.assert_array_equal(flipped.to_dense(), dense.T)
+    assert flipped.transpose() == made
+    assert (flipped.indptr.dtype, flipped.indices.dtype) == (np.int64, np.int32)
+
+
+@given(st.integers(0, 6).flatmap(lambda v: st.lists(tables(0, v, v), min_size=1, max_size=4)))
+def test_counts_of_a_concatenation_are_the_sum_of_counts(parts: list[Bools]) -> None:
+    made = [BinaryRows.of_dense(part) for part in parts]
+    whole = BinaryRows.concatenate(made)
+    whole.validate()
+    np.testing.assert_array_equal(whole.to_dense(), np.concatenate(parts))
+    total = sum(part.counts() for part in made)
+    np.testing.assert_array_equal(whole.counts(), total)
+    np.testing.assert_array_equal(whole.counts(), np.concatenate(parts).sum(axis=0))
+    assert whole.counts().dtype == np.int64
+
+
+@given(tables(min_rows=1), st.data())
+def test_take_is_numpy_indexing(dense: Bools, data: st.DataObject) -> None:
+    made = BinaryRows.of_dense(dense)
+    n_rows = len(dense)
+    chosen = data.draw(st.lists(st.integers(-n_rows, n_rows - 1), max_size=8))
+    np.testing.assert_array_equal(
+        made.take(chosen).to_dense(), dense[np.array(chosen, dtype=np.intp)]
+    )
+    mask = data.draw(hnp.arrays(np.bool_, n_rows))
+    np.testing.assert_array_equal(made.take(mask).to_dense(), dense[mask])
+    np.testing.assert_array_equal(made.take(slice(1, None, 2)).to_dense(), dense[1::2])
+
+
+def test_blocks_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    dense = np.random.default_rng(0).random((50, 7)) < 0.3
+    whole = BinaryRows.of_dense(dense)
+    counts = whole.counts()
+    monkeypatch.setattr(rows, "_BLOCK", 13)
+    assert BinaryRows.of_dense(dense) == whole
+    np.testing.assert_array_equal(whole.counts(), counts)
+
+
+def test_numbers_are_on_where_not_zero() -> None:
+    made = BinaryRows.of_dense([[0.0, -2.0], [0.5, 0.0]])
+    np.testing.assert_array_equal(made.to_dense(), [[False, True], [True, False]])
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_unsorted_duplicates_and_zeros_are_put_right_in_a_copy(index: type[np.integer]) -> None:
+    # row 0: 3 twice, then 1 unsorted; row 1: a stored zero; row 2: a pair that sums to zero
+    data = np.array([1.0, 2.0, 4.0, 0.0, 5.0, -5.0])
+    columns = np.array([3, 3, 1, 2, 0, 0], dtype=index)
+    indptr = np.array([0, 3, 4, 6], dtype=index)
+    matrix = sp.csr_array((data, columns, indptr), shape=(3, 4))
+    before = data.copy(), columns.copy(), indptr.copy()
+    made = BinaryRows.of_csr(matrix)
+    made.validate()
+    np.testing.assert_array_equal(made.indices, [1, 3])
+    np.testing.assert_array_equal(made.indptr, [0, 2, 2, 2])
+    for now, then in zip((matrix.data, matrix.indices, matrix.indptr), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+
+
+def test_flags_of_the_caller_are_not_believed() -> None:
+    matrix = sp.csr_array(np.array([[0, 1, 1], [1, 0, 0]]))
+    assert matrix.has_canonical_format
+    matrix.indices[:2] = [2, 1]  # now unsorted, but scipy remembers "sorted"
+    made = BinaryRows.of_csr(matrix)
+    np.testing.assert_array_equal(made.indices, [1, 2, 0])
+
+
+def test_canonical_input_is_not_copied_and_read_only_input_becomes_writable() -> None:
+    matrix = sp.csr_array(np.array([[0, 1, 1], [1, 0, 0]]))
+    assert np.shares_memory(BinaryRows.of_csr(matrix).indices, matrix.indices)
+    for array in (matrix.data, matrix.indices, matrix.indptr):
+        array.flags.writeable = False
+    made = BinaryRows.of_csr(matrix)
+    assert made.indices.flags.writeable
+    assert made.indptr.flags.writeable
+    np.testing.assert_array_equal(made.to_dense(), matrix.toarray().astype(bool))
+
+
+@pytest.mark.parametrize("form", ["csc", "coo", "lil", "dok", "bsr", "dia"])
+def test_other_formats_are_converted(form: str) -> None:
+    dense = np.random.default_rng(1).random((6, 5)) < 0.4
+    matrix = sp.csr_matrix(dense).asformat(form)
+    np.testing.assert_array_equal(BinaryRows.of_csr(matrix).to_dense(), dense)
+
+
+def test_constant_columns() -> None:
+    made = BinaryRows.of_dense([[1, 0, 1, 0], [1, 0, 0, 1], [1, 0, 1, 1]])
+    np.testing.assert_array_equal(constant_columns(made), [0, 1])
+
+
+def test_equality_repr_and_pickle() -> None:
+    made = BinaryRows.of_dense([[1, 0], [0, 1]])
+    assert made == BinaryRows.of_dense([[True, False], [False, True]])
+    assert made != BinaryRows.of_dense([[1, 0], [1, 1]])
+    assert made != BinaryRows.of_dense([[1, 0, 0], [0, 1, 0]])
+    assert made != "rows"
+    assert repr(made) == "BinaryRows(2 rows × 2 columns, nnz 2, 50 % on)"
+    assert pickle.loads(pickle.dumps(made)) == made
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(made)
+
+
+def broken(
+    indptr: list[int], indices: list[int], n_columns: int = 3, index: type = np.int32
+) -> BinaryRows:
+    return BinaryRows(np.array(indptr, np.int64), np.array(indices, index), n_columns)
+
+
+def test_what_is_cheap_is_checked_at_once() -> None:
+    with pytest.raises(DataError, match="int32"):
+        broken([0, 1], [0], index=np.int64)
+    with pytest.raises(DataError, match="int64"):
+        BinaryRows(np.array([0, 1], np.int32), np.array([0], np.int32), 3)
+    with pytest.raises(DataError, match="runs from 0 to 2"):
+        broken([0, 2], [0])
+    with pytest.raises(DataError, match="n_columns"):
+        broken([0], [], -1)
+
+
+def test_validate_names_the_row() -> None:
+    with pytest.raises(DataError, match=r"row 1 has a column outside 0\.\.2"):
+        broken([0, 1, 2], [2, 3]).validate()
+    with pytest.raises(DataError, match="columns of row 2 are not strictly increasing"):
+        broken([0, 1, 1, 3], [2, 1, 1]).validate()
+    with pytest.raises(DataError, match="falls after row 1"):
+        broken([0, 2, 1, 2], [0, 1]).validate()
+    broken([0, 0, 2, 2, 3, 3], [1, 2, 0]).validate()
+
+
+def test_bad_arguments() -> None:
+    with pytest.raises(DataError, match="2-D"):
+        BinaryRows.of_dense([1, 0])
+    with pytest.raises(DataError, match="nothing"):
+        BinaryRows.concatenate([])
+    with pytest.raises(DataError, match="different numbers of columns: 1, 2"):
+        BinaryRows.concatenate([BinaryRows.of_dense([[1]]), BinaryRows.of_dense([[1, 0]])])
+    with pytest.raises(DataError, match="columns are possible"):
+        BinaryRows.of_csr(sp.csr_array((2, 2**40)))

@@ -1,0 +1,218 @@
+"""The topic view, against enumeration of the whole joint distribution."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tsenet.data import BinaryRule, Table
+from tsenet.errors import DataError
+from tsenet.explain import Topic, to_json, to_markdown, topic_tree
+from tsenet.explain.topics import word_information
+from tsenet.skeleton.tree import LatentTree
+
+WORDS = ("ball", "goal", "vote", "law", "tax", "alone")
+
+
+def make_tree(
+    seed: int = 0, words: tuple[str, ...] = WORDS, *, positive: bool = False
+) -> LatentTree:
+    """Five words under three latents under two linked ones; the sixth word is constant.
+
+    ``positive``: every node is likelier when its parent is on.
+    """
+    rng = np.random.default_rng(seed)
+    parent = np.array([6, 6, 7, 7, 8, -1, 9, 10, 10, 10, -1], dtype=np.int32)
+    level = np.array([0] * 6 + [1] * 3 + [2] * 2, dtype=np.int32)
+    on = rng.uniform(0.05, 0.95, size=(11, 2))
+    if positive:
+        on.sort(axis=1)
+    on[parent < 0, 0] = on[parent < 0, 1]
+    cpt = np.stack([1 - on, on], axis=-1)
+    rule = BinaryRule.learn(Table.of(np.tile(np.eye(6), (2, 1)), names=list(words)))
+    names = (*words, "Z1.0", "Z1.1", "Z1.2", "Z2.0", "Z2.1")
+    return LatentTree(parent, level, cpt, names, rule)
+
+
+def joint(tree: LatentTree) -> npt.NDArray[np.float64]:
+    """P of every state of all nodes, one axis per node."""
+    table = np.zeros((2,) * tree.n_nodes)
+    for state in itertools.product((0, 1), repeat=tree.n_nodes):
+        table[state] = math.prod(
+            tree.cpt[v, state[tree.parent[v]] if tree.parent[v] >= 0 else 0, state[v]]
+            for v in range(tree.n_nodes)
+        )
+    return table
+
+
+def pair(table: npt.NDArray[np.float64], v: int, w: int) -> npt.NDArray[np.float64]:
+    """P(v, w), shape (2, 2), for v < w."""
+    return table.sum(axis=tuple(axis for axis in range(table.ndim) if axis not in (v, w)))
+
+
+def information(cells: npt.NDArray[np.float64]) -> float:
+    outer = cells.sum(1, keepdims=True) * cells.sum(0, keepdims=True)
+    return float((cells * np.log(cells / outer)).sum())
+
+
+def every(topics: list[Topic] | tuple[Topic, ...]) -> list[Topic]:
+    return [found for topic in topics for found in (topic, *every(topic.children))]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_words_sizes_and_strengths_by_enumeration(seed: int) -> None:
+    tree = make_tree(seed)
+    table = joint(tree)
+    subtree = {6: [0, 1], 7: [2, 3], 8: [4], 9: [0, 1], 10: [2, 3, 4]}
+    found = {topic.name: topic for topic in every(topic_tree(tree))}
+    assert sorted(found) == sorted(tree.names[6:])
+    for z, below in subtree.items():
+        topic = found[tree.names[z]]
+        on = table.sum(axis=tuple(axis for axis in range(table.ndim) if axis != z))[1]
+        assert topic.size == pytest.approx(on, abs=1e-12)
+        assert topic.level == tree.level[z]
+        expected = []
+        for w in below:
+            cells = pair(table, w, z)
+            inside, outside = cells[1, 1] / cells[:, 1].sum(), cells[1, 0] / cells[:, 0].sum()
+            if inside > outside:
+                expected.append((information(cells), inside, outside, WORDS[w]))
+        expected.sort(reverse=True)
+        assert [word.word for word in topic.words] == [word for *_, word in expected]
+        for word, (strength, inside, outside, _) in zip(topic.words, expected, strict=True):
+            assert word.information == pytest.approx(strength, abs=1e-12)
+            assert word.inside == pytest.approx(inside, abs=1e-12)
+            assert word.outside == pytest.approx(outside, abs=1e-12)
+
+
+def test_nesting_and_order() -> None:
+    topics = topic_tree(make_tree())
+    assert {topic.name for topic in topics} == {"Z2.0", "Z2.1"}  # their link is no hierarchy
+    children = {topic.name: {child.name for child in topic.children} for topic in topics}
+    assert children == {"Z2.0": {"Z1.0"}, "Z2.1": {"Z1.1", "Z1.2"}}
+    for siblings in [topics, *(topic.children for topic in every(topics))]:
+        sizes = [topic.size for topic in siblings]
+        assert sizes == sorted(sizes, reverse=True)
+
+
+def test_number_of_words() -> None:
+    tree = make_tree(3, positive=True)
+    long = {topic.name: topic.words for topic in every(topic_tree(tree))}
+    assert max(map(len, long.values())) > 1
+    for topic in every(topic_tree(tree, n_words=1)):
+        assert topic.words == long[topic.name][:1]
+
+
+def test_sizes_from_data_are_mean_posteriors(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = make_tree(1)
+    X = (np.random.default_rng(0).random((57, 6)) < 0.4).astype(float)
+    mean = dict(
+        zip(tree.names[6:], tree.posterior(Table.of(X, names=WORDS)).mean(axis=0), strict=True)
+    )
+    # blocks of three rows, then of all rows: the sizes are the same
+    for block in (3 * tree.n_latents, 1 << 20):
+        monkeypatch.setattr("tsenet.explain.topics._BLOCK", block)
+        topics = every(topic_tree(tree, Table.of(X, names=WORDS)))
+        assert {topic.name: topic.size for topic in topics} == pytest.approx(mean, abs=1e-12)
+    assert topics != every(topic_tree(tree))
+
+
+def test_titles() -> None:
+    tree = make_tree(3, positive=True)
+    topics = {topic.name: topic for topic in every(topic_tree(tree, titles={"Z1.0": "Sport"}))}
+    assert topics["Z1.0"].title == "Sport"
+    for name in ("Z1.1", "Z2.1"):
+        assert topics[name].title == ", ".join(word.word for word in topics[name].words[:3])
+    with pytest.raises(DataError, match="Z9"):
+        topic_tree(tree, titles={"Z9": "?"})
+    with pytest.raises(DataError, match="ball"):
+        topic_tree(tree, titles={"ball": "words are no topics"})
+
+
+def test_words_made_less_likely_are_left_out() -> None:
+    tree = make_tree()
+    cpt = tree.cpt.copy()
+    cpt[:6, :, 1] = [0.9, 0.2]
+    cpt[:6, :, 0] = 1 - cpt[:6, :, 1]
+    cpt[5] = [0.5, 0.5]
+    cpt[6:9] = [[0.8, 0.2], [0.3, 0.7]]
+    topics = every(topic_tree(LatentTree(tree.parent, tree.level, cpt, tree.names, tree.rule)))
+    assert all(topic.words == () and topic.title == "" for topic in topics)
+    assert "(no typical words)" in to_markdown(topics)
+
+
+def test_a_tree_without_latents() -> None:
+    rule = BinaryRule.learn(Table.of(np.eye(2), names=["a", "b"]))
+    tree = LatentTree(
+        np.array([-1, -1]), np.array([0, 0]), np.full((2, 2, 2), 0.5), ("a", "b"), rule
+    )
+    assert topic_tree(tree) == []
+    assert topic_tree(tree, np.eye(2)) == []
+    assert "No topics" in to_markdown([])
+
+
+def test_number_of_words_must_be_positive() -> None:
+    with pytest.raises(DataError, match="n_words"):
+        topic_tree(make_tree(), n_words=0)
+
+
+def test_information_of_sure_words() -> None:
+    """Probabilities of 0 and 1 give neither NaN nor a warning."""
+    given = np.array([[0.0, 1.0], [0.0, 0.0], [1.0, 1.0], [0.5, 0.5]])
+    found = word_information(given, np.full(4, 0.25))
+    entropy = -(0.25 * math.log(0.25) + 0.75 * math.log(0.75))
+    assert found == pytest.approx([entropy, 0, 0, 0], abs=1e-15)
+    assert word_information(given[:1], np.array([0.0])) == [0.0]
+
+
+def test_json_says_all() -> None:
+    topics = topic_tree(make_tree(3, ("é", '"b"', "c", "d", "e", "f"), positive=True))
+    document = json.loads(to_json(topics))
+    assert document["format"] == "tsenet-topics"
+
+    def same(read: list[dict[str, Any]], made: tuple[Topic, ...] | list[Topic]) -> None:
+        assert len(read) == len(made)
+        for fields, topic in zip(read, made, strict=True):
+            words = fields.pop("words")
+            children = fields.pop("children")
+            assert fields == {
+                "name": topic.name,
+                "level": topic.level,
+                "title": topic.title,
+                "size": topic.size,
+            }
+            assert words == [vars(word) for word in topic.words]
+            same(children, topic.children)
+
+    same(document["topics"], topics)
+
+
+def test_markdown_is_a_nested_list() -> None:
+    topics = topic_tree(make_tree(3, positive=True), titles={"Z1.1": "Politics"})
+    lines = to_markdown(topics).splitlines()
+    items = [line for line in lines if line.lstrip().startswith("- ")]
+    assert len(items) == 5
+    depth = {line.rsplit("`")[1]: (len(line) - len(line.lstrip())) // 2 for line in items}
+    assert depth == {"Z2.0": 0, "Z2.1": 0, "Z1.0": 1, "Z1.1": 1, "Z1.2": 1}
+    for topic in every(topics):
+        (line,) = (line for line in items if f"`{topic.name}`" in line)
+        assert f"{100 * topic.size:.1f} %" in line
+        assert ", ".join(word.word for word in topic.words) in line
+    assert sum("**Politics**" in line for line in items) == 1
+
+
+def test_markdown_shows_words_as_they_are() -> None:
+    words = ("*b*", "_i_", "<script>", "a`b", "new\nline", "f")
+    text = to_markdown(topic_tree(make_tree(3, words, positive=True)))
+    assert "\\*b\\*" in text
+    assert "\\_i\\_" in text
+    assert "\\<script\\>" in text
+    assert "a\\`b" in text
+    assert "new line" in text
+    assert len(text.splitlines()) == 2 + 5

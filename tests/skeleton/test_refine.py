@@ -1,0 +1,265 @@
+"""EM over the whole tree: never lowers the likelihood; counts and tables say the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.builders import Floats, draw_rows, planted_tree, random_tree
+from tsenet.data.rows import BinaryRows
+from tsenet.progress import CallbackProgress, Progress
+from tsenet.skeleton import refine as refine_module
+from tsenet.skeleton.inference import Inference, children_first
+from tsenet.skeleton.refine import counts_from_tables, refine, tables_from_counts
+from tsenet.skeleton.tree import LatentTree
+from tsenet.threads import Workers
+
+NO_PULL = 1e-300  # decides 0/0 (a root has no second row) and nothing else
+
+
+def top_order(tree: LatentTree) -> np.ndarray:
+    return children_first(tree.parent, tree.layer(tree.n_levels).start)
+
+
+def with_tables(tree: LatentTree, cpt: Floats) -> LatentTree:
+    """The same tree with other tables; refuses what does not sum to 1."""
+    return LatentTree(tree.parent, tree.level, cpt, tree.names, tree.rule)
+
+
+def full_batch_em(tree: LatentTree, rows: BinaryRows, steps: int) -> tuple[Floats, list[float]]:
+    """Textbook EM: all rows at every step, no pull. Returns the tables and the log-likelihoods."""
+    cpt = tree.cpt.copy()
+    numbers = np.arange(rows.n_rows)
+    loglik = []
+    with Workers(1) as workers:
+        for _ in range(steps):
+            inference = Inference.of(tree.parent, cpt, top_order(tree), tree.n_observed)
+            pairs, on, total = inference.expected_counts(rows, numbers, workers)
+            loglik.append(total)
+            tables_from_counts(pairs / rows.n_rows, on / rows.n_rows, tree.parent, NO_PULL, cpt)
+            with_tables(tree, cpt)  # every table sums to 1 at every moment
+    return cpt, loglik
+
+
+@pytest.mark.parametrize("sizes", [(8, 1), (9, 3), (12, 4, 2), (12, 6, 3, 1)])
+@pytest.mark.parametrize("seed", range(3))
+def test_full_batch_em_never_lowers_the_likelihood(sizes: tuple[int, ...], seed: int) -> None:
+    rng = np.random.default_rng([seed, *sizes])
+    rows = BinaryRows.of_dense(draw_rows(random_tree(rng, sizes), 400, rng))
+    start = random_tree(rng, sizes)  # another tree: links and tables are wrong for these rows
+
+    cpt, loglik = full_batch_em(start, rows, 40)
+
+    assert np.diff(loglik).min() >= -1e-9 * abs(loglik[-1])
+    assert loglik[-1] > loglik[0] + 10
+    final = with_tables(start, cpt).log_likelihood(rows).sum()
+    assert final >= loglik[-1] - 1e-9 * abs(final)
+
+
+def test_the_observed_means_are_met_after_one_step() -> None:
+    """An M-step makes the model's marginals of observed variables the data's."""
+    rng = np.random.default_rng(0)
+    tree = random_tree(rng, (10, 4, 2))
+    dense = draw_rows(random_tree(rng, (10, 4, 2)), 500, rng)
+
+    cpt, _ = full_batch_em(tree, BinaryRows.of_dense(dense), 1)
+
+    means = with_tables(tree, cpt).marginals()[:10]
+    np.testing.assert_allclose(means, dense.mean(axis=0), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (8, 1), (9, 3), (12, 4, 2), (12, 6, 3, 1)])
+@pytest.mark.parametrize("seed", range(3))
+def test_counts_and_tables_are_inverse(sizes: tuple[int, ...], seed: int) -> None:
+    tree = random_tree(np.random.default_rng([seed, *sizes]), sizes, n_constant=sizes[0] > 5)
+
+    pairs, on = counts_from_tables(tree.parent, tree.cpt, tree.marginals(), tree.n_observed)
+    back = tree.cpt.copy()
+    latents_and_children = tree.parent >= 0
+    latents_and_children[tree.n_observed :] = True
+    back[latents_and_children] = np.nan  # only constants keep what they had
+    tables_from_counts(pairs, on, tree.parent, NO_PULL, back)
+
+    np.testing.assert_allclose(back, tree.cpt, rtol=0, atol=1e-12)
+
+
+def test_counts_are_the_models_own_expectations() -> None:
+    """Shares of rows in the limit: what expected counts of many drawn rows come to."""
+    rng = np.random.default_rng(1)
+    tree = random_tree(rng, (8, 3, 2))
+    rows = BinaryRows.of_dense(draw_rows(tree, 40_000, rng))
+
+    pairs, on = counts_from_tables(tree.parent, tree.cpt, tree.marginals(), 8)
+    with Workers(1) as workers:
+        drawn_pairs, drawn_on, _ = tree._inference.expected_counts(
+            rows, np.arange(rows.n_rows), workers
+        )
+
+    np.testing.assert_allclose(pairs, drawn_pairs / rows.n_rows, atol=0.015)
+    np.testing.assert_allclose(on, drawn_on / rows.n_rows, atol=0.015)
+    np.testing.assert_allclose(pairs.sum(axis=(1, 2)), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("pseudo", [NO_PULL, 1e-3, 0.5])
+def test_tables_from_any_counts_sum_to_one(pseudo: float) -> None:
+    rng = np.random.default_rng(2)
+    tree = random_tree(rng, (9, 3, 2), n_constant=1)
+    pairs = rng.gamma(0.1, 1.0, (5, 2, 2)) + 1e-12  # most of the rows in few cells
+    pairs[tree.parent[9:] < 0, 1] = 0.0  # a root stands under 0
+    pairs /= pairs.sum(axis=(1, 2), keepdims=True)
+    on = np.zeros((9, 2))
+    for v in np.flatnonzero(tree.parent[:9] >= 0):
+        on[v] = pairs[tree.parent[v] - 9].sum(axis=0) * rng.random(2)
+    cpt = tree.cpt.copy()
+
+    tables_from_counts(pairs, on, tree.parent, pseudo, cpt)
+
+    np.testing.assert_allclose(cpt.sum(axis=2), 1.0, rtol=0, atol=1e-12)
+    assert ((cpt > 0) & (cpt < 1)).all()
+
+
+def test_the_pull_is_towards_the_marginal() -> None:
+    """Much belief in independence: both rows of a table become the node's share of rows on."""
+    tree = random_tree(np.random.default_rng(3), (6, 2))
+    pairs, on = counts_from_tables(tree.parent, tree.cpt, tree.marginals(), 6)
+    none, some, much = (tree.cpt.copy() for _ in range(3))
+
+    for pseudo, cpt in ((NO_PULL, none), (1.0, some), (1e9, much)):
+        tables_from_counts(pairs, on, tree.parent, pseudo, cpt)
+
+    marginals = tree.marginals()
+    np.testing.assert_allclose(much[:, :, 1], np.stack([marginals] * 2, axis=1), rtol=1e-6)
+    distance = [np.abs(cpt[:, :, 1] - marginals[:, None]) for cpt in (none, some, much)]
+    assert (distance[0] >= distance[1] - 1e-12).all()
+    assert (distance[1] >= distance[2] - 1e-6).all()
+    assert (distance[0] > distance[1] + 1e-3).any()
+
+
+def run_refine(
+    tree: LatentTree,
+    rows: BinaryRows,
+    steps: int,
+    *,
+    seed: int = 0,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> LatentTree:
+    with Workers(n_jobs) as workers:
+        cpt = refine(
+            rows,
+            tree.parent,
+            tree.cpt,
+            tree.marginals(),
+            top_order(tree),
+            steps,
+            np.random.default_rng(seed),
+            workers,
+            progress or Progress(),
+        )
+    return with_tables(tree, cpt)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_stepwise_em_comes_near_the_truth(seed: int) -> None:
+    """Right links, wrong tables: held-out rows end close to what the planted tree gives them."""
+    rng = np.random.default_rng(seed)
+    truth = planted_tree(rng, (40, 8, 2))
+    rows, held_out = (BinaryRows.of_dense(draw_rows(truth, n, rng)) for n in (4000, 2000))
+    blurred = with_tables(truth, 0.7 * truth.cpt + 0.15)
+
+    refined = run_refine(blurred, rows, 60, seed=seed)
+
+    best, before, after = (t.log_likelihood(held_out).mean() for t in (truth, blurred, refined))
+    assert before < best - 1
+    assert best - 0.1 < after < best + 0.05
+
+
+def test_refine_leaves_its_arguments_alone() -> None:
+    rng = np.random.default_rng(4)
+    tree = random_tree(rng, (8, 3))
+    rows = BinaryRows.of_dense(rng.random((50, 8)) < 0.4)
+    cpt, marginals = tree.cpt.copy(), tree.marginals()
+
+    with Workers(1) as workers:
+        refine(
+            rows,
+            tree.parent,
+            cpt,
+            marginals,
+            top_order(tree),
+            3,
+            np.random.default_rng(0),
+            workers,
+            Progress(),
+        )
+
+    np.testing.assert_array_equal(cpt, tree.cpt)
+    np.testing.assert_array_equal(marginals, tree.marginals())
+
+
+def test_same_seed_same_tables_for_any_thread_count() -> None:
+    rng = np.random.default_rng(5)
+    tree = random_tree(rng, (12, 4, 2))
+    rows = BinaryRows.of_dense(rng.random((2500, 12)) < 0.3)
+
+    first = run_refine(tree, rows, 10, seed=1)
+    for n_jobs in (1, 2, 4):
+        assert run_refine(tree, rows, 10, seed=1, n_jobs=n_jobs) == first
+    assert run_refine(tree, rows, 10, seed=2) != first
+
+
+def test_constants_keep_their_tables() -> None:
+    rng = np.random.default_rng(6)
+    tree = random_tree(rng, (8, 3), n_constant=2)
+    rows = BinaryRows.of_dense(rng.random((200, 8)) < 0.3)
+
+    refined = run_refine(tree, rows, 5)
+
+    np.testing.assert_array_equal(refined.cpt[6:8], tree.cpt[6:8])
+    assert (refined.cpt[:6] != tree.cpt[:6]).all()
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 50])
+def test_fewer_rows_than_a_batch(n_rows: int) -> None:
+    rng = np.random.default_rng(7)
+    rows = BinaryRows.of_dense(rng.random((n_rows, 6)) < 0.5)
+
+    refined = run_refine(random_tree(rng, (6, 2)), rows, 30)
+
+    assert ((refined.cpt > 0) & (refined.cpt < 1)).all()
+
+
+def test_every_row_is_seen_once_per_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches walk through all rows before any comes again."""
+    rng = np.random.default_rng(8)
+    tree = random_tree(rng, (6, 2))
+    rows = BinaryRows.of_dense(rng.random((20, 6)) < 0.5)
+    seen: list[list[int]] = []
+    expected_counts = Inference.expected_counts
+
+    def watch(self: Inference, rows: BinaryRows, numbers: np.ndarray, workers: Workers):
+        seen.append(numbers.tolist())
+        return expected_counts(self, rows, numbers, workers)
+
+    monkeypatch.setattr(Inference, "expected_counts", watch)
+    monkeypatch.setattr(refine_module, "BATCH_ROWS", 5)
+    run_refine(tree, rows, 8)
+
+    assert [len(batch) for batch in seen] == [5] * 8
+    for four in (seen[:4], seen[4:]):
+        assert sorted(row for batch in four for row in batch) == list(range(20))
+    assert seen[:4] != seen[4:]
+
+
+def test_progress_counts_the_steps() -> None:
+    rng = np.random.default_rng(9)
+    calls: list[tuple[str, int, int | None]] = []
+    rows = BinaryRows.of_dense(rng.random((30, 6)) < 0.5)
+
+    run_refine(
+        random_tree(rng, (6, 2)), rows, 4, progress=CallbackProgress(lambda *c: calls.append(c))
+    )
+
+    assert calls[0] == ("refine", 0, 4)
+    assert [done for _, done, _ in calls] == [0, 1, 2, 3, 4, 4]
+    assert calls[-1] == ("refine", 4, 4)
