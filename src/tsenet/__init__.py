@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tsenet.errors import ModelFileError as ModelFileError
     from tsenet.errors import TSENetError as TSENetError
     from tsenet.estimators import LatentTreeTransformer as LatentTreeTransformer
+    from tsenet.expansion.expand import expand as expand
+    from tsenet.expansion.wiring import Wiring as Wiring
     from tsenet.progress import Progress as Progress
     from tsenet.skeleton.hlta import learn_tree as learn_tree
     from tsenet.skeleton.tree import LatentTree as LatentTree
@@ -33,6 +35,8 @@ _HOME = {
     "Progress": "tsenet.progress",
     "TSENetError": "tsenet.errors",
     "Table": "tsenet.data.table",
+    "Wiring": "tsenet.expansion.wiring",
+    "expand": "tsenet.expansion.expand",
     "learn_tree": "tsenet.skeleton.hlta",
     "load": "tsenet.store",
     "save": "tsenet.store",
@@ -48,6 +52,8 @@ __all__ = [
     "Progress",
     "TSENetError",
     "Table",
+    "Wiring",
+    "expand",
     "learn_tree",
     "load",
     "save",

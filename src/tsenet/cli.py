@@ -160,6 +160,9 @@ def topics(
             table = _count_words(documents, words, select, stop_words, min_documents, progress)
         import tsenet
 
+        progress.start("kernels (the first use on a machine compiles them)", None)
+        tsenet.warmup()
+        progress.finish()
         tree = tsenet.learn_tree(
             table,
             max_island=max_island,

@@ -3,6 +3,9 @@
 Kernels are compiled on first call (never at import), kept in numba's cache on disk, and run without the GIL so
 that :mod:`tsenet.threads` can run chunks of one stage side by side. Where no cache can be written (a read-only
 install and no writable home) they still work: each process compiles anew.
+
+They are written as plain loops over scalars. Slice assignments, reductions and literal numbers as arguments are
+each compiled anew, at half a second apiece: hence ``np.int64(0)`` where a kernel hands a number to another.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import numba
 from numpy.typing import NDArray
 
 Array = NDArray[Any]  # a kernel's docstring names dtype and shape
+Int = Any  # a whole number; inside a kernel numba infers which, and int and np.int64 mix
 F = TypeVar("F", bound=Callable[..., Any])
 
 

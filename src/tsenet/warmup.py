@@ -16,6 +16,6 @@ def warmup() -> None:
     rng = np.random.default_rng(0)
     cause = rng.random((200, 6)) < 0.3
     sparse = np.repeat(cause, 5, axis=1) & (rng.random((200, 30)) < 0.7)
-    tree = learn_tree(sparse, max_top=2, refine_steps=1, random_state=0)
+    tree = learn_tree(sparse, refine_steps=1, random_state=0)
     tree.log_likelihood(sparse[:2])
     tree.posterior(sparse[:2])

@@ -34,8 +34,8 @@ FLOORS = (  # lowest first: each may import itself and what stands before it
     "cli",
 )
 BESIDE = {"demo": "cli", "__main__": "cli", "console": "cli", "warmup": "estimators"}
-# LatentTree.save hands the tree to the public face, which knows the file format: the one step upward.
-UPWARD_BY_DESIGN = {("tsenet.skeleton.tree", "tsenet")}
+# save() hands an object to the public face, which knows the file format: the one step upward.
+UPWARD_BY_DESIGN = {("tsenet.skeleton.tree", "tsenet"), ("tsenet.expansion.wiring", "tsenet")}
 ROOT_MODULES = {path.stem for path in PACKAGE.glob("*.py")}
 WITHOUT_TORCH_OR_SKLEARN = {"skeleton", "expansion"}
 ALLOWED_IN_KERNELS = {"__future__", "numpy", "numba"}

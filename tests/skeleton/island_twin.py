@@ -131,7 +131,7 @@ def grow(
         joined, split = np.empty(2), np.empty((3, 2))
         fit_join(
             fixed_pair(prior, table[0], table[1]),
-            cells_of(on, members[0], members[1], [candidate]),
+            cells_of(on, members[0], members[1], [members[2], candidate]),
             options.smooth,
             joined,
         )

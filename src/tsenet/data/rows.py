@@ -195,6 +195,13 @@ class BinaryRows:
         indices = np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
         return cls(np.cumsum(indptr), indices, n_columns)
 
+    def columns(self, start: int, stop: int) -> BinaryRows:
+        """Return the columns ``start..stop`` of all rows, numbered from 0."""
+        keep = (self.indices >= start) & (self.indices < stop)
+        before = np.concatenate([[0], np.cumsum(keep, dtype=np.int64)])
+        indices = self.indices[keep] - np.int32(start)
+        return BinaryRows(before[self.indptr], indices, stop - start)
+
     @classmethod
     def concatenate(cls, parts: Iterable[BinaryRows]) -> BinaryRows:
         """Put the rows of several parts with the same columns under each other."""

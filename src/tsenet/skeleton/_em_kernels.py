@@ -23,11 +23,19 @@ def random_unit(key: int, index: int) -> float:
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z = z ^ (z >> np.uint64(31))
-    return (np.float64(z >> np.uint64(11)) + 0.5) * 2.0**-53
+    return (np.float64(z >> np.uint64(12)) + 0.5) * 2.0**-52
 
 
 @kernel
-def _seed_step(counts: Array, share: Array, prior: float, table: Array, smooth: float) -> float:
+def copy_table(source: Array, target: Array) -> None:
+    """Copy rows of two numbers."""
+    for k in range(source.shape[0]):
+        target[k, 0] = source[k, 0]
+        target[k, 1] = source[k, 1]
+
+
+@kernel
+def _seed_step(counts: Array, share: Array, table: Array, smooth: float) -> float:
     """M-step of the seed model from ``share`` = P(Y=1|cell) (8,); fills ``table`` (3, 2), returns P(Y=1)."""
     total = 0.0
     on = 0.0
@@ -76,31 +84,32 @@ def fit_seed(
     Fills ``table`` (3, 2); returns P(Y=1) and the log-likelihood.
     """
     share = np.empty(8)
+    weight = np.empty(3)
     trial = np.empty((3, 2))
     best_loglik = -np.inf
     best_prior = 0.5
     for start in range(restarts):
-        weight = np.ones(3)
-        if start > 0:
-            for v in range(3):
-                weight[v] = -np.log(random_unit(key, 3 * start + v))
+        total = 0.0
+        for v in range(3):
+            weight[v] = 1.0 if start == 0 else -np.log(random_unit(key, 3 * start + v))
+            total += weight[v]
         for c in range(8):
             on = 0.0
             for v in range(3):
                 on += weight[v] * ((c >> v) & 1)
-            share[c] = 0.05 + 0.9 * on / weight.sum()
+            share[c] = 0.05 + 0.9 * on / total
         prior = 0.5
         for _ in range(TRIAL_STEPS):
-            prior = _seed_step(counts, share, prior, trial, smooth)
+            prior = _seed_step(counts, share, trial, smooth)
             loglik = _seed_posterior(counts, prior, trial, share)
         if loglik > best_loglik:
             best_loglik = loglik
             best_prior = prior
-            table[:] = trial
+            copy_table(trial, table)
     prior = best_prior
     loglik = _seed_posterior(counts, prior, table, share)
     for _ in range(MAX_STEPS):
-        prior = _seed_step(counts, share, prior, table, smooth)
+        prior = _seed_step(counts, share, table, smooth)
         new_loglik = _seed_posterior(counts, prior, table, share)
         if new_loglik - loglik <= TOLERANCE:
             loglik = new_loglik
@@ -116,15 +125,24 @@ def fit_join(fixed: Array, counts: Array, smooth: float, table: Array) -> float:
     Parameters
     ----------
     fixed : (2, 4), P(Y=y, f) for the four values f of the pair that stays as it is.
-    counts : (4, 2), joint counts of f and X.
+    counts : (4, 4), joint counts of f and (W, X), the second index being 2·W + X; W does not matter here.
     table : (2,), filled with P(X=1|Y=y).
 
     Returns
     -------
     Log-likelihood on these cells.
     """
-    on_all = counts[:, 1].sum()
-    table[:] = (on_all + smooth) / (counts.sum() + 2.0 * smooth)
+    by_x = np.zeros((4, 2))
+    total = 0.0
+    on = 0.0
+    for f in range(4):
+        for wx in range(4):
+            by_x[f, wx & 1] += counts[f, wx]
+            total += counts[f, wx]
+        on += by_x[f, 1]
+    rate = (on + smooth) / (total + 2.0 * smooth)
+    table[0] = rate
+    table[1] = rate
     loglik = -np.inf
     for _ in range(MAX_STEPS):
         new_loglik = 0.0
@@ -132,17 +150,18 @@ def fit_join(fixed: Array, counts: Array, smooth: float, table: Array) -> float:
         count_all = np.zeros(2)
         for f in range(4):
             for x in range(2):
-                if counts[f, x] == 0:
+                count = by_x[f, x]
+                if count == 0:
                     continue
                 off = fixed[0, f] * (table[0] if x else 1.0 - table[0])
                 on = fixed[1, f] * (table[1] if x else 1.0 - table[1])
-                new_loglik += counts[f, x] * np.log(on + off)
-                share = counts[f, x] * on / (on + off)
+                new_loglik += count * np.log(on + off)
+                share = count * on / (on + off)
                 count_all[1] += share
-                count_all[0] += counts[f, x] - share
+                count_all[0] += count - share
                 if x:
                     count_on[1] += share
-                    count_on[0] += counts[f, x] - share
+                    count_on[0] += count - share
         if new_loglik - loglik <= TOLERANCE:
             return new_loglik
         loglik = new_loglik
@@ -210,9 +229,16 @@ def fit_split(
     -------
     Log-likelihood on these cells.
     """
-    total = counts.sum()
-    mean_w = (counts[:, 2].sum() + counts[:, 3].sum() + smooth) / (total + 2.0 * smooth)
-    mean_x = (counts[:, 1].sum() + counts[:, 3].sum() + smooth) / (total + 2.0 * smooth)
+    total = 0.0
+    mean_w = 0.0
+    mean_x = 0.0
+    for f in range(4):
+        for wx in range(4):
+            total += counts[f, wx]
+            mean_w += counts[f, wx] * (wx >> 1)
+            mean_x += counts[f, wx] * (wx & 1)
+    mean_w = (mean_w + smooth) / (total + 2.0 * smooth)
+    mean_x = (mean_x + smooth) / (total + 2.0 * smooth)
     best_loglik = -np.inf
     trial = np.empty((3, 2))
     for start in range(restarts):
@@ -232,7 +258,7 @@ def fit_split(
             loglik = _split_step(fixed, counts, smooth, trial)
         if loglik > best_loglik:
             best_loglik = loglik
-            table[:] = trial
+            copy_table(trial, table)
     loglik = -np.inf
     for _ in range(MAX_STEPS):
         new_loglik = _split_step(fixed, counts, smooth, table)

@@ -44,10 +44,9 @@ def base_messages(
 ) -> float:
     """Upward pass for the row in which every observed variable is off; returns its log-probability.
 
-    Fills, each (M, 2): ``evidence``, what lies below a node given its state; ``message``, the same given its parent's
-    state; ``given``, P(node=1 | parent's state, what lies below).
+    Fills, each (M, 2) and zero at first: ``evidence``, what lies below a node given its state; ``message``, the same
+    given its parent's state; ``given``, P(node=1 | parent's state, what lies below).
     """
-    evidence[:] = 0.0
     total = 0.0
     n_nodes = parent.size
     n_lower = n_nodes - top_order.size
@@ -95,7 +94,8 @@ def _upward_row(
             continue
         if not dirty[z]:
             dirty[z] = True
-            evidence[z] = base_evidence[z]
+            evidence[z, 0] = base_evidence[z, 0]
+            evidence[z, 1] = base_evidence[z, 1]
             queue[size] = z
             size += 1
         for t in range(2):
@@ -107,7 +107,8 @@ def _upward_row(
         p = parent[z]
         if not dirty[p]:
             dirty[p] = True
-            evidence[p] = base_evidence[p]
+            evidence[p, 0] = base_evidence[p, 0]
+            evidence[p, 1] = base_evidence[p, 1]
             queue[size] = p
             size += 1
         for t in range(2):
@@ -124,7 +125,8 @@ def _upward_row(
             continue
         if not dirty[p]:
             dirty[p] = True
-            evidence[p] = base_evidence[p]
+            evidence[p, 0] = base_evidence[p, 0]
+            evidence[p, 1] = base_evidence[p, 1]
             queue[size] = p
             size += 1
         for t in range(2):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tsenet.jit import Array, kernel
+from tsenet.jit import Array, Int, kernel
 from tsenet.skeleton._em_kernels import fit_join, fit_seed, fit_split
 
 RATIO_BOUND = 1e250
@@ -23,21 +23,21 @@ PATTERN = np.dtype(
 
 
 @kernel
-def bit(bits: int, position: int) -> int:
+def bit(bits: Int, position: Int) -> Int:
     """Value of one bit, as an index."""
-    return np.int64((bits >> np.uint64(position)) & np.uint64(1))  # type: ignore[return-value]  # numba's int
+    return np.int64((bits >> np.uint64(position)) & np.uint64(1))
 
 
 @kernel
-def chance(rate: float, state: int) -> float:
+def chance(rate: float, state: Int) -> float:
     """P(state) of a variable that is on with probability ``rate``."""
     return rate if state else 1.0 - rate
 
 
 @kernel
 def _best_candidate(
-    members: Array, n_members: int, partners: Array, gain: Array, alive: Array, place: Array
-) -> tuple[int, int, float, int]:
+    members: Array, n_members: Int, partners: Array, gain: Array, alive: Array, place: Array
+) -> tuple[Int, Int, float, Int]:
     """Living non-member closest to a member: (candidate, position of that member, N·MI, dry member or −1).
 
     ``place[k]`` remembers how far member k's list is used up. A member is dry if its list has run out and a
@@ -71,21 +71,22 @@ def _best_candidate(
 @kernel
 def mark_candidate(rows: Array, pattern_of: Array, patterns: Array) -> None:
     """Count in ``on`` the rows of each pattern in which the candidate is on."""
-    patterns["on"][:] = 0
+    for p in range(patterns.size):
+        patterns[p].on = 0
     for row in rows:
         patterns[pattern_of[row]].on += 1
 
 
 @kernel
 def split_patterns(
-    rows: Array, pattern_of: Array, patterns: Array, n_patterns: int, position: int
-) -> tuple[Array, int]:
+    rows: Array, pattern_of: Array, patterns: Array, n_patterns: Int, position: Int
+) -> tuple[Array, Int]:
     """Let the marked candidate join as member ``position``: rows with it on get patterns of their own.
 
     Returns the table of patterns, enlarged where needed, and its new length.
     """
     child = np.empty(n_patterns, np.int32)
-    length = n_patterns
+    length: int = n_patterns
     for p in range(n_patterns):
         if patterns[p].on == 0:
             continue
@@ -94,7 +95,8 @@ def split_patterns(
         else:
             if length == patterns.size:
                 larger = np.zeros(2 * length, PATTERN)
-                larger[:length] = patterns
+                for q in range(length):
+                    larger[q] = patterns[q]
                 patterns = larger
             child[p] = length
             patterns[length] = patterns[p]
@@ -116,7 +118,7 @@ def forget_rows(members: Array, col_start: Array, col_items: Array, pattern_of: 
 
 
 @kernel
-def multiply_ratios(patterns: Array, n_patterns: int, first: int, table: Array) -> None:
+def multiply_ratios(patterns: Array, n_patterns: Int, first: Int, table: Array) -> None:
     """Bring members ``first..`` with tables ``table`` (k, 2) into the patterns' likelihood ratios."""
     for p in range(n_patterns):
         ratio = patterns[p].ratio
@@ -127,7 +129,7 @@ def multiply_ratios(patterns: Array, n_patterns: int, first: int, table: Array) 
 
 
 @kernel
-def seed_cells(patterns: Array, n_patterns: int) -> Array:
+def seed_cells(patterns: Array, n_patterns: Int) -> Array:
     """Joint counts of the first three members: (8,)."""
     cells = np.zeros(8)
     for p in range(n_patterns):
@@ -136,7 +138,7 @@ def seed_cells(patterns: Array, n_patterns: int) -> Array:
 
 
 @kernel
-def pair_cells(patterns: Array, n_patterns: int, first: int, second: int, third: int) -> Array:
+def pair_cells(patterns: Array, n_patterns: Int, first: Int, second: Int, third: Int) -> Array:
     """Joint counts of members ``first``, ``second`` (4) by member ``third`` and the candidate (4)."""
     cells = np.zeros((4, 4))
     for p in range(n_patterns):
@@ -162,9 +164,9 @@ def fixed_pair(prior: float, first: Array, second: Array) -> Array:
 @kernel
 def split_advantage(
     patterns: Array,
-    n_patterns: int,
+    n_patterns: Int,
     prior: float,
-    closest: int,
+    closest: Int,
     closest_table: Array,
     joined: Array,
     split: Array,
@@ -200,24 +202,26 @@ def split_advantage(
 @kernel
 def one_latent_suffices(
     patterns: Array,
-    n_patterns: int,
-    n_rows: int,
+    n_patterns: Int,
+    n_rows: Int,
     prior: float,
     table: Array,
-    closest: int,
+    closest: Int,
     ud_threshold: float,
-    restarts: int,
+    restarts: Int,
     smooth: float,
-    key: int,
+    key: Int,
     joined: Array,
 ) -> bool:
     """The uni-dimensionality test of members (``table`` (k, 2)) and the marked candidate; fills ``joined`` (2,)."""
-    cells = pair_cells(patterns, n_patterns, 0, 1, 2)
-    by_candidate = cells[:, :2] + cells[:, 2:]
-    fit_join(fixed_pair(prior, table[0], table[1]), by_candidate, smooth, joined)
+    first, second, third = np.int64(0), np.int64(1), np.int64(2)
+    cells = pair_cells(patterns, n_patterns, first, second, third)
+    fit_join(fixed_pair(prior, table[0], table[1]), cells, smooth, joined)
     # M2 keeps two members as they are; W cannot be one of them.
-    first = 0 if closest != 0 else 2
-    second = 1 if closest != 1 else 2
+    if closest == first:
+        first = third
+    elif closest == second:
+        second = third
     split = np.empty((3, 2))
     fit_split(
         fixed_pair(prior, table[first], table[second]),
@@ -234,12 +238,12 @@ def one_latent_suffices(
 @kernel
 def refit(
     patterns: Array,
-    n_patterns: int,
+    n_patterns: Int,
     positions: Array,
     prior: float,
     table: Array,
     smooth: float,
-    steps: int,
+    steps: Int,
 ) -> float:
     """EM on all members at once, a few steps from the progressive estimates; ``table`` (k, 2) in place."""
     k = positions.size
@@ -271,7 +275,19 @@ def refit(
 
 
 @kernel
-def fit_pair(patterns: Array, n_patterns: int, positions: Array, table: Array) -> float:
+def drop_member(members: Array, table: Array, n_members: Int, dropped: Int) -> Array:
+    """Close the gap of the dropped member (−1: none); returns the positions the others have in the patterns."""
+    positions = np.empty(n_members if dropped < 0 else n_members - 1, np.int64)
+    for t in range(positions.size):
+        positions[t] = t if dropped < 0 or t < dropped else t + 1
+        members[t] = members[positions[t]]
+        table[t, 0] = table[positions[t], 0]
+        table[t, 1] = table[positions[t], 1]
+    return positions
+
+
+@kernel
+def fit_pair(patterns: Array, n_patterns: Int, positions: Array, table: Array) -> float:
     """Parameters for an island of two, where one latent has a whole line of perfect fits; returns P(Y=1).
 
     The fit taken is the one whose off state never shows the first variable, nor the second (or, for two that avoid
@@ -281,7 +297,7 @@ def fit_pair(patterns: Array, n_patterns: int, positions: Array, table: Array) -
     for p in range(n_patterns):
         bits = patterns[p].bits
         n[bit(bits, positions[0]), bit(bits, positions[1])] += patterns[p].count
-    total = n.sum()
+    total = n[0, 0] + n[0, 1] + n[1, 0] + n[1, 1]
     together = n[1, 1] * n[0, 0] >= n[1, 0] * n[0, 1]
     both = (n[1, 1] if together else n[1, 0]) + 0.5
     on_a = n[1, 0] + n[1, 1] + 0.5
@@ -297,9 +313,9 @@ def fit_pair(patterns: Array, n_patterns: int, positions: Array, table: Array) -
 
 @kernel
 def grow_island(
-    seed_a: int,
-    seed_b: int,
-    n_rows: int,
+    seed_a: Int,
+    seed_b: Int,
+    n_rows: Int,
     col_start: Array,
     col_items: Array,
     partners: Array,
@@ -307,15 +323,15 @@ def grow_island(
     alive: Array,
     ud_threshold: float,
     min_gain: float,
-    restarts: int,
+    restarts: Int,
     smooth: float,
-    refit_steps: int,
-    key: int,
+    refit_steps: Int,
+    key: Int,
     pattern_of: Array,
     members: Array,
     table: Array,
     looked_at: Array,
-) -> tuple[int, int, float, int]:
+) -> tuple[Int, Int, float, Int]:
     """Grow the island of two seeds until the uni-dimensionality test fails, or nothing more may join.
 
     A candidate joins only if its gain (N·MI with its closest member) reaches ``min_gain``: the correlation test.
@@ -333,13 +349,16 @@ def grow_island(
     """
     patterns = np.zeros(FIRST_ROOM, PATTERN)
     patterns[0].count = n_rows
-    patterns["ratio"][:] = 1.0
-    n_patterns = 1
+    patterns[0].ratio = 1.0  # new patterns copy it
+    n_patterns = np.int64(1)
     place = np.zeros(members.size, np.int32)
     prior = 0.5
-    joined = np.full(2, 0.5)
-    dropped, closest, dry = -1, -1, -1
-    n_members, n_looked_at = 0, 0
+    joined = np.zeros(2)
+    first, n_looked_at = np.int64(0), np.int64(0)
+    n_members: Int = np.int64(0)
+    dropped: Int = np.int64(-1)
+    closest: Int = np.int64(-1)
+    dry: Int = np.int64(-1)
     candidate = seed_a
     while True:
         looked_at[n_looked_at] = candidate
@@ -364,11 +383,12 @@ def grow_island(
 
         patterns, n_patterns = split_patterns(rows, pattern_of, patterns, n_patterns, n_members)
         members[n_members] = candidate
-        table[n_members] = joined
+        table[n_members, 0] = joined[0]
+        table[n_members, 1] = joined[1]
         n_members += 1
         if n_members == 3:
             prior, _ = fit_seed(seed_cells(patterns, n_patterns), restarts, key, smooth, table[:3])
-            multiply_ratios(patterns, n_patterns, 0, table[:3])
+            multiply_ratios(patterns, n_patterns, first, table[:3])
         elif n_members > 3:
             multiply_ratios(patterns, n_patterns, n_members - 1, table[n_members - 1 : n_members])
 
@@ -386,10 +406,7 @@ def grow_island(
             break
 
     forget_rows(members[:n_members], col_start, col_items, pattern_of)
-    positions = np.array([k for k in range(n_members) if k != dropped])
-    for t in range(positions.size):
-        members[t] = members[positions[t]]
-        table[t] = table[positions[t]]
+    positions = drop_member(members, table, n_members, dropped)
     n_members = positions.size
     if n_members == 2:
         prior = fit_pair(patterns, n_patterns, positions, table)

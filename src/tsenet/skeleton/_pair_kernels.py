@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tsenet.jit import Array, kernel
+from tsenet.jit import Array, Int, kernel
 
 
 @kernel
@@ -23,7 +23,7 @@ def popcount(word: np.uint64) -> np.uint64:
 
 
 @kernel
-def pack_bits(col_start: Array, col_items: Array, first: int, last: int, bits: Array) -> None:
+def pack_bits(col_start: Array, col_items: Array, first: Int, last: Int, bits: Array) -> None:
     """Write variables ``first..last`` as bitsets over the rows: ``bits`` is (V, ⌈N/64⌉) uint64."""
     for i in range(first, last):
         for k in range(col_start[i], col_start[i + 1]):
@@ -33,7 +33,7 @@ def pack_bits(col_start: Array, col_items: Array, first: int, last: int, bits: A
 
 @kernel
 def _joint_counts(
-    i: int,
+    i: Int,
     row_start: Array,
     row_items: Array,
     col_start: Array,
@@ -41,7 +41,7 @@ def _joint_counts(
     bits: Array,
     counts: Array,
     touched: Array,
-) -> int:
+) -> Int:
     """Add to ``counts[j]`` the rows where i and j are both on; list the j met, return how many.
 
     Work is the smaller of the rows' non-zeros and, where bitsets were made, V·N/64.
@@ -71,7 +71,7 @@ def _joint_counts(
 
 @kernel
 def information(
-    n11: int, n_i: int, n_j: int, entropy_i: float, entropy_j: float, xlogx: Array
+    n11: Int, n_i: Int, n_j: Int, entropy_i: float, entropy_j: float, xlogx: Array
 ) -> float:
     """N·MI in nats of a 2×2 table given by its corner and margins.
 
@@ -85,15 +85,15 @@ def information(
 
 
 @kernel
-def _better(value_a: float, index_a: int, value_b: float, index_b: int) -> bool:
+def _better(value_a: float, index_a: Int, value_b: float, index_b: Int) -> bool:
     """Order of partners: more information first, then the smaller index."""
     return value_a > value_b or (value_a == value_b and index_a < index_b)
 
 
 @kernel
-def _sift_down(values: Array, indices: Array, start: int, size: int) -> None:
+def _sift_down(values: Array, indices: Array, start: Int, size: Int) -> None:
     """Restore the heap whose root is the worst kept partner."""
-    root = start
+    root: int = start
     while True:
         child = 2 * root + 1
         if child >= size:
@@ -110,7 +110,7 @@ def _sift_down(values: Array, indices: Array, start: int, size: int) -> None:
 
 
 @kernel
-def _offer(values: Array, indices: Array, size: int, value: float, index: int) -> int:
+def _offer(values: Array, indices: Array, size: Int, value: float, index: Int) -> Int:
     """Offer a partner to the heap of the best; returns the new size."""
     capacity = values.size
     if size < capacity:
@@ -123,7 +123,7 @@ def _offer(values: Array, indices: Array, size: int, value: float, index: int) -
     elif _better(value, index, values[0], indices[0]):
         values[0] = value
         indices[0] = index
-        _sift_down(values, indices, 0, capacity)
+        _sift_down(values, indices, np.int64(0), capacity)
     return size
 
 
@@ -156,6 +156,7 @@ def best_partners(
     """
     n_variables = col_start.size - 1
     n_rows = xlogx.size - 1
+    zero = np.int64(0)
     counts = np.zeros(n_variables, np.int32)
     touched = np.empty(n_variables, np.int32)
     for b in range(variables.size):
@@ -176,7 +177,7 @@ def best_partners(
         for j in frequent_first:
             if counts[j] == 0 and j != i:
                 entropy_j = xlogx[n_on[j]] + xlogx[n_rows - n_on[j]]
-                value = information(0, n_on[i], n_on[j], entropy_i, entropy_j, xlogx)
+                value = information(zero, n_on[i], n_on[j], entropy_i, entropy_j, xlogx)
                 if size == values.size and not _better(value, j, values[0], partners[0]):
                     break
                 size = _offer(values, partners, size, value, j)
@@ -188,6 +189,7 @@ def best_partners(
         for end in range(size - 1, 0, -1):  # heap sort: worst to the back
             values[0], values[end] = values[end], values[0]
             partners[0], partners[end] = partners[end], partners[0]
-            _sift_down(values, partners, 0, end)
-        values[size:] = 0.0
-        partners[size:] = -1
+            _sift_down(values, partners, zero, end)
+        for t in range(size, values.size):
+            values[t] = 0.0
+            partners[t] = -1

@@ -98,11 +98,7 @@ class SoftRows:
             part = slice(self.indptr[start], self.indptr[stop])
             block[row_of[part] - start, self.latent[part]] = on[part]
             parts.append(BinaryRows.of_dense(block))
-        return BinaryRows(
-            np.concatenate([[0], np.cumsum(np.concatenate([np.diff(p.indptr) for p in parts]))]),
-            np.concatenate([p.indices for p in parts]),
-            self.base.size,
-        )
+        return BinaryRows.concatenate(parts)
 
     def _changes(self) -> csr_array:
         """Posteriors less the base posterior: sparse (N, L)."""

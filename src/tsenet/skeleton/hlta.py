@@ -12,6 +12,7 @@ from tsenet.data.binary import BinaryRule, constant_columns
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
 from tsenet.progress import Progress, as_progress
+from tsenet.seeds import seed_sequence
 from tsenet.skeleton.chow_liu import chow_liu_parents, latent_information
 from tsenet.skeleton.completion import Layer, SoftRows
 from tsenet.skeleton.inference import children_first
@@ -74,7 +75,7 @@ def learn_tree(
     table = Table.of(X)
     rule = BinaryRule.learn(table)
     rows = rule.apply(table)
-    seeds = _seed_sequence(random_state)
+    seeds = seed_sequence(random_state)
     options = IslandOptions(
         max_island=max_island,
         ud_threshold=ud_threshold,
@@ -110,6 +111,7 @@ def _learn(
         sample = rows.take(np.sort(chosen))
     layers, top = _stack(sample, options, max_top, layer_seed, workers, progress)
     parent, level, cpt = assemble(rows, layers, top)
+    cpt = order_states(parent, level, cpt)
     names = (*rule.names, *latent_names(level, set(rule.names)))
     tree = LatentTree(parent, level, cpt, names, rule)
     if refine_steps and tree.n_latents:
@@ -135,7 +137,7 @@ def _stack(
     layers: list[Layer] = []
     top: SoftRows | None = None
     while True:
-        key = int(seeds.spawn(1)[0].generate_state(1, np.uint64)[0] >> np.uint64(1))
+        key = int(seeds.spawn(1)[0].generate_state(1, np.uint64)[0] >> np.uint64(2))
         found = learn_layer(rows, options, key, workers, progress, place_constant=bool(layers))
         if found is None or (layers and found[0].n_latents >= layers[-1].n_latents):
             if layers:
@@ -219,19 +221,6 @@ def latent_names(level: NDArray[np.int32], taken: set[str]) -> list[str]:
         if taken.isdisjoint(names):
             return names
         letter += "Z"
-
-
-def _seed_sequence(random_state: Any) -> np.random.SeedSequence:
-    """A seed sequence from whatever scikit-learn or numpy users hand over."""
-    if isinstance(random_state, np.random.Generator):
-        return np.random.SeedSequence(random_state.integers(2**63, size=2).tolist())
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.SeedSequence(random_state.randint(2**31 - 1, size=4).tolist())
-    if isinstance(random_state, np.random.SeedSequence):
-        return random_state
-    if random_state is np.random:  # scikit-learn's spelling of the global generator
-        return np.random.SeedSequence()
-    return np.random.SeedSequence(random_state)
 
 
 def _check(

@@ -12,6 +12,7 @@ from tsenet.skeleton import _inference_kernels
 from tsenet.threads import Workers, chunks
 
 ROWS_PER_CHUNK = 1024
+ROWS_PER_BLOCK = 16 * ROWS_PER_CHUNK
 NEVER = 1e-300  # stands for probability 0: rows add and take back its logarithm, which −inf would not survive
 
 
@@ -106,6 +107,15 @@ class Inference:
         for _ in workers.map(serve, chunks(rows.n_rows, ROWS_PER_CHUNK)):
             pass
         return out
+
+    def likelier_states(self, rows: BinaryRows, workers: Workers) -> BinaryRows:
+        """Rows of L latents, each on where P(z=1|x) > ½; posteriors exist for one block of rows at a time."""
+        blocks = chunks(rows.n_rows, ROWS_PER_BLOCK)
+        parts = [
+            BinaryRows.of_dense(self.posterior(rows.take(slice(a, b)), workers) > 0.5)
+            for a, b in blocks
+        ]
+        return BinaryRows.concatenate(parts)
 
     def expected_counts(
         self, rows: BinaryRows, numbers: NDArray[np.int64], workers: Workers

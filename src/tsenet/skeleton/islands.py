@@ -28,7 +28,7 @@ class IslandOptions:
     smooth: float = 1.0
     refit_steps: int = 20
     significance: float = 0.05
-    second_thoughts: int = 2
+    second_thoughts: int = 2  # rounds, with the correlation test only: the paper has none
 
 
 @dataclass(frozen=True)

@@ -55,12 +55,13 @@ def learn_layer(
     layer = _layer_of(islands, rows.n_columns)
     soft = complete(rows, layer, workers)
     left = np.flatnonzero(finder.alive | (place_constant & ~counter.varies)).astype(np.int32)
-    progress.start("second thoughts", options.second_thoughts + 1)
+    rounds = options.second_thoughts if options.correlation_test else 0
+    progress.start("placing variables", rounds + 1)
     if left.size:
         layer = _attach(layer, left, soft.hard(), counter, options, workers)
         soft = complete(rows, layer, workers)
     progress.advance()
-    for _ in range(options.second_thoughts):
+    for _ in range(rounds):
         layer, moved = _reconsider(layer, soft, counter, options, workers)
         progress.advance(1, f"{moved} variables moved")
         if not moved:
@@ -80,17 +81,25 @@ def _lone_island(counter: PairCounter, options: IslandOptions) -> Island:
 
 
 def _layer_of(islands: list[Island], n_variables: int) -> Layer:
-    """Put islands together, each latent's state 1 being the one in which its group is more often on."""
+    """Put islands together."""
     latent_of = np.full(n_variables, -1, np.int32)
     table = np.full((n_variables, 2), 0.5)
     prior = np.array([island.prior for island in islands])
     for z, island in enumerate(islands):
         latent_of[island.members] = z
-        upside_down = (island.table[:, 1] - island.table[:, 0]).sum() < 0
-        table[island.members] = island.table[:, ::-1] if upside_down else island.table
-        if upside_down:
-            prior[z] = 1.0 - prior[z]
-    return Layer(latent_of, prior, table)
+        table[island.members] = island.table
+    return _upright(Layer(latent_of, prior, table))
+
+
+def _upright(layer: Layer) -> Layer:
+    """Swap the states of each latent whose group is more often on in state 0."""
+    placed = layer.latent_of >= 0
+    rise = layer.table[placed, 1] - layer.table[placed, 0]
+    total = np.bincount(layer.latent_of[placed], weights=rise, minlength=layer.n_latents)
+    swap = total < 0
+    below = placed & swap[layer.latent_of]
+    table = np.where(below[:, None], layer.table[:, ::-1], layer.table)
+    return replace(layer, prior=np.where(swap, 1.0 - layer.prior, layer.prior), table=table)
 
 
 def _best_latents(
@@ -239,4 +248,4 @@ def _move(
     table[variables, 1] = (joint + smooth * rate) / (latent_on[target] + smooth)
     table[variables, 0] = (n_on - joint + smooth * rate) / (n_rows - latent_on[target] + smooth)
     low = 0.5 / (n_rows + 1)
-    return replace(layer, latent_of=latent_of, table=np.clip(table, low, 1.0 - low))
+    return _upright(replace(layer, latent_of=latent_of, table=np.clip(table, low, 1.0 - low)))

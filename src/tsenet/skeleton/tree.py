@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -155,6 +156,20 @@ class LatentTree:
         with Workers(n_jobs) as workers:
             return self._inference.posterior(self.binary(X), workers)
 
+    def complete(self, X: Any, *, n_jobs: int | None = None) -> list[BinaryRows]:
+        """Completed data: every layer's nodes in every row, latents in their likelier state given the row.
+
+        Returns
+        -------
+        list of BinaryRows
+            One for each level, the observed variables first.
+        """
+        rows = self.binary(X)
+        with Workers(n_jobs) as workers:
+            on = self._inference.likelier_states(rows, workers)
+        starts = np.cumsum([0, *self.layer_sizes[1:]])
+        return [rows, *(on.columns(a, b) for a, b in pairwise(starts.tolist()))]
+
     def marginals(self) -> NDArray[np.float64]:
         """P(v = 1) of every node: (M,)."""
         on = self.cpt[:, 0, 1].copy()
@@ -188,53 +203,73 @@ class LatentTree:
             Naming the node and what is wrong with it.
         """
         m = self.parent.size
-        if self.level.shape != (m,) or self.cpt.shape != (m, 2, 2) or len(self.names) != m:
+        shapes = self.parent.shape, self.level.shape, (len(self.names),), self.cpt.shape
+        if shapes != ((m,), (m,), (m,), (m, 2, 2)):
             raise ValueError(
-                f"arrays disagree on the number of nodes: parent {m}, level {self.level.shape}, "
+                f"arrays disagree on the number of nodes: parent {self.parent.shape}, level {self.level.shape}, "
                 f"cpt {self.cpt.shape}, names {len(self.names)}"
             )
-        if m == 0 or self.level[0] != 0 or not np.isin(np.diff(self.level), (0, 1)).all():
+        if m == 0:
+            raise ValueError("a tree needs at least one node")
+        jumps = ~np.isin(np.diff(self.level, prepend=0), (0, 1))
+        jumps[0] = self.level[0] != 0
+        if jumps.any():
             raise ValueError(
-                "nodes must be ordered by level, from level 0 (observed) up without gaps"
+                f"{self._first(jumps)} is out of order: nodes go by level, from level 0 (observed) up "
+                "without gaps"
             )
         if len(set(self.names)) != m:
-            raise ValueError("names of nodes must be unique")
+            twice = Counter(self.names).most_common(1)[0][0]
+            raise ValueError(f"names of nodes must be unique, but {twice!r} stands twice")
+        if not all(isinstance(name, str) for name in self.names):
+            raise ValueError("names of nodes must be strings")
         if len(self.rule.names) != self.n_observed:
             raise ValueError(
                 f"the rule makes {len(self.rule.names)} variables, but the tree observes {self.n_observed}"
             )
+        if self.rule.names != self.names[: self.n_observed]:
+            raise ValueError("the observed variables are not named as the rule names them")
         self._validate_parents()
         bad = ~(np.isfinite(self.cpt) & (self.cpt >= 0)).all(axis=(1, 2))
         bad |= ~np.isclose(self.cpt.sum(axis=2), 1.0, rtol=0, atol=1e-9).all(axis=1)
         if bad.any():
+            raise ValueError(f"the table of {self._first(bad)} is no conditional distribution")
+        bad = (self.parent < 0) & (self.cpt[:, 0] != self.cpt[:, 1]).any(axis=1)
+        if bad.any():
             raise ValueError(
-                f"the table of {self.names[int(np.argmax(bad))]!r} is no conditional distribution"
+                f"{self._first(bad)} has no parent, so both rows of its table must be equal"
             )
+
+    def _first(self, marked: NDArray[np.bool_]) -> str:
+        """Name of the first marked node, in quotes."""
+        return repr(self.names[int(np.argmax(marked))])
 
     def _validate_parents(self) -> None:
         """Parents lie one level up; the top level is a tree of its own."""
         m = self.parent.size
         top = self.level.max()
-        if ((self.parent < -1) | (self.parent >= m)).any():
-            raise ValueError("a parent is not a node")
+        outside = (self.parent < -1) | (self.parent >= m)
+        if outside.any():
+            raise ValueError(f"the parent of {self._first(outside)} is not a node")
         has = self.parent >= 0
         step = np.where(has, self.level[self.parent] - self.level, 0)
         wrong = np.where(self.level == top, step != 0, (step != 1) & (has | (self.level > 0)))
         wrong |= (self.level == 0) & (top == 0) & has
         if wrong.any():
+            raise ValueError(f"the parent of {self._first(wrong)} is not one level up")
+        roots = np.flatnonzero((self.level == top) & ~has)
+        if top > 0 and roots.size > 1:
+            first, second = (self.names[root] for root in roots[:2])
             raise ValueError(
-                f"the parent of {self.names[int(np.argmax(wrong))]!r} is not one level up"
+                f"the top level must have one root, but {first!r} and {second!r} have no parent"
             )
-        roots = int(((self.level == top) & ~has).sum())
-        if top > 0 and roots != 1:
-            raise ValueError(f"the top level must have one root, not {roots}")
         node = np.flatnonzero(self.level == top)
         for _ in range(node.size):
             node = np.unique(self.parent[node[self.parent[node] >= 0]])
             if node.size == 0:
                 break
         if top > 0 and node.size:
-            raise ValueError("the links of the top level form a cycle")
+            raise ValueError(f"the links of {self.names[node[0]]!r} lead round in a cycle")
 
     def __repr__(self) -> str:
         sizes = "-".join(str(size) for size in self.layer_sizes)
@@ -254,6 +289,9 @@ class LatentTree:
         )
 
     __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LatentTree, (self.parent, self.level, self.cpt, self.names, self.rule)
 
     def to_networkx(self) -> networkx.DiGraph[str]:
         """The tree as a directed graph, parent → child, with ``level`` and ``cpt`` on the nodes (extra ``plot``)."""

@@ -19,6 +19,7 @@ __all__ = ["KINDS", "Storable", "load", "save"]
 KINDS = {
     "LatentTree": "tsenet.skeleton.tree:LatentTree",
     "LatentTreeTransformer": "tsenet.estimators:LatentTreeTransformer",
+    "Wiring": "tsenet.expansion.wiring:Wiring",
 }
 
 

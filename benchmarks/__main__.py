@@ -1,0 +1,99 @@
+"""``python -m benchmarks NAME``: each command prints Markdown; ``--write`` also puts it into docs/results."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="Measure the skeleton: CPU seconds after JIT warm-up, ratios, targets.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+Write = Annotated[bool, typer.Option("--write", help="Also update the page in docs/results.")]
+
+
+def _show(name: str, text: str, write: bool) -> None:
+    print(f"\n## {name}\n\n{text}\n")
+    if write:
+        from benchmarks.report import write_block
+
+        write_block("skeleton.md", name, text)
+
+
+@app.command("list")
+def list_benchmarks() -> None:
+    """Name the benchmarks."""
+    for command in app.registered_commands:
+        function = command.callback
+        assert function is not None
+        name = command.name or function.__name__
+        if name != "list":
+            print(f"{name:12} {(function.__doc__ or '').splitlines()[0]}")
+
+
+@app.command()
+def planted(
+    fresh: Annotated[int | None, typer.Option(help="Make the tree from this seed.")] = None,
+    trees: Annotated[int, typer.Option(help="With --fresh: so many trees, seed by seed.")] = 1,
+    write: Write = False,
+) -> None:
+    """Planted tree beside the Java program: groups found, log-likelihood, CPU, memory (TSENET_DATA; not --fresh)."""
+    from benchmarks import planted as benchmark
+
+    if fresh is None:
+        _show("planted", benchmark.given(), write)
+    else:
+        _show("planted-fresh", benchmark.fresh(fresh, trees), write)
+
+
+@app.command()
+def zipf(write: Write = False) -> None:
+    """10,000 words × 70,000 rows, whole skeleton without refinement: CPU and peak memory."""
+    from benchmarks import zipf as benchmark
+
+    _show("zipf", benchmark.run(), write)
+
+
+@app.command()
+def scale(
+    full: Annotated[
+        bool, typer.Option("--full", help="Also 100,000 words × 1,000,000 rows.")
+    ] = False,
+    write: Write = False,
+) -> None:
+    """Growth with the numbers of words and rows: CPU by stage, peak memory."""
+    from benchmarks import scale as benchmark
+
+    _show("scale", benchmark.run(full), write)
+
+
+@app.command()
+def threads(
+    repeats: Annotated[int, typer.Option(help="Best of so many.")] = 3, write: Write = False
+) -> None:
+    """Speed-up at two threads, phase by phase."""
+    from benchmarks import threads as benchmark
+
+    _show("threads", benchmark.run(repeats), write)
+
+
+@app.command()
+def newsgroups(write: Write = False) -> None:
+    """20 Newsgroups, 1,000 words: held-out log-likelihood and topic coherence (TSENET_DATA)."""
+    from benchmarks import newsgroups as benchmark
+
+    _show("newsgroups", benchmark.run(), write)
+
+
+@app.command()
+def groups(write: Write = False) -> None:
+    """Group sizes and coherence without and with the correlation test, on two corpora (TSENET_DATA)."""
+    from benchmarks import groups as benchmark
+
+    benchmark.run(write)
+
+
+if __name__ == "__main__":
+    app()

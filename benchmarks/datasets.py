@@ -1,0 +1,92 @@
+"""The real data in the folder that ``TSENET_DATA`` names."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, load_npz
+
+from tsenet.data.rows import BinaryRows
+from tsenet.data.table import Table
+from tsenet.data.text import read_documents, vectorize, words_of
+
+
+def folder(name: str) -> Path:
+    """Folder of one data set; ends the program with a plain word if there is none."""
+    given = os.environ.get("TSENET_DATA")
+    if not given:
+        raise SystemExit(
+            "TSENET_DATA is not set: this benchmark needs real data. Set it to the folder that holds "
+            f"{name}/, for example TSENET_DATA=../shared/data"
+        )
+    path = Path(given) / name
+    if not path.is_dir():
+        raise SystemExit(f"TSENET_DATA is {given}, which has no folder {name}")
+    return path.resolve()
+
+
+@dataclass(frozen=True)
+class Planted:
+    """The planted rows, and for each word its true group at levels 1 and 2."""
+
+    train: BinaryRows
+    test: BinaryRows
+    groups: dict[int, NDArray[np.int64]]
+
+
+def planted() -> Planted:
+    """The planted tree of 150/25/5 latents over 1,000 words."""
+    home = folder("planted")
+    rows = [BinaryRows.of_csr(load_npz(home / f"{part}.npz")) for part in ("train", "test")]
+    with np.load(home / "truth.npz") as truth:
+        first, second = truth["group1"], truth["group2"]
+    return Planted(rows[0], rows[1], {1: first, 2: second[first]})
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Documents as word counts, on the words chosen from the training rows."""
+
+    title: str
+    train: Table
+    test: Table
+
+
+def newsgroups(n_words: int, select: str) -> Corpus:
+    """20 Newsgroups by date, without headers, footers and quotes, as scikit-learn strips them."""
+    from sklearn.datasets import _twenty_newsgroups as strip
+
+    def body(text: str) -> str:
+        text = strip.strip_newsgroup_quoting(strip.strip_newsgroup_header(text))
+        return str(strip.strip_newsgroup_footer(text))
+
+    home = folder("20newsgroups")
+    parts = [
+        [body(text) for text in read_documents(home / f"{part}.csv.xz", "3", header=False).texts]
+        for part in ("train", "test")
+    ]
+    return _count("20 Newsgroups", parts[0], parts[1], n_words, select)
+
+
+def ag_news(n_words: int, select: str) -> Corpus:
+    """AG's News: title and text as one document."""
+    home = folder("ag_news")
+    parts = []
+    for part in ("train", "test"):
+        read = read_documents(home / f"{part}.csv.xz", "3", columns=["2"], header=False)
+        titles = read.columns["2"]
+        parts.append([f"{title} {text}" for title, text in zip(titles, read.texts, strict=True)])
+    return _count("AG News", parts[0], parts[1], n_words, select)
+
+
+def _count(title: str, train: list[str], test: list[str], n_words: int, select: str) -> Corpus:
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    known = vectorize(train, n_words=n_words, select="tfidf" if select == "tfidf" else "frequency")
+    same_words = CountVectorizer(analyzer=words_of, vocabulary=known.names, dtype=np.int32)
+    counts = csr_array(same_words.transform(test))
+    return Corpus(title, known, Table.of(counts, names=known.names))

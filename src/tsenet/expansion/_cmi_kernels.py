@@ -1,0 +1,133 @@
+"""Kernels for conditional mutual information between two neighbouring layers (paper §4; ALGORITHM §6)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tsenet.jit import Array, Int, kernel
+
+
+@kernel
+def conditional_information(
+    n_hxz: Int,
+    n_hx: Int,
+    n_hz: Int,
+    n_xz: Int,
+    n_h: Int,
+    n_x: Int,
+    n_z: Int,
+    xlogx: Array,
+) -> float:
+    """N · I(h; x | z) in nats from the counts of rows in which the named variables are all on."""
+    n_rows = xlogx.size - 1
+    with_z = (xlogx[n_hxz] + xlogx[n_z - n_hz - n_xz + n_hxz]) + (
+        xlogx[n_hz - n_hxz] + xlogx[n_xz - n_hxz]
+    )
+    n_hx0 = n_hx - n_hxz
+    n_h0 = n_h - n_hz
+    n_x0 = n_x - n_xz
+    n_0 = n_rows - n_z
+    without_z = (xlogx[n_hx0] + xlogx[n_0 - n_h0 - n_x0 + n_hx0]) + (
+        xlogx[n_h0 - n_hx0] + xlogx[n_x0 - n_hx0]
+    )
+    given_z = xlogx[n_z] - (xlogx[n_hz] + xlogx[n_z - n_hz]) - (xlogx[n_xz] + xlogx[n_z - n_xz])
+    given_not = xlogx[n_0] - (xlogx[n_h0] + xlogx[n_0 - n_h0]) - (xlogx[n_x0] + xlogx[n_0 - n_x0])
+    value: float = (with_z + given_z) + (without_z + given_not)
+    return max(0.0, value)
+
+
+@kernel
+def score_units(
+    first: Int,
+    last: Int,
+    upper_start: Array,
+    upper_items: Array,
+    upper_col_start: Array,
+    upper_col_items: Array,
+    lower_start: Array,
+    lower_items: Array,
+    with_parent: Array,
+    parent: Array,
+    n_upper: Array,
+    n_lower: Array,
+    n_lower_parent: Array,
+    xlogx: Array,
+    score: Array,
+) -> None:
+    """For upper units ``first..last``: N·I(unit; x | parent of x) with every lower unit x.
+
+    Parameters
+    ----------
+    upper_start, upper_items : rows of the upper layer's completed data (the units on in each row).
+    upper_col_start, upper_col_items : the same by unit (the rows in which each unit is on).
+    lower_start, lower_items : rows of the lower layer's data.
+    with_parent : bool (nnz of the lower rows), whether the parent is on in that row too.
+    parent : int32 (D,), the parent of each lower unit among the upper ones, or −1.
+    n_upper, n_lower, n_lower_parent : int64, rows in which each is on; the last with its parent.
+    score : float64 (last − first, D), filled; −1 for a unit's own tree children.
+    """
+    n_units = n_upper.size
+    n_below = n_lower.size
+    with_upper = np.zeros(n_units, np.int64)
+    both = np.zeros(n_below, np.int64)
+    with_both = np.zeros(n_below, np.int64)
+    zero = np.int64(0)
+    for h in range(first, last):
+        out = score[h - first]
+        for x in range(n_below):
+            both[x] = 0
+            with_both[x] = 0
+        for u in range(n_units):
+            with_upper[u] = 0
+        for k in range(upper_col_start[h], upper_col_start[h + 1]):
+            row = upper_col_items[k]
+            for t in range(upper_start[row], upper_start[row + 1]):
+                with_upper[upper_items[t]] += 1
+            for t in range(lower_start[row], lower_start[row + 1]):
+                both[lower_items[t]] += 1
+                with_both[lower_items[t]] += with_parent[t]
+        for x in range(n_below):
+            z = parent[x]
+            if z == h:
+                out[x] = -1.0
+            elif z < 0:  # a constant variable has no parent: plain mutual information
+                out[x] = conditional_information(
+                    zero, both[x], zero, zero, n_upper[h], n_lower[x], zero, xlogx
+                )
+            else:
+                out[x] = conditional_information(
+                    with_both[x],
+                    both[x],
+                    with_upper[z],
+                    n_lower_parent[x],
+                    n_upper[h],
+                    n_lower[x],
+                    n_upper[z],
+                    xlogx,
+                )
+
+
+@kernel
+def count_links(
+    first: Int,
+    last: Int,
+    upper_col_start: Array,
+    upper_col_items: Array,
+    lower_start: Array,
+    lower_items: Array,
+    link_start: Array,
+    link_items: Array,
+    n_below: Int,
+    joint: Array,
+) -> None:
+    """Rows in which both ends of each link of units ``first..last`` are on, into ``joint`` (E,)."""
+    both = np.zeros(n_below, np.int64)
+    for h in range(first, last):
+        for x in range(n_below):
+            both[x] = 0
+        for k in range(upper_col_start[h], upper_col_start[h + 1]):
+            row = upper_col_items[k]
+            for t in range(lower_start[row], lower_start[row + 1]):
+                both[lower_items[t]] += 1
+        for e in range(link_start[h], link_start[h + 1]):
+            joint[e] = both[link_items[e]]

@@ -1,0 +1,161 @@
+"""``expand``: from the tree skeleton to the wiring of the network (paper §4)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tsenet.expansion.pairs import LayerPair
+from tsenet.expansion.wiring import Wiring, WiringLayer
+from tsenet.progress import Progress, as_progress
+from tsenet.seeds import seed_sequence
+from tsenet.skeleton.tree import LatentTree
+from tsenet.threads import Workers
+
+Rule = Literal["balanced", "top-k", "random", "tree"]
+
+
+def expand(
+    tree: LatentTree,
+    X: Any,
+    *,
+    density: float = 0.05,
+    rule: Rule = "balanced",
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: Any = None,
+) -> Wiring:
+    """Add links to a tree until each unit reaches ``density`` of the layer below (paper §4).
+
+    Parameters
+    ----------
+    tree : LatentTree
+        The skeleton; its links are always kept, those inside the top layer are not part of the wiring.
+    X : table, (N, V)
+        Rows to measure conditional information on, usually those the tree was learned from.
+    density : float
+        Links per unit, as a share of the layer below.
+    rule : {"balanced", "top-k", "random", "tree"}
+        ``"top-k"``, the paper's: each unit takes the lower units that tell most about it, given their tree
+        parents. ``"balanced"``: each lower unit takes the units it tells most about, per nat of their entropy, so
+        no lower unit is starved. ``"random"``: links drawn at random, the control. ``"tree"``: none added.
+        At one density the first three have the same number of links.
+    random_state, n_jobs, progress
+        As for :func:`tsenet.learn_tree`; only ``"random"`` uses the seed.
+
+    Returns
+    -------
+    Wiring
+    """
+    if rule not in get_args(Rule):
+        raise ValueError(
+            f"rule must be one of {', '.join(map(repr, get_args(Rule)))}, not {rule!r}"
+        )
+    if not 0.0 < density <= 1.0:
+        raise ValueError(f"density must be above 0 and at most 1, not {density}")
+    if tree.n_levels == 0:
+        raise ValueError("the tree has no latents to wire: no variable of its data varies")
+    seeds = seed_sequence(random_state).spawn(tree.n_levels)
+    with Workers(n_jobs) as workers, as_progress(progress) as report:
+        completed = tree.complete(X, n_jobs=n_jobs)
+        report.start("links", sum(tree.layer_sizes[1:]))
+        layers = []
+        for level in range(1, tree.n_levels + 1):
+            here = tree.layer(level)
+            above = tree.parent[tree.layer(level - 1)]
+            parent = np.where(above >= 0, above - here.start, -1).astype(np.int32)
+            pair = LayerPair(completed[level], completed[level - 1], parent)
+            rng = np.random.default_rng(seeds[level - 1])
+            layers.append(wire_layer(pair, density, rule, rng, workers, report))
+        report.finish(f"{sum(layer.n_edges for layer in layers)} links")
+    names = tuple(tree.names[tree.layer(level)] for level in range(tree.n_levels + 1))
+    return Wiring(tuple(layers), names, rule)
+
+
+def wire_layer(
+    pair: LayerPair,
+    density: float,
+    rule: Rule,
+    rng: np.random.Generator,
+    workers: Workers,
+    progress: Progress,
+) -> WiringLayer:
+    """Wire one layer to the one below."""
+    children = np.bincount(pair.parent[pair.parent >= 0], minlength=pair.n_upper)
+    degree = np.maximum(children, min(pair.n_lower, max(1, round(density * pair.n_lower))))
+    if rule == "top-k":
+        added = _best_below(pair, degree - children, workers, progress)
+    elif rule == "balanced":
+        added = _best_above(pair, int((degree - children).sum()), workers, progress)
+    elif rule == "random":
+        added = _random_below(pair, degree - children, rng)
+    else:
+        added = np.empty((0, 2), np.int64)
+    placed = np.flatnonzero(pair.parent >= 0)
+    tree_links = np.stack([pair.parent[placed].astype(np.int64), placed], axis=1)
+    links = np.concatenate([tree_links, added])
+    order = np.lexsort((links[:, 1], links[:, 0]))
+    from_tree = (np.arange(links.shape[0]) < placed.size)[order]
+    upper, indices = links[order, 0], links[order, 1].astype(np.int32)
+    indptr = np.searchsorted(upper, np.arange(pair.n_upper + 1)).astype(np.int64)
+    log_odds = pair.log_odds(indptr, indices, workers)
+    return WiringLayer(indptr, indices, from_tree, log_odds.astype(np.float32), pair.n_lower)
+
+
+def _best_below(
+    pair: LayerPair, wanted: NDArray[np.int64], workers: Workers, progress: Progress
+) -> NDArray[np.int64]:
+    """Each upper unit's ``wanted`` best lower units: links (E, 2) as (upper, lower)."""
+    links = []
+    for first, score in pair.scores(workers):
+        for row, values in enumerate(score):
+            best = np.argsort(-values, kind="stable")[: wanted[first + row]]
+            links.append(np.stack([np.full(best.size, first + row), best], axis=1))
+        progress.advance(score.shape[0])
+    return np.concatenate(links)
+
+
+def _best_above(
+    pair: LayerPair, n_links: int, workers: Workers, progress: Progress
+) -> NDArray[np.int64]:
+    """``n_links`` links shared evenly among the lower units, each taking its best upper units: (E, 2)."""
+    # Each lower unit may take every upper unit but its parent; what is left over after equal
+    # shares goes to the lower units whose next choice scores highest.
+    share = -(-n_links // pair.n_lower)
+    share = min(share, pair.n_upper)
+    entropy = np.maximum(pair.upper_entropy(), 1e-12)
+    best = np.empty((pair.n_lower, 0))
+    unit = np.empty((pair.n_lower, 0), np.int64)
+    for first, score in pair.scores(workers):
+        here = np.where(score < 0, -1.0, score / entropy[first : first + score.shape[0], None])
+        best = np.concatenate([best, here.T], axis=1)
+        numbers = np.arange(first, first + score.shape[0])
+        unit = np.concatenate([unit, np.broadcast_to(numbers, here.T.shape)], axis=1)
+        if best.shape[1] > share:
+            keep = np.argpartition(-best, share - 1, axis=1)[:, :share]
+            best = np.take_along_axis(best, keep, axis=1)
+            unit = np.take_along_axis(unit, keep, axis=1)
+        progress.advance(score.shape[0])
+    order = np.lexsort((unit, -best), axis=1)
+    best = np.take_along_axis(best, order, axis=1)
+    unit = np.take_along_axis(unit, order, axis=1)
+    lower = np.broadcast_to(np.arange(pair.n_lower)[:, None], unit.shape)
+    rank = np.broadcast_to(np.arange(unit.shape[1]), unit.shape)
+    usable = best.ravel() >= 0
+    chosen = np.lexsort((lower.ravel(), -best.ravel(), rank.ravel(), ~usable))
+    chosen = chosen[: min(n_links, int(usable.sum()))]
+    return np.stack([unit.ravel()[chosen], lower.ravel()[chosen]], axis=1)
+
+
+def _random_below(
+    pair: LayerPair, wanted: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """``wanted`` lower units for each upper one, at random among those that are not its children: (E, 2)."""
+    links = []
+    for h in range(pair.n_upper):
+        strangers = np.flatnonzero(pair.parent != h)
+        drawn = rng.choice(strangers, size=wanted[h], replace=False)
+        links.append(np.stack([np.full(drawn.size, h), drawn], axis=1))
+    return np.concatenate(links)

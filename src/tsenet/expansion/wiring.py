@@ -1,0 +1,199 @@
+"""The wiring: which unit of a layer is linked to which of the layer below (the paper's PGM core, §4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WiringLayer:
+    """Links between U units and the D units of the layer below, as a CSR pattern.
+
+    Attributes
+    ----------
+    indptr : int64 (U + 1,)
+        Unit u owns links ``indptr[u]:indptr[u + 1]``.
+    indices : int32 (E,)
+        Lower end of each link, strictly ascending within a unit.
+    from_tree : bool (E,)
+        Whether the link is the tree's; the others were added by expansion.
+    log_odds : float32 (E,)
+        logit P(lower on | unit on) − logit P(lower on | unit off) in the completed data.
+    n_lower : int
+        D.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    from_tree: NDArray[np.bool_]
+    log_odds: NDArray[np.float32]
+    n_lower: int
+
+    def __post_init__(self) -> None:
+        types = {
+            "indptr": np.int64,
+            "indices": np.int32,
+            "from_tree": np.bool_,
+            "log_odds": np.float32,
+        }
+        for name, dtype in types.items():
+            array: NDArray[Any] = np.array(getattr(self, name), dtype)
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    @property
+    def n_upper(self) -> int:
+        """Number of units U."""
+        return int(self.indptr.size) - 1
+
+    @property
+    def n_edges(self) -> int:
+        """Number of links E."""
+        return int(self.indices.size)
+
+    @property
+    def density(self) -> float:
+        """Share of all possible links that are there."""
+        return self.n_edges / max(1, self.n_upper * self.n_lower)
+
+    def upper_ends(self) -> NDArray[np.int32]:
+        """Upper end of each link: (E,)."""
+        return np.repeat(np.arange(self.n_upper, dtype=np.int32), np.diff(self.indptr))
+
+    def validate(self) -> None:
+        """Check the pattern.
+
+        Raises
+        ------
+        ValueError
+            Saying what is wrong.
+        """
+        if self.indptr.size < 2 or self.indptr[0] != 0 or self.indptr[-1] != self.n_edges:
+            raise ValueError("indptr does not run from 0 to the number of links")
+        if (np.diff(self.indptr) < 0).any():
+            raise ValueError("indptr falls")
+        if self.from_tree.shape != self.indices.shape or self.log_odds.shape != self.indices.shape:
+            raise ValueError("from_tree and log_odds need one entry per link")
+        if self.n_edges and (self.indices.min() < 0 or self.indices.max() >= self.n_lower):
+            raise ValueError(f"a link leads outside the {self.n_lower} units below")
+        upper = self.upper_ends()
+        if ((np.diff(self.indices) <= 0) & (np.diff(upper) == 0)).any():
+            raise ValueError("a unit's links are not in strictly ascending order")
+        if (np.bincount(self.indices[self.from_tree], minlength=self.n_lower) > 1).any():
+            raise ValueError("a lower unit has two tree links")
+        if not np.isfinite(self.log_odds).all():
+            raise ValueError("log_odds are not all finite")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, WiringLayer):
+            return NotImplemented
+        return self.n_lower == other.n_lower and all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in ("indptr", "indices", "from_tree", "log_odds")
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        parts = (self.indptr, self.indices, self.from_tree, self.log_odds, self.n_lower)
+        return WiringLayer, parts
+
+    def __repr__(self) -> str:
+        added = int((~self.from_tree).sum())
+        return (
+            f"WiringLayer({self.n_lower}→{self.n_upper}, {self.n_edges} links, "
+            f"{added} added, density {100 * self.density:.3g} %)"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Wiring:
+    """The links of a whole network core, layer by layer from the input up (no links within a layer).
+
+    Attributes
+    ----------
+    layers : tuple of WiringLayer
+        From the input to the top layer.
+    names : tuple of tuple of str
+        Names of the units of each layer, input first.
+    rule : str
+        How links were added: ``"balanced"``, ``"top-k"``, ``"random"`` or ``"tree"``.
+    """
+
+    layers: tuple[WiringLayer, ...]
+    names: tuple[tuple[str, ...], ...]
+    rule: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "layers", tuple(self.layers))
+        object.__setattr__(self, "names", tuple(tuple(names) for names in self.names))
+        self.validate()
+
+    @property
+    def layer_sizes(self) -> tuple[int, ...]:
+        """Number of units in each layer, input first."""
+        return tuple(len(names) for names in self.names)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of links in all layers."""
+        return sum(layer.n_edges for layer in self.layers)
+
+    def validate(self) -> None:
+        """Check every layer and that they fit on each other; raises ValueError."""
+        if len(self.names) != len(self.layers) + 1 or not self.layers:
+            raise ValueError("a wiring needs names for the input and for each of its layers")
+        for k, layer in enumerate(self.layers):
+            layer.validate()
+            if (layer.n_lower, layer.n_upper) != self.layer_sizes[k : k + 2]:
+                raise ValueError(
+                    f"layer {k + 1} links {layer.n_lower} to {layer.n_upper} units, "
+                    f"but {self.layer_sizes[k]} and {self.layer_sizes[k + 1]} are named"
+                )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Wiring):
+            return NotImplemented
+        return (self.layers, self.names, self.rule) == (other.layers, other.names, other.rule)
+
+    __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
+
+    def __repr__(self) -> str:
+        sizes = "-".join(str(size) for size in self.layer_sizes)
+        share = ", ".join(f"{100 * layer.density:.3g}" for layer in self.layers)
+        return f"Wiring({sizes}, {self.n_edges} links, density {share} %, rule {self.rule!r})"
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The file form: JSON-able fields and arrays."""
+        arrays: dict[str, NDArray[Any]] = {}
+        for k, layer in enumerate(self.layers):
+            for name in ("indptr", "indices", "from_tree", "log_odds"):
+                arrays[f"{k}.{name}"] = getattr(layer, name)
+        return {"names": [list(names) for names in self.names], "rule": self.rule}, arrays
+
+    @classmethod
+    def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Wiring:
+        """Rebuild a wiring from :meth:`to_parts`."""
+        names = tuple(tuple(layer) for layer in meta["names"])
+        layers = tuple(
+            WiringLayer(
+                arrays[f"{k}.indptr"],
+                arrays[f"{k}.indices"],
+                arrays[f"{k}.from_tree"],
+                arrays[f"{k}.log_odds"],
+                len(names[k]),
+            )
+            for k in range(len(names) - 1)
+        )
+        return cls(layers, names, meta["rule"])
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the wiring to a ``.tsenet`` file, which :func:`tsenet.load` reads."""
+        import tsenet  # the public face knows the file format; expansion does not
+
+        tsenet.save(self, path)

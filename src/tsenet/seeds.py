@@ -1,0 +1,24 @@
+"""Seeds: one place that turns a ``random_state`` into numpy's seed sequence, never global state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def seed_sequence(random_state: Any) -> np.random.SeedSequence:
+    """A seed sequence from whatever scikit-learn or numpy users hand over."""
+    if isinstance(random_state, np.random.Generator):
+        return np.random.SeedSequence(random_state.integers(2**63, size=2).tolist())
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.SeedSequence(random_state.randint(2**31 - 1, size=4).tolist())
+    if isinstance(
+        random_state, np.random.SeedSequence
+    ):  # a copy: spawning would use the caller's up
+        return np.random.SeedSequence(
+            random_state.entropy, spawn_key=random_state.spawn_key, pool_size=random_state.pool_size
+        )
+    if random_state is np.random:  # scikit-learn's spelling of the global generator
+        return np.random.SeedSequence()
+    return np.random.SeedSequence(random_state)

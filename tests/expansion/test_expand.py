@@ -1,0 +1,189 @@
+"""Expansion: conditional information against brute force, and what each rule promises (paper §4)."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import tsenet
+from tsenet.data.rows import BinaryRows
+from tsenet.expansion import pairs
+from tsenet.expansion.expand import expand
+from tsenet.expansion.pairs import LayerPair
+from tsenet.expansion.wiring import Wiring
+from tsenet.skeleton.tree import LatentTree
+from tsenet.threads import Workers
+
+RULES = ("balanced", "top-k", "random", "tree")
+
+
+def conditional_information(h: np.ndarray, x: np.ndarray, z: np.ndarray) -> float:
+    """N · I(h; x | z), cell by cell, from the definition."""
+    total = 0.0
+    for a, b, c in itertools.product((0, 1), repeat=3):
+        n = np.sum((h == a) & (x == b) & (z == c))
+        if n:
+            n_ac, n_bc = np.sum((h == a) & (z == c)), np.sum((x == b) & (z == c))
+            total += n * np.log(n * np.sum(z == c) / (n_ac * n_bc))
+    return total
+
+
+@pytest.fixture(scope="module")
+def table() -> np.ndarray:
+    """Twelve causes, each behind six columns, and a few columns of noise."""
+    rng = np.random.default_rng(5)
+    big = rng.random((1500, 3)) < 0.4
+    cause = np.repeat(big, 4, axis=1) & (rng.random((1500, 12)) < 0.6)
+    cause |= rng.random(cause.shape) < 0.05
+    seen = np.repeat(cause, 6, axis=1) & (rng.random((1500, 72)) < 0.7)
+    noise = rng.random((1500, 5)) < 0.2
+    return np.concatenate([seen | (rng.random(seen.shape) < 0.02), noise], axis=1).astype(float)
+
+
+@pytest.fixture(scope="module")
+def tree(table: np.ndarray) -> LatentTree:
+    learned = tsenet.learn_tree(table, max_top=4, refine_steps=5, random_state=0)
+    assert learned.n_levels == 2
+    return learned
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_scores_are_conditional_information(share: float) -> None:
+    rng = np.random.default_rng(int(100 * share))
+    upper = rng.random((60, 5)) < share
+    lower = rng.random((60, 9)) < 0.4
+    lower[:, :3] |= upper[:, :1]
+    parent = np.array([0, 0, 1, 1, 2, 3, 4, 4, -1], np.int32)
+    pair = LayerPair(BinaryRows.of_dense(upper), BinaryRows.of_dense(lower), parent)
+    with Workers(1) as workers:
+        score = np.concatenate([block for _, block in pair.scores(workers)])
+    for h, x in itertools.product(range(5), range(9)):
+        if parent[x] == h:
+            assert score[h, x] == -1.0
+        else:
+            given = upper[:, parent[x]] if parent[x] >= 0 else np.zeros(60)
+            assert score[h, x] == pytest.approx(
+                conditional_information(upper[:, h], lower[:, x], given), abs=1e-9
+            )
+
+
+def test_log_odds_are_those_of_the_completed_data(tree: LatentTree, table: np.ndarray) -> None:
+    wiring = expand(tree, table, density=0.3)
+    on, below = (rows.to_dense() for rows in tree.complete(table)[1::-1])
+    layer = wiring.layers[0]
+    for e, (h, x) in enumerate(zip(layer.upper_ends(), layer.indices, strict=True)):
+        cell = [
+            np.sum((on[:, h] == a) & (below[:, x] == b)) + 0.5
+            for a, b in ((1, 1), (0, 0), (1, 0), (0, 1))
+        ]
+        expected = np.log(cell[0] * cell[1] / (cell[2] * cell[3]))
+        assert layer.log_odds[e] == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_tree_links_are_kept(tree: LatentTree, table: np.ndarray, rule: str) -> None:
+    wiring = expand(tree, table, density=0.25, rule=rule, random_state=1)
+    assert wiring.layer_sizes == tree.layer_sizes
+    for level, layer in enumerate(wiring.layers, start=1):
+        above = tree.parent[tree.layer(level - 1)] - tree.layer(level).start
+        kept = dict(
+            zip(layer.indices[layer.from_tree], layer.upper_ends()[layer.from_tree], strict=True)
+        )
+        assert kept == {x: h for x, h in enumerate(above.tolist()) if h >= 0}
+
+
+def test_rules_have_equally_many_links(tree: LatentTree, table: np.ndarray) -> None:
+    sizes = {
+        rule: [layer.n_edges for layer in expand(tree, table, density=0.3, rule=rule).layers]
+        for rule in RULES
+    }
+    assert sizes["balanced"] == sizes["top-k"] == sizes["random"]
+    assert sizes["tree"] == [table.shape[1], tree.layer_sizes[1]]
+
+
+@pytest.mark.parametrize("rule", ["top-k", "random"])
+def test_every_unit_reaches_the_density(tree: LatentTree, table: np.ndarray, rule: str) -> None:
+    layer = expand(tree, table, density=0.3, rule=rule).layers[0]
+    assert (np.diff(layer.indptr) == max(round(0.3 * 77), 1)).all()
+
+
+def test_top_k_takes_the_best(tree: LatentTree, table: np.ndarray) -> None:
+    layer = expand(tree, table, density=0.3, rule="top-k").layers[0]
+    completed = tree.complete(table)
+    above = (tree.parent[: tree.n_observed] - tree.n_observed).astype(np.int32)
+    with Workers(1) as workers:
+        pair = LayerPair(completed[1], completed[0], above)
+        score = np.concatenate([block for _, block in pair.scores(workers)])
+    for h in range(layer.n_upper):
+        part = slice(layer.indptr[h], layer.indptr[h + 1])
+        added = layer.indices[part][~layer.from_tree[part]]
+        others = np.setdiff1d(np.flatnonzero(above != h), added)
+        assert score[h, added].min() >= score[h, others].max()
+
+
+def test_balanced_starves_no_lower_unit(tree: LatentTree, table: np.ndarray) -> None:
+    layer = expand(tree, table, density=0.3, rule="balanced").layers[0]
+    links = np.bincount(layer.indices[~layer.from_tree], minlength=layer.n_lower)
+    assert links.max() - links.min() <= 1
+
+
+def test_full_density_links_everything(tree: LatentTree, table: np.ndarray) -> None:
+    for rule in ("balanced", "top-k", "random"):
+        assert all(layer.density == 1 for layer in expand(tree, table, density=1, rule=rule).layers)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_same_wiring_for_any_thread_count_and_block(
+    tree: LatentTree, table: np.ndarray, rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = expand(tree, table, density=0.2, rule=rule, random_state=3, n_jobs=1)
+    assert expand(tree, table, density=0.2, rule=rule, random_state=3, n_jobs=3) == one
+    monkeypatch.setattr(pairs, "UNITS_PER_BLOCK", 5)
+    monkeypatch.setattr(pairs, "UNITS_PER_CHUNK", 2)
+    assert expand(tree, table, density=0.2, rule=rule, random_state=3, n_jobs=2) == one
+
+
+def test_random_links_follow_the_seed(tree: LatentTree, table: np.ndarray) -> None:
+    first = expand(tree, table, rule="random", density=0.3, random_state=0)
+    assert first == expand(tree, table, rule="random", density=0.3, random_state=0)
+    assert first != expand(tree, table, rule="random", density=0.3, random_state=1)
+
+
+def test_constant_columns_may_receive_links_but_no_tree_link(table: np.ndarray) -> None:
+    wide = np.concatenate([table, np.zeros((table.shape[0], 1))], axis=1)
+    tree = tsenet.learn_tree(wide, refine_steps=0, random_state=0)
+    layer = expand(tree, wide, density=0.5).layers[0]
+    assert not layer.from_tree[layer.indices == table.shape[1]].any()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"density": 0.0}, "density"), ({"density": 1.5}, "density"), ({"rule": "best"}, "rule")],
+)
+def test_bad_options_are_refused(
+    tree: LatentTree, table: np.ndarray, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        expand(tree, table, **options)
+
+
+def test_tree_without_latents_is_refused() -> None:
+    tree = tsenet.learn_tree(np.ones((4, 2)))
+    with pytest.raises(ValueError, match="no latents"):
+        expand(tree, np.ones((4, 2)))
+
+
+def test_file_round_trip(tree: LatentTree, table: np.ndarray, tmp_path) -> None:
+    wiring = expand(tree, table, density=0.2)
+    wiring.save(tmp_path / "wiring.tsenet")
+    loaded = tsenet.load(tmp_path / "wiring.tsenet")
+    assert isinstance(loaded, Wiring)
+    assert loaded == wiring
+
+
+def test_progress_is_told(tree: LatentTree, table: np.ndarray) -> None:
+    seen: list[tuple[str, int, int | None]] = []
+    expand(tree, table, progress=lambda *step: seen.append(step))
+    assert seen[-1] == ("links", sum(tree.layer_sizes[1:]), sum(tree.layer_sizes[1:]))

@@ -1,0 +1,61 @@
+"""Wiring: refuses broken patterns, compares and describes itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tsenet.expansion.wiring import Wiring, WiringLayer
+
+GOOD = {
+    "indptr": [0, 2, 3],
+    "indices": [0, 2, 1],
+    "from_tree": [True, False, True],
+    "log_odds": [1.0, 0.5, 2.0],
+    "n_lower": 3,
+}
+NAMES = (("a", "b", "c"), ("Z1.0", "Z1.1"))
+
+
+def wiring(**changes: object) -> Wiring:
+    return Wiring((WiringLayer(**{**GOOD, **changes}),), NAMES, "balanced")
+
+
+def test_describes_itself() -> None:
+    good = wiring()
+    assert good.layer_sizes == (3, 2)
+    assert good.n_edges == 3
+    assert repr(good) == "Wiring(3-2, 3 links, density 50 %, rule 'balanced')"
+    assert repr(good.layers[0]) == "WiringLayer(3→2, 3 links, 1 added, density 50 %)"
+    assert good.layers[0].upper_ends().tolist() == [0, 0, 1]
+
+
+def test_is_frozen() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        wiring().layers[0].indices[0] = 1
+
+
+def test_equality() -> None:
+    assert wiring() == wiring()
+    assert wiring() != wiring(log_odds=[1.0, 0.5, 2.5])
+    assert wiring() != "wiring"
+    assert Wiring(wiring().layers, NAMES, "top-k") != wiring()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"indptr": [0, 2, 2]}, "number of links"),
+        ({"indptr": [0, 4, 3]}, "falls"),
+        ({"indices": [0, 3, 1]}, "outside"),
+        ({"indices": [2, 0, 1]}, "ascending"),
+        ({"indices": [0, 0, 1]}, "ascending"),
+        ({"indices": [1, 2, 1]}, "two tree links"),
+        ({"from_tree": [True, True]}, "one entry per link"),
+        ({"log_odds": [1.0, np.nan, 0.0]}, "finite"),
+        ({"n_lower": 4}, "named"),
+    ],
+)
+def test_broken_patterns_are_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        wiring(**changes)

@@ -1,0 +1,148 @@
+"""The search for islands: against its NumPy twin, with short lists, in threads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.builders import Bools, draw_rows, one_latent_rows, planted_tree
+from tests.skeleton.island_search import (
+    OPTIONS,
+    PAPER,
+    assert_same,
+    find,
+    two_linked_latents,
+)
+from tests.skeleton.island_twin import em_step, twin_islands
+from tsenet.data.rows import BinaryRows
+from tsenet.progress import Progress
+from tsenet.skeleton.information import PairCounter, pair_information
+from tsenet.skeleton.islands import IslandFinder, IslandOptions
+from tsenet.threads import Workers
+
+
+def planted_rows(seed: int, n_rows: int = 1500) -> Bools:
+    """60 words under 12 latents under 3, with 15 noise words."""
+    rng = np.random.default_rng(seed)
+    words = draw_rows(planted_tree(rng, (60, 12, 3)), n_rows, rng)
+    return np.concatenate([words, rng.random((n_rows, 15)) < 0.04], axis=1)
+
+
+@pytest.mark.parametrize("options", [OPTIONS, PAPER], ids=["correlation", "paper"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_search_equals_its_numpy_twin(seed: int, options: IslandOptions) -> None:
+    on = planted_rows(seed)
+
+    islands, left = find(on, options, key=seed)
+    twins, twin_left = twin_islands(on, options, seed)
+
+    assert [i.members.tolist() for i in islands] == [t.members for t in twins]
+    assert left == twin_left.tolist()
+    assert len(islands) > 5
+    for island, twin in zip(islands, twins, strict=True):
+        if len(twin.members) > 2:
+            np.testing.assert_allclose(island.table, twin.table, rtol=1e-6)
+            assert island.prior == pytest.approx(twin.prior, rel=1e-6)
+
+
+@pytest.mark.parametrize("options", [OPTIONS, PAPER], ids=["correlation", "paper"])
+@pytest.mark.parametrize("n_partners", [6, 7, 12])
+def test_short_lists_give_the_same_islands(
+    n_partners: int, options: IslandOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on = planted_rows(10)
+    options = replace(options, max_island=6)
+    refills = []
+    refill = IslandFinder._refill
+
+    def counted(finder: IslandFinder, variables: NDArray[np.int32]) -> None:
+        refills.extend(variables.tolist())
+        refill(finder, variables)
+
+    monkeypatch.setattr(IslandFinder, "_refill", counted)
+    full, left = find(on, options, n_partners=1000)
+    assert not refills  # the full list never runs dry
+    short, short_left = find(on, options, n_partners=n_partners)
+
+    assert refills
+    assert_same(short, full)
+    assert short_left == left
+
+
+@pytest.mark.parametrize("options", [OPTIONS, PAPER], ids=["correlation", "paper"])
+@pytest.mark.parametrize("n_partners", [6, 128])
+def test_threads_leave_no_trace(n_partners: int, options: IslandOptions) -> None:
+    on = planted_rows(11)
+    options = replace(options, max_island=6)
+
+    one, left = find(on, options, n_partners=n_partners, n_jobs=1)
+    for n_jobs in (2, 3, 4):
+        several, several_left = find(on, options, n_partners=n_partners, n_jobs=n_jobs)
+        assert_same(several, one)
+        assert several_left == left
+
+
+def test_row_order_does_not_matter() -> None:
+    """Joint counts are all that rows tell, so even the tables' last bits stay within rounding."""
+    on = planted_rows(12)
+
+    first, left = find(on)
+    second, second_left = find(on[np.random.default_rng(0).permutation(len(on))])
+
+    assert [i.members.tolist() for i in first] == [i.members.tolist() for i in second]
+    assert left == second_left
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_allclose(a.table, b.table, rtol=1e-9)
+
+
+def test_every_variable_is_in_one_island_or_left_over() -> None:
+    on = planted_rows(13)
+
+    islands, left = find(on)
+
+    everyone = np.concatenate([*(island.members for island in islands), left])
+    assert sorted(everyone.tolist()) == list(range(75))
+
+
+# ---- the whole way through the pattern table
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_more_refit_step_is_one_em_step_on_the_rows(seed: int) -> None:
+    """The whole way through the pattern table: growth, a member that leaves, the last fit."""
+    on = two_linked_latents(seed)
+    some, _ = find(on, replace(OPTIONS, refit_steps=4))
+    more, _ = find(on, replace(OPTIONS, refit_steps=5))
+
+    for before, after in zip(some, more, strict=True):
+        members = before.members.tolist()
+        assert after.members.tolist() == members
+        prior, table = em_step(on, members, before.prior, before.table, OPTIONS.smooth)
+        np.testing.assert_allclose(after.table, table, rtol=1e-9)
+        assert after.prior == pytest.approx(prior, rel=1e-9)
+
+
+def test_scratch_is_handed_back_clean() -> None:
+    """Islands share a scratch array: what one leaves behind the next would read."""
+    counter = PairCounter(BinaryRows.of_dense(planted_rows(15)))
+    with Workers(1) as workers:
+        information = pair_information(counter, 128, workers, Progress())
+        finder = IslandFinder(counter, information, OPTIONS, 0, workers)
+        for _ in finder.islands():
+            assert not finder._scratch[0].any()
+
+
+def test_many_patterns_make_the_table_grow() -> None:
+    """15 independent-looking members give thousands of patterns, far over the first room of 64."""
+    on = one_latent_rows(np.random.default_rng(16), 4000, [15], low=0.2, high=0.6, prior=0.5)
+    patterns = len(np.unique(on, axis=0))
+
+    islands, _ = find(on, replace(PAPER, ud_threshold=1e9))
+    twins, _ = twin_islands(on, replace(PAPER, ud_threshold=1e9), 7)
+
+    assert patterns > 1000
+    assert [i.members.tolist() for i in islands] == [t.members for t in twins]
+    np.testing.assert_allclose(islands[0].table, twins[0].table, rtol=1e-6)

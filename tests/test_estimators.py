@@ -1,0 +1,216 @@
+"""The scikit-learn face: every check of scikit-learn's, and what its users do with a transformer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
+
+import tsenet
+from tests.builders import one_latent_rows
+from tsenet import LatentTreeTransformer
+from tsenet.errors import DataError
+
+# scikit-learn itself leaves this one out unless SCIPY_ARRAY_API is set before scipy is loaded.
+LEFT_OUT_BY_SKLEARN = {"check_array_api_input"}
+
+
+@pytest.fixture(scope="module")
+def rows() -> NDArray[np.float64]:
+    """400 rows of three groups of four columns."""
+    return one_latent_rows(np.random.default_rng(0), 400, (4, 4, 4)).astype(np.float64)
+
+
+@pytest.fixture(scope="module")
+def frame(rows: NDArray[np.float64]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=[f"word{j}" for j in range(rows.shape[1])])
+
+
+@pytest.fixture(scope="module")
+def fitted(frame: pd.DataFrame) -> LatentTreeTransformer:
+    return LatentTreeTransformer(random_state=0, refine_steps=5).fit(frame)
+
+
+def test_every_check_of_sklearn_passes() -> None:
+    results = check_estimator(LatentTreeTransformer(), on_fail=None, on_skip=None)
+    assert len(results) > 40
+    assert not [r["check_name"] for r in results if r["expected_to_fail"]]
+    others = [r for r in results if r["status"] != "passed"]
+    wrong = {
+        r["check_name"]: repr(r["exception"])
+        for r in others
+        if r["status"] != "skipped" or r["check_name"] not in LEFT_OUT_BY_SKLEARN
+    }
+    assert wrong == {}
+    assert all("SCIPY_ARRAY_API" in str(r["exception"]) for r in others)
+
+
+def test_transform_is_the_trees_posterior(
+    fitted: LatentTreeTransformer, frame: pd.DataFrame
+) -> None:
+    expected = tsenet.learn_tree(frame, random_state=0, refine_steps=5)
+    assert fitted.tree_ == expected
+    assert np.array_equal(fitted.transform(frame), expected.posterior(frame))
+    assert fitted.transform(frame).shape == (400, expected.n_latents)
+
+
+def test_score_is_the_mean_of_score_samples(
+    fitted: LatentTreeTransformer, frame: pd.DataFrame
+) -> None:
+    each = fitted.score_samples(frame)
+    assert each.shape == (400,)
+    assert np.array_equal(each, fitted.tree_.log_likelihood(frame))
+    assert fitted.score(frame) == each.mean()
+    assert fitted.score(frame[:7]) == each[:7].mean()
+
+
+def test_feature_names_out_are_the_latents(
+    fitted: LatentTreeTransformer, frame: pd.DataFrame
+) -> None:
+    names = fitted.get_feature_names_out()
+    assert names.tolist() == list(fitted.tree_.latent_names)
+    assert names.size == fitted.transform(frame).shape[1]
+    assert fitted.feature_names_in_.tolist() == frame.columns.tolist()
+
+
+def test_set_output_gives_pandas(fitted: LatentTreeTransformer, frame: pd.DataFrame) -> None:
+    shifted = frame.set_axis(frame.index + 1000)
+    result = clone(fitted).set_output(transform="pandas").fit(frame).transform(shifted)
+    assert isinstance(result, pd.DataFrame)
+    assert result.columns.tolist() == list(fitted.tree_.latent_names)
+    assert result.index.tolist() == shifted.index.tolist()
+    assert np.array_equal(result.to_numpy(), fitted.transform(frame))
+
+
+def test_global_output_setting_is_obeyed(
+    fitted: LatentTreeTransformer, frame: pd.DataFrame
+) -> None:
+    with config_context(transform_output="polars"):
+        result = fitted.transform(frame)
+    assert type(result).__module__.startswith("polars")
+    assert list(result.columns) == list(fitted.tree_.latent_names)
+
+
+def test_clone_has_the_parameters_and_no_tree(fitted: LatentTreeTransformer) -> None:
+    copy = clone(fitted)
+    assert copy.get_params() == fitted.get_params()
+    assert not hasattr(copy, "tree_")
+
+
+def test_parameters_are_those_of_learn_tree() -> None:
+    ours = LatentTreeTransformer().get_params()
+    assert ours == tsenet.learn_tree.__kwdefaults__
+
+
+@pytest.mark.parametrize("method", ["transform", "score_samples", "score", "get_feature_names_out"])
+def test_unfitted_is_refused(method: str, frame: pd.DataFrame) -> None:
+    arguments = () if method == "get_feature_names_out" else (frame,)
+    with pytest.raises(NotFittedError):
+        getattr(LatentTreeTransformer(), method)(*arguments)
+
+
+def test_pipeline_learns_and_posteriors_tell_the_group(rows: NDArray[np.float64]) -> None:
+    target = rows[:, :4].sum(axis=1) >= 2  # the latent of the first group, nearly
+    model = make_pipeline(LatentTreeTransformer(random_state=0), LogisticRegression())
+    model.fit(rows[:300], target[:300])
+    assert model.score(rows[300:], target[300:]) > 0.9
+    assert model[:-1].get_feature_names_out().tolist() == list(model[0].tree_.latent_names)
+
+
+def test_grid_search_chooses_by_likelihood(rows: NDArray[np.float64]) -> None:
+    # Islands of two break each group of four: held-out rows must come out less likely.
+    transformer = LatentTreeTransformer(random_state=0, max_top=1)
+    search = GridSearchCV(transformer, {"max_island": [2, 15], "refine_steps": [0, 20]}, cv=2)
+    search.fit(sp.csr_array(rows))
+    assert len(search.cv_results_["params"]) == 4
+    best = search.best_estimator_
+    assert best.get_params()["max_island"] == search.best_params_["max_island"]
+    chosen = search.cv_results_["mean_test_score"]
+    assert search.best_score_ == max(chosen)
+    assert min(chosen) < max(chosen)
+
+
+def test_sparse_and_dense_rows_give_the_same(rows: NDArray[np.float64]) -> None:
+    dense = LatentTreeTransformer(random_state=0, refine_steps=5).fit(rows)
+    sparse = LatentTreeTransformer(random_state=0, refine_steps=5).fit(sp.csc_matrix(rows))
+    assert dense.tree_ == sparse.tree_
+    assert np.array_equal(dense.transform(sp.coo_array(rows)), sparse.transform(rows))
+
+
+def test_saved_and_loaded_is_the_same(
+    fitted: LatentTreeTransformer, frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    fitted.save(tmp_path / "transformer.tsenet")
+    again = tsenet.load(tmp_path / "transformer.tsenet", "LatentTreeTransformer")
+    assert isinstance(again, LatentTreeTransformer)
+    assert again.get_params() == fitted.get_params()
+    assert again.n_features_in_ == 12
+    assert again.feature_names_in_.tolist() == frame.columns.tolist()
+    assert np.array_equal(again.transform(frame), fitted.transform(frame))
+    assert np.array_equal(again.score_samples(frame), fitted.score_samples(frame))
+
+
+def test_saved_without_names_and_with_a_generator(
+    rows: NDArray[np.float64], tmp_path: Path
+) -> None:
+    made = LatentTreeTransformer(random_state=np.random.default_rng(0), refine_steps=0).fit(rows)
+    made.save(tmp_path / "transformer.tsenet")
+    again = tsenet.load(tmp_path / "transformer.tsenet")
+    assert again.random_state is None  # a generator is no value that a file could hold
+    assert not hasattr(again, "feature_names_in_")
+    assert np.array_equal(again.transform(rows), made.transform(rows))
+
+
+def test_unfitted_cannot_be_saved(tmp_path: Path) -> None:
+    with pytest.raises(NotFittedError):
+        LatentTreeTransformer().save(tmp_path / "transformer.tsenet")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("change", ["renamed", "reordered", "missing", "extra"])
+def test_other_columns_are_refused(
+    change: str, fitted: LatentTreeTransformer, frame: pd.DataFrame
+) -> None:
+    other = {
+        "renamed": frame.rename(columns={"word3": "Word3"}),
+        "reordered": frame[frame.columns[::-1]],
+        "missing": frame.drop(columns="word3"),
+        "extra": frame.assign(new=1.0),
+    }[change]
+    for method in (fitted.transform, fitted.score_samples, fitted.score):
+        with pytest.raises(ValueError, match="feature names should match"):
+            method(other)
+
+
+def test_a_wrong_number_of_columns_is_refused(rows: NDArray[np.float64]) -> None:
+    made = LatentTreeTransformer(refine_steps=0).fit(rows)
+    with pytest.raises(ValueError, match="X has 11 features, but .* is expecting 12"):
+        made.transform(rows[:, 1:])
+
+
+def test_missing_values_are_refused_by_name(frame: pd.DataFrame) -> None:
+    broken = frame.mask(frame.index.to_series() == 3)[["word0", "word1"]]
+    with pytest.raises(DataError, match=r"column 'word0' \(index 0\) has 1 NaN"):
+        LatentTreeTransformer().fit(broken)
+
+
+def test_latents_are_a_summary_and_pixels_say_more() -> None:
+    # What README says of posteriors as features.
+    pixels, target = load_digits(return_X_y=True)
+    classifier = LogisticRegression(max_iter=1000)
+    latents = make_pipeline(LatentTreeTransformer(max_top=10, random_state=0), classifier)
+    from_latents = cross_val_score(latents, pixels, target, cv=3).mean()
+    from_pixels = cross_val_score(classifier, pixels / 16, target, cv=3).mean()
+    assert 0.5 < from_latents < from_pixels  # guessing gets a tenth right
