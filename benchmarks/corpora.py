@@ -48,12 +48,14 @@ class _Topics:
 
     def draw_topics(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.int64]:
         point = rng.random(shape) * self.topic_edge[-1]
-        return np.searchsorted(self.topic_edge, point, side="right") - 1
+        topic: NDArray[np.int64] = np.searchsorted(self.topic_edge, point, side="right") - 1
+        return topic
 
     def draw_words(self, rng: np.random.Generator, topic: NDArray[np.int64]) -> NDArray[np.int32]:
         low, high = self.topic_edge[topic], self.topic_edge[topic + 1]
         place = np.searchsorted(self.edge, low + rng.random(topic.shape) * (high - low), "right")
-        return self.words[np.minimum(place, self.words.size) - 1]
+        drawn: NDArray[np.int32] = self.words[np.minimum(place, self.words.size) - 1]
+        return drawn
 
 
 def _draw_rows(

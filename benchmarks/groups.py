@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ from tsenet.threads import Workers
 N_WORDS = 10_000
 CAP = 15
 READ = 10  # words of a group that a reader is shown
+CLEAR = 0.1
 EXAMPLES = 8
 
 Group = NDArray[np.integer[Any]]
@@ -56,7 +58,11 @@ class Grouping:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One corpus learned one way: islands as found, the tree's groups, those without words attached, top words."""
+    """One corpus learned one way.
+
+    ``core`` are the tree's groups without words attached, ``read`` their top words, ``clear`` those of the top words
+    that tell at least a tenth as much as the first.
+    """
 
     title: str
     tested: bool
@@ -64,6 +70,7 @@ class Comparison:
     final: Grouping
     core: Grouping
     read: Grouping
+    clear: Grouping
     loglik: float
     tree: LatentTree
 
@@ -93,7 +100,8 @@ def compare(corpus: Corpus, tested: bool) -> Comparison:
     rows = tree.binary(corpus.train)
     meetings = Meetings(rows)
 
-    def grouping(groups: list[Group]) -> Grouping:
+    def grouping(groups: Iterable[Group]) -> Grouping:
+        groups = list(groups)
         return Grouping(groups, meetings.npmi_of(groups), rows.n_columns)
 
     with Workers() as workers:
@@ -111,19 +119,25 @@ def compare(corpus: Corpus, tested: bool) -> Comparison:
         found=grouping(islands),
         final=grouping(groups),
         core=grouping([np.setdiff1d(group, left_over) for group in groups]),
-        read=grouping(_shown_words(tree)),
+        read=grouping(_top_words(tree, 0.0)),
+        clear=grouping(_top_words(tree, CLEAR)),
         loglik=float(tree.log_likelihood(corpus.test).mean()),
         tree=tree,
     )
 
 
-def _shown_words(tree: LatentTree) -> list[Group]:
-    """Of each level-1 latent the ten words that tell most about it, as the topics command shows them."""
+def _top_words(tree: LatentTree, share: float) -> list[Group]:
+    """Of each level-1 latent the ten words that tell most about it, if they tell ``share`` of what the first does."""
     place = {name: k for k, name in enumerate(tree.names[: tree.n_observed])}
     topics = topic_tree(tree, n_words=READ)
     while topics and topics[0].level > 1:
         topics = [child for topic in topics for child in topic.children]
-    return [np.array([place[w.word] for w in topic.words], int) for topic in topics]
+    return [
+        np.array(
+            [place[w.word] for w in t.words if w.information >= share * t.words[0].information], int
+        )
+        for t in topics
+    ]
 
 
 def _summary(results: list[Comparison]) -> str:
@@ -132,7 +146,7 @@ def _summary(results: list[Comparison]) -> str:
         steps = {"as found": result.found, "in the tree": result.final}
         if result.tested:
             steps["… without words attached"] = result.core
-        steps[f"… {READ} top words"] = result.read
+        steps |= {f"… {READ} top words": result.read, "… the clear ones of these": result.clear}
         name = [result.title, _test(result)]
         body += [[*name, step, *grouping.cells()] for step, grouping in steps.items()]
     head = ["corpus", "test", "groups", "number", f"words in groups ≥ {CAP}", "words in none"]
@@ -162,7 +176,7 @@ def _examples(result: Comparison) -> str:
     for share in (np.arange(EXAMPLES) + 0.5) / EXAMPLES:
         z = order[np.searchsorted(words_passed, share)]
         core = " ".join(result.tree.names[w] for w in shown.groups[z])
-        rest = np.setdiff1d(result.final.groups[z], shown.groups[z]) if result.tested else []
+        rest = np.setdiff1d(result.final.groups[z] if result.tested else [], shown.groups[z])
         attached = " ".join(result.tree.names[w] for w in rest[:READ]) + (
             " …" if len(rest) > READ else ""
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def phases(data: str, n_jobs: int, repeats: int, **options: Any) -> dict[str, An
     return best
 
 
-JOBS = {"learn": learn, "phases": phases}
+JOBS: dict[str, Callable[..., dict[str, Any]]] = {"learn": learn, "phases": phases}
 
 if __name__ == "__main__":
     print(json.dumps(JOBS[sys.argv[1]](**json.loads(sys.argv[2]))))

@@ -20,10 +20,10 @@ JAVA_LL, JAVA_UMASS = -118.22, -11.06
 DEFINITION = (
     f"UMass coherence of a topic: its {TOP_WORDS} words of most mutual information with the latent, Σ over pairs "
     "ln((D(w, v) + 1) / D(v)), v ranked before w, D counted in the training documents; mean over the latents of all "
-    f"levels that have {TOP_WORDS} such words. (A smaller group has fewer pairs to lose by: it would flatter the mean.) "
-    "Words: highest mean tf-idf in the training documents; headers, footers and quotes stripped; all documents "
-    "count, also those that hold none of the words. Java chose its words and documents in its own way: its figures "
-    "stand beside ours for orientation, they are no race."
+    f"levels that have {TOP_WORDS} such words (a smaller group has fewer pairs to lose by and would flatter the mean). "
+    "Words: those of highest mean tf-idf in the training documents; headers, footers and quotes stripped; all "
+    "documents count, also those with none of the words. Java chose its words and documents in its own way: its "
+    "figures stand beside ours for orientation, they are no race."
 )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
 import tsenet
@@ -82,7 +83,12 @@ def fresh(first_seed: int, n_trees: int) -> str:
                 *(signed("{:.2f}", value) for value in (independence(train, test), truth, ours)),
                 f"{truth - ours:.3f}",
                 *(f"{value:.4f}" for value in ari),
-                ", ".join(f"{n} {what}" for what, n in mistakes(true, tree).items() if n) or "none",
+                ", ".join(
+                    f"{n} {what}"
+                    for what, n in mistakes(true.ancestors(1), tree.ancestors(1)).items()
+                    if n
+                )
+                or "none",
                 f"{run['cpu']:.2f}",
             ]
         )
@@ -104,15 +110,15 @@ def fresh(first_seed: int, n_trees: int) -> str:
     )
 
 
-def mistakes(true: LatentTree, found: LatentTree) -> dict[str, int]:
-    """How the level-1 groups differ.
+def mistakes(truth: NDArray[np.int64], found: NDArray[np.int64]) -> dict[str, int]:
+    """How found groups of words differ from the true ones; both are given as a group for each word.
 
     A found group stands for the true group that most of its words come from. A true group that two found groups
     stand for is split; one that none stands for was merged into another; of all others, the words found in a
     group that stands for another one are misplaced.
     """
-    truth, ours = true.ancestors(1), found.ancestors(1)
-    stands_for = np.array([np.bincount(truth[ours == z]).argmax() for z in np.unique(ours)])
+    groups, ours = np.unique(found, return_inverse=True)
+    stands_for = np.array([np.bincount(truth[ours == z]).argmax() for z in range(groups.size)])
     n_standing = np.bincount(stands_for, minlength=truth.max() + 1)
     astray = stands_for[ours] != truth
     return {

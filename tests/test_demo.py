@@ -139,6 +139,7 @@ def test_mnist_without_data_says_what_to_set(
         (gzip.compress(idx_bytes(np.zeros((3, 2, 2), np.uint8)) + b"\0"), "13 bytes"),
         (gzip.compress(b"\0\0\x08\x03\0\0"), "not an idx file of images"),
     ],
+    ids=["missing", "plain", "cut off", "labels", "too short", "too long", "no head"],
 )
 def test_bad_idx_files_are_refused(content: bytes | None, complaint: str, tmp_path: Path) -> None:
     path = tmp_path / "images.gz"

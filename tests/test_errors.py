@@ -12,6 +12,7 @@ from tsenet import errors
         (errors.NonNumericError, TypeError),
         (errors.NonNumericError, errors.DataError),
         (errors.ModelFileError, ValueError),
+        (errors.DivergenceError, ArithmeticError),
         (errors.MissingDependencyError, ImportError),
     ],
 )

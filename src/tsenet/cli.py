@@ -149,7 +149,7 @@ def topics(
 
     Writes topics.md to read, topics.json for programs, and tree.tsenet, the model itself.
     """
-    from tsenet.store.atomic import atomic_folder
+    from tsenet.atomic import atomic_folder
 
     _check_options(ctx, text, data_format)
     with atomic_folder(out, force=force) as folder, shown_progress(quiet) as progress:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tsenet
+from tsenet.atomic import atomic_write
 from tsenet.errors import DataError, TSENetError
 from tsenet.explain.pictures import (
     PALETTE,
@@ -30,7 +31,6 @@ from tsenet.explain.pictures import (
     plot_pixel_groups,
 )
 from tsenet.progress import RichProgress
-from tsenet.store.atomic import atomic_write
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -110,7 +110,7 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise DataError(f"{path} is damaged or not gzipped: {error}") from error
     # Two zeros, 8 for bytes, 3 for the number of dimensions; then each length as a big-endian int32.
-    if raw[:4] != b"\0\0\x08\x03":
+    if len(raw) < 16 or raw[:4] != b"\0\0\x08\x03":
         raise DataError(f"{path} is not an idx file of images")
     shape = np.frombuffer(raw[4:16], ">i4").tolist()
     if len(raw) != 16 + np.prod(shape):
@@ -169,8 +169,8 @@ def _run(images: Images, out: Path) -> None:
         seconds = time.perf_counter() - started
     n_constant = int((tree.ancestors(1) < 0).sum())
     console.print(
-        f"\nLearned [bold]{' – '.join(map(str, tree.layer_sizes))}[/bold] in {seconds:.1f} s: "
-        f"pixels ({n_constant} never vary), then the latents\nof each level, each with its group below.\n"
+        f"\nLearned [bold]{' – '.join(map(str, tree.layer_sizes))}[/bold] in {seconds:.1f} s:\n"
+        f"pixels ({n_constant} never vary), then the latents of each level, one for each group.\n"
     )
     console.print(_levels(tree, images.shape))
     console.print(
@@ -223,8 +223,8 @@ def _say_likelihood(tree: LatentTree, images: Images, console: Console) -> None:
     on = rows.counts() / rows.n_rows
     independent = float(on @ np.log(rate) + (1.0 - on) @ np.log1p(-rate))
     console.print(
-        f"Log-likelihood per image, {rows.n_rows:,} held out: [bold]{with_tree:.2f}[/bold] with the tree, "
-        f"{independent:.2f} if pixels\nwere independent (nats).\n"
+        f"Log-likelihood of a held-out image: [bold]{with_tree:.2f}[/bold] with the tree, "
+        f"{independent:.2f} if pixels\nwere independent (nats, mean over {rows.n_rows:,}).\n"
     )
 
 

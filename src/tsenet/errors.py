@@ -8,6 +8,7 @@ from __future__ import annotations
 
 __all__ = [
     "DataError",
+    "DivergenceError",
     "MissingDependencyError",
     "ModelFileError",
     "NonNumericError",
@@ -29,6 +30,10 @@ class NonNumericError(DataError, TypeError):
 
 class ModelFileError(TSENetError, ValueError):
     """A model file is missing a part, damaged, or not a tsenet model file."""
+
+
+class DivergenceError(TSENetError, ArithmeticError):
+    """Training left the range of numbers: the loss became infinite or NaN."""
 
 
 class MissingDependencyError(TSENetError, ImportError):

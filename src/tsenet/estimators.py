@@ -77,11 +77,13 @@ n_jobs, progress
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """P(z=1|x) of every latent: (rows, latents), level by level."""
-        return self.tree_.posterior(self._table(X), n_jobs=self.n_jobs)
+        table = self._table(X)
+        return self.tree_.posterior(table, n_jobs=self.n_jobs)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Exact ln P(x) of each row under the tree: (rows,)."""
-        return self.tree_.log_likelihood(self._table(X), n_jobs=self.n_jobs)
+        table = self._table(X)
+        return self.tree_.log_likelihood(table, n_jobs=self.n_jobs)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean of :meth:`score_samples`; ``y`` is ignored."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tsenet.store.atomic import atomic_folder, atomic_write
+from tsenet.atomic import atomic_folder, atomic_write, remove_leftovers
 
 
 def names(folder: Path) -> list[str]:
@@ -24,7 +24,7 @@ def run_and_die(program: str, *arguments: Path) -> None:
     """Run a program that kills itself without warning, as a power cut would."""
     prelude = """
         import os, signal, sys
-        from tsenet.store.atomic import atomic_folder, atomic_write
+        from tsenet.atomic import atomic_folder, atomic_write
         def die(*args, **kwargs):
             os.kill(os.getpid(), signal.SIGKILL)
     """
@@ -298,3 +298,22 @@ class TestFolder:
         thread.start()
         thread.join()
         assert names(tmp_path / "out") == ["x"]
+
+
+class TestLeftovers:
+    def test_what_a_killed_writer_left_is_removed_and_nothing_else(self, tmp_path: Path) -> None:
+        path = tmp_path / "run [1].ckpt"
+        program = """
+            with atomic_write(sys.argv[1]) as file:
+                file.write(b"half")
+                file.flush()
+                die()
+        """
+        for _ in range(2):
+            run_and_die(program, path)
+        assert len(names(tmp_path)) == 2
+        others = ["run [1].ckpt", ".run [1].ckpt.tmp", ".other.0123456789abcdef.tmp"]
+        for other in others:
+            (tmp_path / other).touch()
+        remove_leftovers(path)
+        assert names(tmp_path) == sorted(others)

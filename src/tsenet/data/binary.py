@@ -98,7 +98,7 @@ class BinaryRule:
         DataError
             If the number of columns, the names, their order or their kinds are not those learned.
         """
-        self._check_columns(table)
+        self.check_columns(table)
         if not self._category_columns.size:
             above = rows_above_sparse if table.is_sparse else rows_above_dense
             return above(table.values, self.thresholds)
@@ -200,7 +200,7 @@ class BinaryRule:
         """Input columns that hold categories."""
         return np.array([j for j, levels in enumerate(self.levels) if levels is not None], np.int64)
 
-    def _check_columns(self, table: Table) -> None:
+    def check_columns(self, table: Table) -> None:
         """Refuse a table whose columns are not those learned."""
         message = mismatch_message(
             self.names_in, self.named, table.names, table.named, type(self).__name__

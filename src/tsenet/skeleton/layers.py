@@ -67,6 +67,9 @@ def learn_layer(
         if not moved:
             break
         soft = complete(rows, layer, workers)
+    if rounds:  # the last round may have left single variables behind: a latent of one is no group
+        layer, moved = _reconsider(layer, soft, counter, options, workers, only_alone=True)
+        soft = complete(rows, layer, workers) if moved else soft
     progress.finish(f"{layer.n_latents} groups")
     return layer, soft
 
@@ -143,22 +146,27 @@ def _reconsider(
     counter: PairCounter,
     options: IslandOptions,
     workers: Workers,
+    *,
+    only_alone: bool = False,
 ) -> tuple[Layer, int]:
     """Move every variable that its group does not need and another latent does; drop emptied latents.
 
     The greedy search takes a variable when it first looks good; by now every group is whole and can be asked.
     A variable goes when, by BIC, its own group (without it) tells nothing about it beyond the other latent, while
     the other latent tells something beyond its group. What both share stays where it is: the next layer holds it.
+    A variable that is alone in its group always goes.
     """
     hard = soft.hard()
-    placed = np.flatnonzero((layer.latent_of >= 0) & counter.varies).astype(np.int32)
+    size = np.bincount(layer.latent_of[layer.latent_of >= 0], minlength=layer.n_latents)
+    alone = (layer.latent_of >= 0) & (size[layer.latent_of] == 1)
+    asked = alone if only_alone else layer.latent_of >= 0
+    placed = np.flatnonzero(asked & counter.varies).astype(np.int32)
     best, joint = _best_latents(placed, hard, layer.latent_of, counter, workers)
     met = best >= 0
     placed, best, joint = placed[met], best[met], joint[met]
     stay, go = _compare_homes(placed, best, layer, soft, hard, counter, workers)
     bar = np.log(soft.n_rows) + options.ud_threshold
-    alone = np.bincount(layer.latent_of[layer.latent_of >= 0])[layer.latent_of[placed]] == 1
-    moves = ((stay <= bar) & (go > bar)) | alone
+    moves = ((stay <= bar) & (go > bar)) | alone[placed]
     layer = _move(layer, placed[moves], best[moves], joint[moves], hard.counts(), counter, options)
     everyone = layer.latent_of >= 0
     used, compact = np.unique(layer.latent_of[everyone], return_inverse=True)

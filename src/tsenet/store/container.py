@@ -16,8 +16,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from tsenet.atomic import atomic_write
 from tsenet.errors import ModelFileError
-from tsenet.store.atomic import atomic_write
 from tsenet.store.manifest import Manifest, Part, damaged, strict_json
 
 __all__ = ["MAX_BYTES", "bytes_of", "load_parts", "save_parts"]

@@ -8,6 +8,7 @@ or the new, never a mixture.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -18,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["atomic_folder", "atomic_write"]
+__all__ = ["atomic_folder", "atomic_write", "remove_leftovers"]
 
 
 @contextmanager
@@ -61,6 +62,18 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Delete the temporary files that writers of ``path`` left behind when they were killed.
+
+    Only for a path that no other process is writing at the moment, such as a run's checkpoint.
+    """
+    target = Path(os.path.realpath(path))
+    temporary = re.compile(re.escape(_beginning(target)) + r"[0-9a-f]{16}\.tmp")
+    for file in target.parent.iterdir():
+        if temporary.fullmatch(file.name):
+            file.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -144,8 +157,12 @@ def _regular_mode(target: Path) -> int | None:
 
 
 def _temporary_sibling(target: Path) -> Path:
+    return target.with_name(f"{_beginning(target)}{secrets.token_hex(8)}.tmp")
+
+
+def _beginning(target: Path) -> str:
     # Long names are cut so that the temporary one still fits the usual limit of 255 bytes.
-    return target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}.tmp")
+    return f".{target.name[:50]}."
 
 
 def _create(path: Path, mode: str) -> IO[Any]:

@@ -1,0 +1,93 @@
+"""Batches: rows of the input, dense or sparse, as the network reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from tsenet.data.binary import BinaryRule
+from tsenet.data.table import Table
+
+
+class SparseBatch(NamedTuple):
+    """B sparse rows: row i has ``values[k]`` at ``columns[k]``, k in ``row_start[i]:row_start[i + 1]``."""
+
+    row_start: torch.Tensor  # int64 (B + 1,)
+    columns: torch.Tensor  # int64 (nnz,)
+    values: torch.Tensor  # float (nnz,)
+    n_columns: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows B."""
+        return int(self.row_start.numel()) - 1
+
+    @property
+    def device(self) -> torch.device:
+        """Where the values live."""
+        return self.values.device
+
+    def to(self, device: Any) -> SparseBatch:
+        """Return the batch on another device."""
+        start, columns, values = (part.to(device) for part in self[:3])
+        return SparseBatch(start, columns, values, self.n_columns)
+
+    def row_numbers(self) -> torch.Tensor:
+        """Row of each value: (nnz,)."""
+        rows = torch.arange(self.n_rows, device=self.device)
+        return torch.repeat_interleave(rows, self.row_start.diff(), output_size=self.values.numel())
+
+
+Batch = torch.Tensor | SparseBatch
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """All rows of a table as the network reads them: the original values, float32; categories one-hot.
+
+    ``values`` is an (N, D) array or CSR matrix with int32 or int64 indices; D is the wiring's number of inputs.
+    """
+
+    values: NDArray[np.float32] | csr_array
+
+    @classmethod
+    def of(cls, table: Table, rule: BinaryRule) -> Inputs:
+        """Lay out a table whose columns the rule knows: one input for each of the rule's variables."""
+        rule.check_columns(table)
+        values = table.values
+        if not any(table.levels):
+            return cls(values.astype(np.float32))
+        dense = rule.apply(table).to_dense().astype(np.float32)  # one-hot columns are right already
+        numeric = np.array([table.levels[source] is None for source in rule.sources])
+        dense[:, numeric] = values[:, rule.sources[numeric]]
+        return cls(dense)
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        """Number of inputs D."""
+        return int(self.values.shape[1])
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether batches are sparse."""
+        return not isinstance(self.values, np.ndarray)
+
+    def batch(self, rows: NDArray[np.int64]) -> Batch:
+        """Return some rows, in the order asked for."""
+        chosen = self.values[rows]
+        if isinstance(chosen, np.ndarray):
+            return torch.from_numpy(chosen)
+        return SparseBatch(
+            torch.from_numpy(chosen.indptr.astype(np.int64)),
+            torch.from_numpy(chosen.indices.astype(np.int64)),
+            torch.from_numpy(chosen.data),
+            self.n_columns,
+        )

@@ -1,0 +1,261 @@
+"""Forward and backward pass of a TSENet written out in kernels, for training and inference on a CPU.
+
+The batch is cut into chunks of 64 rows, whatever the number of threads; a chunk's passes touch only its own buffers.
+Activations are batch-minor, (units, rows). The gradients equal autograd's (tests/training/test_fused.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tsenet.network import _activation_kernels as bend
+from tsenet.network import _group_kernels as groups
+from tsenet.network import _sparse_kernels as sparse
+from tsenet.network.batches import Batch, SparseBatch
+from tsenet.network.sparse_linear import DENSE_ABOVE
+from tsenet.network.tsenet import TSENet
+
+CHUNK_ROWS = 64
+_KIND = {"relu": bend.RELU, "tanh": bend.TANH, "sigmoid": bend.SIGMOID}
+
+Float = NDArray[Any]  # float32 or float64, as the network's parameters
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """A sparse batch as arrays, by row and (for gradients) by column."""
+
+    row_start: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    values: Float
+    column_start: NDArray[np.int64]
+    column_rows: NDArray[np.int64]
+    column_values: Float
+
+
+@dataclass
+class Chunk:
+    """Buffers of up to 64 rows: ``level[k]`` (units, b) activations, ``delta[k]`` their gradients, k = 0 the input."""
+
+    first: int
+    level: list[Float]
+    delta: list[Float]
+    features: Float
+    features_delta: Float
+    output: Float
+
+
+class Passes:
+    """The network's parameters as arrays (shared with the module), and its passes over chunks of rows."""
+
+    def __init__(self, net: TSENet) -> None:
+        if net.has_norm:
+            raise ValueError(
+                "a network with batch normalisation has no written-out passes: use autograd"
+            )
+        self.net = net
+        self.links = [layer.links for layer in net.layers]
+        self.weight: list[Float] = [layer.weight.detach().numpy() for layer in net.layers]
+        self.bias: list[Float] = [layer.bias.detach().numpy() for layer in net.layers]
+        self.skips = [(g.weight.detach().numpy(), g.bias.detach().numpy()) for g in net.skips]
+        self.top = (net.top.weight.detach().numpy(), net.top.bias.detach().numpy())
+        self.output = (net.output.weight.detach().numpy(), net.output.bias.detach().numpy())
+        self.dtype = self.top[0].dtype
+        self.kind = _KIND[net.activation]
+        self.sizes = net.wiring.layer_sizes
+        self._chunk = lru_cache(maxsize=64)(self._new_chunk)
+
+    # ---- layout
+
+    @property
+    def n_levels(self) -> int:
+        """Number of sparse layers L."""
+        return len(self.links)
+
+    def group_rows(self) -> list[tuple[int, slice]]:
+        """For each feature group (level it reads, its place in the feature layer); the top group is last."""
+        skip = self.skips[0][1].size if self.skips else 0
+        rows = [(k, slice(k * skip, (k + 1) * skip)) for k in range(len(self.skips))]
+        start = len(self.skips) * skip
+        return [*rows, (self.n_levels, slice(start, start + self.top[1].size))]
+
+    def group(self, level: int) -> tuple[Float, Float]:
+        """Weight (D, S) and bias of the feature group that reads a level."""
+        return self.top if level == self.n_levels else self.skips[level]
+
+    def _new_chunk(self, number: int, n_rows: int, with_input: bool) -> Chunk:
+        shapes = [(size, n_rows) for size in self.sizes]
+        if not with_input:
+            shapes[0] = (0, n_rows)
+        n_features = self.output[0].shape[0]
+        return Chunk(
+            number * CHUNK_ROWS,
+            [np.empty(shape, self.dtype) for shape in shapes],
+            [np.empty(shape if k else (0, 0), self.dtype) for k, shape in enumerate(shapes)],
+            np.empty((n_features, n_rows), self.dtype),
+            np.empty((n_features, n_rows), self.dtype),
+            np.empty((self.output[1].size, n_rows), self.dtype),
+        )
+
+    def chunks(self, n_rows: int, sparse_input: bool) -> list[Chunk]:
+        """Buffers for a batch; the same ones are handed out again for the next."""
+        return [
+            self._chunk(number, min(CHUNK_ROWS, n_rows - start), not sparse_input)
+            for number, start in enumerate(range(0, n_rows, CHUNK_ROWS))
+        ]
+
+    def read(self, batch: Batch, training: bool) -> SparseRows | Float:
+        """The batch as arrays of the network's type, input dropout applied; a dense one batch-minor, (D, B)."""
+        dropout = self.net.input_dropout
+        drop = training and dropout.threshold > 0
+        if not isinstance(batch, SparseBatch):
+            below = np.ascontiguousarray(batch.numpy().T, self.dtype)
+            if drop:
+                factors = np.empty(below.shape, self.dtype)
+                bend.dropout_factors(dropout.key, 0, dropout.threshold, factors)
+                below *= factors
+            return below
+        values = batch.values.numpy().astype(self.dtype, copy=drop)
+        if drop:
+            factors = np.empty((1, values.size), self.dtype)
+            bend.dropout_factors(dropout.key, 0, dropout.threshold, factors)
+            values *= factors[0]
+        row_start, columns = batch.row_start.numpy(), batch.columns.numpy()
+        column_start = np.zeros(batch.n_columns + 1 if training else 0, np.int64)
+        column_rows = np.empty(columns.size if training else 0, np.int64)
+        column_values = np.empty(columns.size if training else 0, self.dtype)
+        if training:
+            groups.transpose_batch(
+                row_start, columns, values, column_start, column_rows, column_values
+            )
+        return SparseRows(row_start, columns, values, column_start, column_rows, column_values)
+
+    # ---- forward
+
+    def forward(self, data: SparseRows | Float, chunk: Chunk, training: bool) -> None:
+        """Fill a chunk's activations and output."""
+        n_rows = chunk.output.shape[1]
+        if not isinstance(data, SparseRows):
+            chunk.level[0][:] = data[:, chunk.first : chunk.first + n_rows]
+        *dropouts, last = self.net.dropouts
+        for k in range(1, self.n_levels + 1):
+            self._level(k, data, chunk)
+            threshold = dropouts[k - 1].threshold if training else 0
+            bend.activate(self.kind, dropouts[k - 1].key, chunk.first, threshold, chunk.level[k])
+        for level, place in self.group_rows():
+            self._feature_group(level, data, chunk, chunk.features[place])
+        threshold = last.threshold if training else 0
+        bend.activate(self.kind, last.key, chunk.first, threshold, chunk.features)
+        weight, bias = self.output
+        np.dot(weight.T, chunk.features, out=chunk.output)
+        chunk.output += bias[:, None]
+
+    def _level(self, k: int, data: SparseRows | Float, chunk: Chunk) -> None:
+        """What goes into the non-linearity of level k."""
+        links, weight, bias, out = (
+            self.links[k - 1],
+            self.weight[k - 1],
+            self.bias[k - 1],
+            chunk.level[k],
+        )
+        if k == 1 and isinstance(data, SparseRows):
+            n_rows = out.shape[1]
+            row_start = data.row_start[chunk.first : chunk.first + n_rows + 1]
+            rows = np.zeros((n_rows, links.n_units), self.dtype)
+            sparse.rows_forward(
+                0,
+                n_rows,
+                row_start,
+                data.columns,
+                data.values,
+                links.in_start,
+                links.in_unit,
+                weight,
+                rows,
+            )
+            groups.turn(rows, bias, out)
+        elif links.density < DENSE_ABOVE:
+            groups.fill_rows(bias, out)
+            sparse.units_forward(
+                0,
+                links.n_units,
+                links.unit_start,
+                links.unit_input,
+                links.unit_link,
+                weight,
+                chunk.level[k - 1],
+                out,
+            )
+        else:
+            np.dot(self.dense(k).T, chunk.level[k - 1], out=out)
+            out += bias[:, None]
+
+    def dense(self, k: int) -> Float:
+        """Weight of level k as a dense (D, U) array."""
+        links = self.links[k - 1]
+        full = np.zeros((links.n_inputs, links.n_units), self.dtype)
+        full[links.input_of_link(), links.in_unit] = self.weight[k - 1]
+        return full
+
+    def _feature_group(
+        self, level: int, data: SparseRows | Float, chunk: Chunk, out: Float
+    ) -> None:
+        """What goes into the non-linearity of the group that reads a level."""
+        weight, bias = self.group(level)
+        if level == 0 and isinstance(data, SparseRows):
+            n_rows = out.shape[1]
+            rows = np.zeros((n_rows, bias.size), self.dtype)
+            row_start = data.row_start[chunk.first : chunk.first + n_rows + 1]
+            groups.group_forward(0, n_rows, row_start, data.columns, data.values, weight, rows)
+            groups.turn(rows, bias, out)
+        else:
+            np.dot(weight.T, chunk.level[level], out=out)
+            out += bias[:, None]
+
+    # ---- backward
+
+    def backward(self, chunk: Chunk, output_delta: Float) -> None:
+        """Fill the gradients of what goes into each non-linearity, from that of the outputs (C, b)."""
+        *dropouts, last = self.net.dropouts
+        np.dot(self.output[0], output_delta, out=chunk.features_delta)
+        bend.activation_gradient(
+            self.kind, last.key, chunk.first, last.threshold, chunk.features, chunk.features_delta
+        )
+        for level, place in reversed(self.group_rows()):
+            if level > 0:
+                np.dot(self.group(level)[0], chunk.features_delta[place], out=chunk.delta[level])
+        if not self.skips:
+            for delta in chunk.delta[1:-1]:
+                delta[:] = 0
+        for k in range(self.n_levels, 0, -1):
+            bend.activation_gradient(
+                self.kind,
+                dropouts[k - 1].key,
+                chunk.first,
+                dropouts[k - 1].threshold,
+                chunk.level[k],
+                chunk.delta[k],
+            )
+            if k > 1:
+                self._to_below(k, chunk)
+
+    def _to_below(self, k: int, chunk: Chunk) -> None:
+        """Add what level k asks of level k − 1."""
+        links = self.links[k - 1]
+        if links.density < DENSE_ABOVE:
+            sparse.units_input_gradient(
+                0,
+                links.n_inputs,
+                links.in_start,
+                links.in_unit,
+                self.weight[k - 1],
+                chunk.delta[k],
+                chunk.delta[k - 1],
+            )
+        else:
+            chunk.delta[k - 1] += self.dense(k) @ chunk.delta[k]

@@ -1,0 +1,236 @@
+"""``SparseLinear``: a linear layer that has only the links of a wiring (paper §5)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from tsenet.expansion.wiring import WiringLayer
+from tsenet.network import _sparse_kernels as kernels
+from tsenet.network.batches import Batch, SparseBatch
+from tsenet.network.links import Links
+
+DENSE_ABOVE = 0.2  # share of links from which a dense product is faster (benchmarks/network)
+
+
+class SparseLinear(nn.Module):
+    """y = W x + b where W has the E links of a wiring and nothing else.
+
+    The weights are one flat vector (E,), in the order of :class:`Links`, so the parameters, the optimiser's state and
+    the file are those of the links. On a CPU the products are numba kernels; elsewhere, and when the
+    module is traced for export, plain torch gathers and sums.
+
+    Parameters
+    ----------
+    layer : WiringLayer
+        The links between D inputs and U units.
+    """
+
+    def __init__(self, layer: WiringLayer) -> None:
+        super().__init__()
+        self.links = Links.of(layer)
+        self.weight = nn.Parameter(torch.empty(self.links.n_links))
+        self.bias = nn.Parameter(torch.zeros(self.links.n_units))
+        self.register_buffer("link_input", torch.from_numpy(self.links.input_of_link()), False)
+        self.register_buffer(
+            "link_unit", torch.from_numpy(self.links.in_unit.astype(np.int64)), False
+        )
+        self.link_input: torch.Tensor
+        self.link_unit: torch.Tensor
+        self.portable = False  # use plain torch everywhere
+
+    def reset_parameters(self, generator: torch.Generator) -> None:
+        """Draw weights uniformly, scaled to each unit's own number of links (He's rule), biases 0."""
+        fan_in = torch.from_numpy(np.maximum(np.diff(self.links.unit_start), 1)).to(
+            self.weight.dtype
+        )
+        bound = math.sqrt(6.0) / fan_in.sqrt()
+        with torch.no_grad():
+            draw = (
+                torch.rand(self.weight.shape, generator=generator, dtype=self.weight.dtype) * 2 - 1
+            )
+            self.weight.copy_(draw * bound[self.link_unit])
+            self.bias.zero_()
+
+    def follow(self, direction: torch.Tensor) -> None:
+        """Point each unit's weights along ``direction`` (E,), given by unit, at the length a random draw would have."""
+        place = torch.from_numpy(self.links.unit_link)
+        along = torch.zeros_like(self.weight)
+        along[place] = direction.to(along.dtype)
+        square = torch.zeros_like(self.bias).index_add_(0, self.link_unit, along.detach() ** 2)
+        length = square.sqrt().clamp_min(1e-12)
+        with torch.no_grad():
+            self.weight.copy_(along * (math.sqrt(2.0) / length)[self.link_unit])
+
+    def forward(self, x: Batch) -> torch.Tensor:
+        """Return (B, U) for a dense (B, D) tensor or a sparse batch."""
+        if self._by_kernel(x):
+            if isinstance(x, SparseBatch):
+                product = _sparse_rows(self.weight, x.values, x.row_start, x.columns, self.links)
+            else:
+                product = _dense_rows(self.weight, x, self.links)
+        else:
+            product = self._portable_product(x)
+        return product + self.bias
+
+    def _by_kernel(self, x: Batch) -> bool:
+        if self.portable or torch.compiler.is_compiling() or x.device.type != "cpu":
+            return False
+        return isinstance(x, SparseBatch) or self.links.density < DENSE_ABOVE
+
+    def _portable_product(self, x: Batch) -> torch.Tensor:
+        """The same product in plain torch, for other devices, export, and dense patterns."""
+        if isinstance(x, SparseBatch):
+            # A row's non-zero meets all links of its column: list these meetings, then add them up.
+            start = torch.from_numpy(self.links.in_start).to(x.device)
+            n_links = start[x.columns + 1] - start[x.columns]  # (nnz,)
+            meeting = torch.repeat_interleave(
+                torch.arange(x.columns.numel(), device=x.device), n_links
+            )
+            first = n_links.cumsum(0) - n_links
+            link = (
+                torch.arange(meeting.numel(), device=x.device)
+                - first[meeting]
+                + start[x.columns][meeting]
+            )
+            row = x.row_numbers()[meeting]
+            out = x.values.new_zeros(x.n_rows * self.links.n_units)
+            place = row * self.links.n_units + self.link_unit[link]
+            return out.index_add(0, place, x.values[meeting] * self.weight[link]).view(x.n_rows, -1)
+        return x @ self.dense_weight().t()
+
+    def dense_weight(self) -> torch.Tensor:
+        """W as a dense (U, D) tensor, through which gradients flow to the links."""
+        flat = self.weight.new_zeros(self.links.n_units * self.links.n_inputs)
+        place = self.link_unit * self.links.n_inputs + self.link_input
+        return flat.index_put((place,), self.weight).view(self.links.n_units, self.links.n_inputs)
+
+    def extra_repr(self) -> str:
+        """Sizes, for torch's repr."""
+        return f"{self.links.n_inputs}, {self.links.n_units}, links={self.links.n_links}"
+
+
+def _array(tensor: torch.Tensor) -> NDArray[Any]:
+    return tensor.detach().contiguous().numpy()
+
+
+class _SparseRows(torch.autograd.Function):
+    """Sparse batch × sparse weights by kernels; gradients of the weights and of the batch's values."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        weight: torch.Tensor,
+        values: torch.Tensor,
+        row_start: torch.Tensor,
+        columns: torch.Tensor,
+        links: Links,
+    ) -> torch.Tensor:
+        ctx.save_for_backward(weight, values, row_start, columns)
+        ctx.links = links
+        n_rows = row_start.numel() - 1
+        out = np.zeros((n_rows, links.n_units), _array(weight).dtype)
+        kernels.rows_forward(
+            0,
+            n_rows,
+            _array(row_start),
+            _array(columns),
+            _array(values),
+            links.in_start,
+            links.in_unit,
+            _array(weight),
+            out,
+        )
+        return torch.from_numpy(out)
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        weight, values, row_start, columns = (_array(saved) for saved in ctx.saved_tensors)
+        links: Links = ctx.links
+        delta = _array(grad)
+        n_rows = row_start.size - 1
+        weight_gradient = value_gradient = None
+        if ctx.needs_input_grad[0]:
+            row_of = np.repeat(np.arange(n_rows), np.diff(row_start))
+            order = np.argsort(columns, kind="stable")
+            column_start = np.searchsorted(columns[order], np.arange(links.n_inputs + 1))
+            gradient = np.empty_like(weight)
+            kernels.rows_weight_gradient(
+                0,
+                links.n_inputs,
+                column_start,
+                row_of[order],
+                values[order],
+                links.in_start,
+                links.in_unit,
+                delta,
+                gradient,
+            )
+            weight_gradient = torch.from_numpy(gradient)
+        if ctx.needs_input_grad[1]:
+            gradient = np.zeros_like(values)
+            kernels.rows_value_gradient(
+                0,
+                n_rows,
+                row_start,
+                columns,
+                links.in_start,
+                links.in_unit,
+                weight,
+                delta,
+                gradient,
+            )
+            value_gradient = torch.from_numpy(gradient)
+        return weight_gradient, value_gradient, None, None, None
+
+
+class _DenseRows(torch.autograd.Function):
+    """Dense batch × sparse weights by kernels; gradients of the weights and of the batch."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: torch.Tensor, x: torch.Tensor, links: Links) -> torch.Tensor:
+        ctx.save_for_backward(weight, x)
+        ctx.links = links
+        below = _array(x.t())  # (D, B): rows side by side
+        out = np.zeros((links.n_units, x.shape[0]), below.dtype)
+        kernels.units_forward(
+            0,
+            links.n_units,
+            links.unit_start,
+            links.unit_input,
+            links.unit_link,
+            _array(weight),
+            below,
+            out,
+        )
+        return torch.from_numpy(out).t()
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        weight, x = ctx.saved_tensors
+        links: Links = ctx.links
+        delta = _array(grad.t())  # (U, B)
+        weight_gradient = x_gradient = None
+        if ctx.needs_input_grad[0]:
+            gradient = np.zeros(links.n_links, delta.dtype)
+            kernels.units_weight_gradient(
+                0, links.n_inputs, links.in_start, links.in_unit, _array(x.t()), delta, gradient
+            )
+            weight_gradient = torch.from_numpy(gradient)
+        if ctx.needs_input_grad[1]:
+            gradient = np.zeros((links.n_inputs, delta.shape[1]), delta.dtype)
+            kernels.units_input_gradient(
+                0, links.n_inputs, links.in_start, links.in_unit, _array(weight), delta, gradient
+            )
+            x_gradient = torch.from_numpy(gradient).t()
+        return weight_gradient, x_gradient, None
+
+
+_sparse_rows: Callable[..., torch.Tensor] = _SparseRows.apply
+_dense_rows: Callable[..., torch.Tensor] = _DenseRows.apply

@@ -1,0 +1,176 @@
+"""Checkpoints: all a training run needs to go on after a crash as if it had never stopped.
+
+A checkpoint is one line, ``tsenet-checkpoint 1 SHA256``, followed by a safetensors file with that SHA-256. The arrays
+are the engine's state and the best weights; the safetensors metadata hold the rest as JSON. There is no pickle, and a
+file of which one bit has changed is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tsenet.atomic import atomic_write, remove_leftovers
+from tsenet.errors import ModelFileError
+from tsenet.training.history import History
+
+__all__ = ["Checkpoint", "Position", "digest_of"]
+
+_HEAD = b"tsenet-checkpoint 1 "
+_FIELDS = {"run", "batch", "loss_sum", "seconds", "history", "has_best"}
+
+
+@dataclass(eq=False)
+class Position:
+    """Where a run stands between two steps, besides what its engine holds.
+
+    Attributes
+    ----------
+    history : History
+        The whole epochs so far.
+    batch : int
+        The batch that comes next, in the epoch after those of the history.
+    loss_sum : float
+        Σ of loss · rows over that epoch's batches so far.
+    seconds : float
+        Time that epoch has taken so far.
+    best : dict of str to ndarray or None
+        Weights of the best epoch.
+    """
+
+    history: History = field(default_factory=History)
+    batch: int = 0
+    loss_sum: float = 0.0
+    seconds: float = 0.0
+    best: Mapping[str, NDArray[Any]] | None = None
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where, and how often, a run writes its state.
+
+    Attributes
+    ----------
+    path : path
+        The file. If it exists when training starts, training goes on from it.
+    every_batches : int or None
+        Write after so many batches of an epoch too, not only after each epoch.
+    """
+
+    path: str | os.PathLike[str]
+    every_batches: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.every_batches is not None and self.every_batches < 1:
+            raise ValueError(f"every_batches must be at least 1, not {self.every_batches}")
+
+    def save(
+        self, run: dict[str, Any], position: Position, state: Mapping[str, NDArray[Any]]
+    ) -> None:
+        """Write a run's position and its engine's state; a crash leaves the old file or the new one.
+
+        ``run`` says, in JSON-able fields, which run it is: no other can go on from the file.
+        """
+        from safetensors.numpy import save as to_safetensors
+
+        fields = {
+            "run": run,
+            "batch": position.batch,
+            "loss_sum": position.loss_sum,
+            "seconds": position.seconds,
+            "history": position.history.to_dict(),
+            "has_best": position.best is not None,
+        }
+        arrays = {f"state/{name}": array for name, array in state.items()}
+        arrays |= {f"best/{name}": array for name, array in (position.best or {}).items()}
+        # safetensors writes an array's memory as it lies: let it lie in C order
+        plain = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+        text = json.dumps(fields, allow_nan=False, sort_keys=True)
+        content = to_safetensors(plain, metadata={"tsenet": text})
+        with atomic_write(self.path) as file:
+            file.write(_HEAD + hashlib.sha256(content).hexdigest().encode() + b"\n")
+            file.write(content)
+
+    def load(self, run: dict[str, Any]) -> tuple[Position, dict[str, NDArray[Any]]] | None:
+        """Read where a run was left, and its engine's state; None if there is no file.
+
+        Raises
+        ------
+        ModelFileError
+            If the file is damaged, or another run's.
+        """
+        path = Path(self.path)
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"there is no folder {path.parent} to write the checkpoint to")
+        remove_leftovers(path)
+        try:
+            its_run, position, state = _parse(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except ModelFileError as error:
+            raise ModelFileError(
+                f"the checkpoint {path} cannot be used: {error}. Delete it to train from the start"
+            ) from error
+        differing = sorted(key for key in run | its_run if run.get(key) != its_run.get(key))
+        if differing:
+            raise ModelFileError(
+                f"the checkpoint {path} is of another training run, with other "
+                f"{', '.join(differing)}: give another path, or delete it"
+            )
+        return position, state
+
+
+def _parse(content: bytes) -> tuple[dict[str, Any], Position, dict[str, NDArray[Any]]]:
+    """Verify and read a file's content: run, position, engine state."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load as from_safetensors
+
+    head, _, body = content.partition(b"\n")
+    if not head.startswith(_HEAD):
+        raise ModelFileError("it is no checkpoint that this version of tsenet can read")
+    if head.removeprefix(_HEAD) != hashlib.sha256(body).hexdigest().encode():
+        raise ModelFileError("it does not match its SHA-256: it was altered or cut off")
+    try:
+        arrays = from_safetensors(body)
+        length = int.from_bytes(body[:8], "little")
+        fields = json.loads(json.loads(body[8 : 8 + length])["__metadata__"]["tsenet"])
+        if set(fields) != _FIELDS:
+            raise ValueError(f"its fields are {sorted(fields)}")
+        position = Position(
+            history=History.from_dict(fields["history"]),
+            batch=int(fields["batch"]),
+            loss_sum=float(fields["loss_sum"]),
+            seconds=float(fields["seconds"]),
+            best=_below("best/", arrays) if fields["has_best"] else None,
+        )
+        return dict(fields["run"]), position, _below("state/", arrays)
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(f"it does not hold a training run ({error})") from error
+
+
+def _below(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
+
+
+def digest_of(*arrays: NDArray[Any] | None) -> str:
+    """SHA-256 of some arrays, their types and shapes: tells whether data are the same."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        if array is None:
+            digest.update(b"None;")
+        else:
+            digest.update(f"{array.dtype.str} {array.shape};".encode())
+            digest.update(np.asarray(array, order="C").tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,204 @@
+"""Engines: what takes the training loop's steps. This one leaves the gradients to torch's autograd."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from tsenet.network.batches import Inputs
+from tsenet.training.losses import Loss
+
+__all__ = ["Arrays", "AutogradEngine", "Engine"]
+
+Arrays = dict[str, NDArray[Any]]
+
+# Rows per forward pass of `outputs`: fixed, so that a row's output never depends on how many are asked for.
+_EVALUATION_ROWS = 1024
+
+
+class Engine(Protocol):
+    """A network, its training rows and an Adam optimiser, seen by the loop as a few verbs.
+
+    Everything an engine remembers between steps is in :meth:`state`, so loading it goes on exactly as before.
+    """
+
+    @property
+    def loss(self) -> Loss:
+        """What training makes small."""
+
+    @property
+    def inputs(self) -> Inputs:
+        """The table whose rows it trains on."""
+
+    def step(
+        self,
+        rows: NDArray[np.int64],
+        targets: NDArray[Any],
+        weights: NDArray[Any] | None,
+        learning_rate: float,
+        step: int,
+    ) -> float:
+        """Take one Adam step on rows (B,) and return their mean loss before it.
+
+        ``step`` counts the steps of a run and chooses the dropout masks.
+        """
+
+    def outputs(self, inputs: Inputs, rows: NDArray[np.int64]) -> NDArray[np.floating[Any]]:
+        """Outputs (n, C) of some rows of a table, without dropout."""
+
+    def state(self) -> Arrays:
+        """Copy of all that changes in training.
+
+        ``net/NAME`` for each weight or running statistic, ``first/NAME`` and ``second/NAME`` for Adam's moments of
+        each weight, and ``steps``, a whole number. The names are those of the network's ``state_dict``.
+        """
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to a :meth:`state`; raises ValueError if it is another network's."""
+
+    def weights(self) -> Arrays:
+        """Copy of the network alone, by the names of its ``state_dict``."""
+
+    def load_weights(self, weights: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to some :meth:`weights`; raises ValueError if they are another network's."""
+
+
+class AutogradEngine:
+    """Training by torch's autograd and Adam, on any device.
+
+    Parameters
+    ----------
+    net : torch.nn.Module
+        Maps a batch of inputs to outputs (B, C); ``net.begin_step(seed, step)`` chooses its dropout masks. Every
+        weight takes part in every step. Between steps it is in evaluation mode.
+    inputs : Inputs
+        The table whose rows it trains on.
+    loss : Loss
+    device : str or torch.device
+        Where the network is moved and trained.
+    betas, eps, weight_decay
+        As for :class:`torch.optim.Adam`.
+    seed : int
+        Of the dropout masks.
+    """
+
+    def __init__(
+        self,
+        net: nn.Module,
+        inputs: Inputs,
+        loss: Loss,
+        *,
+        device: str | torch.device = "cpu",
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        self.device = torch.device(device)
+        self.net = net.to(self.device)
+        self.inputs = inputs
+        self.loss = loss
+        self.seed = seed
+        self._steps = 0
+        self.net.eval()
+        self._optimiser = torch.optim.Adam(
+            net.parameters(), lr=1e-3, betas=betas, eps=eps, weight_decay=weight_decay
+        )  # each step brings its own learning rate
+
+    def step(
+        self,
+        rows: NDArray[np.int64],
+        targets: NDArray[Any],
+        weights: NDArray[Any] | None,
+        learning_rate: float,
+        step: int,
+    ) -> float:
+        """Take one Adam step on rows (B,) and return their mean loss before it."""
+        self.net.train()  # nowhere else: between steps the network is ready to predict
+        cast(Any, self.net).begin_step(self.seed, step)
+        outputs: Tensor = self.net(self.inputs.batch(rows).to(self.device))  # (B, C)
+        target = torch.as_tensor(targets, device=self.device)  # (B,) or (B, C)
+        weight = None if weights is None else torch.as_tensor(weights, device=self.device)  # (B,)
+        loss = self.loss(outputs, target, weight)
+        self._optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        for group in self._optimiser.param_groups:
+            group["lr"] = learning_rate
+        self._optimiser.step()
+        self._steps += 1
+        self.net.eval()
+        return loss.item()
+
+    @torch.no_grad()
+    def outputs(self, inputs: Inputs, rows: NDArray[np.int64]) -> NDArray[np.floating[Any]]:
+        """Outputs (n, C) of some rows of a table, without dropout."""
+        parts = [np.empty((0, self.loss.n_outputs), np.float32)]
+        for first in range(0, len(rows), _EVALUATION_ROWS):
+            batch = inputs.batch(rows[first : first + _EVALUATION_ROWS]).to(self.device)
+            parts.append(self.net(batch).cpu().numpy())
+        return np.concatenate(parts)
+
+    def state(self) -> Arrays:
+        """Copy of all that changes in training: network, Adam's moments, number of steps."""
+        state = {f"net/{name}": array for name, array in self.weights().items()}
+        for name, parameter in self.net.named_parameters():
+            moments = self._optimiser.state.get(parameter)
+            if moments:  # none before the first step, nor for a weight that never had a gradient
+                state[f"first/{name}"] = _array(moments["exp_avg"])
+                state[f"second/{name}"] = _array(moments["exp_avg_sq"])
+        return {**state, "steps": np.array(self._steps)}
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to a :meth:`state`; raises ValueError if it is another network's."""
+        parts: dict[str, Arrays] = {"net": {}, "first": {}, "second": {}}
+        for key, array in state.items():
+            kind, _, name = key.partition("/")
+            if kind in parts:
+                parts[kind][name] = array
+        self.load_weights(parts["net"])
+        self._steps = int(state["steps"])
+        self._optimiser.state.clear()
+        for name, parameter in self.net.named_parameters():
+            if name in parts["first"]:
+                self._optimiser.state[parameter] = {
+                    "step": torch.tensor(float(self._steps)),
+                    "exp_avg": _like(parameter, parts["first"][name], name),
+                    "exp_avg_sq": _like(parameter, parts["second"][name], name),
+                }
+
+    def weights(self) -> Arrays:
+        """Copy of the network alone, by the names of its ``state_dict``."""
+        return {name: _array(tensor) for name, tensor in self.net.state_dict().items()}
+
+    @torch.no_grad()
+    def load_weights(self, weights: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to some :meth:`weights`; raises ValueError if they are another network's."""
+        own = self.net.state_dict()
+        if own.keys() != weights.keys():
+            raise ValueError(
+                f"not the weights of this network: {sorted(own.keys() ^ weights.keys())} differ"
+            )
+        new = {name: _like(tensor, weights[name], name) for name, tensor in own.items()}
+        for name, tensor in own.items():  # all fit: only now change anything
+            tensor.copy_(new[name])
+
+
+def _array(tensor: Tensor) -> NDArray[Any]:
+    """A copy of a tensor in the computer's own memory."""
+    return tensor.detach().cpu().numpy().copy()
+
+
+def _like(tensor: Tensor, array: NDArray[Any], name: str) -> Tensor:
+    """A copy of an array, on the tensor's device; it must have its shape and type."""
+    made = torch.from_numpy(np.array(array)).to(tensor.device)
+    if made.shape != tensor.shape or made.dtype != tensor.dtype:
+        raise ValueError(
+            f"{name} is {made.dtype} {tuple(made.shape)} there, "
+            f"but {tensor.dtype} {tuple(tensor.shape)} in this network"
+        )
+    return made

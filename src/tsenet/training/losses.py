@@ -1,0 +1,247 @@
+"""Losses, each written twice: on torch tensors for autograd, on NumPy arrays for the fused kernels.
+
+All of them are one mean, Σ w·l / Σ w over the known labels of a batch, where w is the row's weight times that of the
+label's class. A label nobody knows has weight 0: it is left out of the mean and its output receives no gradient. A
+batch without any known label has loss 0.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, log_softmax, softmax
+from torch import Tensor
+from torch.nn import functional
+
+__all__ = ["BinaryLoss", "Loss", "MulticlassLoss", "MultilabelLoss", "RegressionLoss"]
+
+Floats = NDArray[np.floating[Any]]
+
+
+class Loss(Protocol):
+    """What turns the C outputs of a network into a number to make small, and into predictions.
+
+    ``targets`` has one entry per row, (B,), or one per output, (B, C); ``weights`` (B,) or None for all alike.
+    """
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs C the network needs."""
+
+    def __call__(self, outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
+        """Mean loss of outputs (B, C): a scalar that autograd can follow."""
+
+    def gradient(
+        self, outputs: Floats, targets: NDArray[Any], weights: NDArray[Any] | None = None
+    ) -> tuple[float, Floats]:
+        """Mean loss, and its derivative by the outputs (B, C) in their own type."""
+
+    def predict(self, outputs: Floats) -> NDArray[np.float64]:
+        """Probabilities, or values for regression, from outputs (n, C)."""
+
+
+class _EntryLoss(ABC):
+    """Losses that look at each output alone. Targets (B, C), or (B,) for one output; NaN is unknown."""
+
+    def __call__(self, outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
+        """Mean loss of outputs (B, C): a scalar that autograd can follow."""
+        targets = _one_per_output(targets.to(outputs.dtype), outputs)  # (B, C)
+        known = ~torch.isnan(targets)
+        targets = torch.where(known, targets, 0.0)
+        weight = known.to(outputs.dtype)  # (B, C)
+        if (of_class := self._class_weights()) is not None:
+            negative, positive = outputs.new_tensor(of_class).T  # (C,) each
+            weight = weight * torch.where(targets > 0.5, positive, negative)
+        if weights is not None:
+            weight = weight * weights.to(outputs.dtype)[:, None]
+        return _mean(self._entries(outputs, targets), weight)
+
+    def gradient(
+        self, outputs: Floats, targets: NDArray[Any], weights: NDArray[Any] | None = None
+    ) -> tuple[float, Floats]:
+        """Mean loss, and its derivative by the outputs (B, C) in their own type."""
+        targets = _one_per_output(targets.astype(outputs.dtype), outputs)  # (B, C)
+        known = ~np.isnan(targets)
+        targets = np.where(known, targets, 0)
+        weight = known.astype(outputs.dtype)  # (B, C)
+        if (of_class := self._class_weights()) is not None:
+            negative, positive = np.array(of_class, outputs.dtype).T  # (C,) each
+            weight *= np.where(targets > 0.5, positive, negative)
+        if weights is not None:
+            weight *= weights.astype(outputs.dtype)[:, None]
+        losses, slopes = self._entries_and_slopes(outputs, targets)
+        return _mean_and_gradient(losses, slopes, weight)
+
+    def _class_weights(self) -> tuple[Any, ...] | None:
+        """Weights of each output's negative and positive labels, (C, 2), or None for all alike."""
+        return None
+
+    @abstractmethod
+    def _entries(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Loss of every output: (B, C)."""
+
+    @abstractmethod
+    def _entries_and_slopes(self, outputs: Floats, targets: Floats) -> tuple[Floats, Floats]:
+        """Loss of every output and its derivative: (B, C) each."""
+
+
+class _LogisticLoss(_EntryLoss):
+    """l = ln(1 + exp z) − y·z: minus the log-likelihood of label y where P(1) = 1 / (1 + exp −z)."""
+
+    def _entries(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        return functional.binary_cross_entropy_with_logits(outputs, targets, reduction="none")
+
+    def _entries_and_slopes(self, outputs: Floats, targets: Floats) -> tuple[Floats, Floats]:
+        return np.logaddexp(0, outputs) - targets * outputs, expit(outputs) - targets
+
+
+@dataclass(frozen=True)
+class BinaryLoss(_LogisticLoss):
+    """Two classes, one output: the log-odds of class 1. Targets (B,) are 0, 1 or NaN, unknown.
+
+    ``class_weights`` (2,): weights of class 0 and class 1.
+    """
+
+    class_weights: Any = None
+    n_outputs: int = field(default=1, init=False)
+
+    def __post_init__(self) -> None:
+        _freeze_class_weights(self, (2,))
+
+    def _class_weights(self) -> tuple[Any, ...] | None:
+        return None if self.class_weights is None else (self.class_weights,)
+
+    def predict(self, outputs: Floats) -> NDArray[np.float64]:
+        """P(class 0) and P(class 1): (n, 2)."""
+        z = outputs.astype(np.float64)
+        return np.concatenate([expit(-z), expit(z)], axis=1)
+
+
+@dataclass(frozen=True)
+class MultilabelLoss(_LogisticLoss):
+    """C labels that may hold together, one log-odds each. Targets (B, C) are 0, 1 or NaN, unknown.
+
+    ``class_weights`` (C, 2): weights of each label's absence and presence.
+    """
+
+    n_outputs: int
+    class_weights: Any = None
+
+    def __post_init__(self) -> None:
+        _freeze_class_weights(self, (self.n_outputs, 2))
+
+    def _class_weights(self) -> tuple[Any, ...] | None:
+        weights: tuple[Any, ...] | None = self.class_weights
+        return weights
+
+    def predict(self, outputs: Floats) -> NDArray[np.float64]:
+        """P(label) of every label: (n, C)."""
+        probability: NDArray[np.float64] = expit(outputs.astype(np.float64))
+        return probability
+
+
+@dataclass(frozen=True)
+class RegressionLoss(_EntryLoss):
+    """Squared error of C values. Targets (B, C), or (B,) for one value; NaN is unknown."""
+
+    n_outputs: int = 1
+
+    def _entries(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        return (outputs - targets).square()
+
+    def _entries_and_slopes(self, outputs: Floats, targets: Floats) -> tuple[Floats, Floats]:
+        error = outputs - targets
+        return error * error, 2 * error
+
+    def predict(self, outputs: Floats) -> NDArray[np.float64]:
+        """The outputs themselves: (n, C)."""
+        return outputs.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class MulticlassLoss:
+    """C classes that exclude each other: −ln softmax(z) of the true one.
+
+    Targets (B,) are class numbers; a negative number or NaN is unknown. ``class_weights``: (C,).
+    """
+
+    n_outputs: int
+    class_weights: Any = None
+
+    def __post_init__(self) -> None:
+        _freeze_class_weights(self, (self.n_outputs,))
+
+    def __call__(self, outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
+        """Mean loss of outputs (B, C): a scalar that autograd can follow."""
+        known = targets >= 0
+        true = torch.where(known, targets, 0).long()  # (B,)
+        weight = known.to(outputs.dtype)  # (B,)
+        if self.class_weights is not None:
+            weight = weight * outputs.new_tensor(self.class_weights)[true]
+        if weights is not None:
+            weight = weight * weights.to(outputs.dtype)
+        return _mean(functional.cross_entropy(outputs, true, reduction="none"), weight)
+
+    def gradient(
+        self, outputs: Floats, targets: NDArray[Any], weights: NDArray[Any] | None = None
+    ) -> tuple[float, Floats]:
+        """Mean loss, and its derivative by the outputs (B, C) in their own type."""
+        known = targets >= 0
+        true = np.where(known, targets, 0).astype(np.int64)[:, None]  # (B, 1)
+        weight = known.astype(outputs.dtype)[:, None]  # (B, 1)
+        if self.class_weights is not None:
+            weight *= np.array(self.class_weights, outputs.dtype)[true]
+        if weights is not None:
+            weight *= weights.astype(outputs.dtype)[:, None]
+        logarithm = log_softmax(outputs, axis=1)  # (B, C)
+        slopes = np.exp(logarithm)
+        np.put_along_axis(slopes, true, np.take_along_axis(slopes, true, axis=1) - 1, axis=1)
+        return _mean_and_gradient(-np.take_along_axis(logarithm, true, axis=1), slopes, weight)
+
+    def predict(self, outputs: Floats) -> NDArray[np.float64]:
+        """P(class) of every class: (n, C)."""
+        probability: NDArray[np.float64] = softmax(outputs.astype(np.float64), axis=1)
+        return probability
+
+
+def _one_per_output(targets: Any, outputs: Any) -> Any:
+    """Targets as (B, C), arrays or tensors; never broadcast, which would hide a mistake."""
+    column = targets[:, None] if targets.ndim == 1 else targets  # (B,) → (B, 1)
+    if column.shape != outputs.shape:
+        raise ValueError(
+            f"targets of shape {tuple(targets.shape)} do not fit outputs {tuple(outputs.shape)}"
+        )
+    return column
+
+
+def _mean(losses: Tensor, weight: Tensor) -> Tensor:
+    """Σ w·l / Σ w, or 0 if all weights are."""
+    total = weight.sum()
+    return (weight * losses).sum() / torch.where(total == 0, 1.0, total)
+
+
+def _mean_and_gradient(losses: Floats, slopes: Floats, weight: Floats) -> tuple[float, Floats]:
+    """Σ w·l / Σ w, or 0 if all weights are, and w·slope / Σ w."""
+    total = weight.sum()
+    share = weight / (total if total != 0 else total.dtype.type(1))
+    return float((share * losses).sum()), share * slopes
+
+
+def _freeze_class_weights(loss: Any, shape: tuple[int, ...]) -> None:
+    """Turn ``loss.class_weights`` into tuples, so that losses can be compared and hashed."""
+    given: ArrayLike | None = loss.class_weights
+    if given is None:
+        return
+    array = np.asarray(given, np.float64)
+    if array.shape != shape or not np.isfinite(array).all() or (array < 0).any():
+        raise ValueError(
+            f"class_weights must be finite numbers from 0 on, of shape {shape}: {given!r}"
+        )
+    frozen = array.tolist()
+    nested = array.ndim == 2
+    object.__setattr__(loss, "class_weights", tuple(map(tuple, frozen) if nested else frozen))
