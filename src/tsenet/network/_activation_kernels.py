@@ -58,7 +58,7 @@ def activate(kind: Int, key: Int, first_row: Int, threshold: Int, z: Array) -> N
             for r in range(n_rows):
                 z[u, r] = one / (one + np.exp(-z[u, r]))
         if threshold > 0:
-            for r in range(n_rows):
+            for r in range(n_rows):  # asked anew for every row: so it runs eight rows at a time
                 row = first_row + r
                 lane = random_word(key, u, row >> 2) >> np.uint64(16 * (row & 3))
                 drop = (lane & np.uint64(65535)) < np.uint64(threshold)

@@ -7,7 +7,7 @@ Activations are batch-minor, (units, rows). The gradients equal autograd's (test
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 from tsenet.network import _activation_kernels as bend
 from tsenet.network import _group_kernels as groups
 from tsenet.network import _sparse_kernels as sparse
+from tsenet.network._document_kernels import document_outputs
 from tsenet.network.batches import Batch, SparseBatch
 from tsenet.network.sparse_linear import DENSE_ABOVE
 from tsenet.network.tsenet import TSENet
+from tsenet.threads import Workers
 
 CHUNK_ROWS = 64
+DOCUMENT_ROWS = 128  # up to so many rows go through one by one, each as if it were alone: same bits in any company
 _KIND = {"relu": bend.RELU, "tanh": bend.TANH, "sigmoid": bend.SIGMOID}
 
 Float = NDArray[Any]  # float32 or float64, as the network's parameters
@@ -134,6 +137,51 @@ class Passes:
                 row_start, columns, values, column_start, column_rows, column_values
             )
         return SparseRows(row_start, columns, values, column_start, column_rows, column_values)
+
+    # ---- inference
+
+    def outputs(self, batch: Batch, workers: Workers) -> Float:
+        """Raw outputs (B, C) without dropout."""
+        n_rows = batch.n_rows if isinstance(batch, SparseBatch) else batch.shape[0]
+        answer = np.empty((n_rows, self.output[1].size), self.dtype)
+        if n_rows <= DOCUMENT_ROWS:
+            self._document_outputs(batch, answer)
+            return answer
+        data = self.read(batch, training=False)
+        parts = self.chunks(n_rows, isinstance(data, SparseRows))
+        for part in workers.map(partial(self._forward_part, data), parts):
+            answer[part.first : part.first + part.output.shape[1]] = part.output.T
+        return answer
+
+    def _forward_part(self, data: SparseRows | Float, chunk: Chunk) -> Chunk:
+        self.forward(data, chunk, False)
+        return chunk
+
+    def _document_outputs(self, batch: Batch, answer: Float) -> None:
+        """A few rows, one after another in a single kernel."""
+        if isinstance(batch, SparseBatch):
+            row_start, columns = batch.row_start.numpy(), batch.columns.numpy()
+            values = batch.values.numpy().astype(self.dtype, copy=False)
+        else:
+            dense = batch.numpy()
+            rows, columns = np.nonzero(dense)
+            row_start = np.searchsorted(rows, np.arange(dense.shape[0] + 1)).astype(np.int64)
+            values = dense[rows, columns].astype(self.dtype, copy=False)
+        all_groups = [*self.skips, self.top]
+        document_outputs(
+            row_start,
+            columns,
+            values,
+            tuple(links.in_start for links in self.links),
+            tuple(links.in_unit for links in self.links),
+            tuple(self.weight),
+            tuple(self.bias),
+            tuple(weight for weight, _ in all_groups),
+            tuple(bias for _, bias in all_groups),
+            *self.output,
+            self.kind,
+            answer,
+        )
 
     # ---- forward
 

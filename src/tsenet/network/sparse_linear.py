@@ -60,7 +60,7 @@ class SparseLinear(nn.Module):
 
     def follow(self, direction: torch.Tensor) -> None:
         """Point each unit's weights along ``direction`` (E,), given by unit, at the length a random draw would have."""
-        place = torch.from_numpy(self.links.unit_link)
+        place = torch.from_numpy(self.links.unit_link.astype(np.int64))
         along = torch.zeros_like(self.weight)
         along[place] = direction.to(along.dtype)
         square = torch.zeros_like(self.bias).index_add_(0, self.link_unit, along.detach() ** 2)

@@ -72,6 +72,10 @@ class Checkpoint:
         if self.every_batches is not None and self.every_batches < 1:
             raise ValueError(f"every_batches must be at least 1, not {self.every_batches}")
 
+    def is_due(self, batch: int) -> bool:
+        """Whether to write within an epoch, when so many of its batches are done."""
+        return self.every_batches is not None and batch % self.every_batches == 0
+
     def save(
         self, run: dict[str, Any], position: Position, state: Mapping[str, NDArray[Any]]
     ) -> None:

@@ -19,6 +19,7 @@ Arrays = dict[str, NDArray[Any]]
 
 # Rows per forward pass of `outputs`: fixed, so that a row's output never depends on how many are asked for.
 _EVALUATION_ROWS = 1024
+_MOMENTS = {"mean": "exp_avg", "square": "exp_avg_sq"}  # our name of Adam's moments, and torch's
 
 
 class Engine(Protocol):
@@ -54,8 +55,8 @@ class Engine(Protocol):
     def state(self) -> Arrays:
         """Copy of all that changes in training.
 
-        ``net/NAME`` for each weight or running statistic, ``first/NAME`` and ``second/NAME`` for Adam's moments of
-        each weight, and ``steps``, a whole number. The names are those of the network's ``state_dict``.
+        ``parameter.NAME`` for each entry of the network's ``state_dict``, ``mean.NAME`` and ``square.NAME`` for
+        Adam's moments of each weight, and ``n_steps`` (1,).
         """
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
@@ -104,7 +105,7 @@ class AutogradEngine:
         self.inputs = inputs
         self.loss = loss
         self.seed = seed
-        self._steps = 0
+        self._n_steps = 0
         self.net.eval()
         self._optimiser = torch.optim.Adam(
             net.parameters(), lr=1e-3, betas=betas, eps=eps, weight_decay=weight_decay
@@ -130,7 +131,7 @@ class AutogradEngine:
         for group in self._optimiser.param_groups:
             group["lr"] = learning_rate
         self._optimiser.step()
-        self._steps += 1
+        self._n_steps += 1
         self.net.eval()
         return loss.item()
 
@@ -145,31 +146,32 @@ class AutogradEngine:
 
     def state(self) -> Arrays:
         """Copy of all that changes in training: network, Adam's moments, number of steps."""
-        state = {f"net/{name}": array for name, array in self.weights().items()}
+        state = {f"parameter.{name}": array for name, array in self.weights().items()}
         for name, parameter in self.net.named_parameters():
-            moments = self._optimiser.state.get(parameter)
-            if moments:  # none before the first step, nor for a weight that never had a gradient
-                state[f"first/{name}"] = _array(moments["exp_avg"])
-                state[f"second/{name}"] = _array(moments["exp_avg_sq"])
-        return {**state, "steps": np.array(self._steps)}
+            moments, zeros = self._optimiser.state.get(parameter), torch.zeros_like(parameter)
+            for kind, key in _MOMENTS.items():  # torch has none before the first step
+                state[f"{kind}.{name}"] = _array(moments[key] if moments else zeros)
+        return {**state, "n_steps": np.array([self._n_steps])}
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go back to a :meth:`state`; raises ValueError if it is another network's."""
-        parts: dict[str, Arrays] = {"net": {}, "first": {}, "second": {}}
-        for key, array in state.items():
-            kind, _, name = key.partition("/")
-            if kind in parts:
-                parts[kind][name] = array
-        self.load_weights(parts["net"])
-        self._steps = int(state["steps"])
+        (n_steps,) = state["n_steps"].tolist()
+        moments = {
+            parameter: {
+                key: _like(parameter, state[f"{kind}.{name}"], name)
+                for kind, key in _MOMENTS.items()
+            }
+            for name, parameter in self.net.named_parameters()
+        }
+        prefix = "parameter."
+        self.load_weights(
+            {key.removeprefix(prefix): a for key, a in state.items() if key.startswith(prefix)}
+        )
+        self._n_steps = int(n_steps)
         self._optimiser.state.clear()
-        for name, parameter in self.net.named_parameters():
-            if name in parts["first"]:
-                self._optimiser.state[parameter] = {
-                    "step": torch.tensor(float(self._steps)),
-                    "exp_avg": _like(parameter, parts["first"][name], name),
-                    "exp_avg_sq": _like(parameter, parts["second"][name], name),
-                }
+        for parameter, pair in moments.items():
+            step = torch.tensor(float(n_steps))
+            self._optimiser.state[parameter] = {"step": step, **pair}
 
     def weights(self) -> Arrays:
         """Copy of the network alone, by the names of its ``state_dict``."""

@@ -8,12 +8,13 @@ one task, so a step gives the same bytes on any number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from tsenet.network import _group_kernels as groups
 from tsenet.network import _sparse_kernels as sparse
@@ -69,6 +70,7 @@ class FusedEngine:
         self.weight_decay = weight_decay
         self.seed = seed
         self.workers = Workers(n_jobs)
+        self._libraries = ThreadpoolController()  # found once: looking takes milliseconds
         self.passes = Passes(net)
         self.parameters = {name: p.detach().numpy() for name, p in net.named_parameters()}
         self.gradients, self.means, self.squares = (
@@ -89,7 +91,7 @@ class FusedEngine:
         step: int,
     ) -> float:
         """One Adam step on the given training rows; returns the batch's loss before it."""
-        with threadpool_limits(1, "blas"):  # our threads, not BLAS's, share the cores
+        with self._one_blas_thread():
             loss, tasks = self._gradient_tasks(rows, targets, weights, step)
             self.n_steps += 1
             rate = learning_rate / (1.0 - self.betas[0] ** self.n_steps)
@@ -147,6 +149,11 @@ class FusedEngine:
             if self.passes.skips:
                 skip = self._row_deltas["skip"]
                 groups.turn_back(part.features_delta[: skip.shape[1]], part.first, skip)
+
+    def _one_blas_thread(self) -> AbstractContextManager[Any]:
+        """Our threads, not those of BLAS, share the cores."""
+        limiter: AbstractContextManager[Any] = self._libraries.limit(limits=1, user_api="blas")
+        return limiter
 
     def _run(self, tasks: list[Task]) -> None:
         for _ in self.workers.map(lambda task: task(), tasks):
@@ -287,14 +294,10 @@ class FusedEngine:
         """Raw outputs (n, C) of some rows, without dropout."""
         chosen = np.arange(len(inputs)) if rows is None else rows
         answer = np.empty((chosen.size, self.passes.output[1].size), self.passes.dtype)
-        with threadpool_limits(1, "blas"):
+        with self._one_blas_thread():
             for start, stop in chunks(chosen.size, OUTPUT_ROWS):
-                data = self.passes.read(inputs.batch(chosen[start:stop]), training=False)
-                parts = self.passes.chunks(stop - start, isinstance(data, SparseRows))
-                self._run([partial(self.passes.forward, data, part, False) for part in parts])
-                for part in parts:
-                    first = start + part.first
-                    answer[first : first + part.output.shape[1]] = part.output.T
+                batch = inputs.batch(chosen[start:stop])
+                answer[start:stop] = self.passes.outputs(batch, self.workers)
         return answer
 
     def weights(self) -> dict[str, Float]:

@@ -58,9 +58,9 @@ class History:
     def after_epoch(
         self,
         train_loss: float,
+        validation: tuple[float, float] | None,
         learning_rate: float,
         seconds: float,
-        validation: tuple[float, float] | None = None,
         min_delta: float = 0.0,
     ) -> History:
         """Return the history with one more epoch; ``validation`` is its loss and score.
@@ -84,6 +84,15 @@ class History:
             validation_score=(*self.validation_score, score),
             best_epoch=self.n_epochs if is_best else self.best_epoch,
         )
+
+    def last_epoch(self) -> str:
+        """Describe the last epoch in a line."""
+        parts = [f"epoch {self.n_epochs}: train loss {self.train_loss[-1]:.4g}"]
+        if self.validation_score:
+            parts.append(f"validation loss {self.validation_loss[-1]:.4g}")
+            parts.append(f"score {self.validation_score[-1]:.4g}")
+        parts.append(f"learning rate {self.learning_rate[-1]:.3g}")
+        return ", ".join([*parts, f"{self.seconds[-1]:.2f} s"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able fields; NaN and infinity, which JSON lacks, become strings."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import math
 import os
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from tsenet.errors import DivergenceError, ModelFileError
 from tsenet.network.batches import Inputs
-from tsenet.progress import as_progress
-from tsenet.training.callbacks import Callback, StopTraining
+from tsenet.progress import Progress, as_progress
+from tsenet.training.callbacks import Callback, Callbacks, StopTraining
 from tsenet.training.checkpoint import Checkpoint, Position, digest_of
+from tsenet.training.clock import Clock
 from tsenet.training.engine import Engine
 from tsenet.training.history import History
 from tsenet.training.interrupt import CtrlC
-from tsenet.training.options import TrainingOptions, learning_rate_at
+from tsenet.training.options import TrainingOptions, learning_rate_at, stop_reason
 
 __all__ = ["Score", "TrainingOptions", "Validation", "train"]
 
@@ -94,63 +95,150 @@ def train(
     """
     options = TrainingOptions() if options is None else options
     rows = np.arange(rows, dtype=np.int64) if isinstance(rows, int) else rows
-    n_rows = _checked_length(rows, targets, weights)
-    n_batches = -(-n_rows // options.batch_size)
-    held_out = () if validation is None else validation[1:]
-    data = digest_of(rows, targets, weights, *held_out)
-    run = {"data": data, "options": options.to_dict(), "seed": int(seed)}
+    _check_lengths(rows, targets, weights)
     if isinstance(checkpoint, str | os.PathLike):
         checkpoint = Checkpoint(checkpoint)
-    at = Position() if checkpoint is None else _resume(checkpoint, run, engine)
-    clock = _Clock(options, n_batches, at)
-    stopped = None
-
-    def save() -> None:
-        if checkpoint is not None:
-            at.seconds = clock.epoch_seconds()
-            checkpoint.save(run, at, engine.state())
-
+    hooks = Callbacks(callbacks)
+    run = _Run(engine, rows, targets, weights, validation, score, options, hooks, seed, checkpoint)
     with CtrlC() as ctrl_c, as_progress(progress) as report:
+        at = run.resume()
+        try:
+            stopped = run.loop(at, ctrl_c, report)
+        except StopTraining:
+            stopped = "callback"
+            run.save(at)
+        except KeyboardInterrupt:  # not ours: a second Ctrl-C, or a callback's
+            stopped = "interrupted"
+        except DivergenceError as error:
+            if at.best is None:
+                raise
+            stopped = "diverged"
+            logger.warning("%s. The best weights so far are kept", error)
+        if at.best is not None and options.restore_best:
+            engine.load_weights(at.best)
+        history = replace(at.history, stopped=stopped)
+        hooks.on_train_end(engine, history)
+        report.finish(repr(history))
+    return history
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """What stays the same from the first batch to the last."""
+
+    engine: Engine
+    rows: NDArray[np.int64]  # (N,)
+    targets: NDArray[Any]  # (N,) or (N, C)
+    weights: NDArray[Any] | None  # (N,)
+    validation: Validation | None
+    score: Score | None
+    options: TrainingOptions
+    hooks: Callbacks
+    seed: int
+    checkpoint: Checkpoint | None
+
+    def loop(self, at: Position, ctrl_c: CtrlC, report: Progress) -> str:
+        """Train from a position on, moving it along; return why training is over."""
+        engine, options, n_rows = self.engine, self.options, len(self.rows)
+        n_batches = -(-n_rows // options.batch_size)
+        clock = Clock(at, n_batches, options.max_epochs)
         report.start("training", options.max_epochs * n_batches)
         report.advance(at.history.n_epochs * n_batches + at.batch)
-        try:
-            for callback in callbacks:
-                callback.on_train_begin(engine, options)
-            while at.history.stopped is None:
-                epoch = at.history.n_epochs
-                order = np.random.default_rng([seed, epoch]).permutation(n_rows)  # (N,)
-                while at.batch < n_batches:
-                    if ctrl_c.pressed:
-                        save()
-                        raise KeyboardInterrupt
-                    part = _share(order, at.batch, n_batches)  # (B,)
-                    rate = learning_rate_at(options, at.history, at.batch / n_batches)
-                    loss = engine.step(
-                        rows[part],
-                        targets[part],  # (B,) or (B, C)
-                        None if weights is None else weights[part],
-                        rate,
-                        epoch * n_batches + at.batch,
-                    )
-                    if not math.isfinite(loss):
-                        raise DivergenceError(
-                            f"the loss became {loss} in epoch {epoch + 1}: lower the learning rate "
-                            f"({rate:g}), or scale the columns of the data"
-                        )
-                    at.batch += 1
-                    at.loss_sum += loss * part.size
-                    report.advance(1, clock.note(at.history, loss))
-                    for callback in callbacks:
-                        callback.on_batch_end(engine, epoch, at.batch - 1, loss)
-                    if checkpoint is not None and checkpoint.is_due(at.batch):
-                        save()
+        self.hooks.on_train_begin(engine, options)
 
-                result = None if validation is None else _validate(engine, validation, score)
-                at.history = at.history.after_epoch(
-                    at.loss_sum / n_rows, rate, clock.next_epoch(), result, options.min_delta
+        while (stopped := stop_reason(options, at.history)) is None:
+            epoch = at.history.n_epochs
+            order = np.random.default_rng([self.seed, epoch]).permutation(n_rows)  # (N,)
+            while at.batch < n_batches:
+                if ctrl_c.pressed:
+                    self.save(at)
+                    return "interrupted"
+                # All batches are alike up to one row: a small last one would count its rows for more than they are.
+                first, last = (n_rows * (at.batch + k) // n_batches for k in (0, 1))
+                part = order[first:last]  # (B,)
+                rate = learning_rate_at(options, at.history, at.batch / n_batches)
+                loss = engine.step(
+                    self.rows[part],
+                    self.targets[part],  # (B,) or (B, C)
+                    None if self.weights is None else self.weights[part],
+                    rate,
+                    epoch * n_batches + at.batch,
                 )
-                at.batch, at.loss_sum = 0, 0.0
-                if at.history.best_epoch == epoch:
-                    at.best = engine.weights()
-                at.history = replace(at.history, stopped=_stop(at.history, options, validation))
-                ...
+                if not math.isfinite(loss):
+                    raise DivergenceError(
+                        f"the loss became {loss} in epoch {epoch + 1}: lower the learning rate "
+                        f"({rate:g}), or scale the columns of the data to similar sizes"
+                    )
+                at.batch += 1
+                at.loss_sum += loss * part.size
+                clock.tick(at)
+                report.advance(1, clock.note(at, loss))
+                self.hooks.on_batch_end(engine, epoch, at.batch - 1, loss)
+                if self.checkpoint is not None and self.checkpoint.is_due(at.batch):
+                    self.save(at)
+
+            validated = self.validate()
+            clock.tick(at)
+            mean_loss = at.loss_sum / n_rows
+            rate = learning_rate_at(options, at.history, (n_batches - 1) / n_batches)
+            at.history = at.history.after_epoch(
+                mean_loss, validated, rate, at.seconds, options.min_delta
+            )
+            at.batch, at.loss_sum, at.seconds = 0, 0.0, 0.0
+            if at.history.best_epoch == epoch:
+                at.best = engine.weights()
+            logger.info("%s", at.history.last_epoch())
+            self.hooks.on_epoch_end(engine, at.history)
+            self.save(at)
+        return stopped
+
+    def validate(self) -> tuple[float, float] | None:
+        """Loss and score of the validation rows, if there are any."""
+        if self.validation is None:
+            return None
+        inputs, rows, targets, weights = self.validation
+        loss_of = self.engine.loss
+        outputs = self.engine.outputs(inputs, rows).astype(np.float64)  # (n, C)
+        loss, _ = loss_of.gradient(outputs, targets, weights)
+        if self.score is None:
+            return loss, -loss
+        return loss, float(self.score(targets, loss_of.predict(outputs), weights))
+
+    def save(self, at: Position) -> None:
+        """Write the checkpoint, if one is wanted."""
+        if self.checkpoint is not None:
+            self.checkpoint.save(self.identity, at, self.engine.state())
+
+    def resume(self) -> Position:
+        """Bring the engine to where the checkpoint left it and return the position; else the start."""
+        left = None if self.checkpoint is None else self.checkpoint.load(self.identity)
+        if self.checkpoint is None or left is None:
+            return Position()
+        position, state = left
+        path = os.fspath(self.checkpoint.path)
+        try:
+            self.engine.load_state(state)
+        except (KeyError, ValueError) as error:
+            raise ModelFileError(f"the checkpoint {path} is another network's: {error}") from error
+        logger.info("going on from %s: %r", path, position.history)
+        return position
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """What makes this run this run: a checkpoint of another one is refused."""
+        held_out = () if self.validation is None else self.validation[1:]
+        return {
+            "data": digest_of(self.rows, self.targets, self.weights, *held_out),
+            "options": self.options.to_dict(),
+            "seed": int(self.seed),
+        }
+
+
+def _check_lengths(
+    rows: NDArray[np.int64], targets: NDArray[Any], weights: NDArray[Any] | None
+) -> None:
+    lengths = {len(rows), len(targets), len(rows if weights is None else weights)}
+    if len(lengths) > 1:
+        raise ValueError(f"rows, targets and weights have different lengths: {sorted(lengths)}")
+    if lengths == {0}:
+        raise ValueError("there are no rows to train on")

@@ -1,4 +1,8 @@
-"""How to train: the options of a run, and the learning rate they give at any moment of it."""
+"""How to train: the options of a run, and what follows from them and the history at any moment of it.
+
+Neither the learning rate nor early stopping keeps a state of its own, so a resumed run needs none to go on as if it
+had never stopped.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import numpy as np
 
 from tsenet.training.history import History
 
-__all__ = ["Schedule", "TrainingOptions", "learning_rate_at"]
+__all__ = ["Schedule", "TrainingOptions", "learning_rate_at", "stop_reason"]
 
 Schedule = Literal["constant", "cosine", "plateau"]
 
@@ -79,10 +83,7 @@ class TrainingOptions:
 
 
 def learning_rate_at(options: TrainingOptions, history: History, part_of_epoch: float) -> float:
-    """Learning rate of a step, from the epochs so far and the share of the present one that is over.
-
-    It keeps no state of its own, so a resumed run needs none to go on as if never stopped.
-    """
+    """Learning rate of a step, from the epochs so far and the share of the present one that is over."""
     rate = options.learning_rate
     if options.schedule == "cosine":
         done = (history.n_epochs + part_of_epoch) / options.max_epochs
@@ -98,3 +99,11 @@ def learning_rate_at(options: TrainingOptions, history: History, part_of_epoch: 
             if waited == options.plateau_patience:
                 rate, waited = rate * options.plateau_factor, 0
     return rate
+
+
+def stop_reason(options: TrainingOptions, history: History) -> str | None:
+    """Why training is over, as ``History.stopped`` says it; None if it is not."""
+    validated = len(history.validation_score) > 0
+    if options.early_stopping and validated and history.epochs_since_best >= options.patience:
+        return "early_stopping"
+    return "max_epochs" if history.n_epochs >= options.max_epochs else None

@@ -1,0 +1,120 @@
+"""Small networks and tables for the tests of training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from tsenet.expansion.wiring import Wiring, WiringLayer
+from tsenet.network.batches import Inputs
+from tsenet.network.tsenet import TSENet
+from tsenet.training.callbacks import Callback
+from tsenet.training.engine import AutogradEngine, Engine
+from tsenet.training.fused import FusedEngine
+from tsenet.training.loop import Validation
+from tsenet.training.losses import BinaryLoss, Loss
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def random_wiring(sizes: Sequence[int], links: int = 4, seed: int = 0) -> Wiring:
+    """Layers of the given sizes, input first; every unit has ``links`` random links."""
+    rng = np.random.default_rng(seed)
+    layers = []
+    for n_lower, n_upper in pairwise(sizes):
+        degree = min(links, n_lower)
+        indices = [np.sort(rng.choice(n_lower, degree, replace=False)) for _ in range(n_upper)]
+        n_edges = degree * n_upper
+        layers.append(
+            WiringLayer(
+                np.arange(0, n_edges + 1, degree),
+                np.concatenate(indices),
+                np.zeros(n_edges, bool),
+                rng.normal(size=n_edges).astype(np.float32),
+                n_lower,
+            )
+        )
+    names = tuple(tuple(f"{k}.{u}" for u in range(size)) for k, size in enumerate(sizes))
+    return Wiring(tuple(layers), names, "random")
+
+
+def small_net(n_inputs: int, n_outputs: int = 1, seed: int = 0, **options: Any) -> TSENet:
+    """Two sparse layers and narrow skips."""
+    wiring = random_wiring([n_inputs, 6, 3])
+    sizes = {"skip_units": 3, "feature_units": 4}
+    return TSENet(wiring, n_outputs, seed=seed, **{**sizes, **options})
+
+
+class DenseNet(nn.Module):
+    """One hidden layer with dropout drawn from (seed, step): what an engine asks of a module, and no more."""
+
+    def __init__(self, n_inputs: int, n_outputs: int = 1, *, dropout: float = 0.3) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(1)
+        self.hidden = nn.Parameter(torch.randn(n_inputs, 5, generator=generator) / 2)
+        self.norm = nn.BatchNorm1d(5)
+        self.output = nn.Parameter(torch.randn(5, n_outputs, generator=generator) / 2)
+        self.dropout = dropout
+        self.steps: list[tuple[int, int]] = []
+
+    def begin_step(self, seed: int, step: int) -> None:
+        self.steps.append((seed, step))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden = torch.tanh(self.norm(x.to(self.hidden.dtype) @ self.hidden))
+        if self.training:
+            generator = torch.Generator().manual_seed(hash(self.steps[-1]) % 2**31)
+            hidden = hidden * (torch.rand(hidden.shape, generator=generator) >= self.dropout)
+        return hidden @ self.output
+
+
+def table(n_rows: int, n_columns: int = 8, seed: int = 0) -> tuple[Inputs, NDArray[np.float64]]:
+    """Random rows (N, D) and labels (N,) that a few columns decide."""
+    rng = np.random.default_rng(seed)
+    values = (rng.random((n_rows, n_columns)) < 0.4).astype(np.float32)
+    labels = (values[:, 0] + values[:, 1] - values[:, 2] > 0.5).astype(np.float64)
+    return Inputs(values), labels
+
+
+def make_engine(
+    kind: str, inputs: Inputs, loss: Loss | None = None, *, seed: int = 5, **options: Any
+) -> Engine:
+    """An engine of some kind: the two of the library, or autograd on :class:`DenseNet`."""
+    loss = BinaryLoss() if loss is None else loss
+    if kind == "dense":
+        return AutogradEngine(DenseNet(inputs.n_columns, loss.n_outputs), inputs, loss, seed=seed)
+    net = small_net(inputs.n_columns, loss.n_outputs, **options)
+    if kind == "fused":
+        return FusedEngine(net, inputs, loss, seed=seed, n_jobs=1)
+    return AutogradEngine(net, inputs, loss, seed=seed)
+
+
+def held_out(
+    inputs: Inputs, labels: NDArray[np.float64], n_train: int
+) -> tuple[NDArray[np.int64], Validation]:
+    """The first rows to train on, the others for validation."""
+    rows = np.arange(n_train, len(inputs))
+    return np.arange(n_train), Validation(inputs, rows, labels[rows])
+
+
+def same_bytes(a: Arrays, b: Arrays) -> bool:
+    """Whether two sets of arrays are equal to the last bit."""
+    return a.keys() == b.keys() and all(
+        a[name].dtype == b[name].dtype and a[name].tobytes() == b[name].tobytes() for name in a
+    )
+
+
+class Weights(Callback):
+    """Remembers the weights after each epoch."""
+
+    def __init__(self) -> None:
+        self.after_epoch: list[Arrays] = []
+
+    def on_epoch_end(self, engine: Engine, history: object) -> None:
+        self.after_epoch.append(engine.weights())

@@ -1,0 +1,257 @@
+"""The autograd engine: Adam exactly as torch and the book have it, states that can be put back."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_array
+
+from tests.training.examples import DenseNet, make_engine, same_bytes, small_net, table
+from tsenet.network.batches import Inputs
+from tsenet.training.engine import AutogradEngine, Engine
+from tsenet.training.losses import BinaryLoss, MulticlassLoss, MultilabelLoss, RegressionLoss
+
+RATES = [1e-2, 3e-3, 2e-2, 5e-4, 1e-2, 1e-2]
+ENGINES = ["autograd", "fused", "dense"]
+
+
+def take_steps(engine: Engine, targets: Any, steps: range, weights: Any = None) -> list[float]:
+    """Steps on batches of 16 rows, each a function of the step's number."""
+    losses = []
+    for step in steps:
+        rows = np.random.default_rng(step).choice(len(engine.inputs), 16, replace=False)
+        weight = None if weights is None else weights[rows]
+        rate = RATES[step % len(RATES)]
+        losses.append(engine.step(rows, targets[rows], weight, rate, step))
+    return losses
+
+
+class TestAdam:
+    @pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+    @pytest.mark.parametrize("norm", [None, "batch"])
+    def test_same_bytes_as_a_plain_torch_loop(self, weight_decay: float, norm: str | None) -> None:
+        inputs, labels = table(60)
+        weights = np.random.default_rng(0).uniform(0.5, 2, 60)
+        net = small_net(8, norm=norm)
+        twin = copy.deepcopy(net)
+        options: dict[str, Any] = {"betas": (0.8, 0.99), "eps": 1e-6, "weight_decay": weight_decay}
+        engine = AutogradEngine(net, inputs, BinaryLoss(), seed=3, **options)
+        losses = take_steps(engine, labels, range(6), weights)
+
+        adam = torch.optim.Adam(twin.parameters(), **options)
+        twin.train()
+        for step, rate in enumerate(RATES):
+            rows = np.random.default_rng(step).choice(60, 16, replace=False)
+            adam.param_groups[0]["lr"] = rate
+            twin.begin_step(3, step)
+            loss = BinaryLoss()(
+                twin(inputs.batch(rows)),
+                torch.from_numpy(labels[rows]),
+                torch.from_numpy(weights[rows]),
+            )
+            adam.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+            adam.step()
+            assert losses[step] == loss.item()
+        expected = {name: tensor.numpy() for name, tensor in twin.state_dict().items()}
+        assert same_bytes(engine.weights(), expected)
+
+    @pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+    def test_the_formula(self, weight_decay: float) -> None:
+        """Kingma & Ba, algorithm 1, on one linear unit in float64, where the gradient is known."""
+        rng = np.random.default_rng(1)
+        values = rng.normal(size=(40, 3)).astype(np.float32)
+        targets = rng.normal(size=40)
+
+        class Linear(torch.nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.w = torch.nn.Parameter(torch.zeros(3, 1, dtype=torch.float64))
+
+            def begin_step(self, seed: int, step: int) -> None:
+                pass
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return x.double() @ self.w
+
+        inputs = Inputs(values)
+        engine = AutogradEngine(Linear(), inputs, RegressionLoss(), weight_decay=weight_decay)
+        w, m, v = np.zeros(3), np.zeros(3), np.zeros(3)
+        for t in range(1, 30):
+            rows = rng.choice(40, 8, replace=False)
+            rate = 0.1 / t
+            engine.step(rows, targets[rows], None, rate, t)
+            x, y = values[rows].astype(np.float64), targets[rows]
+            gradient = 2 * x.T @ (x @ w - y) / 8 + weight_decay * w
+            m = 0.9 * m + 0.1 * gradient
+            v = 0.999 * v + 0.001 * gradient**2
+            w = w - rate * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+        np.testing.assert_allclose(engine.weights()["w"][:, 0], w, rtol=1e-10)
+        assert np.abs(w).min() > 1e-3
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+class TestEveryEngine:
+    def test_going_back_repeats_the_same_steps(self, kind: str) -> None:
+        inputs, labels = table(60)
+        engine = make_engine(kind, inputs)
+        take_steps(engine, labels, range(4))
+        state = engine.state()
+        losses = take_steps(engine, labels, range(4, 9))
+        end = engine.state()
+        engine.load_state(state)
+        assert same_bytes(engine.state(), state)
+        assert take_steps(engine, labels, range(4, 9)) == losses
+        assert same_bytes(engine.state(), end)
+        assert not same_bytes(state, end)
+
+    def test_a_fresh_engine_can_take_over(self, kind: str) -> None:
+        inputs, labels = table(60)
+        first = make_engine(kind, inputs)
+        take_steps(first, labels, range(4))
+        second = make_engine(kind, inputs)
+        second.load_state(first.state())
+        assert take_steps(first, labels, range(4, 9)) == take_steps(second, labels, range(4, 9))
+        assert same_bytes(first.state(), second.state())
+
+    def test_a_state_before_the_first_step(self, kind: str) -> None:
+        inputs, labels = table(60)
+        engine = make_engine(kind, inputs)
+        state = engine.state()
+        losses = take_steps(engine, labels, range(3))
+        end = engine.state()
+        engine.load_state(state)
+        assert take_steps(engine, labels, range(3)) == losses
+        assert same_bytes(engine.state(), end)
+
+    def test_snapshots_do_not_change_with_the_network(self, kind: str) -> None:
+        inputs, labels = table(60)
+        engine = make_engine(kind, inputs)
+        weights, state = engine.weights(), engine.state()
+        kept = {name: array.copy() for name, array in weights.items()}
+        kept_state = {name: array.copy() for name, array in state.items()}
+        take_steps(engine, labels, range(3))
+        assert same_bytes(weights, kept)
+        assert same_bytes(state, kept_state)
+        engine.load_weights(weights)
+        assert same_bytes(engine.weights(), weights)
+        take_steps(engine, labels, range(3))
+        assert same_bytes(weights, kept)
+
+    def test_dropout_follows_seed_and_step(self, kind: str) -> None:
+        inputs, labels = table(60)
+        rows = np.arange(16)
+
+        def loss(seed: int, step: int) -> float:
+            return make_engine(kind, inputs, seed=seed).step(rows, labels[rows], None, 0.1, step)
+
+        assert loss(1, 2) == loss(1, 2)
+        assert loss(1, 2) != loss(1, 3)
+        assert loss(1, 2) != loss(2, 2)
+
+    def test_outputs_do_not_depend_on_the_company(self, kind: str) -> None:
+        inputs, labels = table(2500)
+        engine = make_engine(kind, inputs)
+        take_steps(engine, labels, range(3))
+        rows = np.random.default_rng(0).permutation(2500)
+        outputs = engine.outputs(inputs, rows)
+        assert outputs.shape == (2500, 1)
+        np.testing.assert_array_equal(outputs, engine.outputs(inputs, rows))  # no dropout
+        alone = np.concatenate([engine.outputs(inputs, row[None]) for row in rows[:30]])
+        np.testing.assert_allclose(alone, outputs[:30], rtol=1e-5, atol=1e-6)
+        assert engine.outputs(inputs, rows[:0]).shape == (0, 1)
+
+    def test_labels_all_unknown_leave_the_network_alone(self, kind: str) -> None:
+        inputs, _ = table(60)
+        engine = make_engine(kind, inputs, MultilabelLoss(3))
+        before = engine.weights()
+        assert engine.step(np.arange(16), np.full((16, 3), np.nan), None, 0.1, 0) == 0.0
+        for name, array in engine.weights().items():
+            if "running" not in name and "num_batches" not in name:  # BatchNorm has seen the rows
+                np.testing.assert_array_equal(array, before[name])
+
+    def test_an_unknown_label_is_as_good_as_no_row(self, kind: str) -> None:
+        inputs, labels = table(60)
+        engine = make_engine(kind, inputs)
+        hidden = np.where(np.arange(60) % 3 == 0, np.nan, labels)
+        ignored = (np.arange(60) % 3 != 0).astype(np.float64)
+        take_steps(engine, hidden, range(5))
+        other = make_engine(kind, inputs)
+        take_steps(other, labels, range(5), ignored)
+        assert same_bytes(engine.weights(), other.weights())
+
+    @pytest.mark.parametrize("fault", ["missing", "shape"])
+    def test_another_networks_state_is_refused(self, kind: str, fault: str) -> None:
+        inputs, labels = table(60)
+        engine = make_engine(kind, inputs)
+        wrong = engine.state()
+        take_steps(engine, labels, range(3))
+        before = engine.state()
+        name = max((n for n in wrong if n.startswith("parameter.")), key=lambda n: wrong[n].size)
+        if fault == "missing":
+            del wrong[name]
+        else:
+            wrong[name] = np.concatenate([wrong[name], wrong[name]])
+        with pytest.raises((KeyError, ValueError)):
+            engine.load_state(wrong)
+        assert same_bytes(engine.state(), before)  # all or nothing
+
+
+def test_engines_read_each_others_states() -> None:
+    inputs, labels = table(60)
+    autograd, fused = make_engine("autograd", inputs), make_engine("fused", inputs)
+    take_steps(autograd, labels, range(4))
+    fused.load_state(autograd.state())
+    assert same_bytes(fused.state(), autograd.state())
+    losses = take_steps(fused, labels, range(4, 8))
+    assert take_steps(autograd, labels, range(4, 8)) == pytest.approx(losses, rel=1e-5)
+
+
+class TestAutograd:
+    def test_the_network_is_ready_to_predict_between_steps(self) -> None:
+        inputs, labels = table(20)
+        net = DenseNet(8)
+        engine = AutogradEngine(net, inputs, BinaryLoss(), seed=4)
+        assert not net.training
+        engine.step(np.arange(5), labels[:5], None, 0.1, 17)
+        assert not net.training
+        assert net.steps == [(4, 17)]
+
+    def test_loading_weights_of_another_type_is_refused(self) -> None:
+        inputs, _ = table(20)
+        engine = make_engine("autograd", inputs)
+        wide = {name: array.astype(np.float64) for name, array in engine.weights().items()}
+        with pytest.raises(ValueError, match="float64"):
+            engine.load_weights(wide)
+        with pytest.raises(ValueError, match="not the weights of this network"):
+            engine.load_weights({**engine.weights(), "other": np.zeros(1)})
+
+    def test_sparse_rows_train_like_dense_ones(self) -> None:
+        inputs, labels = table(60)
+        dense = make_engine("autograd", inputs)
+        sparse = make_engine("autograd", Inputs(csr_array(inputs.values)))
+        losses = take_steps(dense, labels, range(8))
+        assert take_steps(sparse, labels, range(8)) == pytest.approx(losses, rel=1e-4)
+
+    @pytest.mark.parametrize(
+        ("loss", "targets"),
+        [
+            (MulticlassLoss(3, (1.0, 2.0, 0.5)), np.arange(60) % 3),
+            (MultilabelLoss(2), np.stack([np.arange(60) % 2, np.arange(60) % 3 == 0], 1)),
+            (RegressionLoss(2), np.random.default_rng(0).normal(size=(60, 2))),
+        ],
+    )
+    def test_every_loss_goes_down(self, loss: Any, targets: Any) -> None:
+        inputs, _ = table(60)
+        rows = np.arange(60)
+        for kind in ENGINES:
+            engine = make_engine(kind, inputs, loss)
+            before, _ = loss.gradient(engine.outputs(inputs, rows), targets)
+            for step in range(60):
+                engine.step(rows, targets, None, 1e-2, step)
+            after, _ = loss.gradient(engine.outputs(inputs, rows), targets)
+            assert after < before
