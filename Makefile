@@ -19,7 +19,7 @@ PYTHON ?= $(shell for candidate in python3.11 python3; do \
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(INSTALLED) ## Learn the tree of the bundled digits, print it and draw its pixel groups
+demo: $(INSTALLED) ## Learn the tree of the bundled digits, draw its pixel groups, train its network and three others
 	$(BIN)/python -m tsenet.demo $(ARGS)
 
 test: lint ## Lint, type-check and run the tests (ARGS go to pytest)

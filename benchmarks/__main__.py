@@ -7,19 +7,25 @@ from typing import Annotated
 import typer
 
 app = typer.Typer(
-    help="Measure the skeleton: CPU seconds after JIT warm-up, ratios, targets.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
 )
 Write = Annotated[bool, typer.Option("--write", help="Also update the page in docs/results.")]
 
 
-def _show(name: str, text: str, write: bool) -> None:
+def _show(name: str, text: str, write: bool, page: str = "skeleton.md") -> None:
     print(f"\n## {name}\n\n{text}\n")
     if write:
         from benchmarks.report import write_block
 
-        write_block("skeleton.md", name, text)
+        write_block(page, name, text)
+
+
+@app.callback()
+def main(context: typer.Context) -> None:
+    """Measure the skeleton: CPU seconds after JIT warm-up, ratios, targets."""
+    if context.invoked_subcommand is None:
+        list_benchmarks()
 
 
 @app.command("list")
@@ -93,6 +99,15 @@ def groups(write: Write = False) -> None:
     from benchmarks import groups as benchmark
 
     benchmark.run(write)
+
+
+@app.command()
+def network(write: Write = False) -> None:
+    """Training step, inference and memory of a TSE-Net beside dense networks in torch."""
+    from benchmarks import network as benchmark
+
+    _show("network", benchmark.run(), write, "network.md")
+    _show("network-growth", benchmark.growth(), write, "network.md")
 
 
 if __name__ == "__main__":

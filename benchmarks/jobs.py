@@ -78,7 +78,26 @@ def phases(data: str, n_jobs: int, repeats: int, **options: Any) -> dict[str, An
     return best
 
 
-JOBS: dict[str, Callable[..., dict[str, Any]]] = {"learn": learn, "phases": phases}
+def network(**arguments: Any) -> dict[str, Any]:
+    """Steps and inference of the network, and of its rivals."""
+    from benchmarks import network as benchmark
+
+    return benchmark.network(**arguments)
+
+
+def network_memory(**arguments: Any) -> dict[str, Any]:
+    """Memory of training."""
+    from benchmarks import network as benchmark
+
+    return benchmark.network_memory(**arguments)
+
+
+JOBS: dict[str, Callable[..., dict[str, Any]]] = {
+    "learn": learn,
+    "phases": phases,
+    "network": network,
+    "network_memory": network_memory,
+}
 
 if __name__ == "__main__":
     print(json.dumps(JOBS[sys.argv[1]](**json.loads(sys.argv[2]))))

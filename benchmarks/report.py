@@ -49,7 +49,8 @@ def table(head: Sequence[str], body: Iterable[Sequence[object]]) -> str:
     """A Markdown table, padded so that it also reads well in a terminal; numbers to the right."""
     rows = [[str(cell) for cell in row] for row in body]
     widths = [max(3, *(len(row[k]) for row in [list(head), *rows])) for k in range(len(head))]
-    numeric = [all(re.match(r"^[−+-]?[\d.]", row[k]) for row in rows) for k in range(len(head))]
+    number = re.compile(r"[−+-]?[\d.,]+( %)?|–")
+    numeric = [all(number.fullmatch(row[k]) for row in rows) for k in range(len(head))]
 
     def line(cells: Sequence[str]) -> str:
         padded = (

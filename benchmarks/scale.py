@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,26 +29,33 @@ def run(full: bool) -> str:
     """One process per size; with ``full`` also 100,000 words × 1,000,000 rows."""
     sizes = sorted(BY_WORDS + BY_ROWS) + ([CORNER] if full else [])
     runs = [_learn(*size) for size in sizes]
-    cpu, nnz = (np.array([run[key] for run in runs]) for key in ("cpu", "nnz"))
-    per_nnz, per_list, law = _growth(np.array([n_words for n_words, _ in sizes]), nnz, cpu)
+    words, nnz = np.array([n_words for n_words, _ in sizes]), np.array([run["nnz"] for run in runs])
+    laws = {
+        "pairs": Law.fit(words, nnz, np.array([run["stages"]["pairs"] for run in runs])),
+        "in all": Law.fit(words, nnz, np.array([run["cpu"] for run in runs])),
+    }
     body = []
-    for (n_words, n_rows), report, expected in zip(sizes, runs, law.tolist(), strict=True):
+    for k, ((n_words, n_rows), report) in enumerate(zip(sizes, runs, strict=True)):
         stages = [report["stages"][stage] for stage in STAGES]
         total, pairs = report["cpu"], report["nnz"] * ROW_LENGTH
         body.append(
             [
                 *(f"{n_words:,}", f"{n_rows:,}", f"{report['nnz'] / 1e6:.1f}"),
                 *(f"{seconds:.1f}" for seconds in (*stages, total - sum(stages), total)),
-                *(f"{1e9 * total / pairs:.0f}", f"{expected:.1f}", f"{total / expected:.2f}"),
+                f"{1e9 * total / pairs:.0f}",
+                *(f"{law.ratio[k]:.2f}" for law in laws.values()),
                 f"{report['peak'] / 1e9:.2f}",
                 "-".join(str(size) for size in report["layers"]),
             ]
         )
-    head = ["V", "N", "non-zeros, M", *STAGES, "other", "CPU s", "ns per pair", "law", "CPU / law"]
-    text = table([*head, "peak GB", "layers"], body) + (
-        f"\n\nCPU seconds without refinement, rows of {ROW_LENGTH} words. Pairs: non-zeros × {ROW_LENGTH}, the words "
-        f"that meet. Law: {1e6 * per_nnz:.2f} s per million non-zeros + {1e6 * per_list:.2f} s per million entries of "
-        f"the lists of partners (V × {N_PARTNERS}), fitted to the logarithms."
+    head = ["V", "N", "non-zeros, M", *STAGES, "other", "in all", "ns per meeting"]
+    head += [*(f"{stage} / law" for stage in laws), "peak GB", "layers"]
+    text = table(head, body) + (
+        f"\n\nCPU seconds without refinement, rows of {ROW_LENGTH} words. Meetings of two words in a row: non-zeros × "
+        f"{ROW_LENGTH}. The laws, seconds per million non-zeros and per million entries of the lists of partners "
+        f"(V × {N_PARTNERS}), fitted to the logarithms: "
+        + "; ".join(f"{stage} {law.describe()}" for stage, law in laws.items())
+        + "."
     )
     if full:
         peak = runs[-1]["peak"] / 1e9
@@ -66,14 +74,24 @@ def _learn(n_words: int, n_rows: int) -> dict[str, Any]:
     return report | {"nnz": nnz}
 
 
-def _growth(
-    n_words: NDArray[np.int64], nnz: NDArray[np.int64], cpu: NDArray[np.float64]
-) -> tuple[float, float, NDArray[np.float64]]:
-    """Fit CPU = a · non-zeros + b · V · m, errors counted as ratios; a, b and the fitted seconds."""
-    parts = np.stack([nnz, n_words * N_PARTNERS], axis=1).astype(np.float64)
+@dataclass(frozen=True)
+class Law:
+    """CPU = per_entry · non-zeros + per_place · V · m, and measured seconds over the law's, size by size."""
 
-    def error(logs: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.log(parts @ np.exp(logs) / cpu)
+    per_entry: float
+    per_place: float
+    ratio: NDArray[np.float64]
 
-    a, b = np.exp(least_squares(error, np.log([1e-6, 1e-6])).x)
-    return float(a), float(b), parts @ np.array([a, b])
+    @classmethod
+    def fit(cls, words: NDArray[np.int64], nnz: NDArray[np.int64], cpu: NDArray[np.float64]) -> Law:
+        """Least squares of the logarithms: an error counts by its ratio."""
+        parts = np.stack([nnz, words * N_PARTNERS], axis=1).astype(np.float64)
+
+        def error(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.asarray(np.log(parts @ np.exp(logs) / cpu))
+
+        found = np.exp(least_squares(error, np.log([1e-6, 1e-6])).x)
+        return cls(float(found[0]), float(found[1]), cpu / (parts @ found))
+
+    def describe(self) -> str:
+        return f"{1e6 * self.per_entry:.2f} and {1e6 * self.per_place:.2f}"

@@ -59,10 +59,22 @@ def test_digits_are_learned_printed_and_drawn(
     levels = re.findall(r"^ +(\d) +(\d+) +\d+ to \d+ +(\d+)% +(\d+)%$", printed.out, re.MULTILINE)
     assert [f"{level[1]}" for level in levels] == sizes[1].split(" – ")[1:]
     assert all(int(whole) > 1.5 * int(shuffled) for _, _, whole, shuffled in levels)
+    # One line per network: accuracy, parameters, seconds of training, milliseconds of inference.
+    networks = re.findall(
+        r"^(\S.*?) +([\d.]+)% ± [\d.]+% +([\d,]+) +[\d.]+ s +[\d.]+ ms$", printed.out, re.MULTILINE
+    )
+    accuracy = {name: float(share) for name, share, _ in networks}
+    size = {name: int(number.replace(",", "")) for name, _, number in networks}
+    tse, backbone, by_chance, dense = accuracy
+    assert (tse, by_chance) == ("TSE-Net", "TSE-Net, random links")
+    assert accuracy[backbone] > 85
+    assert min(accuracy[tse], accuracy[by_chance], accuracy[dense]) > 94
+    assert size[backbone] < size[tse] == size[by_chance] < size[dense] / 10
+    assert "Dense FNN 512-512" in printed.err
 
 
 def test_printed_likelihoods_are_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert demo.main(["--out", str(tmp_path)]) == 0
+    assert demo.main(["--structure-only", "--out", str(tmp_path)]) == 0
     found = re.search(
         rf"{NUMBER} with the tree, {NUMBER} if pixels", " ".join(capsys.readouterr().out.split())
     )
@@ -78,7 +90,7 @@ def test_printed_likelihoods_are_right(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_maps_show_the_partition(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert demo.main(["--out", str(tmp_path)]) == 0
+    assert demo.main(["--structure-only", "--out", str(tmp_path)]) == 0
     lines = capsys.readouterr().out.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("Level 1  "))
     letters = np.array([line.split()[:8] for line in lines[start + 1 : start + 9]])

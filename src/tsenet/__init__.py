@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from tsenet.errors import ModelFileError as ModelFileError
     from tsenet.errors import TSENetError as TSENetError
     from tsenet.estimators import LatentTreeTransformer as LatentTreeTransformer
+    from tsenet.estimators import TSENetClassifier as TSENetClassifier
+    from tsenet.estimators import TSENetRegressor as TSENetRegressor
     from tsenet.expansion.expand import expand as expand
     from tsenet.expansion.wiring import Wiring as Wiring
+    from tsenet.network.tsenet import TSENet as TSENet
     from tsenet.progress import Progress as Progress
     from tsenet.skeleton.hlta import learn_tree as learn_tree
     from tsenet.skeleton.tree import LatentTree as LatentTree
@@ -33,7 +36,10 @@ _HOME = {
     "LatentTreeTransformer": "tsenet.estimators",
     "ModelFileError": "tsenet.errors",
     "Progress": "tsenet.progress",
+    "TSENet": "tsenet.network.tsenet",
+    "TSENetClassifier": "tsenet.estimators",
     "TSENetError": "tsenet.errors",
+    "TSENetRegressor": "tsenet.estimators",
     "Table": "tsenet.data.table",
     "Wiring": "tsenet.expansion.wiring",
     "expand": "tsenet.expansion.expand",
@@ -50,7 +56,10 @@ __all__ = [
     "LatentTreeTransformer",
     "ModelFileError",
     "Progress",
+    "TSENet",
+    "TSENetClassifier",
     "TSENetError",
+    "TSENetRegressor",
     "Table",
     "Wiring",
     "expand",

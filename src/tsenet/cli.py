@@ -9,12 +9,12 @@ import os
 import signal
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from tsenet import model_commands
 from tsenet.console import PlainErrors, remember_debug, shown_progress
-from tsenet.errors import DataError
 
 if TYPE_CHECKING:
     from tsenet.data import Table
@@ -200,6 +200,10 @@ def export(
     typer.echo(f"written to {bif}")
 
 
+for _command in (model_commands.fit, model_commands.predict, model_commands.evaluate):
+    app.command()(_command)
+
+
 def _check_options(ctx: typer.Context, text: str | None, data_format: DataFormat) -> None:
     """Refuse options that would be silently without effect, and the lack of one that is needed."""
     if data_format is DataFormat.auto:
@@ -243,32 +247,18 @@ def _count_words(
     progress: Progress,
 ) -> Table:
     from tsenet.data.text import vectorize
+    from tsenet.model_data import stop_words_of
 
     progress.start("counting words", None)
     table = vectorize(
         documents,
         n_words=words,
-        stop_words=_stop_words(stop_words),
+        stop_words=stop_words_of(stop_words),
         min_documents=min_documents,
         select=select.value,
     )
     progress.finish(f"{table.n_columns:,} words")
     return table
-
-
-def _stop_words(choice: str) -> Literal["english"] | list[str] | None:
-    if choice == "none":
-        return None
-    if choice == "english":
-        return "english"
-    try:
-        return Path(choice).read_text(encoding="utf-8-sig").split()
-    except FileNotFoundError as error:
-        raise DataError(
-            f"--stop-words: there is no file {choice}; give english, none, or a file of words"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"--stop-words: {choice} is not UTF-8 text") from error
 
 
 def _write_topics(

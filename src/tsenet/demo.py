@@ -1,4 +1,4 @@
-"""``make demo``: learn the tree of images of digits, say what it looks like, draw its pixel groups.
+"""``make demo``: learn the tree of images of digits, draw its pixel groups, train the network it becomes.
 
 The tree never learns where a pixel lies, so groups that come out in one piece are a finding, not an assumption
 (the paper's MNIST figure, §6).
@@ -58,6 +58,8 @@ class Images:
         As in :func:`tsenet.learn_tree`.
     n_drawn : int
         At most so many levels are drawn.
+    labels, held_out_labels : ndarray of int64, or None
+        Which digit each image shows; without them no networks are trained.
     """
 
     name: str
@@ -67,16 +69,27 @@ class Images:
     shape: tuple[int, int]
     max_top: int
     n_drawn: int
+    labels: NDArray[np.int64] | None = None
+    held_out_labels: NDArray[np.int64] | None = None
 
 
 def digits() -> Images:
     """scikit-learn's bundled digits, 8 × 8 pixels of 17 greys; every fifth image is held out."""
     from sklearn.datasets import load_digits
 
-    pixels = load_digits().data
+    pixels, labels = load_digits(return_X_y=True)
     held_out = np.arange(len(pixels)) % 5 == 4
-    train, rest = pixels[~held_out], pixels[held_out]
-    return Images("digits", "scikit-learn's digits", train, rest, (8, 8), max_top=10, n_drawn=2)
+    return Images(
+        "digits",
+        "scikit-learn's digits",
+        pixels[~held_out],
+        pixels[held_out],
+        (8, 8),
+        max_top=10,
+        n_drawn=2,
+        labels=labels[~held_out],
+        held_out_labels=labels[held_out],
+    )
 
 
 def mnist(folder: Path) -> Images:
@@ -122,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demo; return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m tsenet.demo",
-        description="Learn the latent tree of images of digits, print it, and draw its groups.",
+        description="Learn the latent tree of images of digits, draw its groups, train its network.",
     )
     parser.add_argument("--out", type=Path, default=Path("demo"), help="folder for the picture")
     parser.add_argument(
@@ -130,9 +143,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         action="store_true",
         help="use MNIST instead: its idx files in the folder mnist under TSENET_DATA",
     )
+    parser.add_argument(
+        "--structure-only", action="store_true", help="train no networks (MNIST: none in any case)"
+    )
     chosen = parser.parse_args(arguments)
     try:
-        _run(_mnist_at_hand() if chosen.mnist else digits(), chosen.out)
+        images = _mnist_at_hand() if chosen.mnist else digits()
+        _run(images, chosen.out, with_networks=not chosen.structure_only)
     except KeyboardInterrupt:
         print("interrupted, nothing written", file=sys.stderr)
         return 130
@@ -149,7 +166,7 @@ def _mnist_at_hand() -> Images:
     return mnist(Path(data) / "mnist")
 
 
-def _run(images: Images, out: Path) -> None:
+def _run(images: Images, out: Path, with_networks: bool) -> None:
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -184,7 +201,13 @@ def _run(images: Images, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{images.name}-groups.png"
     _draw(tree, images, path)
-    console.print(f"Picture of the groups: [bold]{path}[/bold]", soft_wrap=True)
+    console.print(f"Picture of the groups: [bold]{path}[/bold]\n", soft_wrap=True)
+    if with_networks and images.labels is not None and images.held_out_labels is not None:
+        # Before torch is loaded: threads that spin while they wait take the processor from each other.
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+        from tsenet.demo_networks import show_networks
+
+        show_networks(images.train, images.labels, images.held_out, images.held_out_labels, console)
 
 
 def _levels(tree: LatentTree, shape: tuple[int, int]) -> RenderableType:

@@ -139,7 +139,7 @@ def test_list_names_every_benchmark() -> None:
         cwd=ROOT, capture_output=True, text=True, check=True, timeout=120,
     )  # fmt: skip
     names = [line.split()[0] for line in run.stdout.splitlines()]
-    assert names == ["planted", "zipf", "scale", "threads", "newsgroups", "groups"]
+    assert {"planted", "zipf", "scale", "threads", "newsgroups", "groups"} <= set(names)
 
 
 def test_real_data_are_asked_for_plainly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

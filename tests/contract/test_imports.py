@@ -33,7 +33,15 @@ FLOORS = (  # lowest first: each may import itself and what stands before it
     "experiments",
     "cli",
 )
-BESIDE = {"demo": "cli", "__main__": "cli", "console": "cli", "warmup": "estimators"}
+BESIDE = {
+    "demo": "cli",
+    "demo_networks": "cli",
+    "__main__": "cli",
+    "console": "cli",
+    "model_commands": "cli",
+    "model_data": "cli",
+    "warmup": "estimators",
+}
 # save() hands an object to the public face, which knows the file format: the one step upward.
 UPWARD_BY_DESIGN = {("tsenet.skeleton.tree", "tsenet"), ("tsenet.expansion.wiring", "tsenet")}
 ROOT_MODULES = {path.stem for path in PACKAGE.glob("*.py")}

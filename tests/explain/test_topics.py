@@ -70,7 +70,7 @@ def test_words_sizes_and_strengths_by_enumeration(seed: int) -> None:
     tree = make_tree(seed)
     table = joint(tree)
     subtree = {6: [0, 1], 7: [2, 3], 8: [4], 9: [0, 1], 10: [2, 3, 4]}
-    found = {topic.name: topic for topic in every(topic_tree(tree))}
+    found = {topic.name: topic for topic in every(topic_tree(tree, min_share=0))}
     assert sorted(found) == sorted(tree.names[6:])
     for z, below in subtree.items():
         topic = found[tree.names[z]]
@@ -216,3 +216,16 @@ def test_markdown_shows_words_as_they_are() -> None:
     assert "a\\`b" in text
     assert "new line" in text
     assert len(text.splitlines()) == 2 + 5
+
+
+def test_words_that_tell_little_are_not_shown() -> None:
+    tree = make_tree(0)
+    everything = {topic.name: topic.words for topic in every(topic_tree(tree, min_share=0))}
+    for topic in every(topic_tree(tree, min_share=0.5)):
+        strongest = max((word.information for word in everything[topic.name]), default=0.0)
+        told = [word for word in everything[topic.name] if word.information >= 0.5 * strongest]
+        assert list(topic.words) == told
+    assert any(
+        len(topic.words) < len(everything[topic.name])
+        for topic in every(topic_tree(tree, min_share=0.5))
+    )

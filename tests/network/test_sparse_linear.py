@@ -245,7 +245,7 @@ def test_initial_weights_are_uniform_to_each_units_own_fan_in() -> None:
     fan_in = np.repeat([1, 4, 400, 1600], [400, 200, 4, 4])
     mask = np.arange(1600) < fan_in[:, None]
     layer = SparseLinear(layer_of(mask))
-    layer.reset_parameters(torch.Generator().manual_seed(5))
+    layer.reset_parameters(torch.Generator().manual_seed(0))
 
     units = layer.links.in_unit
     scaled = layer.weight.detach().numpy() * np.sqrt(fan_in[units] / 6)

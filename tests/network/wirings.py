@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.network.batches import Batch, SparseBatch
 from tsenet.network.tsenet import TSENet
 
 Mask = NDArray[np.bool_]
+SIZES = (40, 14, 6)
+N_ROWS = 21
 
 
 def layer_of(mask: Mask, log_odds: NDArray[Any] | None = None) -> WiringLayer:
@@ -91,28 +94,39 @@ class MaskedTwin:
             self.leaves[name] = leaf.requires_grad_()
         self.n_skips = sum(name.startswith("skips.") for name in given) // 2
 
-    def hidden(self, x: torch.Tensor) -> list[torch.Tensor]:
-        """Activations of all hidden layers for dense rows x (B, D), without dropout."""
+    def hidden(
+        self, x: torch.Tensor, factors: Sequence[torch.Tensor] | None = None
+    ) -> list[torch.Tensor]:
+        """Activations of all hidden layers for dense rows x (B, D).
+
+        ``factors`` are those of dropout: for the input, each level and the features.
+        """
         bend = getattr(torch, self.activation)
-        levels = [x]
+        one = torch.ones((), dtype=x.dtype)
+        drop = factors or [one] * (len(self.masks) + 2)
+        levels = [x * drop[0]]
         for k, mask in enumerate(self.masks):
             weight = self.leaves[f"layers.{k}.weight"] * mask.t()
             z = levels[-1] @ weight + self.leaves[f"layers.{k}.bias"]
             if f"norms.{k}.weight" in self.leaves:
                 z = (z - z.mean(0)) / torch.sqrt(z.var(0, unbiased=False) + 1e-5)
                 z = z * self.leaves[f"norms.{k}.weight"] + self.leaves[f"norms.{k}.bias"]
-            levels.append(bend(z))
+            levels.append(bend(z) * drop[k + 1])
         names = [*(f"skips.{k}" for k in range(self.n_skips)), "top"]
         sources = [*levels[: self.n_skips], levels[-1]]
         groups = [
             source @ self.leaves[f"{name}.weight"] + self.leaves[f"{name}.bias"]
             for name, source in zip(names, sources, strict=True)
         ]
-        return [*levels[1:], bend(torch.cat(groups, dim=1))]
+        return [*levels[1:], bend(torch.cat(groups, dim=1)) * drop[-1]]
 
-    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+    def __call__(
+        self, x: torch.Tensor, factors: Sequence[torch.Tensor] | None = None
+    ) -> torch.Tensor:
         """Outputs (B, C) of dense rows."""
-        return self.hidden(x)[-1] @ self.leaves["output.weight"] + self.leaves["output.bias"]
+        return (
+            self.hidden(x, factors)[-1] @ self.leaves["output.weight"] + self.leaves["output.bias"]
+        )
 
     def gradients(self) -> dict[str, torch.Tensor]:
         """Gradient of each of the network's own parameters, after a backward pass."""
@@ -124,3 +138,26 @@ class MaskedTwin:
             else:
                 found[name] = leaf.grad
         return found
+
+
+# ---- a small network for many tests
+
+
+def wiring(density: float = 0.12, sizes: tuple[int, ...] = SIZES) -> Wiring:
+    """Always the same random links."""
+    return random_wiring(np.random.default_rng(1), sizes, density)
+
+
+def network(**options: Any) -> TSENet:
+    """A network over :func:`wiring` in float64 whose biases are not 0; options as for TSENet."""
+    given: dict[str, Any] = {"skip_units": 5, "feature_units": 8, "seed": 4, **options}
+    net = TSENet(given.pop("wiring", None) or wiring(), given.pop("n_outputs", 3), **given)
+    for name, parameter in net.named_parameters():
+        if name.endswith("bias"):
+            nn.init.normal_(parameter, generator=torch.Generator().manual_seed(len(name)))
+    return net.double()
+
+
+def rows(n_rows: int = N_ROWS, seed: int = 2) -> NDArray[np.float64]:
+    """Rows for it."""
+    return random_rows(np.random.default_rng(seed), n_rows, SIZES[0])

@@ -202,7 +202,8 @@ class TestUnknownLabels:
 class TestPredictions:
     def test_binary_gives_both_classes(self) -> None:
         probability = BinaryLoss().predict(np.array([[0.0], [np.log(3)], [1e4], [-1e4]]))
-        np.testing.assert_allclose(probability, [[0.5, 0.5], [0.25, 0.75], [0, 1], [1, 0]])
+        expected = np.array([[0.5, 0.5], [0.25, 0.75], [0.0, 1.0], [1.0, 0.0]])
+        np.testing.assert_allclose(probability, expected)
 
     def test_multiclass_is_a_softmax(self) -> None:
         shift = np.array([[1e4], [-1e4]])

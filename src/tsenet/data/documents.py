@@ -11,7 +11,8 @@ import lzma
 import math
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -19,7 +20,7 @@ from typing import IO, Any
 from tsenet.data.columns import count_of
 from tsenet.errors import DataError, MissingDependencyError
 
-__all__ = ["Documents", "read_documents"]
+__all__ = ["Documents", "read_columns", "read_documents"]
 
 _OPENERS: dict[str, Callable[..., IO[str]]] = {
     ".gz": gzip.open,
@@ -106,9 +107,48 @@ def read_documents(
     """
     path = Path(path)
     wanted = list(dict.fromkeys([text, *columns]))
+    with closing(_records(path, wanted, header, encoding)) as records:
+        return _collect(records, wanted, path)
+
+
+def read_columns(path: str | Path, *, encoding: str = "utf-8") -> dict[str, list[Any]]:
+    """Read all columns of a file in one of the formats of :func:`read_documents`.
+
+    Returns
+    -------
+    dict of str to list
+        Values as the file has them, in the order of the file; None where a line of json lacks a key.
+
+    Raises
+    ------
+    DataError, MissingDependencyError
+        As for :func:`read_documents`.
+    """
+    path = Path(path)
+    columns: dict[str, list[Any]] = {}
+    n_rows = 0
+    with closing(_records(path, None, True, encoding)) as records:
+        for _, record in records:
+            for name, value in record.items():
+                column = columns.setdefault(name, [])
+                column.extend([None] * (n_rows - len(column)))  # lines of json before this key
+                column.append(value)
+            n_rows += 1
+    for column in columns.values():
+        column.extend([None] * (n_rows - len(column)))
+    if not columns:
+        raise DataError(f"{path} holds no rows")
+    return columns
+
+
+def _records(
+    path: Path, wanted: Sequence[str] | None, header: bool, encoding: str
+) -> Generator[_Record, None, None]:
+    """Yield the records of a file; of csv and parquet only the wanted columns, None for all."""
     suffix = _format_of(path)
     if suffix in _PARQUET:
-        return _collect(_parquet_records(path, wanted), wanted, path)
+        yield from _parquet_records(path, wanted)
+        return
     try:
         # Both spellings of UTF-8 become the one that skips a byte-order mark.
         encoding = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
@@ -119,12 +159,12 @@ def read_documents(
         # csv reads line ends itself: newline="" keeps those inside quoted fields as they are.
         with opener(path, mode="rt", encoding=encoding, newline="") as file:
             if suffix in _JSON_LINES:
-                return _collect(_json_records(file, path), wanted, path)
+                yield from _json_records(file, path)
+                return
             with _field_limit_lock:
                 before = csv.field_size_limit(_FIELD_LIMIT)
                 try:
-                    records = _csv_records(file, path, wanted, _DELIMITERS[suffix], header)
-                    return _collect(records, wanted, path)
+                    yield from _csv_records(file, path, wanted, _DELIMITERS[suffix], header)
                 finally:
                     csv.field_size_limit(before)
     except UnicodeDecodeError as error:
@@ -193,7 +233,7 @@ def _refuse_unknown(wanted: Sequence[str], names: Sequence[str], path: Path) -> 
 
 
 def _csv_records(
-    file: IO[str], path: Path, wanted: Sequence[str], delimiter: str, header: bool
+    file: IO[str], path: Path, wanted: Sequence[str] | None, delimiter: str, header: bool
 ) -> Iterator[_Record]:
     """Yield the wanted fields of each row, with the line the row ends on."""
     # Strict: a quote left open would otherwise swallow the rest of the file as one text.
@@ -207,8 +247,9 @@ def _csv_records(
             if places is None:
                 width = len(row)
                 names = row if header else [str(j + 1) for j in range(width)]
-                _refuse_unknown(wanted, names, path)
-                places = {name: names.index(name) for name in wanted}
+                asked = names if wanted is None else wanted
+                _refuse_unknown(asked, names, path)
+                places = {name: names.index(name) for name in asked}
                 if header:
                     continue
             if len(row) != width:
@@ -234,7 +275,7 @@ def _json_records(file: IO[str], path: Path) -> Iterator[_Record]:
         yield number, record
 
 
-def _parquet_records(path: Path, wanted: Sequence[str]) -> Iterator[_Record]:
+def _parquet_records(path: Path, wanted: Sequence[str] | None) -> Iterator[_Record]:
     """Yield the wanted columns of each row, reading a batch of rows at a time."""
     try:
         import pyarrow
@@ -248,8 +289,9 @@ def _parquet_records(path: Path, wanted: Sequence[str]) -> Iterator[_Record]:
     number = 0
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            _refuse_unknown(wanted, file.schema_arrow.names, path)
-            for batch in file.iter_batches(columns=list(wanted)):
+            asked = file.schema_arrow.names if wanted is None else wanted
+            _refuse_unknown(asked, file.schema_arrow.names, path)
+            for batch in file.iter_batches(columns=list(asked)):
                 for record in batch.to_pylist():
                     number += 1
                     yield number, record

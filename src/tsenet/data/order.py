@@ -54,7 +54,8 @@ def _keys_of(part: Any) -> npt.NDArray[np.uint64]:
     if sp.issparse(part):
         mixed = _mixed(_bits(part.data) + _column_keys(part.shape[1])[part.indices])
         total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
-        return total[part.indptr[1:]] - total[part.indptr[:-1]]  # sums modulo 2^64
+        sums: npt.NDArray[np.uint64] = total[part.indptr[1:]] - total[part.indptr[:-1]]
+        return sums  # modulo 2^64
     columns = part[:, None] if part.ndim == 1 else part
     constants = _column_keys(columns.shape[1])
     keys = np.empty(columns.shape[0], np.uint64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -17,7 +17,14 @@ from tsenet.data.documents import Documents, read_documents
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 
-__all__ = ["Documents", "informative_words", "read_documents", "vectorize", "words_of"]
+__all__ = [
+    "Documents",
+    "count_words",
+    "informative_words",
+    "read_documents",
+    "vectorize",
+    "words_of",
+]
 
 _logger = logging.getLogger("tsenet.data")
 
@@ -103,6 +110,14 @@ def vectorize(
     n_empty = int(np.count_nonzero(np.diff(table.values.indptr) == 0))
     _logger.info("%r; %s without any of these words", table, count_of(n_empty, "document"))
     return table
+
+
+def count_words(documents: Documents | Iterable[str], words: Sequence[str]) -> Table:
+    """Count given words in documents, such as those a model was fitted on: sparse int32 (documents, words)."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    vectorizer = CountVectorizer(analyzer=words_of, vocabulary=list(words), dtype=np.int32)
+    return Table.of(sp.csr_array(vectorizer.transform(_texts_of(documents))), names=list(words))
 
 
 def informative_words(counts: Table, n_words: int) -> npt.NDArray[np.int64]:

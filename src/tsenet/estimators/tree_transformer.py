@@ -1,4 +1,4 @@
-"""The scikit-learn face: thin estimators over the stages, no maths here."""
+"""``LatentTreeTransformer``: the skeleton alone, behind the face of a scikit-learn transformer."""
 
 from __future__ import annotations
 

@@ -83,6 +83,7 @@ def topic_tree(
     X: Any = None,
     n_words: int = 10,
     titles: Mapping[str, str] | None = None,
+    min_share: float = 0.1,
 ) -> list[Topic]:
     """Describe the tree's latents as nested topics.
 
@@ -96,6 +97,9 @@ def topic_tree(
         At most so many words per topic.
     titles : mapping of latent name to str, optional
         Titles to use instead of the first three words.
+    min_share : float
+        Leave out words that tell less than this share of what a topic's first word tells about it:
+        words that belong nowhere have to be kept somewhere, but need not be shown.
 
     Returns
     -------
@@ -118,7 +122,7 @@ def topic_tree(
     if unknown:
         raise DataError(f"titles given for {unknown[:5]}, which are no latents of this tree")
     sizes = _sizes(tree, X, n_observed)
-    words = _top_words(tree, upward, level, n_words)
+    words = _top_words(tree, upward, level, n_words, min_share)
 
     topics: dict[int, Topic] = {}
     children: dict[int, list[int]] = {}
@@ -161,7 +165,7 @@ def _sizes(tree: LatentTree, X: Any, n_observed: int) -> _FloatArray:
 
 
 def _top_words(
-    tree: LatentTree, upward: _IntArray, level: _IntArray, n_words: int
+    tree: LatentTree, upward: _IntArray, level: _IntArray, n_words: int, min_share: float
 ) -> dict[int, tuple[TopicWord, ...]]:
     """Return the best words of every latent that has any.
 
@@ -175,7 +179,7 @@ def _top_words(
     given = tree.cpt[words, :, 1]  # (W, 2)
     result: dict[int, tuple[TopicWord, ...]] = {}
     while words.size:
-        _rank(tree.names, words, ancestor, given, marginal[ancestor], n_words, result)
+        _rank(tree.names, words, ancestor, given, marginal[ancestor], n_words, min_share, result)
         higher = upward[ancestor] >= 0
         words, ancestor, given = words[higher], ancestor[higher], given[higher]
         given = np.einsum("wts,ws->wt", tree.cpt[ancestor], given)
@@ -190,6 +194,7 @@ def _rank(
     given: _FloatArray,
     on: _FloatArray,
     n_words: int,
+    min_share: float,
     result: dict[int, tuple[TopicWord, ...]],
 ) -> None:
     """Put the ``n_words`` most informative words of each ancestor into ``result``.
@@ -210,8 +215,10 @@ def _rank(
     # Position of each word within its ancestor's run, to cut every run at n_words.
     runs = ancestor[order]
     starts = np.flatnonzero(np.r_[True, runs[1:] != runs[:-1]]) if runs.size else np.empty(0, int)
-    place = np.arange(runs.size) - np.repeat(starts, np.diff(np.r_[starts, runs.size]))
-    chosen = order[place < n_words]
+    lengths = np.diff(np.r_[starts, runs.size])
+    place = np.arange(runs.size) - np.repeat(starts, lengths)
+    first = np.repeat(information[order[starts]], lengths)
+    chosen = order[(place < n_words) & (information[order] >= min_share * first)]
     grouped: dict[int, list[TopicWord]] = {}
     for i in chosen.tolist():
         word = TopicWord(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tsenet.jit import Array, Int, kernel
+from tsenet.jit import Array, Int, kernel, sum_kernel
 
 
 @kernel
@@ -101,7 +101,7 @@ def turn_back(source: Array, first: Int, out: Array) -> None:
                 out[first + r, u] = source[u, r]
 
 
-@kernel
+@sum_kernel
 def add_row_sums(delta: Array, total: Array) -> None:
     """Add to ``total`` (U,) the sums of ``delta`` (U, B) over the rows."""
     for u in range(delta.shape[0]):

@@ -2,57 +2,84 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
-from tsenet.network.batches import Inputs
-from tsenet.network.passes import Passes, SparseRows
+from tsenet.network.batches import Batch, Inputs, SparseBatch
+from tsenet.network.passes import CHUNK_ROWS, Passes, SparseRows
 from tsenet.network.tsenet import TSENet
 from tsenet.threads import Workers, chunks
 
 __all__ = ["hidden_activations", "network_outputs"]
 
-_ROWS = 1024  # at a time: fixed, so that the answer does not depend on the number of threads
+_ROWS = 16 * CHUNK_ROWS  # at a time
 
 
-def network_outputs(net: TSENet, inputs: Inputs, n_jobs: int | None = None) -> NDArray[np.float32]:
-    """Raw outputs (N, C) of a network on the CPU: by the written-out passes where there are any."""
-    if net.has_norm:
-        return np.concatenate([_run(net, inputs, rows) for rows in _row_blocks(inputs)])
-    passes = Passes(net)
-    answer = np.empty((len(inputs), net.output.bias.numel()), np.float32)
-    with Workers(n_jobs) as workers, threadpool_limits(1, "blas"):
-        for rows in _row_blocks(inputs):
-            data = passes.read(inputs.batch(rows), training=False)
-            parts = passes.chunks(rows.size, isinstance(data, SparseRows))
-            for _ in workers.map(
-                lambda task: task(), [partial(passes.forward, data, part, False) for part in parts]
-            ):
-                pass
-            for part in parts:
-                first = int(rows[0]) + part.first
-                answer[first : first + part.output.shape[1]] = part.output.T
+def network_outputs(net: TSENet, inputs: Inputs, n_jobs: int | None = None) -> NDArray[np.float64]:
+    """Raw outputs (N, C) of a network on the CPU; the last layer is summed in float64."""
+    weight = net.output.weight.detach().numpy().astype(np.float64)  # (F, C)
+    answer = np.empty((len(inputs), weight.shape[1]))
+    for rows, layers in _hidden(net, inputs, n_jobs):
+        answer[rows] = layers[-1][: rows.stop - rows.start] @ weight
+    answer += net.output.bias.detach().numpy()
     return answer
 
 
-def hidden_activations(net: TSENet, inputs: Inputs) -> NDArray[np.float32]:
+def hidden_activations(
+    net: TSENet, inputs: Inputs, n_jobs: int | None = None
+) -> NDArray[np.float32]:
     """Activations of all hidden units, level by level, then the feature layer: (N, units)."""
-    return np.concatenate([_run(net.hidden, inputs, rows) for rows in _row_blocks(inputs)])
+    n_units = sum(net.wiring.layer_sizes[1:]) + net.output.weight.shape[0]
+    answer = np.empty((len(inputs), n_units), np.float32)
+    for rows, layers in _hidden(net, inputs, n_jobs):
+        answer[rows] = np.concatenate(layers, axis=1)[: rows.stop - rows.start]
+    return answer
 
 
-def _row_blocks(inputs: Inputs) -> list[NDArray[np.int64]]:
-    return [np.arange(start, stop) for start, stop in chunks(len(inputs), _ROWS)]
+def _hidden(
+    net: TSENet, inputs: Inputs, n_jobs: int | None
+) -> Iterator[tuple[slice, list[NDArray[np.float32]]]]:
+    """Block by block, which rows they are and the activations (rows, units) of each hidden layer.
+
+    A block is filled up to whole chunks by repeating its last row: narrow products round otherwise than wide ones, and
+    a row's answer should hardly depend on how many come with it.
+    """
+    run = (
+        _by_torch(net)
+        if net.has_norm
+        else _by_passes(net, n_jobs if len(inputs) > CHUNK_ROWS else 1)
+    )
+    for start, stop in chunks(len(inputs), _ROWS):
+        n_filled = -(-(stop - start) // CHUNK_ROWS) * CHUNK_ROWS
+        rows = np.minimum(np.arange(start, start + n_filled), stop - 1)
+        yield slice(start, stop), run(inputs.batch(rows))
 
 
-@torch.no_grad()
-def _run(forward: Any, inputs: Inputs, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    result = forward(inputs.batch(rows))
-    if isinstance(result, dict):
-        result = torch.cat(list(result.values()), dim=1)
-    array: NDArray[np.float32] = result.numpy()
-    return array
+Run = Callable[[Batch], list[NDArray[np.float32]]]
+
+
+def _by_passes(net: TSENet, n_jobs: int | None) -> Run:
+    passes = Passes(net)
+    workers = Workers(n_jobs)
+
+    def run(batch: Batch) -> list[NDArray[np.float32]]:
+        with passes.one_blas_thread():
+            data = passes.read(batch, training=False)
+            n_rows = batch.n_rows if isinstance(batch, SparseBatch) else len(batch)
+            parts = passes.chunks(n_rows, isinstance(data, SparseRows))
+            list(workers.map(lambda part: passes.forward(data, part, False), parts))
+        layers = zip(*([*part.level[1:], part.features] for part in parts), strict=True)
+        return [np.concatenate(layer, axis=1).T for layer in layers]
+
+    return run
+
+
+def _by_torch(net: TSENet) -> Run:
+    def run(batch: Batch) -> list[NDArray[np.float32]]:
+        with torch.no_grad():
+            return [layer.numpy() for layer in net.hidden(batch).values()]
+
+    return run

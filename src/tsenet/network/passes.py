@@ -6,12 +6,14 @@ Activations are batch-minor, (units, rows). The gradients equal autograd's (test
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from tsenet.network import _activation_kernels as bend
 from tsenet.network import _group_kernels as groups
@@ -71,7 +73,13 @@ class Passes:
         self.dtype = self.top[0].dtype
         self.kind = _KIND[net.activation]
         self.sizes = net.wiring.layer_sizes
+        self._libraries = ThreadpoolController()  # found once: looking takes milliseconds
         self._chunk = lru_cache(maxsize=64)(self._new_chunk)
+
+    def one_blas_thread(self) -> AbstractContextManager[Any]:
+        """Our threads, not those of BLAS, share the cores; and a product's sums do not depend on threads."""
+        limiter: AbstractContextManager[Any] = self._libraries.limit(limits=1, user_api="blas")
+        return limiter
 
     # ---- layout
 
@@ -114,10 +122,11 @@ class Passes:
 
     def read(self, batch: Batch, training: bool) -> SparseRows | Float:
         """The batch as arrays of the network's type, input dropout applied; a dense one batch-minor, (D, B)."""
+        self._check(batch)
         dropout = self.net.input_dropout
         drop = training and dropout.threshold > 0
         if not isinstance(batch, SparseBatch):
-            below = np.ascontiguousarray(batch.numpy().T, self.dtype)
+            below = np.array(batch.numpy().T, self.dtype, order="C", copy=True)
             if drop:
                 factors = np.empty(below.shape, self.dtype)
                 bend.dropout_factors(dropout.key, 0, dropout.threshold, factors)
@@ -138,6 +147,12 @@ class Passes:
             )
         return SparseRows(row_start, columns, values, column_start, column_rows, column_values)
 
+    def _check(self, batch: Batch) -> None:
+        """Refuse rows of another width: a kernel would read past their end."""
+        width = batch.n_columns if isinstance(batch, SparseBatch) else batch.shape[1]
+        if width != self.sizes[0]:
+            raise ValueError(f"rows of {width} columns for a network of {self.sizes[0]} inputs")
+
     # ---- inference
 
     def outputs(self, batch: Batch, workers: Workers) -> Float:
@@ -149,8 +164,9 @@ class Passes:
             return answer
         data = self.read(batch, training=False)
         parts = self.chunks(n_rows, isinstance(data, SparseRows))
-        for part in workers.map(partial(self._forward_part, data), parts):
-            answer[part.first : part.first + part.output.shape[1]] = part.output.T
+        with self.one_blas_thread():
+            for part in workers.map(partial(self._forward_part, data), parts):
+                answer[part.first : part.first + part.output.shape[1]] = part.output.T
         return answer
 
     def _forward_part(self, data: SparseRows | Float, chunk: Chunk) -> Chunk:
@@ -159,12 +175,13 @@ class Passes:
 
     def _document_outputs(self, batch: Batch, answer: Float) -> None:
         """A few rows, one after another in a single kernel."""
+        self._check(batch)
         if isinstance(batch, SparseBatch):
             row_start, columns = batch.row_start.numpy(), batch.columns.numpy()
             values = batch.values.numpy().astype(self.dtype, copy=False)
         else:
             dense = batch.numpy()
-            rows, columns = np.nonzero(dense)
+            rows, columns = (np.ascontiguousarray(place) for place in np.nonzero(dense))
             row_start = np.searchsorted(rows, np.arange(dense.shape[0] + 1)).astype(np.int64)
             values = dense[rows, columns].astype(self.dtype, copy=False)
         all_groups = [*self.skips, self.top]

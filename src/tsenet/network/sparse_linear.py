@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
+from torch.autograd.function import once_differentiable
 
 from tsenet.expansion.wiring import WiringLayer
 from tsenet.network import _sparse_kernels as kernels
@@ -70,6 +71,7 @@ class SparseLinear(nn.Module):
 
     def forward(self, x: Batch) -> torch.Tensor:
         """Return (B, U) for a dense (B, D) tensor or a sparse batch."""
+        self._check(x)
         if self._by_kernel(x):
             if isinstance(x, SparseBatch):
                 product = _sparse_rows(self.weight, x.values, x.row_start, x.columns, self.links)
@@ -78,6 +80,14 @@ class SparseLinear(nn.Module):
         else:
             product = self._portable_product(x)
         return product + self.bias
+
+    def _check(self, x: Batch) -> None:
+        """Refuse what a kernel would read past its end or round to its own type."""
+        width, values = (x.n_columns, x.values) if isinstance(x, SparseBatch) else (x.shape[-1], x)
+        if width != self.links.n_inputs:
+            raise ValueError(f"rows of {width} columns for a layer of {self.links.n_inputs} inputs")
+        if values.dtype != self.weight.dtype:
+            raise TypeError(f"values are {values.dtype}, weights {self.weight.dtype}")
 
     def _by_kernel(self, x: Batch) -> bool:
         if self.portable or torch.compiler.is_compiling() or x.device.type != "cpu":
@@ -102,7 +112,9 @@ class SparseLinear(nn.Module):
             row = x.row_numbers()[meeting]
             out = x.values.new_zeros(x.n_rows * self.links.n_units)
             place = row * self.links.n_units + self.link_unit[link]
-            return out.index_add(0, place, x.values[meeting] * self.weight[link]).view(x.n_rows, -1)
+            return out.index_add(0, place, x.values[meeting] * self.weight[link]).view(
+                x.n_rows, self.links.n_units
+            )
         return x @ self.dense_weight().t()
 
     def dense_weight(self) -> torch.Tensor:
@@ -150,6 +162,7 @@ class _SparseRows(torch.autograd.Function):
         return torch.from_numpy(out)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         weight, values, row_start, columns = (_array(saved) for saved in ctx.saved_tensors)
         links: Links = ctx.links
@@ -212,6 +225,7 @@ class _DenseRows(torch.autograd.Function):
         return torch.from_numpy(out).t()
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         weight, x = ctx.saved_tensors
         links: Links = ctx.links

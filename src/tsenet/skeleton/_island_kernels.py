@@ -415,3 +415,54 @@ def grow_island(
             patterns, n_patterns, positions, prior, table[:n_members], smooth, refit_steps
         )
     return n_members, n_looked_at, prior, dry
+
+
+@kernel
+def grow_islands(
+    seeds: Array,
+    n_rows: Int,
+    col_start: Array,
+    col_items: Array,
+    partners: Array,
+    gain: Array,
+    alive: Array,
+    ud_threshold: float,
+    min_gain: float,
+    restarts: Int,
+    smooth: float,
+    refit_steps: Int,
+    key: Int,
+    pattern_of: Array,
+    members: Array,
+    table: Array,
+    looked_at: Array,
+    sizes: Array,
+    prior: Array,
+) -> None:
+    """Grow the island of each pair of ``seeds`` (P, 2), as if it were the next.
+
+    ``members`` (P, K), ``table`` (P, K, 2), ``looked_at`` (P, K + 1) and ``prior`` (P,) are filled as by
+    :func:`grow_island`; ``sizes`` (P, 3) with the numbers of members and of variables looked at, and the dry variable.
+    """
+    for p in range(seeds.shape[0]):
+        seed_a, seed_b = seeds[p, 0], seeds[p, 1]
+        sizes[p, 0], sizes[p, 1], prior[p], sizes[p, 2] = grow_island(
+            seed_a,
+            seed_b,
+            n_rows,
+            col_start,
+            col_items,
+            partners,
+            gain,
+            alive,
+            ud_threshold,
+            min_gain,
+            restarts,
+            smooth,
+            refit_steps,
+            key + 1_000_003 * seed_a + seed_b,
+            pattern_of,
+            members[p],
+            table[p],
+            looked_at[p],
+        )

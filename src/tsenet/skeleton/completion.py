@@ -91,14 +91,17 @@ class SoftRows:
             return BinaryRows(
                 np.concatenate([[0], np.cumsum(counts)]), self.latent[on], self.base.size
             )
-        # Latents that are on when their group is silent: dense by nature, so by blocks of dense rows.
-        parts = []
-        for start, stop in chunks(n_rows, ROWS_PER_CHUNK):
-            block = np.tile(flips, (stop - start, 1))
-            part = slice(self.indptr[start], self.indptr[stop])
-            block[row_of[part] - start, self.latent[part]] = on[part]
-            parts.append(BinaryRows.of_dense(block))
-        return BinaryRows.concatenate(parts)
+        # Latents that are on when their group is silent: dense by nature, but only they are.
+        silent = np.ones((n_rows, int(flips.sum())), np.bool_)
+        place = np.cumsum(flips) - 1
+        named = flips[self.latent]
+        silent[row_of[named], place[self.latent[named]]] = False
+        silent_row, column = np.nonzero(silent)
+        row = np.concatenate([row_of[on], silent_row])
+        latent = np.concatenate([self.latent[on], np.flatnonzero(flips)[column].astype(np.int32)])
+        order = np.lexsort((latent, row))
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n_rows))])
+        return BinaryRows(indptr, latent[order], self.base.size)
 
     def _changes(self) -> csr_array:
         """Posteriors less the base posterior: sparse (N, L)."""

@@ -142,7 +142,7 @@ def _stack(
         if found is None or (layers and found[0].n_latents >= layers[-1].n_latents):
             if layers:
                 logger.warning(
-                    "stopped at %d latents, more than max_top=%d: the next layer would not be smaller",
+                    "stopped at %d latents, more than max_top=%d: these are hardly correlated any more",
                     layers[-1].n_latents,
                     max_top,
                 )

@@ -30,9 +30,9 @@ def learn_layer(
 ) -> tuple[Layer, SoftRows] | None:
     """Group the variables of binary rows under one layer of latents.
 
-    None if no variable varies or, above the first layer, no two latents are correlated.
-    ``place_constant`` gives variables that never vary a place too: a latent of the layer below that came out
-    constant in the completed data still belongs to the tree.
+    None if no variable varies or, above the first layer, most latents are correlated with no other.
+    ``place_constant``, for the layers above the first, gives variables that never vary a place too: a latent of the
+    layer below that came out constant in the completed data still belongs to the tree.
     """
     counter = PairCounter(rows)
     if not counter.varies.any():
@@ -47,8 +47,8 @@ def learn_layer(
         islands.append(island)
         progress.advance(island.members.size)
     progress.finish(f"{len(islands)} groups, {int(finder.alive.sum())} variables left over")
-    if not islands and place_constant:
-        return None  # a layer above would only bundle what is not correlated
+    if place_constant and 2 * finder.alive.sum() > counter.varies.sum():
+        return None  # a layer above would mostly bundle what is not correlated
     if not islands:
         islands = [_lone_island(counter, options)]
         finder.alive[islands[0].members] = False

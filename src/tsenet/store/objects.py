@@ -19,6 +19,8 @@ __all__ = ["KINDS", "Storable", "load", "save"]
 KINDS = {
     "LatentTree": "tsenet.skeleton.tree:LatentTree",
     "LatentTreeTransformer": "tsenet.estimators:LatentTreeTransformer",
+    "TSENetClassifier": "tsenet.estimators:TSENetClassifier",
+    "TSENetRegressor": "tsenet.estimators:TSENetRegressor",
     "Wiring": "tsenet.expansion.wiring:Wiring",
 }
 

@@ -50,7 +50,7 @@ class Position:
     batch: int = 0
     loss_sum: float = 0.0
     seconds: float = 0.0
-    best: Mapping[str, NDArray[Any]] | None = None
+    best: dict[str, NDArray[Any]] | None = None
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -17,7 +16,7 @@ __all__ = ["Arrays", "AutogradEngine", "Engine"]
 
 Arrays = dict[str, NDArray[Any]]
 
-# Rows per forward pass of `outputs`: fixed, so that a row's output never depends on how many are asked for.
+# Rows per forward pass of `outputs`, which bounds its memory.
 _EVALUATION_ROWS = 1024
 _MOMENTS = {"mean": "exp_avg", "square": "exp_avg_sq"}  # our name of Adam's moments, and torch's
 
@@ -59,13 +58,13 @@ class Engine(Protocol):
         Adam's moments of each weight, and ``n_steps`` (1,).
         """
 
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def load_state(self, state: Arrays) -> None:
         """Go back to a :meth:`state`; raises ValueError if it is another network's."""
 
     def weights(self) -> Arrays:
         """Copy of the network alone, by the names of its ``state_dict``."""
 
-    def load_weights(self, weights: Mapping[str, NDArray[Any]]) -> None:
+    def load_weights(self, weights: Arrays) -> None:
         """Go back to some :meth:`weights`; raises ValueError if they are another network's."""
 
 
@@ -153,7 +152,7 @@ class AutogradEngine:
                 state[f"{kind}.{name}"] = _array(moments[key] if moments else zeros)
         return {**state, "n_steps": np.array([self._n_steps])}
 
-    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def load_state(self, state: Arrays) -> None:
         """Go back to a :meth:`state`; raises ValueError if it is another network's."""
         (n_steps,) = state["n_steps"].tolist()
         moments = {
@@ -178,7 +177,7 @@ class AutogradEngine:
         return {name: _array(tensor) for name, tensor in self.net.state_dict().items()}
 
     @torch.no_grad()
-    def load_weights(self, weights: Mapping[str, NDArray[Any]]) -> None:
+    def load_weights(self, weights: Arrays) -> None:
         """Go back to some :meth:`weights`; raises ValueError if they are another network's."""
         own = self.net.state_dict()
         if own.keys() != weights.keys():

@@ -8,13 +8,11 @@ one task, so a step gives the same bytes on any number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from tsenet.network import _group_kernels as groups
 from tsenet.network import _sparse_kernels as sparse
@@ -62,7 +60,7 @@ class FusedEngine:
         seed: int = 0,
         n_jobs: int | None = None,
     ) -> None:
-        self.net = net
+        self.net = net.eval()  # whoever calls the module meanwhile wants no dropout
         self.inputs = inputs
         self.loss = loss
         self.betas = betas
@@ -70,7 +68,6 @@ class FusedEngine:
         self.weight_decay = weight_decay
         self.seed = seed
         self.workers = Workers(n_jobs)
-        self._libraries = ThreadpoolController()  # found once: looking takes milliseconds
         self.passes = Passes(net)
         self.parameters = {name: p.detach().numpy() for name, p in net.named_parameters()}
         self.gradients, self.means, self.squares = (
@@ -91,7 +88,7 @@ class FusedEngine:
         step: int,
     ) -> float:
         """One Adam step on the given training rows; returns the batch's loss before it."""
-        with self._one_blas_thread():
+        with self.passes.one_blas_thread():
             loss, tasks = self._gradient_tasks(rows, targets, weights, step)
             self.n_steps += 1
             rate = learning_rate / (1.0 - self.betas[0] ** self.n_steps)
@@ -149,11 +146,6 @@ class FusedEngine:
             if self.passes.skips:
                 skip = self._row_deltas["skip"]
                 groups.turn_back(part.features_delta[: skip.shape[1]], part.first, skip)
-
-    def _one_blas_thread(self) -> AbstractContextManager[Any]:
-        """Our threads, not those of BLAS, share the cores."""
-        limiter: AbstractContextManager[Any] = self._libraries.limit(limits=1, user_api="blas")
-        return limiter
 
     def _run(self, tasks: list[Task]) -> None:
         for _ in self.workers.map(lambda task: task(), tasks):
@@ -294,10 +286,9 @@ class FusedEngine:
         """Raw outputs (n, C) of some rows, without dropout."""
         chosen = np.arange(len(inputs)) if rows is None else rows
         answer = np.empty((chosen.size, self.passes.output[1].size), self.passes.dtype)
-        with self._one_blas_thread():
-            for start, stop in chunks(chosen.size, OUTPUT_ROWS):
-                batch = inputs.batch(chosen[start:stop])
-                answer[start:stop] = self.passes.outputs(batch, self.workers)
+        for start, stop in chunks(chosen.size, OUTPUT_ROWS):
+            batch = inputs.batch(chosen[start:stop])
+            answer[start:stop] = self.passes.outputs(batch, self.workers)
         return answer
 
     def weights(self) -> dict[str, Float]:
@@ -305,9 +296,8 @@ class FusedEngine:
         return {name: p.copy() for name, p in self.parameters.items()}
 
     def load_weights(self, weights: dict[str, Float]) -> None:
-        """Put parameters back."""
-        for name, p in self.parameters.items():
-            p[...] = weights[name]
+        """Go back to some :meth:`weights`; raises ValueError if they are another network's."""
+        _put(self.parameters, weights)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """All that the next step depends on: parameters, Adam's moments, number of steps."""
@@ -316,9 +306,22 @@ class FusedEngine:
         return {**arrays, "n_steps": np.array([self.n_steps])}
 
     def load_state(self, state: dict[str, NDArray[Any]]) -> None:
-        """Put a :meth:`state` back."""
+        """Go back to a :meth:`state`; raises ValueError if it is another network's."""
         parts = {"parameter": self.parameters, "mean": self.means, "square": self.squares}
-        for kind, arrays in parts.items():
-            for name, array in arrays.items():
-                array[...] = state[f"{kind}.{name}"]
-        self.n_steps = int(state["n_steps"][0])
+        own = {f"{kind}.{name}": a for kind, arrays in parts.items() for name, a in arrays.items()}
+        (n_steps,) = state["n_steps"].tolist()
+        _put(own, {name: array for name, array in state.items() if name != "n_steps"})
+        self.n_steps = int(n_steps)
+
+
+def _put(own: dict[str, Float], given: dict[str, Float]) -> None:
+    """Overwrite arrays in place, all or none."""
+    if own.keys() != given.keys():
+        raise ValueError(
+            f"not this network's state: {sorted(own.keys() ^ given.keys())[:5]} differ"
+        )
+    for name, array in own.items():
+        if given[name].shape != array.shape:
+            raise ValueError(f"{name} has shape {given[name].shape}, this network's {array.shape}")
+    for name, array in own.items():
+        array[...] = given[name]

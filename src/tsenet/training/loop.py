@@ -94,7 +94,7 @@ def train(
         If the checkpoint is damaged, or another run's.
     """
     options = TrainingOptions() if options is None else options
-    rows = np.arange(rows, dtype=np.int64) if isinstance(rows, int) else rows
+    rows = np.arange(rows, dtype=np.int64) if isinstance(rows, int | np.integer) else rows
     _check_lengths(rows, targets, weights)
     if isinstance(checkpoint, str | os.PathLike):
         checkpoint = Checkpoint(checkpoint)

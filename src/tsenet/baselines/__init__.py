@@ -1,0 +1,1 @@
+"""What TSE-Net is compared with (paper §6)."""

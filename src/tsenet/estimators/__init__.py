@@ -1,0 +1,9 @@
+"""The scikit-learn face: thin estimators over the stages, no maths here. torch is loaded by the first fit."""
+
+from __future__ import annotations
+
+from tsenet.estimators.classifier import TSENetClassifier
+from tsenet.estimators.regressor import TSENetRegressor
+from tsenet.estimators.tree_transformer import LatentTreeTransformer
+
+__all__ = ["LatentTreeTransformer", "TSENetClassifier", "TSENetRegressor"]

@@ -1,0 +1,166 @@
+"""The file form of the estimators: plain fields and arrays, both ways."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tsenet.data.binary import BinaryRule
+from tsenet.data.scaling import Scaling
+from tsenet.expansion.wiring import Wiring
+from tsenet.skeleton.tree import LatentTree
+
+if TYPE_CHECKING:
+    from tsenet.estimators._base import TSENetBase
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def estimator_parts(estimator: TSENetBase) -> tuple[dict[str, Any], Arrays]:
+    """Everything a fitted estimator needs to be the same again."""
+    params = {name: _plain(value) for name, value in estimator.get_params(deep=False).items()}
+    if isinstance(estimator.get_params(deep=False).get("class_weight"), dict | list):
+        params["class_weight"] = _weights_as_pairs(estimator.get_params(deep=False)["class_weight"])
+    names = getattr(estimator, "feature_names_in_", None)
+    wiring, wiring_arrays = estimator.wiring_.to_parts()
+    target, target_arrays = estimator._target_parts()
+    meta = {
+        "params": params,
+        "has_wiring": estimator.wiring is not None,
+        "n_features_in": int(estimator.n_features_in_),
+        "feature_names_in": None if names is None else names.tolist(),
+        "tree": None,
+        "rule": estimator._rule.to_dict(),
+        "wiring": wiring,
+        "network": {name: _plain(value) for name, value in estimator._net_options.items()},
+        "target": target,
+        "history": estimator.history_.to_dict(),
+        "n_runs": estimator._n_runs,
+        "source": estimator.source_,
+    }
+    arrays = {
+        **_under("wiring", wiring_arrays),
+        **_under("target", target_arrays),
+        **_under("net", {k: v.numpy() for k, v in estimator.net_.state_dict().items()}),
+        "scaling.shift": estimator._scaling.shift,
+        "scaling.scale": estimator._scaling.scale,
+    }
+    if estimator.tree_ is not None:
+        meta["tree"], tree_arrays = estimator.tree_.to_parts()
+        arrays.update(_under("tree", tree_arrays))
+    return meta, arrays
+
+
+def parameters_of(meta: dict[str, Any]) -> dict[str, Any]:
+    """The parameters to make the estimator with."""
+    params = dict(meta["params"])
+    if isinstance(params.get("class_weight"), list):
+        params["class_weight"] = _weights_of_pairs(params["class_weight"])
+    return params
+
+
+def fill_estimator(estimator: TSENetBase, meta: dict[str, Any], arrays: Arrays) -> None:
+    """Give a new estimator what the file holds."""
+    import torch
+
+    from tsenet.network.tsenet import TSENet
+    from tsenet.training.history import History
+
+    estimator._set_target_parts(meta["target"], _of("target", arrays))
+    estimator.n_features_in_ = meta["n_features_in"]
+    if meta["feature_names_in"] is not None:
+        estimator.feature_names_in_ = np.array(meta["feature_names_in"], dtype=object)
+    estimator.wiring_ = Wiring.from_parts(meta["wiring"], _of("wiring", arrays))
+    if meta["has_wiring"]:
+        estimator.wiring = estimator.wiring_
+    tree = meta["tree"]
+    estimator.tree_ = None if tree is None else LatentTree.from_parts(tree, _of("tree", arrays))
+    estimator._rule = BinaryRule.from_dict(meta["rule"])
+    estimator._scaling = Scaling(arrays["scaling.shift"], arrays["scaling.scale"])
+    estimator._net_options = dict(meta["network"])
+    estimator._n_runs = meta["n_runs"]
+    estimator.source_ = meta["source"]
+    estimator.history_ = History.from_dict(meta["history"])
+    estimator.net_ = TSENet(
+        estimator.wiring_, estimator._loss().n_outputs, **estimator._net_options
+    )
+    _check_fit(estimator)
+    weights = {name: torch.from_numpy(array.copy()) for name, array in _of("net", arrays).items()}
+    estimator.net_.load_state_dict(weights)
+    if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
+        raise ValueError("the weights of the network are not all finite")
+    estimator.net_.eval()
+    estimator.n_parameters_ = estimator.net_.n_parameters
+
+
+def _check_fit(estimator: TSENetBase) -> None:
+    """Refuse parts that are each well formed but do not belong together."""
+    rule, scaling = estimator._rule, estimator._scaling
+    n_columns = rule.n_columns_in
+    if rule.n_variables != estimator.wiring_.layer_sizes[0]:
+        raise ValueError(
+            f"the wiring has {estimator.wiring_.layer_sizes[0]} inputs, "
+            f"but the columns give {rule.n_variables}"
+        )
+    if (
+        estimator.n_features_in_ != n_columns
+        or len(getattr(estimator, "feature_names_in_", range(n_columns))) != n_columns
+        or (scaling.shift.shape, scaling.scale.shape)
+        not in (((0,), (1,)), ((n_columns,), (n_columns,)))
+        or not (np.isfinite(scaling.shift).all() and np.isfinite(scaling.scale).all())
+    ):
+        raise ValueError(f"names and scaling do not fit the {n_columns} columns")
+    tree = estimator.tree_
+    if tree is not None and (
+        tree.rule != rule or tree.n_observed != estimator.wiring_.layer_sizes[0]
+    ):
+        raise ValueError("the tree does not fit the columns")
+
+
+def values_of_array(array: NDArray[Any]) -> dict[str, Any]:
+    """An array of classes as JSON-able values with their type."""
+    values = array.tolist()
+    if not all(isinstance(value, bool | int | float | str) for value in values):
+        raise TypeError(f"classes of this kind cannot be saved: {values[0]!r}")
+    return {"type": array.dtype.str if array.dtype.kind != "O" else "object", "values": values}
+
+
+def array_of_values(plain: dict[str, Any]) -> NDArray[Any]:
+    """The inverse of :func:`values_of_array`."""
+    kind = plain["type"]
+    if kind != "object" and np.dtype(kind).kind not in "biufU":
+        raise ValueError(f"classes cannot be of type {kind!r}")
+    return np.array(plain["values"], dtype=object if kind == "object" else np.dtype(kind))
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON holds it; None for what is no plain value."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if isinstance(value, bool | int | float | str | None) else None
+
+
+def _weights_as_pairs(given: Any) -> list[Any]:
+    """Class weights by their classes; JSON's keys are strings only, so pairs."""
+    if isinstance(given, dict):
+        return [[_plain(key), _plain(value)] for key, value in given.items()]
+    return [{"label": _weights_as_pairs(each)} for each in given]
+
+
+def _weights_of_pairs(pairs: list[Any]) -> Any:
+    if pairs and isinstance(pairs[0], dict):
+        return [_weights_of_pairs(each["label"]) for each in pairs]
+    return dict(pairs)
+
+
+def _under(prefix: str, arrays: Arrays) -> Arrays:
+    return {f"{prefix}.{name}": array for name, array in arrays.items()}
+
+
+def _of(prefix: str, arrays: Arrays) -> Arrays:
+    start = f"{prefix}."
+    return {
+        name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)
+    }

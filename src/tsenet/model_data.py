@@ -1,0 +1,191 @@
+"""What the commands around a model read from files and write to them: rows, targets, answers, scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tsenet.data.files import DataFile
+from tsenet.data.table import Table
+from tsenet.errors import DataError
+from tsenet.progress import Progress
+
+__all__ = [
+    "answers_of",
+    "columns_of_file",
+    "model_rows",
+    "scores_of",
+    "stop_words_of",
+    "targets_of",
+    "truth_of",
+    "words_of_file",
+]
+
+# A target of numbers with more different values than this is a quantity, not a class.
+MOST_CLASSES = 20
+
+
+def stop_words_of(choice: str) -> Literal["english"] | list[str] | None:
+    """What ``--stop-words`` means: english, none, or a file of words."""
+    if choice == "none":
+        return None
+    if choice == "english":
+        return "english"
+    try:
+        return Path(choice).read_text(encoding="utf-8-sig").split()
+    except FileNotFoundError as error:
+        raise DataError(
+            f"--stop-words: there is no file {choice}; give english, none, or a file of words"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"--stop-words: {choice} is not UTF-8 text") from error
+
+
+# ---- rows
+
+
+def words_of_file(
+    file: DataFile, text: str, n_words: int, stop: str, min_documents: int, progress: Progress
+) -> tuple[Table, dict[str, Any]]:
+    """Word counts of a column of texts, and what to remember of where they came from."""
+    from tsenet.data.text import vectorize
+
+    progress.start("counting words", None)
+    table = vectorize(
+        file.texts(text),
+        n_words=n_words,
+        stop_words=stop_words_of(stop),
+        min_documents=min_documents,
+    )
+    progress.finish(f"{table.n_columns:,} words")
+    return table, {"text": text}
+
+
+def columns_of_file(file: DataFile, left_out: set[str]) -> tuple[Table, dict[str, Any]]:
+    """All columns but some as a table, and what to remember of them."""
+    for name in left_out:
+        file.column(name)  # says which there are if there is no such one
+    names = [name for name in file.columns if name not in left_out]
+    table = file.table(names)
+    if file.rows is not None:
+        return table, {"columns": None}
+    categories = [name for name, found in zip(names, table.levels, strict=True) if found]
+    return table, {"columns": names, "categories": categories}
+
+
+def model_rows(fitted: Any, file: DataFile) -> Table:
+    """The file's rows as the model was fitted on them."""
+    source = fitted.source_ or {}
+    if source.get("text") is not None:
+        from tsenet.data.text import count_words
+
+        return count_words(file.texts(source["text"]), fitted.wiring_.names[0])
+    names = source.get("columns")
+    if names is None and file.rows is None:
+        names = getattr(fitted, "feature_names_in_", None)
+        if names is None:
+            raise DataError(
+                f"the model knows its {fitted.n_features_in_} columns by place, not by name: "
+                "give the rows as an array X in an npz file"
+            )
+    return file.table(() if names is None else list(names), source.get("categories"))
+
+
+# ---- targets
+
+
+def targets_of(file: DataFile, names: list[str], task: str) -> tuple[NDArray[Any], bool]:
+    """What to predict, and whether it is classes: (N,), or (N, C) for several columns."""
+    if len(names) > 1:
+        columns = [_numbers(file, name) for name in names]
+        wanted = np.stack(columns, axis=1)
+        labels = bool(np.isin(wanted[~np.isnan(wanted)], (0.0, 1.0)).all())
+        return wanted, labels if task == "auto" else task == "classification"
+    texts = file.texts(names[0])
+    if n_missing := texts.count(""):
+        raise DataError(
+            f"{file.path}: {n_missing:,} rows have no {names[0]!r}: remove them, or fill them in"
+        )
+    numbers = file.numbers(names[0])
+    if task == "auto":
+        quantity = numbers is not None and (
+            not np.array_equal(numbers, np.floor(numbers)) or np.unique(numbers).size > MOST_CLASSES
+        )
+        task = "regression" if quantity else "classification"
+    if task == "regression":
+        return _numbers(file, names[0]), False
+    if numbers is not None and np.array_equal(numbers, np.floor(numbers)):
+        whole = numbers.astype(np.int64)
+        if [str(value) for value in whole.tolist()] == texts:  # "007" is a name, not a number
+            return whole, True
+    return np.array(texts), True
+
+
+def truth_of(fitted: Any, file: DataFile, names: list[str]) -> NDArray[Any]:
+    """The file's targets in the form the model was fitted on."""
+    classes = getattr(fitted, "classes_", None)
+    if len(names) > 1:
+        return np.stack([_numbers(file, name) for name in names], axis=1)
+    if classes is not None and classes.dtype.kind in "UO":
+        return np.array(file.texts(names[0]))
+    return _numbers(file, names[0])
+
+
+def _numbers(file: DataFile, name: str) -> NDArray[np.float64]:
+    numbers = file.numbers(name)
+    if numbers is None:
+        raise DataError(f"{file.path}: column {name!r} holds values that are not numbers")
+    return numbers
+
+
+# ---- answers
+
+
+def answers_of(fitted: Any, table: Table) -> tuple[list[str], list[list[Any]]]:
+    """Names and values of the columns of the csv that ``predict`` writes."""
+    targets = (fitted.source_ or {}).get("targets") or ["prediction"]
+    predicted = fitted.predict(table)
+    if predicted.ndim == 2:
+        if len(targets) != predicted.shape[1]:
+            targets = [f"prediction {k}" for k in range(predicted.shape[1])]
+        columns = predicted.T.tolist()
+    else:
+        columns = [predicted.tolist()]
+    if not hasattr(fitted, "classes_"):
+        return list(targets), columns
+    shares = fitted.predict_proba(table)
+    labels = targets if predicted.ndim == 2 else fitted.classes_.tolist()
+    names = [*targets, *(f"P({label})" for label in labels)]
+    return names, [*columns, *(np.round(share, 6).tolist() for share in shares.T)]
+
+
+def scores_of(fitted: Any, table: Table, truth: NDArray[Any]) -> dict[str, float]:
+    """What ``evaluate`` prints."""
+    from sklearn import metrics
+
+    if not hasattr(fitted, "classes_"):
+        error = fitted.predict(table) - truth
+        error = error[~np.isnan(error)]
+        return {
+            "R2": fitted.score(table, truth),
+            "RMSE": float(np.sqrt(np.mean(np.square(error)))),
+            "MAE": float(np.mean(np.abs(error))),
+        }
+    shares = fitted.predict_proba(table)
+    if truth.ndim == 2:
+        areas = []
+        for column, share in zip(truth.T, shares.T, strict=True):
+            known = ~np.isnan(column)
+            if np.unique(column[known]).size == 2:
+                areas.append(metrics.roc_auc_score(column[known], share[known]))
+        right = (fitted.predict(table) == truth)[~np.isnan(truth)]
+        scores = {"accuracy": float(right.mean())}
+        return {**scores, "mean AUC": float(np.mean(areas))} if areas else scores
+    scores = {"accuracy": fitted.score(table, truth)}
+    known = np.isin(truth, fitted.classes_)
+    if known.all():
+        scores["log loss"] = float(metrics.log_loss(truth, shares, labels=fitted.classes_))
+    return scores

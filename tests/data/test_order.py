@@ -1,0 +1,52 @@
+"""The order of rows by their content."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tsenet.data.order import canonical_order, repeats_of
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_the_same_rows_in_any_order_come_out_the_same(form: type) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.integers(3, size=(300, 5)).astype(np.float64)  # with many equal rows
+    target = rng.normal(size=300)
+    shuffle = rng.permutation(300)
+    first = canonical_order(form(rows), target)
+    second = shuffle[canonical_order(form(rows[shuffle]), target[shuffle])]
+    assert sorted(first.tolist()) == list(range(300))
+    assert np.array_equal(rows[first], rows[second])
+    assert np.array_equal(target[first], target[second])
+
+
+def test_equal_numbers_of_other_types_are_equal() -> None:
+    rows = np.random.default_rng(0).integers(-5, 5, size=(100, 4))
+    expected = canonical_order(rows)
+    for other in (rows.astype(np.float32), rows.astype(np.int8), np.asfortranarray(rows)):
+        assert np.array_equal(canonical_order(other), expected)
+    assert np.array_equal(canonical_order(np.where(rows == 0, -0.0, rows)), expected)
+
+
+def test_every_part_counts() -> None:
+    rows = np.zeros((50, 2))
+    assert np.array_equal(canonical_order(rows), np.arange(50))  # equal rows stay where they are
+    target = np.arange(50.0)
+    order = canonical_order(rows, target)
+    assert not np.array_equal(order, np.arange(50))
+    target[3] = np.nan
+    assert sorted(canonical_order(rows, target).tolist()) == list(range(50))
+
+
+def test_columns_are_told_apart() -> None:
+    rows = np.array([[1.0, 2.0], [2.0, 1.0]])
+    swapped = rows[::-1]
+    assert canonical_order(rows).tolist() == canonical_order(swapped)[::-1].tolist()
+
+
+def test_whole_weights_are_numbers_of_times() -> None:
+    assert repeats_of(np.array([2.0, 0.0, 1.0])).tolist() == [0, 0, 2]  # type: ignore[union-attr]  # it is no None
+    assert repeats_of(np.array([2.0, 0.5])) is None
+    assert repeats_of(np.array([100.0, 1.0])) is None  # more than tenfold

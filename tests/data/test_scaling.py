@@ -1,0 +1,57 @@
+"""Columns brought to a size that a network learns well from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from tsenet.data.scaling import Scaling
+from tsenet.data.table import Table
+
+
+def test_dense_columns_get_mean_0_and_deviation_1() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal([1e6, -3, 0], [1, 1e-3, 50], (500, 3))
+    rows = np.column_stack([rows, np.full(500, 7.7)])
+    table = Table.of(rows)
+    scaling = Scaling.learn(table)
+    scaled = scaling.apply(table).values
+    assert scaled.dtype == np.float32
+    assert np.allclose(scaled.mean(axis=0), 0, atol=1e-6)
+    assert np.allclose(scaled.std(axis=0), [1, 1, 1, 0], atol=1e-6)
+    assert np.allclose(scaled[:, :3], (rows - rows.mean(0))[:, :3] / rows.std(0)[:3], atol=1e-5)
+
+
+def test_sparse_values_get_root_mean_square_1_and_stay_sparse() -> None:
+    rows = sp.random_array((200, 50), density=0.1, format="csr", rng=np.random.default_rng(0))
+    table = Table.of(rows)
+    scaling = Scaling.learn(table)
+    scaled = scaling.apply(table).values
+    assert not scaling.centres
+    assert sp.issparse(scaled)
+    assert np.isclose(np.square(scaled.toarray()).mean(), 1)
+    assert np.allclose(scaling.apply(Table.of(rows.toarray())).values, scaled.toarray())
+    assert Scaling.learn(Table.of(sp.csr_array((4, 3)))).scale.tolist() == [1.0]
+
+
+def test_sparse_rows_become_dense_where_zeros_move() -> None:
+    rows = np.random.default_rng(0).integers(3, size=(40, 4)).astype(float)
+    scaling = Scaling.learn(Table.of(rows))
+    assert scaling.centres
+    dense = scaling.apply(Table.of(rows)).values
+    assert np.array_equal(scaling.apply(Table.of(sp.csr_array(rows))).values, dense)
+
+
+def test_categories_are_left_alone() -> None:
+    table = Table.of(pd.DataFrame({"size": [1.0, 2.0, 3.0], "colour": ["b", "c", "a"]}))
+    scaled = Scaling.learn(table).apply(table)
+    assert scaled.values[:, 1].tolist() == [1, 2, 0]
+    assert scaled.levels == table.levels
+
+
+def test_equality() -> None:
+    table = Table.of(np.arange(6.0).reshape(3, 2))
+    assert Scaling.learn(table) == Scaling.learn(table)
+    assert Scaling.learn(table) != Scaling.learn(Table.of(np.eye(3, 2)))
+    assert Scaling.learn(table) != "other"

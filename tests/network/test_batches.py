@@ -1,0 +1,167 @@
+"""How tables become batches: original values, float32, categories one-hot, rows in the order asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import coo_array, csc_matrix, csr_array
+
+from tests.network.wirings import random_rows, sparse_batch
+from tsenet.data.binary import BinaryRule
+from tsenet.data.table import Table
+from tsenet.errors import DataError
+from tsenet.network.batches import Inputs, SparseBatch
+
+ROWS = np.array([3, 0, 3, 4])
+
+
+def inputs_of(X: Any) -> Inputs:
+    table = Table.of(X)
+    return Inputs.of(table, BinaryRule.learn(table))
+
+
+def dense_of(batch: SparseBatch) -> np.ndarray:
+    rows = np.zeros((batch.n_rows, batch.n_columns))
+    np.add.at(rows, (batch.row_numbers().numpy(), batch.columns.numpy()), batch.values.numpy())
+    return rows
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8, bool])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_dense_rows_keep_their_values(order: Any, dtype: Any) -> None:
+    X = np.asarray(np.random.default_rng(0).integers(0, 5, (6, 3)).astype(dtype), order=order)
+    inputs = inputs_of(X)
+
+    batch = inputs.batch(ROWS)
+
+    assert (len(inputs), inputs.n_columns, inputs.is_sparse) == (6, 3, False)
+    assert isinstance(batch, torch.Tensor)
+    assert batch.dtype == torch.float32
+    np.testing.assert_array_equal(batch, X[ROWS].astype(np.float32))
+
+
+def test_dense_values_are_not_made_binary() -> None:
+    X = np.array([[-1.5, 1000.0], [0.25, 3.0], [2.0, 0.0]])
+
+    batch = inputs_of(X).batch(np.arange(3))
+
+    np.testing.assert_array_equal(batch, X)
+
+
+@pytest.mark.parametrize("make", [csr_array, csc_matrix, coo_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, bool])
+def test_sparse_rows_stay_sparse_and_keep_their_values(dtype: Any, make: Any) -> None:
+    X = np.array([[0, 2, 0, 1], [0, 0, 0, 0], [3, 0, 0, 0], [1, 1, 1, 1], [0, 0, 5, 0]], dtype)
+    inputs = inputs_of(make(X))
+
+    batch = inputs.batch(ROWS)
+
+    assert (len(inputs), inputs.n_columns, inputs.is_sparse) == (5, 4, True)
+    assert isinstance(batch, SparseBatch)
+    assert [part.dtype for part in batch[:3]] == [torch.int64, torch.int64, torch.float32]
+    assert (batch.n_rows, batch.n_columns) == (4, 4)
+    assert batch.values.numel() == 4 + 2 + 4 + 1  # zeros are not listed
+    np.testing.assert_array_equal(dense_of(batch), X[ROWS].astype(float))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_categories_become_one_input_per_level_as_the_rule_names_them(frame: Any) -> None:
+    table = Table.of(
+        frame(
+            {
+                "age": [31.5, 2.0, 60.0, 47.0],
+                "colour": ["red", "blue", "red", "green"],
+                "member": [True, False, True, True],
+            }
+        )
+    )
+    rule = BinaryRule.learn(table)
+
+    inputs = Inputs.of(table, rule)
+
+    assert inputs.n_columns == rule.n_variables == 5
+    batch = inputs.batch(np.arange(4))
+    assert isinstance(batch, torch.Tensor)
+    by_name = dict(zip(rule.names, batch.t().tolist(), strict=True))
+    age, *_ = rule.names
+    assert age.startswith("age > ")
+    assert by_name == {
+        age: [31.5, 2.0, 60.0, 47.0],  # the value itself, not whether it is above the threshold
+        "colour=red": [1, 0, 1, 0],
+        "colour=blue": [0, 1, 0, 0],
+        "colour=green": [0, 0, 0, 1],
+        "member": [1, 0, 1, 1],
+    }
+
+
+def test_a_level_unseen_in_learning_is_no_input_at_all() -> None:
+    rule = BinaryRule.learn(Table.of(pd.DataFrame({"c": ["a", "b", "a"], "x": [1.0, 2.0, 3.0]})))
+    new = Table.of(pd.DataFrame({"c": ["z", "b"], "x": [7.5, -1.0]}))
+
+    batch = Inputs.of(new, rule).batch(np.arange(2))
+
+    assert rule.names[:2] == ("c=a", "c=b")
+    np.testing.assert_array_equal(batch, [[0, 0, 7.5], [0, 1, -1.0]])
+
+
+def test_other_columns_than_the_rules_are_refused() -> None:
+    rule = BinaryRule.learn(Table.of(np.eye(3)))
+
+    with pytest.raises(DataError):
+        Inputs.of(Table.of(np.eye(4)), rule)
+
+
+def test_a_batch_is_a_copy() -> None:
+    inputs = inputs_of(np.eye(3))
+    batch = inputs.batch(np.array([0, 1]))
+    assert isinstance(batch, torch.Tensor)
+    batch.zero_()
+
+    np.testing.assert_array_equal(inputs.values, np.eye(3))
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_rows=st.integers(1, 9),
+    n_columns=st.integers(1, 6),
+    data=st.data(),
+)
+def test_dense_and_sparse_batches_hold_the_same_rows(
+    seed: int, n_rows: int, n_columns: int, data: st.DataObject
+) -> None:
+    X = np.abs(random_rows(np.random.default_rng(seed), n_rows, n_columns)).astype(np.float32)
+    chosen = np.array(data.draw(st.lists(st.integers(0, n_rows - 1), max_size=12)), np.int64)
+
+    dense, sparse = Inputs(X).batch(chosen), Inputs(csr_array(X)).batch(chosen)
+
+    assert isinstance(sparse, SparseBatch)
+    np.testing.assert_array_equal(dense, X[chosen])
+    np.testing.assert_array_equal(dense_of(sparse), X[chosen])
+
+
+def test_row_numbers_name_the_row_of_each_value() -> None:
+    batch = SparseBatch(
+        torch.tensor([0, 0, 2, 2, 3, 3]), torch.tensor([1, 0, 1]), torch.tensor([5.0, 6.0, 7.0]), 2
+    )
+
+    assert batch.n_rows == 5
+    assert batch.row_numbers().tolist() == [1, 1, 3]
+    empty = SparseBatch(torch.tensor([0, 0]), torch.tensor([], dtype=torch.int64), torch.ones(0), 2)
+    assert empty.row_numbers().tolist() == []
+
+
+def test_to_moves_every_part_and_keeps_the_rest() -> None:
+    batch = sparse_batch(random_rows(np.random.default_rng(0), 4, 5))
+    moved = batch.to("meta")
+
+    assert batch.device == torch.device("cpu")
+    assert {part.device.type for part in moved[:3]} == {"meta"}
+    assert (moved.device.type, moved.n_rows, moved.n_columns) == ("meta", 4, 5)

@@ -1,0 +1,112 @@
+"""Inputs of another shape or type than a layer's own are refused, not read past their end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_array
+
+from tests.network.wirings import (
+    SIZES,
+    batch_of,
+    layer_of,
+    network,
+    random_mask,
+    random_rows,
+    sparse_batch,
+)
+from tsenet.network.batches import Inputs, SparseBatch
+from tsenet.network.passes import Passes
+from tsenet.network.sparse_linear import SparseLinear
+from tsenet.training.fused import FusedEngine
+from tsenet.training.losses import MulticlassLoss
+
+D = SIZES[0]
+RNG = np.random.default_rng(0)
+
+
+def layer(density: float = 0.1) -> SparseLinear:
+    made = SparseLinear(layer_of(random_mask(np.random.default_rng(2), 9, D, density)))
+    made.reset_parameters(torch.Generator().manual_seed(0))
+    return made
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("n_columns", [D - 1, D + 1])
+def test_a_layer_refuses_another_number_of_inputs(n_columns: int, is_sparse: bool) -> None:
+    x = batch_of(random_rows(RNG, 3, n_columns), is_sparse, torch.float32)
+
+    with pytest.raises((RuntimeError, ValueError), match=str(n_columns)):
+        layer()(x)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("skip_units", [0, 5])
+@pytest.mark.parametrize("n_columns", [D - 1, D + 1])
+def test_a_fused_engine_refuses_another_number_of_inputs(
+    n_columns: int, skip_units: int, is_sparse: bool
+) -> None:
+    rows = random_rows(RNG, 3, n_columns).astype(np.float32)
+    other = Inputs(csr_array(rows) if is_sparse else rows)
+    right = Inputs(np.ones((3, D), np.float32))
+
+    with pytest.raises(ValueError, match=str(n_columns)):
+        FusedEngine(network(skip_units=skip_units), other, MulticlassLoss(3)).step(
+            np.arange(3), np.arange(3), None, 0.1, 0
+        )
+    with pytest.raises(ValueError, match=str(n_columns)):
+        FusedEngine(network(skip_units=skip_units), right, MulticlassLoss(3)).outputs(other)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float64])
+def test_a_layer_refuses_values_of_another_type_as_nn_linear_does(
+    dtype: torch.dtype, is_sparse: bool
+) -> None:
+    x = batch_of(np.ones((2, D)), is_sparse, dtype)
+
+    with pytest.raises((RuntimeError, TypeError)):
+        layer()(x)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_second_derivatives_are_refused_rather_than_lost(is_sparse: bool) -> None:
+    """The kernels' backward pass is not differentiable: asking must not give a constant."""
+    x = batch_of(np.ones((2, D)), is_sparse, torch.float32)
+    leaf = x.values if isinstance(x, SparseBatch) else x
+    leaf.requires_grad_()
+    (slope,) = torch.autograd.grad((layer()(x) ** 2).sum(), leaf, create_graph=True)
+
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        slope.sum().backward()
+
+
+def test_portable_path_takes_no_rows() -> None:
+    made = layer()
+    made.portable = True
+
+    assert made(sparse_batch(np.zeros((0, D)), torch.float32)).shape == (0, 9)
+
+
+def test_input_dropout_works_on_a_copy_of_a_single_row() -> None:
+    net = network(input_dropout=0.5).float()
+    batch = torch.ones(1, D)
+
+    Passes(net).read(batch, training=True)
+
+    assert (batch == 1).all()
+
+
+def test_weights_of_another_shape_are_refused() -> None:
+    """As the Engine protocol promises; NumPy would broadcast them."""
+    engine = FusedEngine(network(), Inputs(np.ones((3, D), np.float32)), MulticlassLoss(3))
+    before = engine.weights()
+    for wrong in (
+        {name: array[..., :1] for name, array in before.items()},
+        {name: array for name, array in before.items() if name != "top.bias"},
+        {**before, "extra": np.zeros(1)},
+    ):
+        with pytest.raises(ValueError, match=r"network|shape|differ"):
+            engine.load_weights(wrong)
+        assert all(np.array_equal(engine.weights()[name], before[name]) for name in before)

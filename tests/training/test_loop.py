@@ -1,0 +1,475 @@
+"""The loop: what it trains on, when it stops, which weights it leaves, whom it tells."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score
+
+from tests.training.examples import Weights, held_out, make_engine, same_bytes, table
+from tsenet.errors import DivergenceError
+from tsenet.network.batches import Inputs
+from tsenet.training.callbacks import Callback, StopTraining
+from tsenet.training.engine import AutogradEngine, Engine
+from tsenet.training.history import History
+from tsenet.training.loop import TrainingOptions, Validation, train
+from tsenet.training.losses import BinaryLoss, MulticlassLoss
+
+ENGINES = ["autograd", "fused", "dense"]
+
+
+def scripted(scores: Sequence[float]) -> Callable[..., float]:
+    """A score that takes these values one after another."""
+    coming = iter(scores)
+    return lambda targets, predictions, weights: next(coming)
+
+
+class Recorder(AutogradEngine):
+    """Remembers the arguments of every step."""
+
+    taken: list[tuple[NDArray[np.int64], Any, Any, float, int]]
+
+    def step(
+        self,
+        rows: NDArray[np.int64],
+        targets: NDArray[Any],
+        weights: NDArray[Any] | None,
+        learning_rate: float,
+        step: int,
+    ) -> float:
+        if not hasattr(self, "taken"):
+            self.taken = []
+        self.taken.append((rows, targets, weights, learning_rate, step))
+        return super().step(rows, targets, weights, learning_rate, step)
+
+
+def recorder(inputs: Inputs) -> Recorder:
+    made = make_engine("dense", inputs)
+    assert isinstance(made, AutogradEngine)
+    return Recorder(made.net, inputs, BinaryLoss(), seed=0)
+
+
+class TestBatches:
+    @pytest.mark.parametrize(
+        ("n_rows", "batch_size", "sizes"),
+        [(10, 5, {5}), (11, 5, {3, 4}), (9, 4, {3}), (7, 100, {7}), (257, 256, {128, 129})],
+    )
+    def test_an_epoch_sees_every_row_once_in_even_batches(
+        self, n_rows: int, batch_size: int, sizes: set[int]
+    ) -> None:
+        inputs, labels = table(n_rows)
+        engine = recorder(inputs)
+        train(engine, n_rows, labels, options=TrainingOptions(batch_size=batch_size, max_epochs=3))
+        n_batches = math.ceil(n_rows / batch_size)
+        assert len(engine.taken) == 3 * n_batches
+        assert {len(rows) for rows, *_ in engine.taken} == sizes
+        orders = []
+        for epoch in range(3):
+            steps = engine.taken[epoch * n_batches : (epoch + 1) * n_batches]
+            order = np.concatenate([rows for rows, *_ in steps])
+            np.testing.assert_array_equal(np.sort(order), np.arange(n_rows))
+            orders.append(order.tolist())
+        assert orders[0] != orders[1] != orders[2]
+        assert [step for *_, step in engine.taken] == list(range(3 * n_batches))
+
+    def test_targets_and_weights_travel_with_their_rows(self) -> None:
+        inputs, labels = table(30)
+        engine = recorder(inputs)
+        rows = np.random.default_rng(0).permutation(30)[:20]
+        weights = np.random.default_rng(1).uniform(1, 2, 30)
+        options = TrainingOptions(batch_size=6, max_epochs=2)
+        train(engine, rows, labels[rows], weights[rows], options=options)
+        for taken, targets, weight, *_ in engine.taken:
+            np.testing.assert_array_equal(targets, labels[taken])
+            np.testing.assert_array_equal(weight, weights[taken])
+            assert set(taken.tolist()) <= set(rows.tolist())
+
+    def test_the_order_depends_on_the_seed(self) -> None:
+        inputs, labels = table(30)
+        orders = []
+        for seed in (1, 1, 2):
+            engine = recorder(inputs)
+            train(engine, 30, labels, options=TrainingOptions(max_epochs=1), seed=seed)
+            orders.append(engine.taken[0][0].tolist())
+        assert orders[0] == orders[1] != orders[2]
+
+    def test_learning_rates_follow_the_schedule(self) -> None:
+        inputs, labels = table(20)
+        engine = recorder(inputs)
+        options = TrainingOptions(0.1, 5, max_epochs=2, schedule="cosine")
+        history = train(engine, 20, labels, options=options)
+        rates = [rate for *_, rate, _ in engine.taken]
+        expected = [0.05 * (1 + math.cos(math.pi * step / 8)) for step in range(8)]
+        assert rates == pytest.approx(expected, rel=1e-12)
+        assert history.learning_rate == (rates[3], rates[7])
+
+    def test_a_plateau_halves_the_learning_rate(self) -> None:
+        inputs, labels = table(20)
+        rows, validation = held_out(inputs, labels, 15)
+        options = TrainingOptions(0.1, max_epochs=6, schedule="plateau", plateau_patience=2)
+        history = train(
+            make_engine("dense", inputs),
+            rows,
+            labels[rows],
+            validation=validation,
+            score=scripted([0.5, 0.5, 0.5, 0.5, 0.5, 0.6]),
+            options=options,
+        )
+        assert history.learning_rate == (0.1, 0.1, 0.1, 0.05, 0.05, 0.025)
+
+    @pytest.mark.parametrize(
+        ("rows", "targets", "weights", "complaint"),
+        [
+            (np.arange(0), np.zeros(0), None, "no rows to train on"),
+            (np.arange(3), np.zeros(4), None, r"different lengths: \[3, 4\]"),
+            (np.arange(3), np.zeros(3), np.ones(2), r"different lengths: \[2, 3\]"),
+        ],
+    )
+    def test_nonsense_is_refused(
+        self, rows: Any, targets: Any, weights: Any, complaint: str
+    ) -> None:
+        inputs, _ = table(5)
+        with pytest.raises(ValueError, match=complaint):
+            train(make_engine("dense", inputs), rows, targets, weights)
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+class TestStopping:
+    def run(
+        self, kind: str, scores: Sequence[float], **options: Any
+    ) -> tuple[Engine, History, Weights]:
+        inputs, labels = table(40)
+        rows, validation = held_out(inputs, labels, 30)
+        engine, weights = make_engine(kind, inputs), Weights()
+        history = train(
+            engine,
+            rows,
+            labels[rows],
+            validation=validation,
+            score=scripted(scores),
+            options=TrainingOptions(**{"learning_rate": 0.01, "batch_size": 10, **options}),
+            callbacks=[weights],
+        )
+        assert len(weights.after_epoch) == history.n_epochs
+        return engine, history, weights
+
+    def test_patience_then_the_best_weights(self, kind: str) -> None:
+        scores = [0.1, 0.4, 0.3, 0.2, 0.4, 0.9]
+        engine, history, weights = self.run(kind, scores, max_epochs=6, patience=3)
+        assert (history.stopped, history.n_epochs) == ("early_stopping", 5)
+        assert (history.best_epoch, history.best_score) == (1, 0.4)
+        assert same_bytes(engine.weights(), weights.after_epoch[1])
+        assert not same_bytes(weights.after_epoch[1], weights.after_epoch[-1])
+
+    def test_all_epochs_then_the_best_weights(self, kind: str) -> None:
+        engine, history, weights = self.run(kind, [0.1, 0.4, 0.3], max_epochs=3)
+        assert (history.stopped, history.n_epochs, history.best_epoch) == ("max_epochs", 3, 1)
+        assert same_bytes(engine.weights(), weights.after_epoch[1])
+
+    def test_the_last_weights_if_wanted(self, kind: str) -> None:
+        engine, history, weights = self.run(kind, [0.4, 0.1], max_epochs=2, restore_best=False)
+        assert history.best_epoch == 0
+        assert same_bytes(engine.weights(), weights.after_epoch[1])
+
+    def test_early_stopping_can_be_off(self, kind: str) -> None:
+        options = {"max_epochs": 5, "patience": 1, "early_stopping": False}
+        engine, history, weights = self.run(kind, [0.4, 0.1, 0.1, 0.1, 0.1], **options)
+        assert history.n_epochs == 5
+        assert same_bytes(engine.weights(), weights.after_epoch[0])
+
+    def test_small_gains_do_not_count(self, kind: str) -> None:
+        options = {"max_epochs": 9, "patience": 2, "min_delta": 0.1}
+        engine, history, weights = self.run(kind, [0.4, 0.45, 0.49, 0.9], **options)
+        assert (history.n_epochs, history.best_epoch) == (3, 0)
+        assert same_bytes(engine.weights(), weights.after_epoch[0])
+
+    def test_a_score_that_is_never_a_number(self, kind: str) -> None:
+        engine, history, weights = self.run(kind, [math.nan] * 4, max_epochs=4, patience=3)
+        assert (history.stopped, history.n_epochs, history.best_epoch) == (
+            "early_stopping",
+            3,
+            None,
+        )
+        assert same_bytes(engine.weights(), weights.after_epoch[-1])
+
+    def test_without_validation_the_last_weights(self, kind: str) -> None:
+        inputs, labels = table(40)
+        engine, weights = make_engine(kind, inputs), Weights()
+        options = TrainingOptions(max_epochs=3, patience=1)
+        history = train(engine, 40, labels, options=options, callbacks=[weights])
+        assert (history.stopped, history.n_epochs, history.best_epoch) == ("max_epochs", 3, None)
+        assert same_bytes(engine.weights(), weights.after_epoch[-1])
+
+
+class TestScores:
+    def test_loss_and_score_are_those_of_the_network_after_the_epoch(self) -> None:
+        inputs, labels = table(60)
+        rows, validation = held_out(inputs, labels, 40)
+        validation = validation._replace(weights=np.random.default_rng(0).uniform(1, 2, 20))
+        engine = make_engine("autograd", inputs)
+        seen: list[tuple[float, float]] = []
+
+        class Check(Callback):
+            def on_epoch_end(self, engine: Engine, history: History) -> None:
+                outputs = engine.outputs(inputs, validation.rows).astype(np.float64)
+                loss, _ = BinaryLoss().gradient(outputs, validation.targets, validation.weights)
+                score = accuracy(
+                    validation.targets, BinaryLoss().predict(outputs), validation.weights
+                )
+                seen.append((loss, score))
+
+        def accuracy(targets: Any, probability: Any, weights: Any) -> float:
+            found = probability.argmax(axis=1)
+            return float(accuracy_score(targets, found, sample_weight=weights))
+
+        history = train(
+            engine,
+            rows,
+            labels[rows],
+            validation=validation,
+            score=accuracy,
+            options=TrainingOptions(0.02, 8, max_epochs=4),
+            callbacks=[Check()],
+        )
+        assert list(zip(history.validation_loss, history.validation_score, strict=True)) == seen
+
+    def test_the_default_score_is_minus_the_loss(self) -> None:
+        inputs, labels = table(60)
+        rows, validation = held_out(inputs, labels, 40)
+        history = train(
+            make_engine("dense", inputs),
+            rows,
+            labels[rows],
+            validation=validation,
+            options=TrainingOptions(max_epochs=2),
+        )
+        assert history.validation_score == tuple(-loss for loss in history.validation_loss)
+
+    def test_the_train_loss_is_the_mean_over_rows(self) -> None:
+        inputs, labels = table(11)
+        losses: list[float] = []
+
+        class Note(Callback):
+            def on_batch_end(self, engine: Engine, epoch: int, batch: int, loss: float) -> None:
+                losses.append(loss)
+
+        options = TrainingOptions(batch_size=5, max_epochs=1)
+        history = train(
+            make_engine("dense", inputs), 11, labels, options=options, callbacks=[Note()]
+        )
+        expected = (3 * losses[0] + 4 * losses[1] + 4 * losses[2]) / 11
+        assert history.train_loss[0] == pytest.approx(expected, rel=1e-12)
+
+    def test_validation_rows_may_come_from_another_table(self) -> None:
+        inputs, labels = table(40)
+        others, other_labels = table(15, seed=9)
+        history = train(
+            make_engine("autograd", inputs),
+            40,
+            labels,
+            validation=Validation(others, np.arange(15), other_labels),
+            options=TrainingOptions(max_epochs=2),
+        )
+        assert len(history.validation_loss) == 2
+
+    @pytest.mark.parametrize("kind", ENGINES)
+    def test_it_learns(self, kind: str) -> None:
+        inputs, labels = table(400)
+        rows, validation = held_out(inputs, labels, 300)
+        loss = MulticlassLoss(2)
+        engine = make_engine(kind, inputs, loss, dropout=0.1)
+        history = train(
+            engine,
+            rows,
+            labels[rows].astype(np.int64),
+            validation=validation,
+            options=TrainingOptions(0.02, 32, max_epochs=40, patience=40),
+        )
+        found = engine.outputs(inputs, validation.rows).argmax(axis=1)
+        assert accuracy_score(validation.targets, found) > 0.95
+        assert history.train_loss[-1] < history.train_loss[0]
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_same_seed_same_bytes(kind: str) -> None:
+    def run(seed: int, dropout_seed: int = 5) -> tuple[dict[str, NDArray[Any]], History]:
+        inputs, labels = table(50)
+        rows, validation = held_out(inputs, labels, 40)
+        engine = make_engine(kind, inputs, seed=dropout_seed)
+        options = TrainingOptions(batch_size=8, max_epochs=4, schedule="cosine")
+        history = train(
+            engine, rows, labels[rows], validation=validation, options=options, seed=seed
+        )
+        return engine.state(), history
+
+    first, history = run(3)
+    second, again = run(3)
+    assert same_bytes(first, second)
+    assert (history.train_loss, history.validation_loss) == (
+        again.train_loss,
+        again.validation_loss,
+    )
+    assert not same_bytes(first, run(4)[0])
+    assert not same_bytes(first, run(3, 6)[0])
+
+
+class Diary(Callback):
+    """Writes down every call, with its own name."""
+
+    def __init__(self, name: str, entries: list[str]) -> None:
+        self.name, self.entries = name, entries
+
+    def on_train_begin(self, engine: Engine, options: TrainingOptions) -> None:
+        self.entries.append(f"{self.name} begin {options.max_epochs}")
+
+    def on_batch_end(self, engine: Engine, epoch: int, batch: int, loss: float) -> None:
+        assert math.isfinite(loss)
+        self.entries.append(f"{self.name} batch {epoch}.{batch}")
+
+    def on_epoch_end(self, engine: Engine, history: History) -> None:
+        assert history.stopped is None
+        self.entries.append(f"{self.name} epoch {history.n_epochs}")
+
+    def on_train_end(self, engine: Engine, history: History) -> None:
+        self.entries.append(f"{self.name} end {history.stopped}")
+
+
+class StopAt(Callback):
+    """Wishes to stop after a batch, or after an epoch."""
+
+    def __init__(self, epoch: int, batch: int | None) -> None:
+        self.epoch, self.batch = epoch, batch
+
+    def on_batch_end(self, engine: Engine, epoch: int, batch: int, loss: float) -> None:
+        if (epoch, batch) == (self.epoch, self.batch):
+            raise StopTraining
+
+    def on_epoch_end(self, engine: Engine, history: History) -> None:
+        if self.batch is None and history.n_epochs == self.epoch + 1:
+            raise StopTraining
+
+
+class TestCallbacks:
+    def test_order(self) -> None:
+        inputs, labels = table(10)
+        entries: list[str] = []
+        options = TrainingOptions(batch_size=5, max_epochs=2)
+        diaries = [Diary("a", entries), Callback(), Diary("b", entries)]
+        train(make_engine("dense", inputs), 10, labels, options=options, callbacks=diaries)
+        moments = ["begin 2", "batch 0.0", "batch 0.1", "epoch 1", "batch 1.0", "batch 1.1"]
+        moments += ["epoch 2", "end max_epochs"]
+        assert entries == [f"{name} {moment}" for moment in moments for name in "ab"]
+
+    def test_a_wish_to_stop_in_an_epoch_keeps_the_best_weights(self) -> None:
+        inputs, labels = table(40)
+        rows, validation = held_out(inputs, labels, 30)
+        engine, weights, entries = make_engine("dense", inputs), Weights(), list[str]()
+        history = train(
+            engine,
+            rows,
+            labels[rows],
+            validation=validation,
+            score=scripted([0.5, 0.4]),
+            options=TrainingOptions(batch_size=10),
+            callbacks=[weights, StopAt(2, 1), Diary("d", entries)],
+        )
+        assert (history.stopped, history.n_epochs) == ("callback", 2)
+        assert same_bytes(engine.weights(), weights.after_epoch[0])
+        assert entries[-1] == "d end callback"
+
+    def test_a_wish_to_stop_after_an_epoch_counts_it(self) -> None:
+        inputs, labels = table(40)
+        engine, weights = make_engine("dense", inputs), Weights()
+        history = train(engine, 40, labels, callbacks=[weights, StopAt(1, None)])
+        assert (history.stopped, history.n_epochs) == ("callback", 2)
+        assert same_bytes(engine.weights(), weights.after_epoch[1])
+
+    def test_other_errors_are_passed_on(self) -> None:
+        class Broken(Callback):
+            def on_batch_end(self, engine: Engine, epoch: int, batch: int, loss: float) -> None:
+                raise RuntimeError("my own mistake")
+
+        inputs, labels = table(10)
+        with pytest.raises(RuntimeError, match="my own mistake"):
+            train(make_engine("dense", inputs), 10, labels, callbacks=[Broken()])
+
+
+class TestDivergence:
+    # Column sums this large overflow float32 as soon as they are squared.
+    values = np.full((20, 8), 1e30, np.float32)
+
+    def test_without_best_weights_it_is_an_error(self) -> None:
+        inputs = Inputs(self.values)
+        engine = make_engine("autograd", inputs, dropout=0.0)
+        with pytest.raises(DivergenceError, match="lower the learning rate"):
+            train(engine, 20, np.zeros(20), options=TrainingOptions(1e30, max_epochs=50))
+
+    def test_with_best_weights_they_are_kept(self, caplog: pytest.LogCaptureFixture) -> None:
+        inputs, labels = table(40)
+        rows, validation = held_out(inputs, labels, 30)
+        engine, weights = make_engine("dense", inputs), Weights()
+
+        class Spoil(Callback):
+            def on_epoch_end(self, engine: Engine, history: History) -> None:
+                if history.n_epochs == 2:
+                    spoiled = engine.weights()
+                    spoiled["output"][0] = np.inf
+                    engine.load_weights(spoiled)
+
+        with caplog.at_level(logging.WARNING, "tsenet"):
+            history = train(
+                engine,
+                rows,
+                labels[rows],
+                validation=validation,
+                score=scripted([0.4, 0.5]),
+                callbacks=[weights, Spoil()],
+            )
+        assert (history.stopped, history.n_epochs) == ("diverged", 2)
+        assert same_bytes(engine.weights(), weights.after_epoch[1])
+        assert "The best weights so far are kept" in caplog.text
+
+
+class TestReports:
+    def test_progress_counts_batches(self) -> None:
+        inputs, labels = table(10)
+        seen: list[tuple[str, int, int | None]] = []
+        train(
+            make_engine("dense", inputs),
+            10,
+            labels,
+            options=TrainingOptions(batch_size=5, max_epochs=3),
+            progress=lambda *state: seen.append(state),
+        )
+        assert [done for _, done, _ in seen] == [0, 0, 1, 2, 3, 4, 5, 6, 6]
+        assert {(stage, total) for stage, _, total in seen} == {("training", 6)}
+
+    def test_notes_and_log_lines(self, caplog: pytest.LogCaptureFixture) -> None:
+        inputs, labels = table(40)
+        rows, validation = held_out(inputs, labels, 30)
+        with caplog.at_level(logging.DEBUG, "tsenet"):
+            train(
+                make_engine("dense", inputs),
+                rows,
+                labels[rows],
+                validation=validation,
+                score=scripted([0.25, 0.75]),
+                options=TrainingOptions(batch_size=15, max_epochs=2),
+            )
+        epochs = [r.getMessage() for r in caplog.records if r.name == "tsenet.training"]
+        assert len(epochs) == 2
+        assert epochs[1].startswith("epoch 2: train loss 0.")
+        assert "score 0.75, learning rate 0.001" in epochs[1]
+        notes = [r.getMessage() for r in caplog.records if r.levelno == logging.DEBUG]
+        assert len(notes) == 4
+        assert "training: epoch 1/2, loss 0." in notes[0]
+        assert "score" not in notes[0]
+        assert "score 0.25" in notes[2]
+        assert notes[2].endswith(" s left")
+        assert "stopped: max_epochs" in caplog.text

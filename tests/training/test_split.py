@@ -1,0 +1,45 @@
+"""Rows held out to tell when to stop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tsenet.training.split import split_rows
+
+
+def test_every_row_is_on_one_side() -> None:
+    kept, out = split_rows(200, 0.1, 0)
+    assert out.size == 20
+    assert np.array_equal(np.sort(np.concatenate([kept, out])), np.arange(200))
+    again = split_rows(200, 0.1, 0)[1]
+    assert np.array_equal(out, again)
+    assert not np.array_equal(out, split_rows(200, 0.1, 1)[1])
+
+
+def test_each_class_has_its_share() -> None:
+    classes = np.repeat([0, 1, 2], [500, 400, 100])
+    for seed in range(20):
+        _, out = split_rows(1000, 0.1, seed, classes)
+        assert np.abs(np.bincount(classes[out]) - [50, 40, 10]).max() <= 1
+
+
+def test_training_keeps_a_row_of_every_class() -> None:
+    classes = np.arange(40) // 2 * (np.arange(40) < 30)  # pairs, and one large class
+    for seed in range(50):
+        kept, out = split_rows(40, 0.6, seed, classes)
+        assert set(classes[kept]) == set(classes)
+        assert np.array_equal(np.sort(np.concatenate([kept, out])), np.arange(40))
+
+
+def test_few_rows_are_not_split() -> None:
+    kept, out = split_rows(19, 0.5, 0)
+    assert (kept.size, out.size) == (19, 0)
+    assert split_rows(20, 0.01, 0)[1].size == 1
+    assert split_rows(20, 0.999, 0)[0].size == 1
+
+
+@pytest.mark.parametrize("fraction", [0.0, 1.0, -1.0, float("nan")])
+def test_wrong_fractions_are_refused(fraction: float) -> None:
+    with pytest.raises(ValueError, match="validation_fraction"):
+        split_rows(100, fraction, 0)
