@@ -56,6 +56,60 @@ def complete_rows(
 
 
 @kernel
+def close_gaps(
+    row_start: Array,
+    start: Array,
+    latent: Array,
+    logodds: Array,
+    out_latent: Array,
+    out_logodds: Array,
+) -> None:
+    """Move each row's entries from ``row_start[row]`` on to ``start[row]:start[row + 1]``."""
+    for row in range(start.size - 1):
+        source = row_start[row]
+        for t in range(start[row], start[row + 1]):
+            out_latent[t] = latent[source]
+            out_logodds[t] = logodds[source]
+            source += 1
+
+
+@kernel
+def harden_rows(
+    start: Array, latent: Array, logodds: Array, flipped: Array, out_start: Array, out: Array
+) -> None:
+    """The latents that are on in each row, ascending, into ``out`` from ``out_start[row]`` on.
+
+    Those of ``flipped`` (ascending) are on unless the row says otherwise, the others off. With an empty ``out`` only
+    ``out_start`` (N + 1,) is filled.
+    """
+    if out.size == 0:
+        out_start[0] = 0
+    for row in range(start.size - 1):
+        place = out_start[row]
+        f = 0
+        for t in range(start[row], start[row + 1]):
+            z = latent[t]
+            while f < flipped.size and flipped[f] < z:
+                if out.size > 0:
+                    out[place] = flipped[f]
+                place += 1
+                f += 1
+            if f < flipped.size and flipped[f] == z:
+                f += 1
+            if logodds[t] > 0.0:
+                if out.size > 0:
+                    out[place] = z
+                place += 1
+        while f < flipped.size:
+            if out.size > 0:
+                out[place] = flipped[f]
+            place += 1
+            f += 1
+        if out.size == 0:
+            out_start[row + 1] = place
+
+
+@kernel
 def best_latents(
     first: int,
     last: int,

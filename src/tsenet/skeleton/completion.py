@@ -82,26 +82,17 @@ class SoftRows:
 
     def hard(self) -> BinaryRows:
         """The likelier state of every latent in every row."""
-        n_rows = self.n_rows
-        on = self.logodds > 0.0
-        flips = self.base > 0.0
-        row_of = np.repeat(np.arange(n_rows, dtype=np.int64), np.diff(self.indptr))
-        if not flips.any():
-            counts = np.bincount(row_of[on], minlength=n_rows)
-            return BinaryRows(
-                np.concatenate([[0], np.cumsum(counts)]), self.latent[on], self.base.size
-            )
-        # Latents that are on when their group is silent: dense by nature, but only they are.
-        silent = np.ones((n_rows, int(flips.sum())), np.bool_)
-        place = np.cumsum(flips) - 1
-        named = flips[self.latent]
-        silent[row_of[named], place[self.latent[named]]] = False
-        silent_row, column = np.nonzero(silent)
-        row = np.concatenate([row_of[on], silent_row])
-        latent = np.concatenate([self.latent[on], np.flatnonzero(flips)[column].astype(np.int32)])
-        order = np.lexsort((latent, row))
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n_rows))])
-        return BinaryRows(indptr, latent[order], self.base.size)
+        flipped = np.flatnonzero(self.base > 0.0).astype(np.int32)  # on where their group is silent
+        indptr = np.empty(self.n_rows + 1, np.int64)
+        nothing = np.empty(0, np.int32)
+        _completion_kernels.harden_rows(
+            self.indptr, self.latent, self.logodds, flipped, indptr, nothing
+        )
+        indices = np.empty(indptr[-1], np.int32)
+        _completion_kernels.harden_rows(
+            self.indptr, self.latent, self.logodds, flipped, indptr, indices
+        )
+        return BinaryRows(indptr, indices, self.base.size)
 
     def _changes(self) -> csr_array:
         """Posteriors less the base posterior: sparse (N, L)."""
@@ -137,7 +128,10 @@ def complete(rows: BinaryRows, layer: Layer, workers: Workers) -> SoftRows:
 
     for _ in workers.map(serve, chunks(rows.n_rows, ROWS_PER_CHUNK)):
         pass
-    # Close the gaps that rows with several words of one group leave behind.
+    # Rows with several words of one group leave gaps behind.
     indptr = np.concatenate([[0], np.cumsum(size)])
-    source = np.arange(indptr[-1]) + np.repeat(rows.indptr[:-1] - indptr[:-1], size)
-    return SoftRows(indptr, latent[source], logodds[source], base)
+    closed_latent, closed_logodds = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
+    _completion_kernels.close_gaps(
+        rows.indptr, indptr, latent, logodds, closed_latent, closed_logodds
+    )
+    return SoftRows(indptr, closed_latent, closed_logodds, base)
