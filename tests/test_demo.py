@@ -70,7 +70,7 @@ def test_digits_are_learned_printed_and_drawn(
     assert accuracy[backbone] > 85
     assert min(accuracy[tse], accuracy[by_chance], accuracy[dense]) > 94
     assert size[backbone] < size[tse] == size[by_chance] < size[dense] / 10
-    assert "Dense FNN 512-512" in printed.err
+    assert "Dense FNN" in printed.err
 
 
 def test_printed_likelihoods_are_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

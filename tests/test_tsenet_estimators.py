@@ -295,6 +295,18 @@ def test_frames_and_arrays_give_the_same(
     )
 
 
+def test_a_table_brings_its_names(rows: Floats, kinds: NDArray[Any]) -> None:
+    names = [f"w{j}" for j in range(12)]
+    model = TSENetClassifier(**QUICK).fit(tsenet.Table.of(rows, names), kinds)
+    assert model.feature_names_in_.tolist() == names
+    expected = model.predict_proba(tsenet.Table.of(rows, names))
+    assert np.array_equal(model.predict_proba(pd.DataFrame(rows, columns=names)), expected)
+    for wrong in (tsenet.Table.of(rows, names[::-1]), tsenet.Table.of(rows[:, :3])):
+        with pytest.raises(DataError, match="feature"):
+            model.predict(wrong)
+    assert not hasattr(model.fit(tsenet.Table.of(rows), kinds), "feature_names_in_")
+
+
 def test_sparse_formats_give_the_same(rows: Floats, kinds: NDArray[Any]) -> None:
     csr = sp.csr_array(rows)
     model = TSENetClassifier(**QUICK).fit(csr, kinds)

@@ -34,7 +34,7 @@ NAMES = ("age", "size", "colour")
         X.astype(object),
         X.astype(str).astype(object),
         np.asfortranarray(X),
-        np.asmatrix(X) if hasattr(np, "asmatrix") else X,
+        X.view(np.matrix),
         np.ma.MaskedArray(X, mask=False),
         X.astype(">f8"),
         X.astype(np.longdouble),

@@ -80,6 +80,8 @@ class TSENetBase(TransformerMixin, BaseEstimator):
     net_: TSENet
     history_: History
     n_parameters_: int
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
     source_: dict[str, Any] | None
 
     #: Adam's state between calls of partial_fit; not kept in files.
@@ -157,7 +159,6 @@ class TSENetBase(TransformerMixin, BaseEstimator):
                 self._build(rows, report)
             self._optimiser = None
             self._train(rows, report, self.max_epochs, self.early_stopping)
-        self._optimiser = None
         return self
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
@@ -167,7 +168,8 @@ class TSENetBase(TransformerMixin, BaseEstimator):
             rows = self._rows(X, y, sample_weight, reset=first, classes=classes)
             if first:
                 self._build(rows, report)
-            self._train(rows, report, epochs=1, early_stopping=False)
+            engine = self._train(rows, report, epochs=1, early_stopping=False)
+            self._optimiser = engine.state()
         return self
 
     def _rows(
@@ -178,7 +180,7 @@ class TSENetBase(TransformerMixin, BaseEstimator):
         name = type(self).__name__
         if y is None:
             raise DataError(f"{name} requires y to be passed, but the target y is None")
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        self._check_columns(X, reset)
         wanted = self._read_targets(y)
         check_consistent_length(table.values, wanted)
         if table.n_rows < 2 and reset:
@@ -214,7 +216,7 @@ class TSENetBase(TransformerMixin, BaseEstimator):
         )
         self.n_parameters_ = self.net_.n_parameters
 
-    def _train(self, rows: Rows, report: Progress, epochs: int, early_stopping: bool) -> None:
+    def _train(self, rows: Rows, report: Progress, epochs: int, early_stopping: bool) -> Engine:
         """Train the network on the rows, a part of them held out if training may stop early."""
         from tsenet.network.batches import Inputs
         from tsenet.training.loop import Validation, train
@@ -254,9 +256,9 @@ class TSENetBase(TransformerMixin, BaseEstimator):
             progress=report,
             seed=_number_of(order_seed),
         )
-        self._optimiser = engine.state()
         self._n_runs += 1
         self.net_.to("cpu").eval()
+        return engine
 
     def _options(self, **changes: Any) -> Any:
         from tsenet.training.options import TrainingOptions
@@ -320,11 +322,22 @@ class TSENetBase(TransformerMixin, BaseEstimator):
         from tsenet.network.batches import Inputs
 
         table = Table.of(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        self._check_columns(X, False)
         step = _SLAB if table.is_sparse and self._scaling.centres else table.n_rows
         for start in range(0, table.n_rows, step):
             part = table.take(slice(start, start + step)) if step < table.n_rows else table
             yield Inputs.of(self._scaling.apply(part), self._rule)
+
+    def _check_columns(self, X: Any, reset: bool) -> None:
+        """scikit-learn's checks of names and number of features; it does not see the names of a Table."""
+        if not isinstance(X, Table):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        elif reset:
+            validate_data(self, X.values, skip_check_array=True)
+            if X.named:
+                self.feature_names_in_ = np.array(X.names, dtype=object)
+        else:
+            self._rule.check_columns(X)
 
     # ---- files
 
