@@ -110,8 +110,7 @@ def compare(
     )
 
     def fused(net: TSENet, seed: int) -> Engine:
-        engine: Any = FusedEngine(net, data.inputs, MulticlassLoss(n_classes), seed=seed)
-        return engine  # type: ignore[no-any-return]  # the protocol asks for Mapping where it takes dict
+        return FusedEngine(net, data.inputs, MulticlassLoss(n_classes), seed=seed)
 
     def tse_net(seed: int) -> tuple[Any, Engine]:
         net = TSENet(wiring, n_classes, dropout=DROPOUT, seed=seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -283,8 +283,7 @@ class TSENetBase(TransformerMixin, BaseEstimator):
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
         if device == "cpu" and not self.net_.has_norm:
-            fused = FusedEngine(self.net_, inputs, loss, seed=seed, n_jobs=self.n_jobs)
-            return cast("Engine", fused)
+            return FusedEngine(self.net_, inputs, loss, seed=seed, n_jobs=self.n_jobs)
         return AutogradEngine(self.net_, inputs, loss, device=device, seed=seed)
 
     # ---- answers

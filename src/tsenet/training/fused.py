@@ -7,7 +7,7 @@ one task, so a step gives the same bytes on any number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -295,7 +295,7 @@ class FusedEngine:
         """A copy of all parameters."""
         return {name: p.copy() for name, p in self.parameters.items()}
 
-    def load_weights(self, weights: dict[str, Float]) -> None:
+    def load_weights(self, weights: Mapping[str, Float]) -> None:
         """Go back to some :meth:`weights`; raises ValueError if they are another network's."""
         _put(self.parameters, weights)
 
@@ -305,7 +305,7 @@ class FusedEngine:
         arrays = {f"{kind}.{name}": a.copy() for kind, d in parts.items() for name, a in d.items()}
         return {**arrays, "n_steps": np.array([self.n_steps])}
 
-    def load_state(self, state: dict[str, NDArray[Any]]) -> None:
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go back to a :meth:`state`; raises ValueError if it is another network's."""
         parts = {"parameter": self.parameters, "mean": self.means, "square": self.squares}
         own = {f"{kind}.{name}": a for kind, arrays in parts.items() for name, a in arrays.items()}
@@ -314,7 +314,7 @@ class FusedEngine:
         self.n_steps = int(n_steps)
 
 
-def _put(own: dict[str, Float], given: dict[str, Float]) -> None:
+def _put(own: Mapping[str, Float], given: Mapping[str, Float]) -> None:
     """Overwrite arrays in place, all or none."""
     if own.keys() != given.keys():
         raise ValueError(
