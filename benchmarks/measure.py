@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import subprocess
 import sys
 import time
@@ -58,7 +59,11 @@ def peak_bytes() -> int:
 def in_own_process(job: str, **arguments: Any) -> dict[str, Any]:
     """Run a job of :mod:`benchmarks.jobs` in a fresh interpreter and return what it reports."""
     command = [sys.executable, "-m", "benchmarks.jobs", job, json.dumps(arguments, default=str)]
-    run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    # Threads of torch that spin while they wait would take the cores from whoever has its turn.
+    environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE"}
+    run = subprocess.run(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False
+    )
     if run.returncode != 0:
         raise SystemExit(f"the job {job!r} ended with status {run.returncode}")
     report: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
