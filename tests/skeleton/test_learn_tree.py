@@ -148,7 +148,7 @@ def test_senseless_parameters_are_refused_by_name(name: str, value: float) -> No
 
 def test_parameters_have_no_positions() -> None:
     with pytest.raises(TypeError):
-        learn_tree(np.eye(4), 15)  # type: ignore[misc]
+        learn_tree(np.eye(4), 15)  # type: ignore[misc]  # the wrong call is the point
 
 
 def test_progress_must_be_progress() -> None:

@@ -104,7 +104,7 @@ def test_arrays_are_frozen_and_its_own() -> None:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
     with pytest.raises(FrozenInstanceError):
-        tree.cpt = cpt  # type: ignore[misc]
+        tree.cpt = cpt  # type: ignore[misc]  # writing to a frozen field is the point
     assert (tree.parent.dtype, tree.level.dtype, tree.cpt.dtype) == (np.int32, np.int32, np.float64)
 
 

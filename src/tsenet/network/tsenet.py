@@ -153,14 +153,14 @@ class TSENet(nn.Module):
             x = x._replace(values=self.input_dropout(x.values[:, None])[:, 0])
         else:
             x = self.input_dropout(x)
-        levels: list[Batch] = [x]
+        levels: list[torch.Tensor] = []
         *between, last = self.dropouts
         for layer, norm, dropout in zip(self.layers, self.norms, between, strict=True):
-            levels.append(dropout(self._bend(norm(layer(levels[-1])))))
-        groups = [skip(level) for skip, level in zip(self.skips, levels, strict=False)]
+            below = levels[-1] if levels else x  # only the input may be sparse
+            levels.append(dropout(self._bend(norm(layer(below)))))
+        groups = [skip(level) for skip, level in zip(self.skips, [x, *levels], strict=False)]
         features = torch.cat([*groups, self.top(levels[-1])], dim=1)  # (B, L·S + F)
-        activations: list[torch.Tensor] = levels[1:]  # type: ignore[assignment]  # only the input may be sparse
-        return [*activations, last(self._bend(features))]
+        return [*levels, last(self._bend(features))]
 
     def _bend(self, z: torch.Tensor) -> torch.Tensor:
         bent: torch.Tensor = getattr(torch, self.activation)(z)

@@ -116,10 +116,8 @@ class IslandFinder:
         n_threads = min(self.workers.n_threads, len(pairs))
         shares = [pairs[t::n_threads] for t in range(n_threads)]
         grown = self.workers.map(self._grow_share, list(zip(shares, self._scratch, strict=False)))
-        answer: list[_Growth] = [None] * len(pairs)  # type: ignore[list-item]  # filled below
-        for t, share in enumerate(grown):
-            answer[t::n_threads] = share
-        return answer
+        by_thread = list(grown)
+        return [by_thread[p % n_threads][p // n_threads] for p in range(len(pairs))]
 
     def _grow_share(self, task: tuple[list[tuple[int, int]], NDArray[np.int32]]) -> list[_Growth]:
         pairs, scratch = task
