@@ -51,6 +51,7 @@ def document_outputs(
     group_bias: tuple[Array, ...],
     output_weight: Array,
     output_bias: Array,
+    direct: tuple[Array, ...],
     kind: Int,
     out: Array,
 ) -> None:
@@ -58,17 +59,21 @@ def document_outputs(
 
     ``in_start``, ``in_unit``, ``weight``, ``bias`` have one entry for each of the L sparse layers; ``group_weight``
     (D, S) and ``group_bias`` one for each feature group: those of the layers below the top, if there are skips, then
-    the top's.
+    the top's. ``direct`` has the weight (D, C) from the input and from each layer to the outputs; (D, 0) if none.
     """
     n_levels = len(weight)
     n_groups = len(group_weight)
     feature = np.empty(output_weight.shape[0], out.dtype)
     for row in range(row_start.size - 1):
         place = 0
+        reached = out[row, : direct[0].shape[1]]
+        for c in range(output_bias.size):
+            out[row, c] = output_bias[c]
         z = bias[0].copy()
         for k in range(row_start[row], row_start[row + 1]):
             c = columns[k]
             _spread(values[k], in_start[0][c], in_start[0][c + 1], in_unit[0], weight[0], z)
+            _add_scaled(values[k], direct[0][c], reached)
         if n_groups > 1:
             group = feature[: group_bias[0].size]
             for s in range(group.size):
@@ -98,10 +103,9 @@ def document_outputs(
                         )
                     if reads:
                         _add_scaled(z[u], group_weight[g][u], group)
+                    _add_scaled(z[u], direct[level][u], reached)
             z = above
         _bend(kind, feature)
-        for c in range(output_bias.size):
-            out[row, c] = output_bias[c]
         for f in range(feature.size):
             if feature[f] != 0:
                 _add_scaled(feature[f], output_weight[f], out[row])

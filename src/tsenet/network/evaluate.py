@@ -21,9 +21,15 @@ _ROWS = 16 * CHUNK_ROWS  # at a time
 def network_outputs(net: TSENet, inputs: Inputs, n_jobs: int | None = None) -> NDArray[np.float64]:
     """Raw outputs (N, C) of a network on the CPU; the last layer is summed in float64."""
     weight = net.output.weight.detach().numpy().astype(np.float64)  # (F, C)
+    direct = [path.detach().numpy().astype(np.float64) for path in net.direct]
     answer = np.empty((len(inputs), weight.shape[1]))
     for rows, layers in _hidden(net, inputs, n_jobs):
-        answer[rows] = layers[-1][: rows.stop - rows.start] @ weight
+        n_rows = rows.stop - rows.start
+        answer[rows] = layers[-1][:n_rows] @ weight
+        if direct:
+            answer[rows] += inputs.values[rows] @ direct[0]
+            for level, straight in zip(layers, direct[1:], strict=False):
+                answer[rows] += level[:n_rows] @ straight
     answer += net.output.bias.detach().numpy()
     return answer
 

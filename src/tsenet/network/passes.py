@@ -70,6 +70,7 @@ class Passes:
         self.skips = [(g.weight.detach().numpy(), g.bias.detach().numpy()) for g in net.skips]
         self.top = (net.top.weight.detach().numpy(), net.top.bias.detach().numpy())
         self.output = (net.output.weight.detach().numpy(), net.output.bias.detach().numpy())
+        self.direct: list[Float] = [weight.detach().numpy() for weight in net.direct]
         self.dtype = self.top[0].dtype
         self.kind = _KIND[net.activation]
         self.sizes = net.wiring.layer_sizes
@@ -185,6 +186,7 @@ class Passes:
             row_start = np.searchsorted(rows, np.arange(dense.shape[0] + 1)).astype(np.int64)
             values = dense[rows, columns].astype(self.dtype, copy=False)
         all_groups = [*self.skips, self.top]
+        none = [np.empty((size, 0), self.dtype) for size in self.sizes]
         document_outputs(
             row_start,
             columns,
@@ -196,6 +198,7 @@ class Passes:
             tuple(weight for weight, _ in all_groups),
             tuple(bias for _, bias in all_groups),
             *self.output,
+            tuple(self.direct or none),
             self.kind,
             answer,
         )
@@ -219,6 +222,20 @@ class Passes:
         weight, bias = self.output
         np.dot(weight.T, chunk.features, out=chunk.output)
         chunk.output += bias[:, None]
+        for level, weight in enumerate(self.direct):
+            chunk.output += self._direct_part(level, weight, data, chunk)
+
+    def _direct_part(
+        self, level: int, weight: Float, data: SparseRows | Float, chunk: Chunk
+    ) -> Float:
+        """What the outputs read of a level directly: (C, b)."""
+        if level > 0 or not isinstance(data, SparseRows):
+            return weight.T @ chunk.level[level]
+        n_rows = chunk.output.shape[1]
+        rows = np.zeros((n_rows, weight.shape[1]), self.dtype)
+        row_start = data.row_start[chunk.first : chunk.first + n_rows + 1]
+        groups.group_forward(0, n_rows, row_start, data.columns, data.values, weight, rows)
+        return rows.T
 
     def _level(self, k: int, data: SparseRows | Float, chunk: Chunk) -> None:
         """What goes into the non-linearity of level k."""
@@ -297,6 +314,8 @@ class Passes:
         if not self.skips:
             for delta in chunk.delta[1:-1]:
                 delta[:] = 0
+        for level, weight in enumerate(self.direct[1:], start=1):
+            chunk.delta[level] += weight @ output_delta
         for k in range(self.n_levels, 0, -1):
             bend.activation_gradient(
                 self.kind,

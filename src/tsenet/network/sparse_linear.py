@@ -59,6 +59,13 @@ class SparseLinear(nn.Module):
             self.weight.copy_(draw * bound[self.link_unit])
             self.bias.zero_()
 
+    def set_links(self, weight: NDArray[np.float64]) -> None:
+        """Set the weights (E,), given by unit as in a wiring."""
+        with torch.no_grad():
+            self.weight[torch.from_numpy(self.links.unit_link.astype(np.int64))] = torch.from_numpy(
+                weight
+            ).to(self.weight)
+
     def follow(self, direction: torch.Tensor) -> None:
         """Point each unit's weights along ``direction`` (E,), given by unit, at the length a random draw would have."""
         place = torch.from_numpy(self.links.unit_link.astype(np.int64))

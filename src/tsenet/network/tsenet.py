@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any, Literal, get_args
 
 import torch
@@ -41,17 +42,21 @@ class DenseGroup(nn.Module):
 
     def forward(self, x: Batch) -> torch.Tensor:
         """Return (B, S)."""
-        if isinstance(x, SparseBatch):
-            bag = functional.embedding_bag(
-                x.columns,
-                self.weight,
-                x.row_start,
-                mode="sum",
-                per_sample_weights=x.values,
-                include_last_offset=True,
-            )
-            return bag + self.bias
-        return x @ self.weight + self.bias
+        return _linear(x, self.weight) + self.bias
+
+
+def _linear(x: Batch, weight: torch.Tensor) -> torch.Tensor:
+    """Rows (B, D) times a weight (D, S)."""
+    if not isinstance(x, SparseBatch):
+        return x @ weight
+    return functional.embedding_bag(
+        x.columns,
+        weight,
+        x.row_start,
+        mode="sum",
+        per_sample_weights=x.values,
+        include_last_offset=True,
+    )
 
 
 class TSENet(nn.Module):
@@ -73,6 +78,9 @@ class TSENet(nn.Module):
         Rate after each non-linearity, and on the input.
     norm : {"batch"} or None
         Batch normalisation before each non-linearity of the backbone.
+    direct : bool
+        Whether the outputs also read the input and every level directly, by linear paths that start at 0: logistic
+        regression is then a special case of the network (wide and deep).
     init : {"fan-in", "pgm"}
         Weights drawn at random, scaled to each unit's number of links; or, for the sparse layers, along the log-odds
         of the completed data, scaled alike.
@@ -91,6 +99,7 @@ class TSENet(nn.Module):
         dropout: float = 0.5,
         input_dropout: float = 0.0,
         norm: Norm | None = None,
+        direct: bool = False,
         init: Init = "fan-in",
         seed: int = 0,
     ) -> None:
@@ -110,6 +119,11 @@ class TSENet(nn.Module):
         self.top = DenseGroup(sizes[-1], feature_units)
         n_features = skip_units * (len(sizes) - 1) + feature_units
         self.output = DenseGroup(n_features, n_outputs)
+        self.direct: Iterable[nn.Parameter] = (
+            nn.ParameterList(  # (D, C) for the input, (U, C) for each level
+                torch.zeros(size, n_outputs) for size in sizes if direct
+            )
+        )
         self.input_dropout = CounterDropout(input_dropout, place=0)
         self.dropouts: Iterable[CounterDropout] = _list(
             CounterDropout(dropout, place=1 + k) for k in range(len(sizes))
@@ -138,29 +152,42 @@ class TSENet(nn.Module):
 
     def forward(self, x: Batch) -> torch.Tensor:
         """Raw outputs (B, C) of a dense batch (B, D) or a sparse one."""
-        output: torch.Tensor = self.output(self._features(x)[-1])
+        x = self._drop_input(x)
+        levels = self.levels(x)
+        output: torch.Tensor = self.output(self._features(x, levels))
+        for level, weight in zip([x, *levels], self.direct, strict=False):
+            output = output + _linear(level, weight)
         return output
 
     def hidden(self, x: Batch) -> dict[str, torch.Tensor]:
         """Activations of every hidden layer, by name: ``level 1`` …, then ``features``."""
-        *levels, features = self._features(x)
+        x = self._drop_input(x)
+        levels = self.levels(x)
         named = {f"level {k}": level for k, level in enumerate(levels, start=1)}
-        return {**named, "features": features}
+        return {**named, "features": self._features(x, levels)}
 
-    def _features(self, x: Batch) -> list[torch.Tensor]:
-        """Activations of the levels 1..L, each (B, units), and of the feature layer (B, features)."""
-        if isinstance(x, SparseBatch):
-            x = x._replace(values=self.input_dropout(x.values[:, None])[:, 0])
-        else:
-            x = self.input_dropout(x)
+    def levels(self, x: Batch, n_levels: int | None = None) -> list[torch.Tensor]:
+        """Activations (B, units) of the levels 1, 2, … up to ``n_levels``, by default all."""
+        *between, _ = self.dropouts
         levels: list[torch.Tensor] = []
-        *between, last = self.dropouts
-        for layer, norm, dropout in zip(self.layers, self.norms, between, strict=True):
+        steps = zip(self.layers, self.norms, between, strict=True)
+        for layer, norm, dropout in islice(steps, n_levels):
             below = levels[-1] if levels else x  # only the input may be sparse
             levels.append(dropout(self._bend(norm(layer(below)))))
+        return levels
+
+    def _features(self, x: Batch, levels: list[torch.Tensor]) -> torch.Tensor:
+        """Activations of the feature layer: (B, L·S + F)."""
+        *_, last = self.dropouts
         groups = [skip(level) for skip, level in zip(self.skips, [x, *levels], strict=False)]
-        features = torch.cat([*groups, self.top(levels[-1])], dim=1)  # (B, L·S + F)
-        return [*levels, last(self._bend(features))]
+        features: torch.Tensor = last(self._bend(torch.cat([*groups, self.top(levels[-1])], dim=1)))
+        return features
+
+    def _drop_input(self, x: Batch) -> Batch:
+        if isinstance(x, SparseBatch):
+            return x._replace(values=self.input_dropout(x.values[:, None])[:, 0])
+        dropped: torch.Tensor = self.input_dropout(x)
+        return dropped
 
     def _bend(self, z: torch.Tensor) -> torch.Tensor:
         bent: torch.Tensor = getattr(torch, self.activation)(z)
@@ -178,8 +205,10 @@ class TSENet(nn.Module):
             links = layer.links
             rows.append(LayerSummary.of(f"level {k}", links.n_units, links.n_links, links.n_inputs))
         groups = [*((f"skip {k}", skip) for k, skip in enumerate(self.skips)), ("top", self.top)]
-        for name, group in [*groups, ("output", self.output)]:
-            n_inputs, n_units = group.weight.shape
+        weights = [(name, group.weight) for name, group in [*groups, ("output", self.output)]]
+        weights += [(f"direct {k}", weight) for k, weight in enumerate(self.direct)]
+        for name, weight in weights:
+            n_inputs, n_units = weight.shape
             rows.append(LayerSummary.of(name, n_units, n_inputs * n_units, n_inputs))
         return Summary(tuple(rows), self.n_parameters)
 

@@ -126,6 +126,7 @@ class FusedEngine:
         for part in parts:  # the outputs have served: their buffers now hold their gradient
             part.output[:] = delta[:, part.first : part.first + part.output.shape[1]]
         self._prepare_row_deltas(rows.size, data)
+        self._row_deltas["outputs"] = np.ascontiguousarray(delta.T)
         self._run([partial(self._backward, part, data) for part in parts])
         return loss, self._tasks(parts, data)
 
@@ -180,6 +181,9 @@ class FusedEngine:
         for level, place in self.passes.group_rows():
             name = f"skips.{level}" if level < n_groups else "top"
             tasks += self._group_tasks(name, level, place, parts, data)
+        for level in range(len(self.passes.direct)):
+            deltas = [part.output for part in parts]
+            tasks += self._dense_tasks(f"direct.{level}", level, deltas, "outputs", parts, data)
 
         def output() -> None:
             gradient = self.gradients["output.weight"]
@@ -240,8 +244,22 @@ class FusedEngine:
     def _group_tasks(
         self, name: str, level: int, place: slice, parts: list[Chunk], data: SparseRows | Float
     ) -> list[tuple[Task, str, slice]]:
-        """A dense group (D, S), in blocks of its inputs."""
-        gradient = self.gradients[f"{name}.weight"]
+        """A feature group (D, S) with its bias."""
+        deltas = [part.features_delta[place] for part in parts]
+        tasks = self._dense_tasks(f"{name}.weight", level, deltas, "skip", parts, data)
+        return [*tasks, self._bias_task(f"{name}.bias", deltas)]
+
+    def _dense_tasks(
+        self,
+        name: str,
+        level: int,
+        deltas: list[Float],
+        by_row: str,
+        parts: list[Chunk],
+        data: SparseRows | Float,
+    ) -> list[tuple[Task, str, slice]]:
+        """A dense weight (D, S) that reads a level, in blocks of its inputs, from the deltas (S, b) of each chunk."""
+        gradient = self.gradients[name]
         n_inputs, n_units = gradient.shape
 
         def block_task(first: int, last: int) -> Task:
@@ -253,23 +271,19 @@ class FusedEngine:
                         data.column_start,
                         data.column_rows,
                         data.column_values,
-                        self._row_deltas["skip"],
+                        self._row_deltas[by_row],
                         gradient,
                     )
                 else:
                     gradient[first:last] = sum(
-                        part.level[level][first:last] @ part.features_delta[place].T
-                        for part in parts
+                        part.level[level][first:last] @ delta.T
+                        for part, delta in zip(parts, deltas, strict=True)
                     )
 
             return task
 
         blocks = chunks(n_inputs, max(1, BLOCK_PARAMETERS // n_units))
-        tasks = [
-            (block_task(a, b), f"{name}.weight", slice(a * n_units, b * n_units)) for a, b in blocks
-        ]
-        bias = self._bias_task(f"{name}.bias", [part.features_delta[place] for part in parts])
-        return [*tasks, bias]
+        return [(block_task(a, b), name, slice(a * n_units, b * n_units)) for a, b in blocks]
 
     def _bias_task(self, name: str, deltas: list[Float]) -> tuple[Task, str, slice]:
         def task() -> None:

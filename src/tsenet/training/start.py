@@ -1,0 +1,254 @@
+"""A start from few labels: linear paths from the input and from every level to the outputs, before back-propagation.
+
+Three linear parts, each fitted to its end: one on the input, one on the latents' units, and the class model that EM
+carries over rows without labels. How much each is worth is found by cross-validation, so a part that does not help
+on these data gets no say. All are linear, so their blend is nothing but weights of the network's direct paths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
+
+from tsenet.network.batches import Inputs
+from tsenet.network.start import is_bag, levels_of
+from tsenet.network.tsenet import TSENet
+from tsenet.progress import Progress
+from tsenet.training.class_model import ClassModel
+from tsenet.training.linear_fit import Linear, Rows, blend_weights, fit_linear
+from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss
+
+__all__ = ["Labelled", "start_from_labels"]
+
+_FOLDS = 5
+_CROSS_VALIDATED = 2000  # labelled rows that choose penalties and blend
+_FITTED = (
+    10_000  # labelled rows of the final fits; with more, back-propagation does better than they
+)
+_PENALTIES = (1.0, 0.1, 0.01)  # times the mean square length of a row
+_ROWS = 8192  # of activations at a time
+
+
+class Labelled(NamedTuple):
+    """Rows of a table whose targets are known: their numbers, targets and weights."""
+
+    rows: NDArray[np.int64]  # (n,)
+    targets: NDArray[Any]  # (n,) or (n, C)
+    weights: NDArray[np.float64] | None  # (n,)
+
+    def take(self, which: NDArray[np.int64]) -> Labelled:
+        """Some of them."""
+        weights = None if self.weights is None else self.weights[which]
+        return Labelled(self.rows[which], self.targets[which], weights)
+
+
+def start_from_labels(
+    net: TSENet, inputs: Inputs, labelled: Labelled, loss: Loss, seed: int, report: Progress
+) -> None:
+    """Set the direct paths of a network, so that its outputs are the blend; its feature layer starts at no effect.
+
+    Parameters
+    ----------
+    net : TSENet
+        With direct paths, its units started by :func:`tsenet.network.start.follow_model`.
+    inputs : Inputs
+        All rows (N, D), with and without labels.
+    labelled : Labelled
+    loss : Loss
+    seed : int
+        Of the folds.
+    """
+    with threadpool_limits(1, user_api="blas"):  # a product's sums must not depend on threads
+        blend = _Blend(net, inputs, labelled, loss, np.random.default_rng(seed), report).find()
+    sizes = net.wiring.layer_sizes
+    weights = np.split(blend.weight, np.cumsum(sizes)[:-1])  # the input's, then each level's
+    with torch.no_grad():
+        for path, weight in zip(net.direct, weights, strict=True):
+            path.copy_(torch.from_numpy(weight))
+        net.output.weight.zero_()
+        net.output.bias.copy_(torch.from_numpy(blend.bias))
+
+
+class _Part(NamedTuple):
+    """Fits of one kind: a model of each fold's other rows and, last, one of all; and what they say of held-out rows."""
+
+    models: list[Linear]
+    held_out: NDArray[np.float64]  # (n, C)
+    penalty: float = 0.0
+
+
+@dataclass
+class _Blend:
+    net: TSENet
+    inputs: Inputs
+    labelled: Labelled
+    loss: Loss
+    rng: np.random.Generator
+    report: Progress
+
+    def find(self) -> Linear:
+        """The blend as one linear model of the input and all units: weight (D + units, C)."""
+        few = self.labelled.take(self._spread(_CROSS_VALIDATED))
+        fold = self._folds(few)
+        bag = self.has_classes and is_bag(self.inputs.values)
+        self.report.start("first weights", 2 + bag)
+        x, h = self._sources(few)
+        on_input = self._cross_validated(x, few, fold)
+        self.report.advance(1, "from the input")
+        on_units = self._cross_validated(h, few, fold)
+        self.report.advance(1, "from the units")
+        parts = [on_input, on_units]
+        share = self._shares(parts, few)
+        if bag:
+            parts.append(self._class_part(x, few, fold, parts, share))
+            share = self._shares(parts, few)
+            self.report.advance(1, "from rows without labels")
+        self.report.finish("shares " + " ".join(f"{part:.2f}" for part in share))
+        final = [part.models[-1] for part in parts]
+        if self.labelled.rows.size > few.rows.size:
+            final[:2] = self._refitted(parts[:2])
+        final = [model.scaled(part) for model, part in zip(final, share, strict=True)]
+        of_input = sum((model.weight for model in final[2:]), final[0].weight)
+        bias = sum((model.bias for model in final[1:]), final[0].bias)
+        return Linear(np.concatenate([of_input, final[1].weight]), bias)
+
+    # ---- labelled rows
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether a target is one of several classes."""
+        return isinstance(self.loss, BinaryLoss | MulticlassLoss)
+
+    def _classes(self, targets: NDArray[Any]) -> NDArray[np.int64]:
+        """Class numbers, or zeros where targets are no classes: (n,)."""
+        return targets.astype(np.int64) if self.has_classes else np.zeros(len(targets), np.int64)
+
+    def _spread(self, n_most: int) -> NDArray[np.int64]:
+        """Numbers of at most ``n_most`` labelled rows, every class with its share."""
+        by_class = self._classes(self.labelled.targets)
+        if by_class.size <= n_most:
+            return np.arange(by_class.size)
+        place = np.empty(by_class.size)
+        for k in np.unique(by_class):
+            own = self.rng.permutation(np.flatnonzero(by_class == k))
+            place[own] = (np.arange(own.size) + 0.5) / own.size
+        return np.sort(np.argsort(place, kind="stable")[:n_most])
+
+    def _folds(self, few: Labelled) -> NDArray[np.int64]:
+        """Fold of each row, every class spread over all of them: (n,)."""
+        n_rows = few.rows.size
+        shuffled = self.rng.permutation(n_rows)
+        by_class = shuffled[np.argsort(self._classes(few.targets)[shuffled], kind="stable")]
+        fold = np.empty(n_rows, np.int64)
+        fold[by_class] = np.arange(n_rows) % min(_FOLDS, n_rows)
+        return fold
+
+    def _sources(self, labelled: Labelled) -> tuple[Rows, Rows]:
+        """Inputs and activations of some rows."""
+        return self.inputs.values[labelled.rows], levels_of(self.net, self.inputs, labelled.rows)
+
+    # ---- linear parts
+
+    def _cross_validated(self, rows: Rows, few: Labelled, fold: NDArray[np.int64]) -> _Part:
+        """Fits with the penalty that does best on held-out rows."""
+        squares = rows.multiply(rows) if isinstance(rows, csr_array) else np.square(rows)
+        length = max(float(squares.sum()) / rows.shape[0], 1e-12)
+        models: list[Linear] = []
+        best, smallest = None, np.inf
+        for penalty in _PENALTIES:
+            models = [
+                self._fit(rows, few, fold != k, penalty * length, models[k] if models else None)
+                for k in range(int(fold.max()) + 2)
+            ]
+            held_out = self._held_out(models, rows, fold)
+            mean, _ = self.loss.gradient(held_out, few.targets, few.weights)
+            if best is None or mean < smallest:
+                best, smallest = _Part(models, held_out, penalty * length), mean
+        assert best is not None
+        return best
+
+    def _fit(
+        self,
+        rows: Rows,
+        few: Labelled,
+        which: NDArray[np.bool_],
+        penalty: float,
+        start: Linear | None,
+    ) -> Linear:
+        seen = few.take(np.flatnonzero(which))
+        return fit_linear(rows[which], seen.targets, seen.weights, self.loss, penalty, start)
+
+    def _held_out(
+        self, models: list[Linear], rows: Rows, fold: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Outputs of each row by the model of the other folds: (n, C)."""
+        outputs = np.empty((fold.size, self.loss.n_outputs))
+        for k in range(int(fold.max()) + 1):
+            outputs[fold == k] = models[k](rows[fold == k])
+        return outputs
+
+    def _shares(self, parts: list[_Part], few: Labelled) -> NDArray[np.float64]:
+        """How much of each part makes the best blend of held-out rows: (parts,)."""
+        return blend_weights([part.held_out for part in parts], few.targets, few.weights, self.loss)
+
+    def _refitted(self, parts: list[_Part]) -> list[Linear]:
+        """The fits of all labelled rows, up to a number, with the penalties that a few chose."""
+        more = self.labelled.take(self._spread(_FITTED))
+        return [
+            fit_linear(
+                rows, more.targets, more.weights, self.loss, part.penalty, part.models[-1], 30
+            )
+            for rows, part in zip(self._sources(more), parts, strict=True)
+        ]
+
+    # ---- rows without labels
+
+    def _class_part(
+        self,
+        x: Rows,
+        few: Labelled,
+        fold: NDArray[np.int64],
+        parts: list[_Part],
+        share: NDArray[np.float64],
+    ) -> _Part:
+        """Class models of all rows that begin with what the other parts guess."""
+        values = self.inputs.values
+        assert not isinstance(values, np.ndarray)
+        model = ClassModel(values)
+        classes = self._classes(few.targets)
+        found = []
+        guesses = self._guesses(parts, share)
+        for k, guess in enumerate(guesses):
+            seen = fold != k
+            by_class = model.learn(self.loss.predict(guess), few.rows[seen], classes[seen])
+            found.append(self._as_outputs(by_class))
+        return _Part(found, self._held_out(found, x, fold))
+
+    def _guesses(self, parts: list[_Part], share: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        """Outputs (N, C) for all rows of the blend of each fold, and of all: one pass over the activations."""
+        (on_input, *_), (on_units, *_) = parts
+        n_models, n_outputs = len(on_input), self.loss.n_outputs
+        of_units = np.concatenate([model.weight for model in on_units], axis=1) * share[1]
+        of_input = np.concatenate([model.weight for model in on_input], axis=1) * share[0]
+        bias = np.concatenate(
+            [a.bias * share[0] + b.bias * share[1] for a, b in zip(on_input, on_units, strict=True)]
+        )
+        outputs = Linear(of_input, bias)(self.inputs.values)
+        for start in range(0, len(self.inputs), _ROWS):
+            rows = np.arange(start, min(start + _ROWS, len(self.inputs)))
+            h = levels_of(self.net, self.inputs, rows)
+            outputs[rows] += h @ of_units.astype(h.dtype)
+        return [outputs[:, k * n_outputs : (k + 1) * n_outputs] for k in range(n_models)]
+
+    def _as_outputs(self, by_class: Linear) -> Linear:
+        """Two classes have one output, the difference."""
+        if self.loss.n_outputs > 1:
+            return by_class
+        weight = by_class.weight[:, 1:] - by_class.weight[:, :1]
+        return Linear(weight, by_class.bias[1:] - by_class.bias[:1])
