@@ -14,7 +14,7 @@ PYTHON ?= $(shell for candidate in python3.11 python3; do \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format bench docs clean
+.PHONY: help demo test lint format bench docs explorer clean
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,8 +40,11 @@ bench: $(INSTALLED) ## Run the benchmarks (ARGS go to benchmarks)
 docs: $(DOCS_INSTALLED) ## Build the documentation site into site/
 	$(BIN)/python -m mkdocs build --strict $(ARGS)
 
+explorer: ## Build the report page's program from explorer-src/ (needs Node.js)
+	cd explorer-src && npm ci && npm run build
+
 clean: ## Remove the environment, caches and built files
-	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site out explorer-src/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(INSTALLED): pyproject.toml constraints.txt

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, load_npz
+from scipy.sparse import load_npz
 
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
-from tsenet.data.text import read_documents, vectorize, words_of
+from tsenet.data.text import count_words, read_documents, vectorize
 
 
 def folder(name: str) -> Path:
@@ -84,9 +84,5 @@ def ag_news(n_words: int, select: str) -> Corpus:
 
 
 def _count(title: str, train: list[str], test: list[str], n_words: int, select: str) -> Corpus:
-    from sklearn.feature_extraction.text import CountVectorizer
-
     known = vectorize(train, n_words=n_words, select="tfidf" if select == "tfidf" else "frequency")
-    same_words = CountVectorizer(analyzer=words_of, vocabulary=known.names, dtype=np.int32)
-    counts = csr_array(same_words.transform(test))
-    return Corpus(title, known, Table.of(counts, names=known.names))
+    return Corpus(title, known, count_words(test, known.names))

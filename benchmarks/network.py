@@ -215,21 +215,22 @@ def _turns(steps: dict[str, Step], repeats: int = 5) -> dict[str, tuple[float, f
 def _floor(net: TSENet) -> float:
     """Seconds a step would take at the speed this machine multiplies matrices and copies memory.
 
-    Dense groups: 2 FLOPs per weight and row, forward and for each of two gradients. Sparse links: the same, on the
-    rows' own words in the first layer. Adam: four arrays read, three written.
+    Dense groups and links: 2 FLOPs per weight and row, forward and for each of two gradients; what reads the input
+    meets only the rows' own words and has one gradient. Adam: three arrays read and written, each gradient used where
+    it is made; memory is copied at that size, so it lies in the same caches.
     """
     a = np.ones((512, 512), np.float32)
     with threadpool_limits(1):
         flops = 2 * 512**3 / _best(lambda: a @ a)
-    long = np.ones(8_000_000, np.float32)
-    other = np.empty_like(long)
+    long = np.ones(3 * net.n_parameters // 2, np.float32)
+    other = np.ones_like(long)
     speed = 2 * long.nbytes / _best(lambda: np.copyto(other, long))
     work = 0.0
     for k, (layer, skip) in enumerate(zip(net.layers, net.skips, strict=True)):
-        inputs = 40 / SIZES[0] if k == 0 else 1.0
-        work += 3 * 2 * BATCH * inputs * (layer.links.n_links + skip.weight.numel())
+        products = 2 * 40 / SIZES[0] if k == 0 else 3.0
+        work += products * 2 * BATCH * (layer.links.n_links + skip.weight.numel())
     work += 3 * 2 * BATCH * (net.top.weight.numel() + net.output.weight.numel())
-    return work / flops + 7 * 4 * net.n_parameters / speed
+    return work / flops + 6 * 4 * net.n_parameters / speed
 
 
 def _best(call: Callable[[], object]) -> float:

@@ -79,7 +79,7 @@ class TestTopics:
     def test_writes_topics_and_model(self, data: Path, out: Path) -> None:
         result = run("topics", data, "--text", "body", "--out", out, *QUICK)
         assert result.exit_code == 0, result.output
-        assert names(out) == ["topics.json", "topics.md", "tree.tsenet"]
+        assert names(out) == ["topics.html", "topics.json", "topics.md", "tree.tsenet"]
         assert names(out.parent) == ["topics"]
 
         tree = tsenet.load(out / "tree.tsenet")
@@ -116,7 +116,7 @@ class TestTopics:
                 *("--seed", "7", "--jobs", jobs, "--quiet"),
             )
             assert result.exit_code == 0, result.output
-        for file in ("topics.json", "topics.md", "tree.tsenet"):
+        for file in ("topics.html", "topics.json", "topics.md", "tree.tsenet"):
             first = (tmp_path / "a" / file).read_bytes()
             assert (tmp_path / "b" / file).read_bytes() == first
             assert (tmp_path / "c" / file).read_bytes() == first
@@ -402,7 +402,7 @@ class TestProgram:
         process = self.start(*arguments)
         stdout, stderr = process.communicate(timeout=300)
         assert process.returncode == 0, stderr
-        assert names(out) == ["topics.json", "topics.md", "tree.tsenet"]
+        assert names(out) == ["topics.html", "topics.json", "topics.md", "tree.tsenet"]
         assert "300 documents" in stdout
         # not a terminal: lines of a log, no bars
         assert "reading documents: started" in stderr
@@ -465,7 +465,7 @@ class TestProgram:
         assert b"\x1b[" in shown
         assert "━".encode() in shown
         assert b"reading documents" in shown
-        assert names(out) == ["topics.json", "topics.md", "tree.tsenet"]
+        assert names(out) == ["topics.html", "topics.json", "topics.md", "tree.tsenet"]
 
 
 def _read_terminal(descriptor: int) -> bytes:

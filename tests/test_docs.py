@@ -96,6 +96,7 @@ def reader_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             writer.writerow([number, f"The {' '.join(words)}."])
     random_tree(rng, (6, 2)).save(tmp_path / "tree.tsenet")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TSENET_CACHE", str(tmp_path / "cache"))
     return tmp_path
 
 

@@ -23,6 +23,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import tsenet
 from tests.builders import one_latent_rows
 from tsenet import DataError, ModelFileError, TSENetClassifier, TSENetRegressor
+from tsenet.data.table import Table
 from tsenet.training.callbacks import Callback
 
 LEFT_OUT_BY_SKLEARN = {"check_array_api_input"}
@@ -213,6 +214,9 @@ def test_hidden_units_and_their_names(fitted: TSENetClassifier, rows: Floats) ->
     assert names[-1] == "top.19"
     weight, bias = fitted.net_.output.weight.detach().numpy(), fitted.net_.output.bias.detach()
     outputs = hidden[:, n_latents:] @ weight + bias.numpy()
+    scaled = fitted._scaling.apply(Table.of(rows)).values
+    straight = np.concatenate([path.detach().numpy() for path in fitted.net_.direct])
+    outputs += np.concatenate([scaled, hidden[:, :n_latents]], axis=1) @ straight
     assert np.allclose(outputs, fitted.decision_function(rows), atol=1e-4)
 
 
@@ -352,7 +356,8 @@ def test_a_wiring_that_does_not_fit_is_refused(rows: Floats, kinds: NDArray[Any]
 
 
 def test_warm_start_goes_on(rows: Floats, kinds: NDArray[Any]) -> None:
-    model = TSENetClassifier(**{**QUICK, "max_epochs": 2}, warm_start=True).fit(rows, kinds)
+    model = TSENetClassifier(**{**QUICK, "max_epochs": 2}, init="fan-in", warm_start=True)
+    model.fit(rows, kinds)
     wiring, before = model.wiring_, model.history_.validation_loss[-1]
     net = model.net_
     model.fit(rows, kinds)
@@ -432,13 +437,13 @@ def test_verbose_reports_every_stage(rows: Floats, kinds: NDArray[Any]) -> None:
             stages.append(stage)
 
     TSENetClassifier(**{**QUICK, "max_epochs": 1}, verbose=note).fit(rows, kinds)
-    assert stages[-2:] == ["links", "training"]
+    assert stages[-3:] == ["links", "first weights", "training"]
     assert "islands" in stages
 
 
 def test_the_papers_recipe() -> None:
     recipe = TSENetClassifier.paper(random_state=3)
-    changed = {"rule", "correlation_test", "structure_samples", "random_state"}
+    changed = {"rule", "correlation_test", "structure_samples", "direct", "init", "random_state"}
     defaults = TSENetClassifier().get_params()
     assert {k for k, v in recipe.get_params().items() if v != defaults[k]} == changed
     assert (recipe.rule, recipe.correlation_test, recipe.dropout) == ("top-k", False, 0.5)
@@ -496,9 +501,9 @@ def test_constant_columns_only(kinds: NDArray[Any]) -> None:
 
 
 def test_tiny_tables_are_used_whole(rows: Floats, kinds: NDArray[Any]) -> None:
-    model = TSENetClassifier(**QUICK).fit(rows[:19], kinds[:19])
-    assert model.history_.validation_loss == ()
-    assert TSENetClassifier(**QUICK).fit(rows[:20], kinds[:20]).history_.validation_loss
+    model = TSENetClassifier(**QUICK, init="fan-in")
+    assert model.fit(rows[:19], kinds[:19]).history_.validation_loss == ()
+    assert model.fit(rows[:20], kinds[:20]).history_.validation_loss
 
 
 def test_clear_errors(fitted: TSENetClassifier, rows: Floats, kinds: NDArray[Any]) -> None:

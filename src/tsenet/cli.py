@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from tsenet import model_commands
+from tsenet import data_commands, model_commands, report_commands, reproduce_commands
 from tsenet.console import PlainErrors, remember_debug, shown_progress
 
 if TYPE_CHECKING:
@@ -108,6 +108,13 @@ def topics(
     min_documents: Annotated[
         int, typer.Option(metavar="N", min=1, help="Leave out words in fewer documents.")
     ] = 2,
+    along: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Show the topics along its dates or labels."),
+    ] = None,
+    no_explorer: Annotated[
+        bool, typer.Option("--no-explorer", help="No topics.html, which quotes documents.")
+    ] = False,
     top_words: Annotated[int, typer.Option(metavar="N", min=1, help="Words shown per topic.")] = 10,
     max_top: Annotated[
         int, typer.Option(metavar="N", min=1, help="At most so many top topics.")
@@ -147,16 +154,20 @@ def topics(
 ) -> None:
     """Learn a hierarchy of topics from documents.
 
-    Writes topics.md to read, topics.json for programs, and tree.tsenet, the model itself.
+    Writes topics.html to explore in a browser, topics.md to read, topics.json for programs, and tree.tsenet,
+    the model itself.
     """
     from tsenet.atomic import atomic_folder
 
     _check_options(ctx, text, data_format)
+    if along is not None and no_explorer:
+        raise typer.BadParameter("it shows in topics.html only", param_hint="--along")
     with atomic_folder(out, force=force) as folder, shown_progress(quiet) as progress:
+        documents: Documents | None = None
         if data_format is DataFormat.hlta:
             table = _read_hlta(data, progress)
         else:
-            documents = _read_documents(data, str(text), no_header, progress)
+            documents = _read_documents(data, str(text), along, no_header, progress)
             table = _count_words(documents, words, select, stop_words, min_documents, progress)
         import tsenet
 
@@ -177,10 +188,19 @@ def topics(
             progress=progress,
         )
         _write_topics(tree, table, top_words, folder, progress)
+        if not no_explorer:
+            report_commands.write_topic_page(
+                folder / "topics.html",
+                *(tree, table, documents),
+                along=along,
+                title=data.name.split(".")[0],
+                n_words=top_words,
+                progress=progress,
+            )
     sizes = ", ".join(f"{size:,}" for size in tree.layer_sizes[1:]) or "none"
     typer.echo(
         f"{table.n_rows:,} documents, {table.n_columns:,} words; topics per level: {sizes}\n"
-        f"written to {out}: topics.md, topics.json, tree.tsenet"
+        f"written to {out}: {'' if no_explorer else 'topics.html, '}topics.md, topics.json, tree.tsenet"
     )
 
 
@@ -202,6 +222,9 @@ def export(
 
 for _command in (model_commands.fit, model_commands.predict, model_commands.evaluate):
     app.command()(_command)
+app.add_typer(data_commands.app)
+app.command()(reproduce_commands.reproduce)
+app.command()(report_commands.report)
 
 
 def _check_options(ctx: typer.Context, text: str | None, data_format: DataFormat) -> None:
@@ -210,7 +233,7 @@ def _check_options(ctx: typer.Context, text: str | None, data_format: DataFormat
         if text is None:
             raise typer.BadParameter("say which column holds the text", param_hint="--text")
         return
-    for name in ("text", "no_header", "words", "select", "stop_words", "min_documents"):
+    for name in ("text", "along", "no_header", "words", "select", "stop_words", "min_documents"):
         source = ctx.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             option = "--" + name.replace("_", "-")
@@ -229,11 +252,14 @@ def _read_hlta(path: Path, progress: Progress) -> Table:
     return table
 
 
-def _read_documents(path: Path, text: str, no_header: bool, progress: Progress) -> Documents:
+def _read_documents(
+    path: Path, text: str, along: str | None, no_header: bool, progress: Progress
+) -> Documents:
     from tsenet.data.text import read_documents
 
     progress.start("reading documents", None)
-    documents = read_documents(path, text, header=not no_header)
+    columns = [] if along is None else [along]
+    documents = read_documents(path, text, columns=columns, header=not no_header)
     progress.finish(documents.report())
     return documents
 

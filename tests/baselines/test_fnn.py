@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -34,13 +36,59 @@ def test_sparse_input_gives_the_same() -> None:
 def test_dropout_depends_on_the_step_alone() -> None:
     net = FNN(10, 2, hidden=(300,), dropout=0.25).train()
     x = torch.ones(5, 10)
-    net.begin_step(3, 7)
-    first = net(x)
-    assert not torch.equal(net(x), first)
-    net.begin_step(3, 7)
-    assert torch.equal(net(x), first)
+    outputs = []
+    for step in (7, 8, 7):
+        net.begin_step(3, step)
+        outputs.append(net(x))
+    assert torch.equal(outputs[0], outputs[2])
+    assert not torch.equal(outputs[0], outputs[1])
     net.eval()
-    assert torch.equal(net(x), net(x))
+    assert not torch.equal(net(x), outputs[0])
+    net.begin_step(3, 9)
+    assert torch.equal(net(x), net.layers[1](torch.relu(net.layers[0](x))))
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+def test_dropout_keeps_its_share_and_the_mean(rate: float) -> None:
+    net = FNN(2, 2, hidden=(8,), dropout=rate).train()
+    net.begin_step(1, 2)
+    like = torch.empty(400, 500)
+    factors = net.dropout_factors(0, like)
+    assert factors is not None
+    assert factors.unique().tolist() == pytest.approx([0.0, 1 / (1 - rate)], rel=1e-3)
+    assert float((factors == 0).float().mean()) == pytest.approx(rate, abs=0.005)
+    assert float(factors.mean()) == pytest.approx(1.0, abs=0.02)
+    other = net.dropout_factors(1, like)  # another layer, another mask
+    assert other is not None
+    assert not torch.equal(factors, other)
+    net.set_dropout(0.0)
+    assert net.dropout_factors(0, like) is None
+
+
+def test_removed_weights_are_zero_and_get_no_gradient() -> None:
+    rng = np.random.default_rng(0)
+    net = FNN(20, 3, hidden=(7, 5), dropout=0.0, seed=2)
+    masks = [torch.from_numpy(rng.random(layer.weight.shape) < 0.4) for layer in net.layers]
+    net.keep(masks)
+    n_biases = 7 + 5 + 3
+    assert net.n_parameters == n_biases + sum(int(mask.sum()) for mask in masks)
+    rows = sp.random_array((9, 20), density=0.5, format="csr", dtype=np.float32, rng=rng)
+    for values in (rows, rows.toarray()):
+        net.zero_grad()
+        net(Inputs(values).batch(np.arange(9))).square().sum().backward()
+        for layer, mask in zip(net.layers, masks, strict=True):
+            assert layer.weight.grad is not None
+            assert not layer.weight[~mask].any()
+            assert not layer.weight.grad[~mask].any()
+            assert layer.weight.grad[mask].any()
+    again = copy.deepcopy(net)
+    assert again.n_parameters == net.n_parameters
+    with torch.no_grad():
+        batch = Inputs(rows).batch(np.arange(9))
+        assert torch.equal(net(batch), again(batch))
+    assert set(net.state_dict()) == {
+        f"layers.{k}.{n}" for k in range(3) for n in ("weight", "bias")
+    }
 
 
 def test_it_can_be_trained() -> None:
@@ -54,7 +102,8 @@ def test_it_can_be_trained() -> None:
 
 
 def test_wrong_options_are_refused() -> None:
-    with pytest.raises(ValueError, match="hidden layer"):
-        FNN(3, 2, hidden=())
+    for hidden in ((), (5, 0)):
+        with pytest.raises(ValueError, match="hidden layer"):
+            FNN(3, 2, hidden=hidden)
     with pytest.raises(ValueError, match="dropout"):
         FNN(3, 2, dropout=1.0)

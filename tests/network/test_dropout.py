@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom, chi2
 
-from tsenet.network._activation_kernels import RELU, activate, dropout_factors, random_word
+from tsenet.network._activation_kernels import (
+    RELU,
+    activate,
+    draw,
+    dropout_factors,
+    random_word,
+)
 from tsenet.network.dropout import CounterDropout, mix
 
 MASK = 2**64 - 1
@@ -24,15 +30,23 @@ Floats = NDArray[np.float64]
 # ---- the same in Python's whole numbers
 
 
-def word(key: int, unit: int, group: int) -> int:
-    z = (key + unit * 0x9E3779B97F4A7C15 + group * 0xD1B54A32D192ED03) & MASK
+def word(key: int, counter: int) -> int:
+    z = (key + counter * 0x9E3779B97F4A7C15) & MASK
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
     return z ^ (z >> 31)
 
 
+def drawn(unit: int, salt: int) -> int:
+    low, high = salt % 2**32, salt // 2**32
+    x = (unit * 0x9E3779B9 + low) % 2**32
+    x = ((x ^ (x >> 16)) * 0x7FEB352D) % 2**32 ^ high
+    x = ((x ^ (x >> 15)) * 0x846CA68B) % 2**32
+    return x >> 16
+
+
 def is_dropped(key: int, unit: int, row: int, threshold: int) -> bool:
-    return (word(key, unit, row // 4) // 2 ** (16 * (row % 4))) % 65536 < threshold
+    return drawn(unit, word(key, row)) < threshold
 
 
 def mask_of(key: int, rate: float, n_rows: int, n_units: int, first_row: int = 0) -> Floats:
@@ -43,7 +57,7 @@ def mask_of(key: int, rate: float, n_rows: int, n_units: int, first_row: int = 0
 
 
 @pytest.mark.parametrize(
-    ("key", "unit", "output"),
+    ("key", "counter", "output"),
     [
         (0, 1, 0xE220A8397B1DCDAF),
         (1234567, 1, 6457827717110365317),
@@ -51,16 +65,24 @@ def mask_of(key: int, rate: float, n_rows: int, n_units: int, first_row: int = 0
         (1234567, 3, 9817491932198370423),
     ],
 )
-def test_random_word_is_splitmix64(key: int, unit: int, output: int) -> None:
-    """Outputs published with the generator: seed ``key``, output number ``unit``."""
-    assert int(random_word(key, unit, 0)) == output
-    assert word(key, unit, 0) == output
+def test_random_word_is_splitmix64(key: int, counter: int, output: int) -> None:
+    """Outputs published with the generator: seed ``key``, output number ``counter``."""
+    assert int(random_word(key, counter)) == output
+    assert word(key, counter) == output
 
 
 @settings(max_examples=300, deadline=None)
-@given(key=st.integers(0, 2**62 - 1), unit=st.integers(0, 2**31 - 1), group=st.integers(0, 2**40))
-def test_random_word_equals_whole_number_arithmetic(key: int, unit: int, group: int) -> None:
-    assert int(random_word(key, unit, group)) == word(key, unit, group)
+@given(key=st.integers(0, 2**62 - 1), counter=st.integers(0, 2**62 - 1))
+def test_random_word_equals_whole_number_arithmetic(key: int, counter: int) -> None:
+    assert int(random_word(key, counter)) == word(key, counter)
+
+
+@settings(max_examples=300, deadline=None)
+@given(unit=st.integers(0, 2**31 - 1), salt=st.integers(0, 2**64 - 1))
+def test_draw_equals_whole_number_arithmetic(unit: int, salt: int) -> None:
+    """32-bit arithmetic, which numba would widen if left to itself."""
+    low, high = np.uint32(salt % 2**32), np.uint32(salt // 2**32)
+    assert int(draw(unit, low, high)) == drawn(unit, salt)
 
 
 @settings(max_examples=100, deadline=None)
@@ -135,20 +157,35 @@ LIMIT = chi2.isf(1e-6, 1)
 def test_neighbouring_rows_and_units_are_unrelated(rate: float) -> None:
     mask = mask_of(mix(7, 0, 1), rate, 512, 512)
 
-    for distance in (1, 2, 3, 4, 5, 8, 16, 64):  # four rows share a random word
+    for distance in (1, 2, 3, 4, 5, 8, 16, 64):
         assert contingency(mask[distance:], mask[:-distance], rate) < LIMIT
         assert contingency(mask[:, distance:], mask[:, :-distance], rate) < LIMIT
         assert contingency(mask[distance:, distance:], mask[:-distance, :-distance], rate) < LIMIT
 
 
-def test_the_four_rows_of_a_word_take_all_patterns_equally_often() -> None:
-    mask = mask_of(mix(2, 5, 0), 0.5, 400, 400).reshape(100, 4, 400)
-    pattern = (mask * np.array([1, 2, 4, 8])[:, None]).sum(axis=1).astype(int)
-    counts = np.bincount(pattern.ravel(), minlength=16)
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("key", [0, mix(2, 5, 0)])
+def test_eight_neighbours_take_all_patterns_equally_often(key: int, axis: int) -> None:
+    """Eight rows of a unit (axis 0), eight units of a row."""
+    mask = mask_of(key, 0.5, 800, 800)
+    eight = (mask if axis else mask.T).reshape(800, 100, 8)
+    counts = np.bincount((eight @ 2 ** np.arange(8)).astype(int).ravel(), minlength=256)
 
-    statistic = ((counts - 2500) ** 2 / 2500).sum()
-    low, high = chi2.interval(1 - 1e-5, 15)
-    assert low < statistic < high
+    expected = 80_000 / 256
+    low, high = chi2.interval(1 - 1e-5, 255)
+    assert low < ((counts - expected) ** 2 / expected).sum() < high
+
+
+@pytest.mark.parametrize("rate", [0.25, 0.5])
+def test_how_many_units_of_a_row_and_rows_of_a_unit_agree_is_binomial(rate: float) -> None:
+    """Pairs of rows, and pairs of units: neither too alike nor too unlike, as a weak mixing would make them."""
+    mask = mask_of(mix(1, 1, 1), rate, 256, 1024)
+    kept = 1 - rate
+    for wide in (mask, mask[:, :256].T):
+        centred = wide - kept
+        z = (centred @ centred.T)[np.triu_indices(256, 1)] / (rate * kept * wide.shape[1] ** 0.5)
+        assert np.abs(z).max() < 5.7  # of 32,640 pairs
+        assert z.std() == pytest.approx(1, abs=0.05)
 
 
 def test_masks_of_other_steps_seeds_and_places_are_unrelated() -> None:

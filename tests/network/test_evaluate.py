@@ -13,6 +13,7 @@ import tsenet
 from tests.builders import one_latent_rows
 from tsenet.network.batches import Inputs
 from tsenet.network.evaluate import hidden_activations, network_outputs
+from tsenet.network.passes import DOCUMENT_ROWS
 from tsenet.network.tsenet import TSENet
 
 
@@ -41,6 +42,28 @@ def test_answers_are_the_modules(
     found = hidden_activations(net, inputs)
     assert found.dtype == np.float32
     assert np.allclose(found, torch.cat(list(hidden.values()), dim=1).numpy(), atol=1e-4)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+@pytest.mark.parametrize("direct", [False, True])
+def test_few_rows_have_the_same_outputs_alone_and_in_company(
+    wiring: tsenet.Wiring, direct: bool, form: str
+) -> None:
+    """Bit for bit while rows go one by one, nearly so beyond."""
+    rows = np.random.default_rng(1).poisson(0.3, (DOCUMENT_ROWS + 1, 36)).astype(np.float32)
+    net = TSENet(wiring, 3, seed=2, direct=direct).eval()
+    for path in net.direct:
+        torch.nn.init.normal_(path, generator=torch.Generator().manual_seed(3))
+
+    def outputs(chosen: slice) -> Any:
+        return network_outputs(
+            net, Inputs(rows[chosen] if form == "dense" else sp.csr_array(rows[chosen]))
+        )
+
+    few, all_rows = outputs(slice(DOCUMENT_ROWS)), outputs(slice(None))
+    alone = [outputs(slice(k, k + 1))[0] for k in range(DOCUMENT_ROWS)]
+    np.testing.assert_array_equal(few, alone)
+    np.testing.assert_allclose(few, all_rows[:-1], rtol=1e-5, atol=1e-5)
 
 
 def test_same_bytes_for_any_number_of_threads(wiring: tsenet.Wiring) -> None:

@@ -51,7 +51,7 @@ class TestAdam:
         engine = AutogradEngine(net, inputs, BinaryLoss(), seed=3, **options)
         losses = take_steps(engine, labels, range(6), weights)
 
-        adam = torch.optim.Adam(twin.parameters(), **options)
+        adam = torch.optim.Adam(twin.parameters(), fused=True, **options)
         twin.train()
         for step, rate in enumerate(RATES):
             rows = np.random.default_rng(step).choice(60, 16, replace=False)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
+from torch.func import functional_call
 
 from tsenet.network.batches import Batch
 from tsenet.network.tsenet import DenseGroup
@@ -23,7 +26,7 @@ class FNN(nn.Module):
     hidden : sequence of int
         Units of each hidden layer.
     dropout : float
-        Rate after each hidden layer.
+        Rate after each hidden layer, rounded to 1/65536.
     seed : int
         Of the initial weights.
     """
@@ -38,36 +41,97 @@ class FNN(nn.Module):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        if not hidden:
-            raise ValueError("an FNN needs at least one hidden layer")
-        if not 0.0 <= dropout < 1.0:
-            raise ValueError(f"a dropout rate must be at least 0 and below 1, not {dropout}")
-        self.layers = nn.ModuleList(
+        if not len(hidden) or min(hidden) < 1:
+            raise ValueError(
+                f"an FNN needs at least one hidden layer of at least one unit: {hidden}"
+            )
+        self.layers: Sequence[DenseGroup] = _list(
             DenseGroup(below, above) for below, above in pairwise((n_inputs, *hidden, n_outputs))
         )
-        self.dropout = dropout
-        self._draw = torch.Generator()
+        self.set_dropout(dropout)
+        self._step = (0, 0)
         generator = torch.Generator().manual_seed(seed)
         for layer in self.layers:
-            assert isinstance(layer, DenseGroup)
             layer.reset_parameters(generator)
+
+    def set_dropout(self, rate: float) -> None:
+        """Choose the rate of dropout."""
+        if not 0.0 <= rate < 1.0:
+            raise ValueError(f"a dropout rate must be at least 0 and below 1, not {rate}")
+        self._drop_below = min(round(rate * 65536), 65535)
+        self.dropout = rate
+
+    # ---- forward
 
     def begin_step(self, seed: int, step: int) -> None:
         """Choose all dropout masks of the next forward pass in training mode."""
-        self._draw.manual_seed((seed << 32) + step)
+        self._step = (seed, step)
 
     def forward(self, x: Batch) -> torch.Tensor:
         """Raw outputs (B, C) of a dense batch (B, D) or a sparse one."""
-        *hidden, output = self.layers
-        for layer in hidden:
-            x = torch.relu(layer(x))
-            if self.training and self.dropout > 0:
-                keep = torch.empty_like(x).bernoulli_(1 - self.dropout, generator=self._draw)
-                x = x * keep / (1 - self.dropout)
-        result: torch.Tensor = output(x)
-        return result
+        return self._layer(len(self.layers) - 1, self.hidden(x)[-1])
+
+    def hidden(self, x: Batch) -> list[torch.Tensor]:
+        """Activations (B, units) of every hidden layer."""
+        levels: list[torch.Tensor] = []
+        for k in range(len(self.layers) - 1):
+            level = torch.relu(self._layer(k, levels[-1] if levels else x))
+            factors = self.dropout_factors(k, level)
+            levels.append(level if factors is None else level * factors)
+        return levels
+
+    def dropout_factors(self, place: int, like: torch.Tensor) -> torch.Tensor | None:
+        """What the units (B, U) of a hidden layer are multiplied with: 0, or 1 / (1 − rate); None for no dropout.
+
+        The draw is NumPy's, ten times faster than torch's on a CPU, and the same on every device.
+        """
+        if not self.training or self._drop_below == 0:
+            return None
+        draw = np.random.Generator(np.random.SFC64([*self._step, place]))
+        lanes = draw.integers(0, 65536, tuple(like.shape), np.uint16)
+        kept = torch.from_numpy(lanes >= self._drop_below).to(like.device)
+        return kept * like.new_tensor(self.dropout_scale)
+
+    @property
+    def dropout_scale(self) -> float:
+        """Factor of the units that are not dropped."""
+        return 65536 / (65536 - self._drop_below)
+
+    def _layer(self, k: int, x: Batch) -> torch.Tensor:
+        layer, mask = self.layers[k], self.mask(k)
+        if (
+            mask is None or not torch.is_grad_enabled()
+        ):  # removed weights are 0: no need to hide them
+            result: torch.Tensor = layer(x)
+            return result
+        masked: torch.Tensor = functional_call(layer, {"weight": layer.weight * mask}, (x,))
+        return masked
+
+    # ---- pruning
+
+    def keep(self, masks: Iterable[torch.Tensor]) -> None:
+        """Remove weights for good: those of layer k where its mask (D, S) is False. They are 0 from now on."""
+        for k, (layer, mask) in enumerate(zip(self.layers, masks, strict=True)):
+            self.register_buffer(f"mask{k}", mask.to(torch.bool), persistent=False)
+            with torch.no_grad():
+                layer.weight.masked_fill_(~mask, 0.0)
+
+    def mask(self, k: int) -> torch.Tensor | None:
+        """Which weights (D, S) of layer k are there; None if none was removed."""
+        found: torch.Tensor | None = getattr(self, f"mask{k}", None)
+        return found
 
     @property
     def n_parameters(self) -> int:
-        """Number of trained numbers."""
-        return sum(parameter.numel() for parameter in self.parameters())
+        """Number of trained numbers: weights that were not removed, and biases."""
+        total = 0
+        for k, layer in enumerate(self.layers):
+            mask = self.mask(k)
+            total += layer.bias.numel()
+            total += layer.weight.numel() if mask is None else int(mask.sum())
+        return total
+
+
+def _list(modules: Iterable[nn.Module]) -> Any:
+    """A ModuleList; typed as what it holds by whoever asks, since torch's own type says only Module."""
+    return nn.ModuleList(modules)

@@ -1,22 +1,18 @@
-"""What the classifier and the regressor share: from a table to a trained network, and back to answers."""
+"""What TSENetClassifier and TSENetRegressor share: structure, network, names of the units, files."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from itertools import islice
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from tsenet.data.order import canonical_order, repeats_of
 from tsenet.data.scaling import Scaling
-from tsenet.data.table import Table
-from tsenet.errors import DataError
+from tsenet.estimators._network import NetworkEstimator, Rows, progress_of, seed_number
 from tsenet.estimators._structure import bare_wiring, structure_of
 from tsenet.expansion.wiring import Wiring
 from tsenet.progress import Progress, as_progress
@@ -28,27 +24,16 @@ if TYPE_CHECKING:
     from tsenet.skeleton.tree import LatentTree
     from tsenet.training.callbacks import Callback
     from tsenet.training.engine import Engine
-    from tsenet.training.history import History
-    from tsenet.training.loop import Score
+    from tsenet.training.labelled import Labelled
     from tsenet.training.losses import Loss
 
-_SLAB = 4096  # sparse rows made dense at a time, for a network that was fitted on dense ones
-
-_NETWORK = ("skip_units", "feature_units", "activation", "dropout", "norm", "init")
+_NETWORK = ("skip_units", "feature_units", "activation", "dropout", "norm", "direct", "init")
 
 
-class Rows(NamedTuple):
-    """What training sees, in an order that does not depend on the one given."""
+class TSENetBase(NetworkEstimator):
+    """An estimator whose network is wired as its rows are; what a target is, is the children's."""
 
-    table: Table
-    targets: NDArray[Any]  # (N,) or (N, C), as the loss wants them
-    weights: NDArray[np.float64] | None  # (N,)
-
-
-class TSENetBase(TransformerMixin, BaseEstimator):
-    """Fitting, hidden units and files; what a target is and what an output means is the children's."""
-
-    # The parameters, set by the children's __init__, which scikit-learn wants written out there.
+    # The parameters that the wiring and the network add to those of training.
     density: float
     rule: Any
     max_top: int
@@ -60,32 +45,17 @@ class TSENetBase(TransformerMixin, BaseEstimator):
     dropout: float
     activation: Any
     norm: Any
+    direct: bool
     init: Any
-    learning_rate: float
-    batch_size: int
-    max_epochs: int
-    early_stopping: bool
-    validation_fraction: float
-    patience: int
-    warm_start: bool
     wiring: Wiring | None
-    device: str
-    n_jobs: int | None
-    random_state: Any
-    verbose: Any
-    callbacks: Sequence[Callback] | None
 
     tree_: LatentTree | None
     wiring_: Wiring
     net_: TSENet
-    history_: History
-    n_parameters_: int
-    n_features_in_: int
-    feature_names_in_: NDArray[np.object_]
     source_: dict[str, Any] | None
 
-    #: Adam's state between calls of partial_fit; not kept in files.
-    _optimiser: dict[str, NDArray[Any]] | None = None
+    #: Which weights pruning left, by name; None: all.
+    _kept: dict[str, NDArray[np.bool_]] | None = None
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
@@ -100,27 +70,13 @@ class TSENetBase(TransformerMixin, BaseEstimator):
             "rule": "top-k",
             "correlation_test": False,
             "dropout": 0.5,
+            "direct": False,
+            "init": "fan-in",
             "structure_samples": 10_000,
         }
         return cls(**{**recipe, **changes})
 
     # ---- what the children say
-
-    @abstractmethod
-    def _read_targets(self, y: Any) -> NDArray[Any]:
-        """Check the user's y, without learning from it: (N,) or (N, C)."""
-
-    @abstractmethod
-    def _learn_targets(self, y: NDArray[Any], classes: Any) -> None:
-        """Learn what the targets are (classes, scale) before a first fit."""
-
-    @abstractmethod
-    def _encode(self, y: NDArray[Any]) -> NDArray[Any]:
-        """The targets as the loss wants them."""
-
-    @abstractmethod
-    def _loss(self, targets: NDArray[Any] | None = None) -> Loss:
-        """The loss; with the weights of classes if encoded targets are given."""
 
     @abstractmethod
     def _target_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -130,72 +86,18 @@ class TSENetBase(TransformerMixin, BaseEstimator):
     def _set_target_parts(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Put it back."""
 
-    def _stratify_by(self, targets: NDArray[Any]) -> NDArray[np.int64] | None:
-        """Class numbers by which the validation rows are drawn."""
-        return None
-
-    def _validation_score(self) -> Score | None:
-        """What early stopping watches; None for minus the loss."""
-        return None
-
     # ---- learning
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the structure from ``X`` alone, then train the network on ``X`` and ``y``.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, dataframe, list of rows or Table, (N, V)
-        y : array-like, (N,) or (N, C)
-            NaN in a 2-D ``y`` is an unknown target: it is left out.
-        sample_weight : array-like (N,), optional
-            Whole numbers count as repetitions of a row, as long as the rows do not become more than tenfold.
-            Other weights count in the loss; the structure then takes all rows alike. 0 removes a row.
-        """
-        going_on = self.warm_start and hasattr(self, "net_")
-        with as_progress(_progress_of(self.verbose)) as report:
-            rows = self._rows(X, y, sample_weight, reset=not going_on)
-            if not going_on:
-                self._build(rows, report)
-            self._optimiser = None
-            self._train(rows, report, self.max_epochs, self.early_stopping)
-        return self
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         """One epoch over new rows; the first call builds the network."""
         first = not hasattr(self, "net_")
-        with as_progress(_progress_of(self.verbose)) as report:
+        with as_progress(progress_of(self.verbose)) as report:
             rows = self._rows(X, y, sample_weight, reset=first, classes=classes)
             if first:
                 self._build(rows, report)
             engine = self._train(rows, report, epochs=1, early_stopping=False)
             self._optimiser = engine.state()
         return self
-
-    def _rows(
-        self, X: Any, y: Any, sample_weight: Any, *, reset: bool, classes: Any = None
-    ) -> Rows:
-        """Check what the user gave; repeat rows by their weights; put them in the canonical order."""
-        table = Table.of(X)
-        name = type(self).__name__
-        if y is None:
-            raise DataError(f"{name} requires y to be passed, but the target y is None")
-        self._check_columns(X, reset)
-        wanted = self._read_targets(y)
-        check_consistent_length(table.values, wanted)
-        if table.n_rows < 2 and reset:
-            raise DataError(f"{name} needs at least two rows, got n_samples = {table.n_rows}")
-        weights = _weights_of(sample_weight, table.n_rows)
-        if weights is not None:
-            repeated = repeats_of(weights)
-            chosen = np.flatnonzero(weights) if repeated is None else repeated
-            weights = weights[chosen] if repeated is None else None
-            table, wanted = table.take(chosen), wanted[chosen]
-        if reset:
-            self._learn_targets(wanted, classes)
-        targets = self._encode(wanted)
-        order = canonical_order(table.values, targets, *(() if weights is None else (weights,)))
-        return Rows(table.take(order), targets[order], None if weights is None else weights[order])
 
     def _build(self, rows: Rows, report: Progress) -> None:
         """Learn structure and scale; make an untrained network."""
@@ -210,97 +112,81 @@ class TSENetBase(TransformerMixin, BaseEstimator):
         self._scaling = Scaling.learn(rows.table)
         self._net_options = options
         self._n_runs = 0
+        self._kept = None
         self.source_ = None
         self.net_ = TSENet(
-            self.wiring_, self._loss().n_outputs, **options, seed=_number_of(net_seed)
+            self.wiring_, self._loss().n_outputs, **options, seed=seed_number(net_seed)
         )
         self.n_parameters_ = self.net_.n_parameters
 
-    def _train(self, rows: Rows, report: Progress, epochs: int, early_stopping: bool) -> Engine:
-        """Train the network on the rows, a part of them held out if training may stop early."""
-        from tsenet.network.batches import Inputs
-        from tsenet.training.loop import Validation, train
-        from tsenet.training.split import split_rows
+    @property
+    def _starts(self) -> bool:
+        return self.init == "pgm" and self.direct
 
-        table, targets, weights = rows
-        if table.is_sparse and self._scaling.centres:
-            raise DataError("the network was first fitted on dense rows: go on with dense ones")
-        run = seed_sequence(self.random_state).spawn(4 + self._n_runs)[-1]
-        split_seed, dropout_seed, order_seed = run.spawn(3)
-        inputs = Inputs.of(self._scaling.apply(table), self._rule)
-        kept = np.arange(len(inputs), dtype=np.int64)
-        validation = None
-        if early_stopping:
-            by_class = self._stratify_by(targets)
-            kept, out = split_rows(len(inputs), self.validation_fraction, split_seed, by_class)
-            if out.size:
-                validation = Validation(
-                    inputs, out, targets[out], None if weights is None else weights[out]
-                )
-        engine = self._engine(inputs, self._loss(targets), _number_of(dropout_seed))
-        if self._optimiser is not None:
-            engine.load_state(self._optimiser)
-        self.history_ = train(
-            engine,
-            kept,
-            targets[kept],
-            None if weights is None else weights[kept],
-            validation=validation,
-            score=self._validation_score(),
-            options=self._options(
-                batch_size=min(self.batch_size, max(32, kept.size // 20)),
-                max_epochs=epochs,
-                early_stopping=early_stopping,
-            ),
-            callbacks=tuple(self.callbacks or ()),
-            progress=report,
-            seed=_number_of(order_seed),
-        )
-        self._n_runs += 1
-        self.net_.to("cpu").eval()
-        return engine
+    def _start(
+        self, inputs: Inputs, labelled: Labelled, loss: Loss, seed: int, report: Progress
+    ) -> None:
+        """Units that follow the model of all rows, outputs that follow the labels."""
+        from tsenet.network.start import follow_model
+        from tsenet.training.start import start_from_labels
 
-    def _options(self, **changes: Any) -> Any:
-        from tsenet.training.options import TrainingOptions
+        follow_model(self.net_, inputs)
+        start_from_labels(self.net_, inputs, labelled, loss, seed, report)
 
-        options = {
-            "learning_rate": self.learning_rate,
-            "batch_size": self.batch_size,
-            "max_epochs": self.max_epochs,
-            "early_stopping": self.early_stopping,
-            "patience": self.patience,
-        }
-        return TrainingOptions(**{**options, **changes})
+    def prune(self, n_parameters: int, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Remove the weakest weights of all layers, in place, and train the others on; biases are kept.
+
+        The strength of a weight is its size times the root mean square of what it reads. Removed weights are 0 and
+        stay so in all further training.
+
+        Parameters
+        ----------
+        n_parameters : int
+            Trained numbers that shall be left.
+        X : table, (N, V)
+            Rows like those the model was fitted on.
+        y, sample_weight
+            As for :meth:`fit`. None: the weights that are left stay as they are.
+        """
+        from tsenet.estimators._pruning import remove_weakest
+
+        for part in islice(self._inputs(X), 1):
+            self._kept = remove_weakest(self.net_, part, n_parameters)
+        self.n_parameters_ = n_parameters
+        if y is not None:
+            with as_progress(progress_of(self.verbose)) as report:
+                rows = self._rows(X, y, sample_weight, reset=False)
+                self._optimiser = None
+                self._train(rows, report, self.max_epochs, self.early_stopping)
+        return self
+
+    def _own_callbacks(self) -> tuple[Callback, ...]:
+        from tsenet.estimators._pruning import KeepRemoved
+
+        return () if self._kept is None else (KeepRemoved(self.net_, self._kept),)
 
     def _engine(self, inputs: Inputs, loss: Loss, seed: int) -> Engine:
         """Kernels on a CPU; autograd on other devices and for batch normalisation."""
-        import torch
-
         from tsenet.training.engine import AutogradEngine
         from tsenet.training.fused import FusedEngine
 
-        device = self.device
-        if device == "auto":
-            device = "cuda" if torch.cuda.is_available() else "cpu"
+        device = self._device()
         if device == "cpu" and not self.net_.has_norm:
             return FusedEngine(self.net_, inputs, loss, seed=seed, n_jobs=self.n_jobs)
         return AutogradEngine(self.net_, inputs, loss, device=device, seed=seed)
 
     # ---- answers
 
-    def _outputs(self, X: Any) -> NDArray[np.float64]:
-        """Raw outputs of the network: (N, C)."""
+    def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
         from tsenet.network.evaluate import network_outputs
 
-        parts = [network_outputs(self.net_, inputs, self.n_jobs) for inputs in self._inputs(X)]
-        return np.concatenate(parts)
+        return network_outputs(self.net_, inputs, self.n_jobs)
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """Activations of all hidden units, level by level, then the feature layer: (N, units)."""
+    def _hidden_of(self, inputs: Inputs) -> NDArray[np.float32]:
+        """Level by level, then the feature layer."""
         from tsenet.network.evaluate import hidden_activations
 
-        parts = [hidden_activations(self.net_, part, self.n_jobs) for part in self._inputs(X)]
-        return np.concatenate(parts)
+        return hidden_activations(self.net_, inputs, self.n_jobs)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the hidden units, one for each column that :meth:`transform` gives.
@@ -315,30 +201,34 @@ class TSENetBase(TransformerMixin, BaseEstimator):
         names += [f"top.{k}" for k in range(self.net_.top.bias.numel())]
         return np.array(names, dtype=object)
 
-    def _inputs(self, X: Any) -> Iterator[Inputs]:
-        """New rows as the network reads them, after scikit-learn's checks of names and number of features."""
-        check_is_fitted(self, "net_")
-        from tsenet.network.batches import Inputs
-
-        table = Table.of(X)
-        self._check_columns(X, False)
-        step = _SLAB if table.is_sparse and self._scaling.centres else table.n_rows
-        for start in range(0, table.n_rows, step):
-            part = table.take(slice(start, start + step)) if step < table.n_rows else table
-            yield Inputs.of(self._scaling.apply(part), self._rule)
-
-    def _check_columns(self, X: Any, reset: bool) -> None:
-        """scikit-learn's checks of names and number of features; it does not see the names of a Table."""
-        if not isinstance(X, Table):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-        elif reset:
-            validate_data(self, X.values, skip_check_array=True)
-            if X.named:
-                self.feature_names_in_ = np.array(X.names, dtype=object)
-        else:
-            self._rule.check_columns(X)
-
     # ---- files
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        X: Any = None,
+        y: Any = None,
+        *,
+        texts: Any = None,
+        **options: Any,
+    ) -> None:
+        """Write the model as one HTML page to explore: its units, what they go with, and how it was trained.
+
+        Parameters
+        ----------
+        path : path
+            The file to write; one of that name is replaced.
+        X, y : optional
+            Rows that show what moves the units and which classes they speak for, and their targets.
+        texts : sequence of str, optional
+            What to show of each row. The page quotes it.
+        **options
+            ``progress``, and those of :class:`tsenet.explain.explorer.ReportOptions`.
+        """
+        from tsenet.explain.explorer import write_report
+
+        check_is_fitted(self, "net_")
+        write_report(path, self, X, y, texts=texts, **options)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted estimator to a ``.tsenet`` file, which :func:`tsenet.load` reads."""
@@ -361,42 +251,3 @@ class TSENetBase(TransformerMixin, BaseEstimator):
         estimator = cls(**parameters_of(meta))
         fill_estimator(estimator, meta, arrays)
         return estimator
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = []
-        return tags
-
-
-def _weights_of(given: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """Weights of the rows, checked; None if all are alike."""
-    if given is None:
-        return None
-    weights = np.asarray(given, np.float64)
-    if weights.shape != (n_rows,):
-        raise DataError(
-            f"sample_weight must have one number for each of the {n_rows} rows, "
-            f"not the shape {weights.shape}"
-        )
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise DataError("sample_weight must hold finite numbers from 0 on")
-    if not weights.any():
-        raise DataError("all of sample_weight is zero: no row has any weight")
-    return None if (weights == 1).all() else weights
-
-
-def _progress_of(verbose: Any) -> Any:
-    """0 and 1 as False and True, which is what scikit-learn's users write."""
-    return bool(verbose) if isinstance(verbose, int | np.integer | np.bool_) else verbose
-
-
-def _number_of(seed: np.random.SeedSequence) -> int:
-    """A seed of 31 bits, which every generator takes."""
-    return int(seed.generate_state(1)[0] >> 1)
-
-
-def dense_targets(y: Any) -> NDArray[Any]:
-    """Targets as an array; a sparse matrix of labels becomes dense."""
-    return np.asarray(y.toarray() if sp.issparse(y) else y)

@@ -38,6 +38,7 @@ def estimator_parts(estimator: TSENetBase) -> tuple[dict[str, Any], Arrays]:
         "target": target,
         "history": estimator.history_.to_dict(),
         "n_runs": estimator._n_runs,
+        "pruned": estimator._kept is not None,
         "source": estimator.source_,
     }
     arrays = {
@@ -93,6 +94,14 @@ def fill_estimator(estimator: TSENetBase, meta: dict[str, Any], arrays: Arrays) 
         raise ValueError("the weights of the network are not all finite")
     estimator.net_.eval()
     estimator.n_parameters_ = estimator.net_.n_parameters
+    if meta["pruned"]:
+        estimator._kept = {
+            name: array != 0
+            for name, array in _of("net", arrays).items()
+            if not name.endswith("bias")
+        }
+        removed = sum(int((~mask).sum()) for mask in estimator._kept.values())
+        estimator.n_parameters_ -= removed
 
 
 def _check_fit(estimator: TSENetBase) -> None:

@@ -94,6 +94,28 @@ n_jobs, progress
         check_is_fitted(self)
         return np.array(self.tree_.latent_names, dtype=object)
 
+    def report(
+        self, path: str | PathLike[str], X: Any = None, *, texts: Any = None, **options: Any
+    ) -> None:
+        """Write the tree as one HTML page to explore.
+
+        Parameters
+        ----------
+        path : path
+            The file to write; one of that name is replaced.
+        X : optional
+            Rows from which to tell how often each topic is on, and in which of them.
+        texts : sequence of str, optional
+            What to show of each row. The page quotes it.
+        **options
+            ``along`` (a date, label or number for each row) and ``along_name``, ``progress``, and those of
+            :class:`tsenet.explain.explorer.ReportOptions`.
+        """
+        from tsenet.explain.explorer import write_report
+
+        check_is_fitted(self)
+        write_report(path, self, X, texts=texts, **options)
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted transformer to a ``.tsenet`` file, which :func:`tsenet.load` reads."""
         from tsenet.store import save

@@ -1,7 +1,8 @@
-"""Kernel for a few rows at a time: one call runs a row through the whole network.
+"""Kernel for a few rows at a time: one call runs each row through the whole network.
 
-Units that are off (ReLU leaves about half of them so) are not followed, and nothing is laid out anew, so a single row
-costs its own links. Layers come as tuples of arrays, from the input up.
+A row's activations are listed: only units that are on (ReLU leaves about half of them so) are followed. Nothing is laid
+out anew, so a single row costs its own links, and it has the same answer in any company. Layers come as tuples of
+arrays, from the input up.
 """
 
 from __future__ import annotations
@@ -10,32 +11,39 @@ import numpy as np
 
 from tsenet.jit import Array, Int, kernel
 from tsenet.network._activation_kernels import RELU, TANH
+from tsenet.network._group_kernels import group_forward
+from tsenet.network._sparse_kernels import rows_forward
 
 
 @kernel
-def _bend(kind: Int, z: Array) -> None:
-    """Non-linearity in place on ``z`` (U,)."""
+def list_active(kind: Int, z: Array, units: Array, values: Array) -> Int:
+    """Apply the non-linearity to ``z`` (U,), list the units that are then not 0 and their values, count them."""
+    zero, one = z.dtype.type(0), z.dtype.type(1)
+    n = 0
     for u in range(z.size):
+        value = z[u]
         if kind == RELU:
-            z[u] = max(z[u], z.dtype.type(0))
+            value = zero if value <= zero else value  # NaN stays in sight
         elif kind == TANH:
-            z[u] = np.tanh(z[u])
+            value = np.tanh(value)
         else:
-            z[u] = z.dtype.type(1) / (z.dtype.type(1) + np.exp(-z[u]))
+            value = one / (one + np.exp(-value))
+        z[u] = value
+        units[n] = u  # without a jump: what is off is overwritten by the next
+        values[n] = value
+        n += int(value != zero)
+    return n
 
 
 @kernel
-def _spread(value: float, start: Int, stop: Int, unit: Array, weight: Array, z: Array) -> None:
-    """Add ``value`` times the links ``start..stop`` to the units they lead to."""
-    for e in range(start, stop):
-        z[unit[e]] += value * weight[e]
-
-
-@kernel
-def _add_scaled(value: float, weight: Array, out: Array) -> None:
-    """Add ``value`` times one row of a dense group's weight to the group."""
-    for s in range(out.size):
-        out[s] += value * weight[s]
+def add_outputs(
+    start: Int, stop: Int, units: Array, values: Array, weight: Array, out: Array
+) -> None:
+    """Add to ``out`` (C,) float64 entries ``start..stop`` of a list times a dense ``weight`` (D, C)."""
+    for k in range(start, stop):
+        value, row = np.float64(values[k]), weight[units[k]]
+        for c in range(out.size):
+            out[c] += value * np.float64(row[c])
 
 
 @kernel
@@ -55,57 +63,43 @@ def document_outputs(
     kind: Int,
     out: Array,
 ) -> None:
-    """Raw outputs of the rows of a sparse batch, into ``out`` (B, C).
+    """Raw outputs of the rows of a sparse batch, into ``out`` (B, C) float64, in which they are summed.
 
     ``in_start``, ``in_unit``, ``weight``, ``bias`` have one entry for each of the L sparse layers; ``group_weight``
     (D, S) and ``group_bias`` one for each feature group: those of the layers below the top, if there are skips, then
-    the top's. ``direct`` has the weight (D, C) from the input and from each layer to the outputs; (D, 0) if none.
+    the top's; ``direct`` one for the input and each layer, (D, C), or with no rows if there is no such path.
     """
-    n_levels = len(weight)
-    n_groups = len(group_weight)
-    feature = np.empty(output_weight.shape[0], out.dtype)
+    n_levels, n_groups = len(weight), len(group_weight)
+    features = np.empty(output_weight.shape[0], output_weight.dtype)
+    longest = features.size
+    for level in range(n_levels):
+        longest = max(longest, bias[level].size)
+    units, active = np.empty(longest, np.uint32), np.empty(longest, features.dtype)
+    listed = np.zeros(2, np.int64)  # the list as a batch of one row
     for row in range(row_start.size - 1):
+        start, below, below_values = row_start[row : row + 2], columns, values
         place = 0
-        reached = out[row, : direct[0].shape[1]]
-        for c in range(output_bias.size):
-            out[row, c] = output_bias[c]
-        z = bias[0].copy()
-        for k in range(row_start[row], row_start[row + 1]):
-            c = columns[k]
-            _spread(values[k], in_start[0][c], in_start[0][c + 1], in_unit[0], weight[0], z)
-            _add_scaled(values[k], direct[0][c], reached)
-        if n_groups > 1:
-            group = feature[: group_bias[0].size]
-            for s in range(group.size):
-                group[s] = group_bias[0][s]
-            for k in range(row_start[row], row_start[row + 1]):
-                _add_scaled(values[k], group_weight[0][columns[k]], group)
-            place = group.size
-        for level in range(1, n_levels + 1):
-            _bend(kind, z)
-            above = bias[level if level < n_levels else 0].copy()
-            g = level if n_groups > 1 else 0
-            reads = n_groups > 1 or level == n_levels
-            group = feature[place : place + (group_bias[g].size if reads else 0)]
-            for s in range(group.size):
-                group[s] = group_bias[g][s]
-            place += group.size
-            for u in range(z.size):
-                if z[u] != 0:
-                    if level < n_levels:
-                        _spread(
-                            z[u],
-                            in_start[level][u],
-                            in_start[level][u + 1],
-                            in_unit[level],
-                            weight[level],
-                            above,
-                        )
-                    if reads:
-                        _add_scaled(z[u], group_weight[g][u], group)
-                    _add_scaled(z[u], direct[level][u], reached)
-            z = above
-        _bend(kind, feature)
-        for f in range(feature.size):
-            if feature[f] != 0:
-                _add_scaled(feature[f], output_weight[f], out[row])
+        total = out[row]
+        for c in range(total.size):
+            total[c] = output_bias[c]
+        for level in range(n_levels + 1):  # the input, then each layer
+            if n_groups > 1 or level == n_levels:
+                g = level if n_groups > 1 else 0
+                size = group_bias[g].size
+                group = features[place : place + size]
+                for s in range(size):
+                    group[s] = group_bias[g][s]
+                group_forward(
+                    0, 1, start, below, below_values, group_weight[g], group.reshape(1, size)
+                )
+                place += size
+            if direct[level].shape[0] > 0:
+                add_outputs(start[0], start[1], below, below_values, direct[level], total)
+            if level < n_levels:
+                z = bias[level].copy()
+                links = in_start[level], in_unit[level], weight[level]
+                rows_forward(0, 1, start, below, below_values, *links, z.reshape(1, z.size))
+                listed[1] = list_active(kind, z, units, active)
+                start, below, below_values = listed, units, active
+        listed[1] = list_active(kind, features, units, active)
+        add_outputs(listed[0], listed[1], units, active, output_weight, total)

@@ -16,13 +16,23 @@ def group_forward(
     out: Array,
 ) -> None:
     """Rows ``first..last`` of a sparse batch times a dense ``weight`` (D, S), added to ``out`` (last − first, S)."""
-    n_units = weight.shape[1]
     for row in range(first, last):
-        for k in range(row_start[row], row_start[row + 1]):
-            value = values[k]
-            column = columns[k]
-            for s in range(n_units):
-                out[row - first, s] += value * weight[column, s]
+        total = out[row - first]
+        k = row_start[row]
+        stop = row_start[row + 1]
+        while k + 4 <= stop:  # four non-zeros at a time: one pass over the output for all
+            a, b = weight[columns[k]], weight[columns[k + 1]]
+            c, d = weight[columns[k + 2]], weight[columns[k + 3]]
+            v_a, v_b, v_c, v_d = values[k], values[k + 1], values[k + 2], values[k + 3]
+            for s in range(total.size):
+                total[s] += (v_a * a[s] + v_b * b[s]) + (v_c * c[s] + v_d * d[s])
+            k += 4
+        while k < stop:
+            a = weight[columns[k]]
+            v_a = values[k]
+            for s in range(total.size):
+                total[s] += v_a * a[s]
+            k += 1
 
 
 @kernel
@@ -35,16 +45,19 @@ def group_weight_gradient(
     delta: Array,
     gradient: Array,
 ) -> None:
-    """Gradient of rows ``first..last`` of a dense weight (D, S) from the batch by column; ``delta`` (B, S)."""
-    n_units = delta.shape[1]
+    """Gradient (last − first, S) of rows ``first..last`` of a dense weight from the batch by column.
+
+    ``delta`` (B, S) is the gradient of what the weight leads to.
+    """
     for column in range(first, last):
-        for s in range(n_units):
-            gradient[column, s] = 0
+        own = gradient[column - first]
+        for s in range(own.size):
+            own[s] = 0
         for k in range(column_start[column], column_start[column + 1]):
             value = column_values[k]
-            row = column_rows[k]
-            for s in range(n_units):
-                gradient[column, s] += value * delta[row, s]
+            row = delta[column_rows[k]]
+            for s in range(own.size):
+                own[s] += value * row[s]
 
 
 @kernel
@@ -85,20 +98,19 @@ def fill_rows(values: Array, out: Array) -> None:
 def turn(source: Array, bias: Array, out: Array) -> None:
     """Transpose ``source`` (B, U) into ``out`` (U, B) and add a bias (U,)."""
     n_rows, n_units = source.shape
-    for start in range(0, n_units, 16):  # tiles, so that neither side leaves the cache
+    for u in range(n_units):
         for r in range(n_rows):
-            for u in range(start, min(start + 16, n_units)):
-                out[u, r] = source[r, u] + bias[u]
+            out[u, r] = source[r, u] + bias[u]
 
 
 @kernel
 def turn_back(source: Array, first: Int, out: Array) -> None:
     """Transpose ``source`` (U, b) into rows ``first..`` of ``out`` (B, U)."""
     n_units, n_rows = source.shape
-    for start in range(0, n_units, 16):
+    own = out[first : first + n_rows]
+    for u in range(n_units):
         for r in range(n_rows):
-            for u in range(start, min(start + 16, n_units)):
-                out[first + r, u] = source[u, r]
+            own[r, u] = source[u, r]
 
 
 @sum_kernel

@@ -9,7 +9,13 @@ Dense activations are batch-minor, (units, rows), so that the inner loop runs ov
 
 from __future__ import annotations
 
+import numpy as np
+
 from tsenet.jit import Array, Int, kernel, sum_kernel
+from tsenet.network._prefetch import fetch_ahead
+
+AHEAD = 2  # words: while one word's links are added, those of the next but one are on their way
+NEAR = 50_000  # links: so few stay in the cache and need not be called for
 
 
 @kernel
@@ -25,11 +31,18 @@ def rows_forward(
     out: Array,
 ) -> None:
     """Add to ``out`` (B, U), for rows ``first..last`` of a sparse batch, the weighted links of their non-zeros."""
+    end = row_start[last] - 1  # the last non-zero
+    is_far = weight.size > NEAR
     for row in range(first, last):
+        total = out[row]
         for k in range(row_start[row], row_start[row + 1]):
+            if is_far:
+                soon = columns[k + AHEAD if k + AHEAD <= end else end]
+                fetch_ahead(in_unit, in_start[soon], in_start[soon + 1])
+                fetch_ahead(weight, in_start[soon], in_start[soon + 1])
             value = values[k]
             for e in range(in_start[columns[k]], in_start[columns[k] + 1]):
-                out[row, in_unit[e]] += value * weight[e]
+                total[in_unit[e]] += value * weight[e]
 
 
 @kernel
@@ -44,18 +57,31 @@ def rows_weight_gradient(
     delta: Array,
     gradient: Array,
 ) -> None:
-    """Gradient of the links of inputs ``first..last`` from the batch by column; ``delta`` (B, U), ``gradient`` (E,).
+    """Gradient of the links of inputs ``first..last`` from the batch by column: ``delta`` (B, U).
 
-    Each input owns its links, so the sums do not depend on who computes them.
+    ``gradient`` has a place for each of these links alone. Each input owns its links, so the sums do not depend on
+    who computes them.
     """
+    offset = np.int64(in_start[first])
     for column in range(first, last):
-        for e in range(in_start[column], in_start[column + 1]):
-            gradient[e] = 0
-        for k in range(column_start[column], column_start[column + 1]):
-            value = column_values[k]
-            row = column_rows[k]
-            for e in range(in_start[column], in_start[column + 1]):
-                gradient[e] += value * delta[row, in_unit[e]]
+        start, stop = np.int64(in_start[column]), np.int64(in_start[column + 1])
+        unit = in_unit[start:stop]
+        own = gradient[start - offset : stop - offset]
+        k, end = np.int64(column_start[column]), np.int64(column_start[column + 1])
+        if (end - k) % 2 == 0:
+            for e in range(own.size):
+                own[e] = 0
+        else:
+            value, row = column_values[k], delta[column_rows[k]]
+            for e in range(own.size):
+                own[e] = value * row[unit[e]]
+            k += 1
+        while k < end:  # two rows at a time: one pass over the links for both
+            value, row = column_values[k], delta[column_rows[k]]
+            value_2, row_2 = column_values[k + 1], delta[column_rows[k + 1]]
+            for e in range(own.size):
+                own[e] += value * row[unit[e]] + value_2 * row_2[unit[e]]
+            k += 2
 
 
 @kernel
@@ -156,15 +182,31 @@ def units_weight_gradient(
     delta: Array,
     gradient: Array,
 ) -> None:
-    """Add to ``gradient`` (E,), for the links of inputs ``first..last``, Σ over rows of below · delta.
+    """Gradient of the links of inputs ``first..last``: Σ over rows of below · delta.
 
-    ``below`` (D, B) and ``delta`` (U, B).
+    ``below`` (D, B) and ``delta`` (U, B); ``gradient`` has a place for each of these links alone.
     """
     n_rows = delta.shape[1]
+    offset = np.int64(in_start[first])
     for x in range(first, last):
-        for e in range(in_start[x], in_start[x + 1]):
-            u = in_unit[e]
-            total = gradient[e] * 0
+        e, stop = np.int64(in_start[x]), np.int64(in_start[x + 1])
+        while e + 4 <= stop:  # four links at a time: one pass over the input for all
+            a, b, c, d = in_unit[e], in_unit[e + 1], in_unit[e + 2], in_unit[e + 3]
+            s_a = s_b = s_c = s_d = delta.dtype.type(0)
             for r in range(n_rows):
-                total += below[x, r] * delta[u, r]
-            gradient[e] += total
+                s_a += below[x, r] * delta[a, r]
+                s_b += below[x, r] * delta[b, r]
+                s_c += below[x, r] * delta[c, r]
+                s_d += below[x, r] * delta[d, r]
+            gradient[e - offset] = s_a
+            gradient[e - offset + 1] = s_b
+            gradient[e - offset + 2] = s_c
+            gradient[e - offset + 3] = s_d
+            e += 4
+        while e < stop:
+            a = in_unit[e]
+            s_a = delta.dtype.type(0)
+            for r in range(n_rows):
+                s_a += below[x, r] * delta[a, r]
+            gradient[e - offset] = s_a
+            e += 1

@@ -80,9 +80,9 @@ class Inputs:
         """Whether batches are sparse."""
         return not isinstance(self.values, np.ndarray)
 
-    def batch(self, rows: NDArray[np.int64]) -> Batch:
-        """Return some rows, in the order asked for."""
-        chosen = self.values[rows]
+    def batch(self, rows: NDArray[np.int64] | None = None) -> Batch:
+        """Return some rows, in the order asked for, or all."""
+        chosen = self.values if rows is None else self.values[rows]
         if isinstance(chosen, np.ndarray):
             return torch.from_numpy(chosen)
         return SparseBatch(

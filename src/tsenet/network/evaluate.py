@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from tsenet.network.batches import Batch, Inputs, SparseBatch
-from tsenet.network.passes import CHUNK_ROWS, Passes, SparseRows
+from tsenet.network.passes import CHUNK_ROWS, DOCUMENT_ROWS, Passes, SparseRows
 from tsenet.network.tsenet import TSENet
 from tsenet.threads import Workers, chunks
 
@@ -21,15 +21,15 @@ _ROWS = 16 * CHUNK_ROWS  # at a time
 def network_outputs(net: TSENet, inputs: Inputs, n_jobs: int | None = None) -> NDArray[np.float64]:
     """Raw outputs (N, C) of a network on the CPU; the last layer is summed in float64."""
     weight = net.output.weight.detach().numpy().astype(np.float64)  # (F, C)
-    direct = [path.detach().numpy().astype(np.float64) for path in net.direct]
+    if len(inputs) <= DOCUMENT_ROWS and not net.has_norm:
+        return Passes(net).documents(inputs.batch())
+    direct = [path.detach().numpy().astype(np.float64) for path in net.direct]  # (D, C) each
     answer = np.empty((len(inputs), weight.shape[1]))
     for rows, layers in _hidden(net, inputs, n_jobs):
-        n_rows = rows.stop - rows.start
-        answer[rows] = layers[-1][:n_rows] @ weight
-        if direct:
-            answer[rows] += inputs.values[rows] @ direct[0]
-            for level, straight in zip(layers, direct[1:], strict=False):
-                answer[rows] += level[:n_rows] @ straight
+        *levels, features = (layer[: rows.stop - rows.start] for layer in layers)
+        answer[rows] = features @ weight
+        for level, path in zip([inputs.values[rows], *levels], direct, strict=False):
+            answer[rows] += level @ path
     answer += net.output.bias.detach().numpy()
     return answer
 

@@ -16,7 +16,7 @@ class Links:
 
     Attributes
     ----------
-    in_start : int64 (D + 1,), in_unit : uint32 (E,)
+    in_start : uint32 (D + 1,), in_unit : uint32 (E,)
         The units each input is linked to; place e of ``in_unit`` is place e of the weight vector.
     unit_start : int64 (U + 1,), unit_input : uint32 (E,), unit_link : uint32 (E,)
         The inputs of each unit, and where in the weight vector each of its links stands.
@@ -25,7 +25,7 @@ class Links:
     third faster.
     """
 
-    in_start: NDArray[np.int64]
+    in_start: NDArray[np.uint32]
     in_unit: NDArray[np.uint32]
     unit_start: NDArray[np.int64]
     unit_input: NDArray[np.uint32]
@@ -39,7 +39,7 @@ class Links:
         place = np.empty(layer.n_edges, np.uint32)
         place[order] = np.arange(layer.n_edges, dtype=np.uint32)
         return cls(
-            in_start.astype(np.int64),
+            in_start.astype(np.uint32),
             layer.upper_ends()[order].astype(np.uint32),
             np.array(layer.indptr),
             layer.indices.astype(np.uint32),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from tsenet.network.tsenet import TSENet
 from tsenet.threads import Workers
 
 CHUNK_ROWS = 64
-DOCUMENT_ROWS = 128  # up to so many rows go through one by one, each as if it were alone: same bits in any company
+DOCUMENT_ROWS = 32  # up to so many rows go through one by one, each as if it were alone: same bits in any company
 _KIND = {"relu": bend.RELU, "tanh": bend.TANH, "sigmoid": bend.SIGMOID}
 
 Float = NDArray[Any]  # float32 or float64, as the network's parameters
@@ -36,16 +36,19 @@ class SparseRows:
     """A sparse batch as arrays, by row and (for gradients) by column."""
 
     row_start: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    columns: NDArray[np.uint32]
     values: Float
-    column_start: NDArray[np.int64]
-    column_rows: NDArray[np.int64]
+    column_start: NDArray[np.uint32]
+    column_rows: NDArray[np.uint32]
     column_values: Float
 
 
 @dataclass
 class Chunk:
-    """Buffers of up to 64 rows: ``level[k]`` (units, b) activations, ``delta[k]`` their gradients, k = 0 the input."""
+    """Buffers of up to 64 rows: ``level[k]`` (units, b) activations, ``delta[k]`` their gradients, k = 0 the input.
+
+    ``by_row`` serves sparse input: what goes from it into level 1, its skip group and the outputs, (b, units).
+    """
 
     first: int
     level: list[Float]
@@ -53,6 +56,13 @@ class Chunk:
     features: Float
     features_delta: Float
     output: Float
+    by_row: list[Float]
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The libraries with threads of their own; found once, since looking takes milliseconds."""
+    return ThreadpoolController()
 
 
 class Passes:
@@ -69,17 +79,16 @@ class Passes:
         self.bias: list[Float] = [layer.bias.detach().numpy() for layer in net.layers]
         self.skips = [(g.weight.detach().numpy(), g.bias.detach().numpy()) for g in net.skips]
         self.top = (net.top.weight.detach().numpy(), net.top.bias.detach().numpy())
-        self.output = (net.output.weight.detach().numpy(), net.output.bias.detach().numpy())
         self.direct: list[Float] = [weight.detach().numpy() for weight in net.direct]
+        self.output = (net.output.weight.detach().numpy(), net.output.bias.detach().numpy())
         self.dtype = self.top[0].dtype
         self.kind = _KIND[net.activation]
         self.sizes = net.wiring.layer_sizes
-        self._libraries = ThreadpoolController()  # found once: looking takes milliseconds
         self._chunk = lru_cache(maxsize=64)(self._new_chunk)
 
     def one_blas_thread(self) -> AbstractContextManager[Any]:
         """Our threads, not those of BLAS, share the cores; and a product's sums do not depend on threads."""
-        limiter: AbstractContextManager[Any] = self._libraries.limit(limits=1, user_api="blas")
+        limiter: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
         return limiter
 
     # ---- layout
@@ -89,6 +98,7 @@ class Passes:
         """Number of sparse layers L."""
         return len(self.links)
 
+    @cached_property
     def group_rows(self) -> list[tuple[int, slice]]:
         """For each feature group (level it reads, its place in the feature layer); the top group is last."""
         skip = self.skips[0][1].size if self.skips else 0
@@ -105,6 +115,8 @@ class Passes:
         if not with_input:
             shapes[0] = (0, n_rows)
         n_features = self.output[0].shape[0]
+        skip = self.skips[0][1].size if self.skips else 0
+        by_row = [self.sizes[1], skip, self.output[1].size if self.direct else 0]
         return Chunk(
             number * CHUNK_ROWS,
             [np.empty(shape, self.dtype) for shape in shapes],
@@ -112,6 +124,7 @@ class Passes:
             np.empty((n_features, n_rows), self.dtype),
             np.empty((n_features, n_rows), self.dtype),
             np.empty((self.output[1].size, n_rows), self.dtype),
+            [np.empty((n_rows, 0 if with_input else size), self.dtype) for size in by_row],
         )
 
     def chunks(self, n_rows: int, sparse_input: bool) -> list[Chunk]:
@@ -138,9 +151,9 @@ class Passes:
             factors = np.empty((1, values.size), self.dtype)
             bend.dropout_factors(dropout.key, 0, dropout.threshold, factors)
             values *= factors[0]
-        row_start, columns = batch.row_start.numpy(), batch.columns.numpy()
-        column_start = np.zeros(batch.n_columns + 1 if training else 0, np.int64)
-        column_rows = np.empty(columns.size if training else 0, np.int64)
+        row_start, columns = batch.row_start.numpy(), batch.columns.numpy().astype(np.uint32)
+        column_start = np.zeros(batch.n_columns + 1 if training else 0, np.uint32)
+        column_rows = np.empty(columns.size if training else 0, np.uint32)
         column_values = np.empty(columns.size if training else 0, self.dtype)
         if training:
             groups.transpose_batch(
@@ -159,10 +172,9 @@ class Passes:
     def outputs(self, batch: Batch, workers: Workers) -> Float:
         """Raw outputs (B, C) without dropout."""
         n_rows = batch.n_rows if isinstance(batch, SparseBatch) else batch.shape[0]
-        answer = np.empty((n_rows, self.output[1].size), self.dtype)
         if n_rows <= DOCUMENT_ROWS:
-            self._document_outputs(batch, answer)
-            return answer
+            return self.documents(batch).astype(self.dtype, copy=False)
+        answer = np.empty((n_rows, self.output[1].size), self.dtype)
         data = self.read(batch, training=False)
         parts = self.chunks(n_rows, isinstance(data, SparseRows))
         with self.one_blas_thread():
@@ -174,23 +186,27 @@ class Passes:
         self.forward(data, chunk, False)
         return chunk
 
-    def _document_outputs(self, batch: Batch, answer: Float) -> None:
-        """A few rows, one after another in a single kernel."""
+    def documents(self, batch: Batch) -> NDArray[np.float64]:
+        """Raw outputs (B, C) of a few rows, one after another in a single kernel; the last layer in float64."""
         self._check(batch)
         if isinstance(batch, SparseBatch):
-            row_start, columns = batch.row_start.numpy(), batch.columns.numpy()
+            row_start, columns = batch.row_start.numpy(), batch.columns.numpy().astype(np.uint32)
             values = batch.values.numpy().astype(self.dtype, copy=False)
         else:
             dense = batch.numpy()
-            rows, columns = (np.ascontiguousarray(place) for place in np.nonzero(dense))
+            rows, columns = (place.astype(np.uint32) for place in np.nonzero(dense))
             row_start = np.searchsorted(rows, np.arange(dense.shape[0] + 1)).astype(np.int64)
             values = dense[rows, columns].astype(self.dtype, copy=False)
+        outputs = np.empty((row_start.size - 1, self.output[1].size))
+        arguments = (row_start, columns, values, *self._layers, self.kind, outputs)
+        document_outputs(*arguments)
+        return outputs
+
+    @cached_property
+    def _layers(self) -> tuple[Any, ...]:
+        """All parameters, for a kernel."""
         all_groups = [*self.skips, self.top]
-        none = [np.empty((size, 0), self.dtype) for size in self.sizes]
-        document_outputs(
-            row_start,
-            columns,
-            values,
+        return (
             tuple(links.in_start for links in self.links),
             tuple(links.in_unit for links in self.links),
             tuple(self.weight),
@@ -198,9 +214,7 @@ class Passes:
             tuple(weight for weight, _ in all_groups),
             tuple(bias for _, bias in all_groups),
             *self.output,
-            tuple(self.direct or none),
-            self.kind,
-            answer,
+            tuple(self.direct or [self.output[0][:0]] * (self.n_levels + 1)),
         )
 
     # ---- forward
@@ -215,7 +229,7 @@ class Passes:
             self._level(k, data, chunk)
             threshold = dropouts[k - 1].threshold if training else 0
             bend.activate(self.kind, dropouts[k - 1].key, chunk.first, threshold, chunk.level[k])
-        for level, place in self.group_rows():
+        for level, place in self.group_rows:
             self._feature_group(level, data, chunk, chunk.features[place])
         threshold = last.threshold if training else 0
         bend.activate(self.kind, last.key, chunk.first, threshold, chunk.features)
@@ -223,19 +237,17 @@ class Passes:
         np.dot(weight.T, chunk.features, out=chunk.output)
         chunk.output += bias[:, None]
         for level, weight in enumerate(self.direct):
-            chunk.output += self._direct_part(level, weight, data, chunk)
+            if level == 0 and isinstance(data, SparseRows):
+                chunk.output += self._input_group(data, chunk, weight, chunk.by_row[2]).T
+            else:
+                chunk.output += weight.T @ chunk.level[level]
 
-    def _direct_part(
-        self, level: int, weight: Float, data: SparseRows | Float, chunk: Chunk
-    ) -> Float:
-        """What the outputs read of a level directly: (C, b)."""
-        if level > 0 or not isinstance(data, SparseRows):
-            return weight.T @ chunk.level[level]
-        n_rows = chunk.output.shape[1]
-        rows = np.zeros((n_rows, weight.shape[1]), self.dtype)
-        row_start = data.row_start[chunk.first : chunk.first + n_rows + 1]
-        groups.group_forward(0, n_rows, row_start, data.columns, data.values, weight, rows)
-        return rows.T
+    def _input_group(self, data: SparseRows, chunk: Chunk, weight: Float, rows: Float) -> Float:
+        """A chunk's sparse rows times a dense weight (D, S), into ``rows`` (b, S)."""
+        rows[:] = 0
+        row_start = data.row_start[chunk.first : chunk.first + len(rows) + 1]
+        groups.group_forward(0, len(rows), row_start, data.columns, data.values, weight, rows)
+        return rows
 
     def _level(self, k: int, data: SparseRows | Float, chunk: Chunk) -> None:
         """What goes into the non-linearity of level k."""
@@ -248,7 +260,8 @@ class Passes:
         if k == 1 and isinstance(data, SparseRows):
             n_rows = out.shape[1]
             row_start = data.row_start[chunk.first : chunk.first + n_rows + 1]
-            rows = np.zeros((n_rows, links.n_units), self.dtype)
+            rows = chunk.by_row[0]
+            rows[:] = 0
             sparse.rows_forward(
                 0,
                 n_rows,
@@ -290,13 +303,9 @@ class Passes:
         """What goes into the non-linearity of the group that reads a level."""
         weight, bias = self.group(level)
         if level == 0 and isinstance(data, SparseRows):
-            n_rows = out.shape[1]
-            rows = np.zeros((n_rows, bias.size), self.dtype)
-            row_start = data.row_start[chunk.first : chunk.first + n_rows + 1]
-            groups.group_forward(0, n_rows, row_start, data.columns, data.values, weight, rows)
-            groups.turn(rows, bias, out)
+            groups.turn(self._input_group(data, chunk, weight, chunk.by_row[1]), bias, out)
         else:
-            np.dot(weight.T, chunk.level[level], out=out)
+            np.matmul(weight.T, chunk.level[level], out=out)
             out += bias[:, None]
 
     # ---- backward
@@ -308,14 +317,15 @@ class Passes:
         bend.activation_gradient(
             self.kind, last.key, chunk.first, last.threshold, chunk.features, chunk.features_delta
         )
-        for level, place in reversed(self.group_rows()):
+        for level, place in reversed(self.group_rows):
             if level > 0:
                 np.dot(self.group(level)[0], chunk.features_delta[place], out=chunk.delta[level])
         if not self.skips:
             for delta in chunk.delta[1:-1]:
                 delta[:] = 0
-        for level, weight in enumerate(self.direct[1:], start=1):
-            chunk.delta[level] += weight @ output_delta
+        for level, weight in enumerate(self.direct):
+            if level > 0:
+                chunk.delta[level] += weight @ output_delta
         for k in range(self.n_levels, 0, -1):
             bend.activation_gradient(
                 self.kind,

@@ -105,7 +105,7 @@ class SparseLinear(nn.Module):
         """The same product in plain torch, for other devices, export, and dense patterns."""
         if isinstance(x, SparseBatch):
             # A row's non-zero meets all links of its column: list these meetings, then add them up.
-            start = torch.from_numpy(self.links.in_start).to(x.device)
+            start = torch.from_numpy(self.links.in_start.astype(np.int64)).to(x.device)
             n_links = start[x.columns + 1] - start[x.columns]  # (nnz,)
             meeting = torch.repeat_interleave(
                 torch.arange(x.columns.numel(), device=x.device), n_links
@@ -239,7 +239,7 @@ class _DenseRows(torch.autograd.Function):
         delta = _array(grad.t())  # (U, B)
         weight_gradient = x_gradient = None
         if ctx.needs_input_grad[0]:
-            gradient = np.zeros(links.n_links, delta.dtype)
+            gradient = np.empty(links.n_links, delta.dtype)
             kernels.units_weight_gradient(
                 0, links.n_inputs, links.in_start, links.in_unit, _array(x.t()), delta, gradient
             )

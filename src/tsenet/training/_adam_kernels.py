@@ -26,10 +26,10 @@ def adam_step(
     """
     b1, b2 = parameter.dtype.type(beta1), parameter.dtype.type(beta2)
     rest1, rest2 = parameter.dtype.type(1.0 - beta1), parameter.dtype.type(1.0 - beta2)
-    step, root = parameter.dtype.type(rate), parameter.dtype.type(correction)
+    step, scale = parameter.dtype.type(rate), parameter.dtype.type(1.0 / correction)
     eps, decay = parameter.dtype.type(epsilon), parameter.dtype.type(weight_decay)
     for i in range(parameter.size):
         g = gradient[i] + decay * parameter[i]
         mean[i] = b1 * mean[i] + rest1 * g
         square[i] = b2 * square[i] + rest2 * g * g
-        parameter[i] -= step * mean[i] / (np.sqrt(square[i]) / root + eps)
+        parameter[i] -= step * mean[i] / (np.sqrt(square[i]) * scale + eps)

@@ -7,27 +7,25 @@ one task, so a step gives the same bytes on any number of threads.
 
 from __future__ import annotations
 
+import math
+import threading
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.network import _group_kernels as groups
-from tsenet.network import _sparse_kernels as sparse
 from tsenet.network.batches import Inputs
+from tsenet.network.gradients import Block, Passed, blocks_of
 from tsenet.network.passes import Chunk, Float, Passes, SparseRows
-from tsenet.network.sparse_linear import DENSE_ABOVE
 from tsenet.network.tsenet import TSENet
-from tsenet.threads import Workers, chunks, chunks_of_equal_work
+from tsenet.threads import Workers, chunks
 from tsenet.training._adam_kernels import adam_step
 from tsenet.training.losses import Loss
 
-BLOCK_PARAMETERS = 200_000
 OUTPUT_ROWS = 1024
-
-Task = Callable[[], None]
+SMALL = 4_096  # parameters: blocks up to this size share a task
 
 
 class FusedEngine:
@@ -70,12 +68,14 @@ class FusedEngine:
         self.workers = Workers(n_jobs)
         self.passes = Passes(net)
         self.parameters = {name: p.detach().numpy() for name, p in net.named_parameters()}
-        self.gradients, self.means, self.squares = (
-            {name: np.zeros_like(p) for name, p in self.parameters.items()} for _ in range(3)
+        self.means, self.squares = (
+            {name: np.zeros_like(p) for name, p in self.parameters.items()} for _ in range(2)
         )
         self.n_steps = 0
-        # Levels 1 and the input's skip group keep the deltas of the whole batch, by row, for sparse input.
-        self._row_deltas: dict[str, Float] = {}
+        self._blocks = blocks_of(self.passes)
+        self._tasks = _tasks(self._blocks)
+        self._thread = threading.local()
+        self._kept = lru_cache(maxsize=2)(partial(Passed.of, self.passes))  # most, and last, batch
 
     # ---- one step
 
@@ -89,11 +89,11 @@ class FusedEngine:
     ) -> float:
         """One Adam step on the given training rows; returns the batch's loss before it."""
         with self.passes.one_blas_thread():
-            loss, tasks = self._gradient_tasks(rows, targets, weights, step)
+            loss, passed = self._passed(rows, targets, weights, step)
             self.n_steps += 1
             rate = learning_rate / (1.0 - self.betas[0] ** self.n_steps)
-            correction = float(np.sqrt(1.0 - self.betas[1] ** self.n_steps))
-            self._run([self._with_adam(*task, rate, correction) for task in tasks])
+            root = math.sqrt(1.0 - self.betas[1] ** self.n_steps)
+            self._run(partial(self._adam, passed, rate, root), self._tasks)
         return loss
 
     def compute_gradients(
@@ -102,197 +102,82 @@ class FusedEngine:
         targets: NDArray[Any],
         weights: NDArray[Any] | None,
         step: int,
-    ) -> float:
-        """Fill ``gradients`` without taking a step; returns the loss."""
-        loss, tasks = self._gradient_tasks(rows, targets, weights, step)
-        self._run([task for task, _, _ in tasks])
-        return loss
+    ) -> tuple[float, dict[str, Float]]:
+        """Loss and gradients by name, without taking a step."""
+        gradients = {name: np.empty_like(p) for name, p in self.parameters.items()}
+        with self.passes.one_blas_thread():
+            loss, passed = self._passed(rows, targets, weights, step)
+            for block in self._blocks:
+                flat = gradients[block.name].reshape(-1)
+                block.fill(passed, flat[block.start : block.stop])
+        return loss, gradients
 
-    def _gradient_tasks(
+    def _passed(
         self,
         rows: NDArray[np.int64],
         targets: NDArray[Any],
         weights: NDArray[Any] | None,
         step: int,
-    ) -> tuple[float, list[tuple[Task, str, slice]]]:
-        """Run both passes; return the loss and the tasks that fill the gradient of each block of parameters."""
+    ) -> tuple[float, Passed]:
+        """Run both passes; return the loss and what they left."""
         self.net.begin_step(self.seed, step)
         data = self.passes.read(self.inputs.batch(rows), training=True)
         parts = self.passes.chunks(rows.size, isinstance(data, SparseRows))
-        self._run([partial(self.passes.forward, data, part, True) for part in parts])
+        self._run(lambda part: self.passes.forward(data, part, True), parts)
         outputs = np.concatenate([part.output.T for part in parts])  # (B, C)
         loss, delta = self.loss.gradient(outputs, targets, weights)
-        delta = np.ascontiguousarray(delta.T, self.passes.dtype)  # (C, B)
-        for part in parts:  # the outputs have served: their buffers now hold their gradient
-            part.output[:] = delta[:, part.first : part.first + part.output.shape[1]]
-        self._prepare_row_deltas(rows.size, data)
-        self._row_deltas["outputs"] = np.ascontiguousarray(delta.T)
-        self._run([partial(self._backward, part, data) for part in parts])
-        return loss, self._tasks(parts, data)
+        passed = self._kept(rows.size)
+        passed.start(data, delta)
+        self._run(partial(self._backward, passed), parts)
+        return loss, passed
 
-    def _prepare_row_deltas(self, n_rows: int, data: SparseRows | Float) -> None:
-        if not isinstance(data, SparseRows):
-            return
-        sizes = {"level": self.passes.sizes[1]}
-        if self.passes.skips:
-            sizes["skip"] = self.passes.skips[0][1].size
-        for name, size in sizes.items():
-            if name not in self._row_deltas or self._row_deltas[name].shape[0] != n_rows:
-                self._row_deltas[name] = np.empty((n_rows, size), self.passes.dtype)
-
-    def _backward(self, part: Chunk, data: SparseRows | Float) -> None:
+    def _backward(self, passed: Passed, part: Chunk) -> None:
+        rows = slice(part.first, part.first + part.output.shape[1])
+        part.output[:] = passed.output_rows[rows].T  # the outputs have served
         self.passes.backward(part, part.output)
-        if isinstance(data, SparseRows):
-            groups.turn_back(part.delta[1], part.first, self._row_deltas["level"])
-            if self.passes.skips:
-                skip = self._row_deltas["skip"]
-                groups.turn_back(part.features_delta[: skip.shape[1]], part.first, skip)
+        passed.take(part)
 
-    def _run(self, tasks: list[Task]) -> None:
-        for _ in self.workers.map(lambda task: task(), tasks):
+    def _run(self, function: Callable[[Any], None], tasks: list[Any]) -> None:
+        """Do all tasks: each thread takes the next one left, which costs less than handing them out one by one."""
+        left = iter(tasks)
+
+        def take(_: int) -> None:
+            for task in left:
+                function(task)
+
+        for _ in self.workers.map(take, range(self.workers.n_threads)):
             pass
 
-    def _with_adam(
-        self, task: Task, name: str, block: slice, rate: float, correction: float
-    ) -> Task:
-        def both() -> None:
-            task()
+    def _adam(self, passed: Passed, rate: float, root: float, blocks: list[Block]) -> None:
+        """Gradient and Adam step of some blocks, one after another."""
+        for block in blocks:
+            gradient = self._scratch(block.stop - block.start)
+            block.fill(passed, gradient)
+            parameter, mean, square = self._views(block)
             adam_step(
-                self.parameters[name].reshape(-1)[block],
-                self.gradients[name].reshape(-1)[block],
-                self.means[name].reshape(-1)[block],
-                self.squares[name].reshape(-1)[block],
+                parameter,
+                gradient,
+                mean,
+                square,
                 rate,
-                correction,
+                root,
                 *self.betas,
                 self.eps,
                 self.weight_decay,
             )
 
-        return both
+    def _scratch(self, size: int) -> Float:
+        """Memory for a block's gradient, one for each thread: it stays in the cache, unlike a gradient of all."""
+        if not hasattr(self._thread, "scratch"):
+            largest = max(block.stop - block.start for block in self._blocks)
+            self._thread.scratch = np.empty(largest, self.passes.dtype)
+        scratch: Float = self._thread.scratch[:size]
+        return scratch
 
-    # ---- gradients by block of parameters: (task, parameter, its block of the flat array)
-
-    def _tasks(self, parts: list[Chunk], data: SparseRows | Float) -> list[tuple[Task, str, slice]]:
-        tasks: list[tuple[Task, str, slice]] = []
-        for k in range(1, self.passes.n_levels + 1):
-            tasks += self._level_tasks(k, parts, data)
-        n_groups = len(self.passes.skips)
-        for level, place in self.passes.group_rows():
-            name = f"skips.{level}" if level < n_groups else "top"
-            tasks += self._group_tasks(name, level, place, parts, data)
-        for level in range(len(self.passes.direct)):
-            deltas = [part.output for part in parts]
-            tasks += self._dense_tasks(f"direct.{level}", level, deltas, "outputs", parts, data)
-
-        def output() -> None:
-            gradient = self.gradients["output.weight"]
-            gradient[:] = sum(part.features @ part.output.T for part in parts)
-
-        tasks.append((output, "output.weight", slice(None)))
-        tasks.append(self._bias_task("output.bias", [part.output for part in parts]))
-        return tasks
-
-    def _level_tasks(
-        self, k: int, parts: list[Chunk], data: SparseRows | Float
-    ) -> list[tuple[Task, str, slice]]:
-        """Links of a sparse layer, in blocks of inputs; inputs own their links."""
-        links = self.passes.links[k - 1]
-        name = f"layers.{k - 1}.weight"
-        gradient = self.gradients[name]
-        work = np.diff(links.in_start) + 1
-
-        def block_task(first: int, last: int) -> Task:
-            def task() -> None:
-                if k == 1 and isinstance(data, SparseRows):
-                    sparse.rows_weight_gradient(
-                        first,
-                        last,
-                        data.column_start,
-                        data.column_rows,
-                        data.column_values,
-                        links.in_start,
-                        links.in_unit,
-                        self._row_deltas["level"],
-                        gradient,
-                    )
-                    return
-                gradient[links.in_start[first] : links.in_start[last]] = 0
-                for part in parts:
-                    below, delta = part.level[k - 1], part.delta[k]
-                    if links.density < DENSE_ABOVE:
-                        sparse.units_weight_gradient(
-                            first, last, links.in_start, links.in_unit, below, delta, gradient
-                        )
-                    else:
-                        full = below[first:last] @ delta.T
-                        own = slice(links.in_start[first], links.in_start[last])
-                        gradient[own] += full[
-                            links.input_of_link()[own] - first, links.in_unit[own]
-                        ]
-
-            return task
-
-        blocks = chunks_of_equal_work(work, BLOCK_PARAMETERS // 2)
-        tasks = [
-            (block_task(a, b), name, slice(int(links.in_start[a]), int(links.in_start[b])))
-            for a, b in blocks
-        ]
-        bias = self._bias_task(f"layers.{k - 1}.bias", [part.delta[k] for part in parts])
-        return [*tasks, bias]
-
-    def _group_tasks(
-        self, name: str, level: int, place: slice, parts: list[Chunk], data: SparseRows | Float
-    ) -> list[tuple[Task, str, slice]]:
-        """A feature group (D, S) with its bias."""
-        deltas = [part.features_delta[place] for part in parts]
-        tasks = self._dense_tasks(f"{name}.weight", level, deltas, "skip", parts, data)
-        return [*tasks, self._bias_task(f"{name}.bias", deltas)]
-
-    def _dense_tasks(
-        self,
-        name: str,
-        level: int,
-        deltas: list[Float],
-        by_row: str,
-        parts: list[Chunk],
-        data: SparseRows | Float,
-    ) -> list[tuple[Task, str, slice]]:
-        """A dense weight (D, S) that reads a level, in blocks of its inputs, from the deltas (S, b) of each chunk."""
-        gradient = self.gradients[name]
-        n_inputs, n_units = gradient.shape
-
-        def block_task(first: int, last: int) -> Task:
-            def task() -> None:
-                if level == 0 and isinstance(data, SparseRows):
-                    groups.group_weight_gradient(
-                        first,
-                        last,
-                        data.column_start,
-                        data.column_rows,
-                        data.column_values,
-                        self._row_deltas[by_row],
-                        gradient,
-                    )
-                else:
-                    gradient[first:last] = sum(
-                        part.level[level][first:last] @ delta.T
-                        for part, delta in zip(parts, deltas, strict=True)
-                    )
-
-            return task
-
-        blocks = chunks(n_inputs, max(1, BLOCK_PARAMETERS // n_units))
-        return [(block_task(a, b), name, slice(a * n_units, b * n_units)) for a, b in blocks]
-
-    def _bias_task(self, name: str, deltas: list[Float]) -> tuple[Task, str, slice]:
-        def task() -> None:
-            gradient = self.gradients[name]
-            gradient[:] = 0
-            for delta in deltas:
-                groups.add_row_sums(delta, gradient)
-
-        return task, name, slice(None)
+    def _views(self, block: Block) -> list[Float]:
+        """A block's parameters and their moments, flat."""
+        arrays = (self.parameters, self.means, self.squares)
+        return [array[block.name].reshape(-1)[block.start : block.stop] for array in arrays]
 
     # ---- outputs and state
 
@@ -326,6 +211,13 @@ class FusedEngine:
         (n_steps,) = state["n_steps"].tolist()
         _put(own, {name: array for name, array in state.items() if name != "n_steps"})
         self.n_steps = int(n_steps)
+
+
+def _tasks(blocks: list[Block]) -> list[list[Block]]:
+    """Large blocks one by one, those of matrix products first since they take longest; the small ones together."""
+    large = [block for block in blocks if block.stop - block.start > SMALL]
+    small = [block for block in blocks if block.stop - block.start <= SMALL]
+    return [*([block] for block in reversed(large)), small]
 
 
 def _put(own: Mapping[str, Float], given: Mapping[str, Float]) -> None:

@@ -26,10 +26,12 @@ class History:
     seconds : tuple of float
         Wall-clock time of the epoch, validation included.
     best_epoch : int or None
-        Number, from 0, of the epoch with the best validation score.
+        Number, from 0, of the epoch with the best validation score; None if none beat the start.
+    start_score : float or None
+        Validation score before the first epoch, where the start itself counts (``keep_start``).
     stopped : str or None
         Why training ended: ``"max_epochs"``, ``"early_stopping"``, ``"interrupted"``, ``"callback"`` or
-        ``"diverged"``; None while it goes on.
+        ``"diverged"``; ``"few labels"`` if the start was all there was to it; None while it goes on.
     """
 
     train_loss: tuple[float, ...] = ()
@@ -38,6 +40,7 @@ class History:
     learning_rate: tuple[float, ...] = ()
     seconds: tuple[float, ...] = ()
     best_epoch: int | None = None
+    start_score: float | None = None
     stopped: str | None = None
 
     @property
@@ -47,12 +50,14 @@ class History:
 
     @property
     def best_score(self) -> float | None:
-        """Validation score of the best epoch."""
-        return None if self.best_epoch is None else self.validation_score[self.best_epoch]
+        """Validation score of the best epoch, or of the start if that was better."""
+        return (
+            self.start_score if self.best_epoch is None else self.validation_score[self.best_epoch]
+        )
 
     @property
     def epochs_since_best(self) -> int:
-        """Epochs after the best one; all of them if none counts as best."""
+        """Epochs after the best one, or after the start."""
         return self.n_epochs - 1 - (-1 if self.best_epoch is None else self.best_epoch)
 
     def after_epoch(
@@ -107,7 +112,8 @@ class History:
         if set(plain) != {field.name for field in fields(cls)}:
             raise ValueError(f"a history has other fields than {sorted(plain)}")
         series = {name: tuple(float(value) for value in plain[name]) for name in _SERIES}
-        made = cls(**series, best_epoch=plain["best_epoch"], stopped=plain["stopped"])
+        rest: dict[str, Any] = {key: plain[key] for key in ("best_epoch", "start_score", "stopped")}
+        made = cls(**{**series, **rest})
         lengths = {len(made.train_loss), len(made.learning_rate), len(made.seconds)}
         if (
             len(lengths) > 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from tsenet.training.losses import Loss
 
 __all__ = ["Linear", "blend_weights", "fit_linear"]
 
-Rows = NDArray[np.floating[Any]] | csr_array
+Rows: TypeAlias = NDArray[np.floating[Any]] | csr_array
 _BLEND_PENALTY = 1e-3  # keeps the weights of a blend finite where its parts never err
 
 

@@ -145,6 +145,10 @@ class _Run:
         report.start("training", options.max_epochs * n_batches)
         report.advance(at.history.n_epochs * n_batches + at.batch)
         self.hooks.on_train_begin(engine, options)
+        if options.keep_start and self.validation is not None and at == Position():
+            _, score = self.validate() or (0.0, 0.0)
+            at.history = replace(at.history, start_score=score)
+            at.best = engine.weights()
 
         while (stopped := stop_reason(options, at.history)) is None:
             epoch = at.history.n_epochs

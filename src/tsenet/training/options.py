@@ -37,6 +37,8 @@ class TrainingOptions:
         A score must beat the best by more than this to count as better.
     restore_best : bool
         Leave the weights of the best validation score in the network, not the last ones.
+    keep_start : bool
+        Score the network before the first epoch too: an epoch has to beat that.
     schedule : {"constant", "cosine", "plateau"}
         How the learning rate falls: not at all; along half a cosine, step by step, to 0 at the end of ``max_epochs``;
         or by ``plateau_factor`` whenever ``plateau_patience`` epochs brought no better validation score (training
@@ -52,6 +54,7 @@ class TrainingOptions:
     patience: int = 10
     min_delta: float = 0.0
     restore_best: bool = True
+    keep_start: bool = False
     schedule: Schedule = "constant"
     plateau_factor: float = 0.5
     plateau_patience: int = 3

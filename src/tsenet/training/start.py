@@ -21,10 +21,11 @@ from tsenet.network.start import is_bag, levels_of
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
 from tsenet.training.class_model import ClassModel
+from tsenet.training.labelled import Labelled
 from tsenet.training.linear_fit import Linear, Rows, blend_weights, fit_linear
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss
 
-__all__ = ["Labelled", "start_from_labels"]
+__all__ = ["start_from_labels"]
 
 _FOLDS = 5
 _CROSS_VALIDATED = 2000  # labelled rows that choose penalties and blend
@@ -33,19 +34,6 @@ _FITTED = (
 )
 _PENALTIES = (1.0, 0.1, 0.01)  # times the mean square length of a row
 _ROWS = 8192  # of activations at a time
-
-
-class Labelled(NamedTuple):
-    """Rows of a table whose targets are known: their numbers, targets and weights."""
-
-    rows: NDArray[np.int64]  # (n,)
-    targets: NDArray[Any]  # (n,) or (n, C)
-    weights: NDArray[np.float64] | None  # (n,)
-
-    def take(self, which: NDArray[np.int64]) -> Labelled:
-        """Some of them."""
-        weights = None if self.weights is None else self.weights[which]
-        return Labelled(self.rows[which], self.targets[which], weights)
 
 
 def start_from_labels(

@@ -1,0 +1,314 @@
+// What is known about one unit, or one word.
+import { h, name } from "../dom.js";
+import { bar, lineGlyph, shortList } from "../bars.js";
+import { capital, count, counted, number, percent, signed } from "../format.js";
+import { shares } from "./columns.js";
+
+export function panel(model, router, node) {
+  const unit = model.isUnit(node);
+  return [
+    head(model, router, node),
+    unit ? facts(model, node) : null,
+    unit ? features(model, router, node) : null,
+    unit ? trained(model, router, node) : null,
+    unit ? effects(model, router, node) : null,
+    unit ? along(model, node) : null,
+    unit ? null : groups(model, router, node),
+    model.payload.links ? linksAbove(model, router, node) : null,
+    unit ? linksBelow(model, router, node) : null,
+    unit ? rows(model, node) : null,
+  ].filter(Boolean);
+}
+
+function section(title, note, ...content) {
+  return h(
+    "section",
+    {},
+    h("h2", {}, title, note ? h("span", { class: "aside", text: note }) : null),
+    ...content,
+  );
+}
+
+function head(model, router, node) {
+  const path = model.path(node).reverse();
+  const close = h("a", {
+    class: "icon-button close",
+    href: router.hrefView("tree"),
+    "aria-label": "Close the details",
+    title: "Close",
+    text: "×",
+  });
+  const kind = model.isUnit(node) ? `${model.nouns.unit[0]} · ${model.levelName(model.level[node])}` : model.nouns.input[0];
+  return h(
+    "header",
+    { class: "panel-head" },
+    close,
+    path.length
+      ? h(
+          "nav",
+          { class: "crumbs", "aria-label": "Groups above" },
+          h(
+            "ol",
+            {},
+            path.map((at) => h("li", {}, h("a", { href: router.hrefNode(at) }, name(model.label(at))))),
+          ),
+        )
+      : null,
+    h("p", { class: "eyebrow" }, capital(kind), model.isUnit(node) ? name(model.names[node], { class: "code" }) : null),
+    h("h1", {}, name(model.label(node))),
+    !path.length && !model.isUnit(node) ? h("p", { class: "note", text: "In no group of the tree." }) : null,
+  );
+}
+
+function facts(model, node) {
+  const { payload, nouns } = model;
+  const items = [];
+  if (payload.units.share.length) {
+    items.push(["on in", `${percent(model.share(node))} of ${nouns.row[1]}`, model.share(node)]);
+  }
+  items.push(["holds", holds(model, node)]);
+  return h(
+    "dl",
+    { class: "facts" },
+    items.flatMap(([what, value, share]) => [
+      h("dt", { text: what }),
+      h("dd", {}, value, share === undefined ? null : bar(share, 1)),
+    ]),
+  );
+}
+
+function holds(model, node) {
+  const words = counted(model.wordsBelow[node], model.nouns.input);
+  return model.unitsBelow[node] ? `${counted(model.unitsBelow[node], model.nouns.unit)}, ${words}` : words;
+}
+
+// ---- features
+
+const FEATURES = {
+  correlation: {
+    heads: ["corr.", "weight"],
+    cells: ([, correlation, weight]) => [signed(correlation), weight === null ? "–" : signed(weight)],
+  },
+  information: {
+    heads: ["if on", "if off"],
+    cells: ([, , inside, outside]) => [percent(inside), percent(outside)],
+  },
+  path: {
+    heads: ["", "link"],
+    cells: ([, strength]) => ["", number(strength)],
+  },
+};
+
+function features(model, router, node) {
+  const title = `${capital(model.nouns.input[1])} of the group`;
+  const found = model.features(node);
+  if (!found.length) return section(title, null, h("p", { class: "note", text: `No typical ${model.nouns.input[1]}.` }));
+  const [field] = model.payload.units.fields;
+  const aside = field === "information" ? "by information" : "by the weakest link on the way";
+  return section(title, aside, featureTable(model, router, found, FEATURES[field]));
+}
+
+/** What training made of the unit: the same links, but what it answers to may be something else. */
+function trained(model, router, node) {
+  const { payload, nouns } = model;
+  if (!payload.trained) return null;
+  const u = node - model.nInputs;
+  const found = model.trainedFeatures(node);
+  const note = `Active in ${percent(payload.trained.active[u])} of the ${nouns.row[1]}, ${number(payload.trained.mean[u])} on average.`;
+  return section(
+    "In the trained network",
+    `${nouns.input[1]} by correlation`,
+    h("p", { class: "note", text: note }),
+    found.length ? featureTable(model, router, found, FEATURES.correlation) : null,
+  );
+}
+
+function featureTable(model, router, found, kind) {
+  const most = Math.max(...found.map(([, value]) => Math.abs(value)));
+  const diverging = found.some(([, value]) => value < 0);
+  const line = (feature) => {
+    const [first, second] = kind.cells(feature);
+    return h(
+      "li",
+      {},
+      h(
+        "a",
+        { class: "row feature", href: router.hrefNode(feature[0]) },
+        name(model.names[feature[0]], { class: "grow" }),
+        bar(feature[1], most, { diverging }),
+        h("span", { class: "value", text: first }),
+        h("span", { class: "value", text: second }),
+      ),
+    );
+  };
+  return h(
+    "div",
+    {},
+    h(
+      "div",
+      { class: "row feature heads", "aria-hidden": "true" },
+      h("span", { class: "grow" }),
+      h("span", { class: "bar" }),
+      ...kind.heads.map((text) => h("span", { class: "value", text })),
+    ),
+    h("ul", { class: "rows" }, found.map(line)),
+  );
+}
+
+// ---- classes
+
+function effects(model, router, node) {
+  const found = model.effects(node);
+  if (!found.length) return null;
+  const { names, noun } = model.payload.classes;
+  const most = Math.max(...found.map(([, effect]) => Math.abs(effect)));
+  const ordered = found.slice(0, 8).sort((a, b) => b[1] - a[1]);
+  return section(
+    `Speaks for ${noun[1]}`,
+    "change of the output when it rises by one deviation",
+    h(
+      "ul",
+      { class: "rows" },
+      ordered.map(([cls, effect]) =>
+        h(
+          "li",
+          {},
+          h(
+            "a",
+            { class: "row effect", href: router.hrefClass(cls) },
+            name(names[cls], { class: "grow" }),
+            bar(effect, most, { diverging: true }),
+            h("span", { class: "value", text: signed(effect) }),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+function along(model, node) {
+  const view = model.payload.along;
+  if (!view) return null;
+  const values = view.of[node - model.nInputs].map((share) => share / 10000);
+  const title = h("bdi", { dir: "auto", text: `Along ${view.name}` });
+  return section(title, `share of ${model.nouns.row[1]}`, shares(values, view, { height: 90 }));
+}
+
+/** The groups a word is in, the smallest first. */
+function groups(model, router, node) {
+  const path = model.path(node);
+  if (!path.length) return null;
+  const known = model.payload.units.share.length > 0;
+  return section(
+    "Groups",
+    known ? `share of ${model.nouns.row[1]}` : model.nouns.input[1],
+    h(
+      "ul",
+      { class: "rows" },
+      path.map((at) =>
+        h(
+          "li",
+          {},
+          h(
+            "a",
+            { class: "row", href: router.hrefNode(at) },
+            h("span", { class: "chip", text: model.level[at], title: model.levelName(model.level[at]) }),
+            name(model.label(at), { class: "grow" }),
+            h("span", { class: "value", text: known ? percent(model.share(at)) : count(model.wordsBelow[at]) }),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+// ---- links
+
+function linkRow(model, router, node, strength, added, most) {
+  return h(
+    "li",
+    {},
+    h(
+      "a",
+      { class: "row link", href: router.hrefNode(node) },
+      lineGlyph(added),
+      h("span", { class: "sr", text: added ? "added link: " : "tree link: " }),
+      name(model.label(node), { class: "grow" }),
+      bar(strength, most, { diverging: false }),
+      h("span", { class: "value", text: signed(strength) }),
+    ),
+  );
+}
+
+function listLinks(model, router, title, tree, added, nAdded) {
+  const all = [...tree.map(([node, strength]) => [node, strength, false]), ...added.map(([node, strength]) => [node, strength, true])];
+  if (!all.length) return null;
+  const most = Math.max(...all.map(([, strength]) => Math.abs(strength))) || 1;
+  const kind = model.payload.strengthKind === "weight" ? "weight in the network" : "log-odds";
+  const left = nAdded - added.length;
+  return section(
+    title,
+    kind,
+    ...shortList(all, ([node, strength, isAdded]) => linkRow(model, router, node, strength, isAdded, most)),
+    left > 0 ? h("p", { class: "note", text: `Left out: ${counted(left, ["weaker added link", "weaker added links"])}.` }) : null,
+  );
+}
+
+function linksAbove(model, router, node) {
+  const above = model.parent[node];
+  const tree = above >= 0 ? [[above, model.payload.strength[node]]] : [];
+  const added = model.above[node];
+  const total = tree.length + model.nAddedAbove(node);
+  return listLinks(model, router, `Feeds ${counted(total, model.nouns.unit)}`, tree, added, model.nAddedAbove(node));
+}
+
+function linksBelow(model, router, node) {
+  const tree = model.children[node].map((child) => [child, model.payload.strength[child]]);
+  const nouns = model.level[node] === 1 ? model.nouns.input : model.nouns.unit;
+  const total = tree.length + model.nAddedBelow(node);
+  return listLinks(model, router, `Built from ${counted(total, nouns)}`, tree, model.addedBelow(node), model.nAddedBelow(node));
+}
+
+// ---- rows
+
+function rows(model, node) {
+  const found = model.rows(node);
+  if (!found.length) return null;
+  const { kind, texts, truth, predicted } = model.payload.rows;
+  const noun = model.nouns.row;
+  return section(
+    `Most active ${noun[1]}`,
+    kind === "posterior" ? "with the probability that it is on" : "with the activation",
+    h(
+      "ol",
+      { class: "cards" },
+      found.map(([row, activation]) =>
+        h(
+          "li",
+          { class: "card" },
+          h(
+            "p",
+            { class: "card-head" },
+            h("span", { text: `${capital(noun[0])} ${count(row)}` }),
+            h("span", { class: "value", text: kind === "posterior" ? percent(activation) : number(activation) }),
+          ),
+          texts[row] !== undefined ? h("p", { class: "quote", dir: "auto", text: texts[row] || "(empty)" }) : null,
+          tags(truth[row], predicted[row]),
+        ),
+      ),
+    ),
+  );
+}
+
+function tags(truth, predicted) {
+  if (truth === undefined && predicted === undefined) return null;
+  const right = truth !== undefined && truth === predicted;
+  const tag = (label, value) => h("span", { class: "tag" }, h("span", { class: "tag-label", text: label }), name(value));
+  if (right) return h("p", { class: "tags" }, tag("is, and predicted", truth));
+  return h(
+    "p",
+    { class: "tags" },
+    truth !== undefined ? tag("is", truth) : null,
+    predicted !== undefined ? tag("predicted", predicted) : null,
+  );
+}

@@ -1,0 +1,131 @@
+// How training went: curves, and the same numbers as a table.
+import { scaleLinear, scaleLog } from "d3-scale";
+import { line } from "d3-shape";
+import { h, s } from "../dom.js";
+import { count, number } from "../format.js";
+
+const ENDED = {
+  early_stopping: "Stopped early: the validation rows were no longer predicted better.",
+  max_epochs: "Ended at the given number of epochs.",
+  interrupted: "Stopped by hand.",
+  callback: "Stopped by a callback.",
+  diverged: "Stopped: the loss left the range of numbers.",
+  "few labels": "Too few labels to train on: the start was kept.",
+};
+
+export function trainingView(training) {
+  const n = training.trainLoss.length;
+  const best = training.best;
+  const seconds = training.seconds.reduce((a, b) => a + (b ?? 0), 0);
+  const charts = [
+    chart("Loss", [["training", training.trainLoss, "train"], ["validation", training.validationLoss, "validation"]], best),
+  ];
+  // The score is often minus the loss: a second picture of the same curve tells nothing.
+  const differs = training.validationScore.some((value, k) => Math.abs((value ?? 0) + (training.validationLoss[k] ?? 0)) > 1e-4 * Math.abs(value ?? 1));
+  if (differs) charts.push(chart("Validation score", [["score", training.validationScore, "validation"]], best));
+  const rates = new Set(training.learningRate);
+  if (rates.size > 1) charts.push(chart("Learning rate", [["rate", training.learningRate, "train"]], null));
+  return h(
+    "div",
+    { class: "page training" },
+    h(
+      "header",
+      { class: "page-head" },
+      h("p", { class: "eyebrow", text: "Training" }),
+      h("h1", { text: `${count(n)} ${n === 1 ? "epoch" : "epochs"} in ${duration(seconds)}` }),
+      h("p", {
+        class: "lead",
+        text: [ENDED[training.stopped] ?? "", best === null ? "" : `Best in epoch ${best + 1}; its weights were kept.`].join(" ").trim(),
+      }),
+    ),
+    h("div", { class: "charts" }, charts),
+    h("details", {}, h("summary", { text: "The numbers" }), h("div", { class: "scroll" }, table(training))),
+  );
+}
+
+function duration(seconds) {
+  if (seconds < 90) return `${number(seconds)} s`;
+  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}
+
+function chart(title, given, best) {
+  const series = given.filter(([, values]) => values.some((value) => value !== null));
+  const [width, height, left, right, top, bottom] = [640, 300, 52, 96, 16, 34];
+  const values = series.flatMap(([, all]) => all.filter((value) => value !== null));
+  const n = Math.max(1, ...series.map(([, all]) => all.length));
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const steep = low > 0 && high / low > 30;
+  const y = (steep ? scaleLog() : scaleLinear()).domain(low === high ? [low - 1, high + 1] : [low, high]).nice().range([height - bottom, top]);
+  const x = scaleLinear([1, Math.max(2, n)], [left, width - right]);
+  const draw = line().defined(([, value]) => value !== null).x(([k]) => x(k + 1)).y(([, value]) => y(value));
+  const ends = spread(series.map(([, all]) => y(all.findLast((value) => value !== null))));
+  const ticksX = x.ticks(Math.min(n, 8)).filter(Number.isInteger);
+  const summary = series.map(([label, all]) => `${label} from ${number(all[0])} to ${number(all.at(-1))}`).join(", ");
+  const picture = s(
+    "svg",
+    { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title} by epoch: ${summary}` },
+    y.ticks(5).map((tick) =>
+      s(
+        "g",
+        { class: "tick" },
+        s("line", { x1: left, x2: width - right, y1: y(tick), y2: y(tick) }),
+        s("text", { x: left - 8, y: y(tick) + 4, "text-anchor": "end", text: number(tick) }),
+      ),
+    ),
+    ticksX.map((tick) => s("text", { class: "tick-x", x: x(tick), y: height - bottom + 20, "text-anchor": "middle", text: tick })),
+    best === null
+      ? null
+      : s(
+          "g",
+          { class: "best" },
+          s("line", { x1: x(best + 1), x2: x(best + 1), y1: top, y2: height - bottom }),
+          s("text", { x: x(best + 1) + (best > n * 0.8 ? -6 : 6), y: top + 10, "text-anchor": best > n * 0.8 ? "end" : "start", text: "best" }),
+        ),
+    series.map(([label, all, kind], k) =>
+      s(
+        "g",
+        { class: `series ${kind}` },
+        s("path", { d: draw(all.map((value, i) => [i, value])) }),
+        all.length <= 60 ? all.map((value, i) => (value === null ? null : s("circle", { cx: x(i + 1), cy: y(value), r: 3 }, s("title", { text: `epoch ${i + 1}, ${label}: ${number(value)}` })))) : null,
+        s("text", { class: "end", x: x(all.length) + 10, y: ends[k] + 4, text: label }),
+      ),
+    ),
+    s("text", { class: "axis", x: width - right + 14, y: height - bottom + 20, text: "epoch" }),
+  );
+  return h("figure", { class: "chart" }, h("figcaption", {}, h("h2", { text: title })), picture);
+}
+
+/** Move labels at the ends of the curves apart. */
+function spread(ys) {
+  const order = ys.map((_, k) => k).sort((a, b) => ys[a] - ys[b]);
+  const moved = [...ys];
+  for (let k = 1; k < order.length; k += 1) moved[order[k]] = Math.max(moved[order[k]], moved[order[k - 1]] + 16);
+  return moved;
+}
+
+function table(training) {
+  const columns = [
+    ["Training loss", training.trainLoss],
+    ["Validation loss", training.validationLoss],
+    ["Score", training.validationScore],
+    ["Learning rate", training.learningRate],
+    ["Seconds", training.seconds],
+  ].filter(([, values]) => values.length);
+  return h(
+    "table",
+    {},
+    h("thead", {}, h("tr", {}, h("th", { scope: "col", text: "Epoch" }), columns.map(([text]) => h("th", { scope: "col", class: "num", text })))),
+    h(
+      "tbody",
+      {},
+      training.trainLoss.map((_, k) =>
+        h(
+          "tr",
+          { class: k === training.best ? "chosen" : null },
+          h("th", { scope: "row", text: k + 1 }),
+          columns.map(([, values]) => h("td", { class: "num", text: number(values[k]) })),
+        ),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,254 @@
+"""``DenseClassifier`` and ``DenseRegressor``: fully connected networks with the face of TSE-Net's estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from tsenet.data.binary import BinaryRule
+from tsenet.data.scaling import Scaling
+from tsenet.data.table import Table
+from tsenet.estimators._classes import ClassTargets
+from tsenet.estimators._network import NetworkEstimator, Rows, seed_number
+from tsenet.estimators._values import ValueTargets
+from tsenet.progress import Progress
+from tsenet.seeds import seed_sequence
+from tsenet.threads import chunks, thread_count
+
+if TYPE_CHECKING:
+    from tsenet.baselines.fnn import FNN
+    from tsenet.network.batches import Inputs
+    from tsenet.training.callbacks import Callback
+    from tsenet.training.engine import Engine
+    from tsenet.training.losses import Loss
+
+__all__ = ["DenseBase", "DenseClassifier", "DenseRegressor"]
+
+_ROWS = 1024  # in a forward pass
+_FILLED = 64  # … filled up to a multiple of this, see _levels
+_WORTH_THREADS = 100_000  # weights from which a second thread earns more than it costs
+
+
+class DenseBase(NetworkEstimator):
+    """An estimator whose network is fully connected; what a target is, is the children's."""
+
+    # The parameters that the network adds to those of training.
+    hidden: Sequence[int]
+    dropout: float
+
+    net_: FNN
+
+    # ---- learning
+
+    def _build(self, rows: Rows, report: Progress) -> None:
+        from tsenet.baselines.fnn import FNN
+
+        FNN(1, 1, hidden=self.hidden, dropout=self.dropout)  # refuses bad options before the work
+        self._options()
+        self._rule = _columns_as_they_are(rows.table)
+        self._scaling = Scaling.learn(rows.table)
+        self._n_runs = 0
+        *_, seed = seed_sequence(self.random_state).spawn(3)
+        self.net_ = FNN(
+            self._rule.n_variables,
+            self._loss().n_outputs,
+            hidden=self.hidden,
+            dropout=self.dropout,
+            seed=seed_number(seed),
+        )
+        self.n_parameters_ = self.net_.n_parameters
+
+    def _train(
+        self, rows: Rows, report: Progress, epochs: int, early_stopping: bool, new: bool = False
+    ) -> Engine:
+        from tsenet.baselines.engine import torch_threads
+
+        with torch_threads(self._threads()):
+            return super()._train(rows, report, epochs, early_stopping, new)
+
+    def _engine(self, inputs: Inputs, loss: Loss, seed: int) -> Engine:
+        from tsenet.baselines.engine import DenseEngine
+        from tsenet.training.engine import AutogradEngine
+
+        device = self._device()
+        if device == "cpu":
+            return DenseEngine(self.net_, inputs, loss, seed=seed, n_jobs=self._threads())
+        return AutogradEngine(self.net_, inputs, loss, device=device, seed=seed)
+
+    def _threads(self) -> int:
+        """Threads of a network of this size."""
+        n_weights = sum(layer.weight.numel() for layer in self.net_.layers)
+        return thread_count(self.n_jobs) if n_weights >= _WORTH_THREADS else 1
+
+    # ---- answers
+
+    def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
+        """Raw outputs (n, C); the last layer is summed in float64."""
+        output = self.net_.layers[-1]
+        weight = output.weight.detach().numpy().astype(np.float64)  # (U, C)
+        answer = np.empty((len(inputs), weight.shape[1]))
+        for rows, levels in self._levels(inputs):
+            answer[rows] = levels[-1] @ weight
+        answer += output.bias.detach().numpy()
+        return answer
+
+    def _hidden_of(self, inputs: Inputs) -> NDArray[np.float32]:
+        parts = [np.concatenate(levels, axis=1) for _, levels in self._levels(inputs)]
+        return np.concatenate(parts)
+
+    def _levels(self, inputs: Inputs) -> Iterator[tuple[slice, list[NDArray[np.float32]]]]:
+        """Block by block, which rows they are and the activations (rows, units) of each hidden layer.
+
+        A block is filled up by repeating its last row: narrow products round otherwise than wide ones, and a row's
+        answer should hardly depend on how many come with it.
+        """
+        import torch
+
+        from tsenet.baselines.engine import torch_threads
+
+        with torch.no_grad(), torch_threads(self._threads()):
+            for start, stop in chunks(len(inputs), _ROWS):
+                n_filled = -(-(stop - start) // _FILLED) * _FILLED
+                rows = np.minimum(np.arange(start, start + n_filled), stop - 1)
+                levels = self.net_.hidden(inputs.batch(rows))
+                yield slice(start, stop), [level.numpy()[: stop - start] for level in levels]
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Names of the hidden units, one for each column that :meth:`transform` gives: ``hidden1.0``, …."""
+        check_is_fitted(self)
+        sizes = [layer.bias.numel() for layer in self.net_.layers[:-1]]
+        names = [f"hidden{k}.{u}" for k, size in enumerate(sizes, start=1) for u in range(size)]
+        return np.array(names, dtype=object)
+
+
+class DenseClassifier(ClassTargets, DenseBase):
+    """Classifier with a fully connected network, the paper's FNN: what TSE-Net is compared with.
+
+    Rows, targets, scaling, training loop, early stopping and answers are those of
+    :class:`tsenet.TSENetClassifier`; only the network differs. Sparse rows stay sparse. On a CPU a step is several
+    times faster than with torch's autograd and default Adam, so that the comparison is a fair one.
+
+    Parameters
+    ----------
+    hidden : sequence of int
+        Units of each hidden layer; see :func:`paper_grid` and :func:`hidden_for`.
+    dropout : float
+        Share of the hidden units left out in each step of training.
+    learning_rate, batch_size, max_epochs, early_stopping, validation_fraction, patience, class_weight, device, \
+random_state, verbose, callbacks
+        As for :class:`tsenet.TSENetClassifier`.
+    n_jobs : int or None
+        Threads; None for all cores. torch's products may round otherwise with another number of them.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes; for several labels their column numbers.
+    net_ : FNN
+        The trained torch module, on the CPU, in evaluation mode.
+    history_ : History
+        Losses and scores of the epochs.
+    n_parameters_ : int
+        Number of trained numbers.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        When ``fit`` saw a dataframe with string names.
+
+    Notes
+    -----
+    A 2-D ``y`` holds 0, 1 or NaN, unknown, for each of C labels. There is no file form: pickle it.
+    """
+
+    def __init__(
+        self,
+        *,
+        hidden: Sequence[int] = (512,),
+        dropout: float = 0.5,
+        learning_rate: float = 1e-3,
+        batch_size: int = 256,
+        max_epochs: int = 100,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.1,
+        patience: int = 5,
+        class_weight: Any = None,
+        device: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: Any = False,
+        callbacks: Sequence[Callback] | None = None,
+    ) -> None:
+        self.hidden = hidden
+        self.dropout = dropout
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.class_weight = class_weight
+        self.device = device
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+
+class DenseRegressor(ValueTargets, DenseBase):
+    """Regressor with a fully connected network; everything else is as in :class:`DenseClassifier`.
+
+    Parameters
+    ----------
+    hidden, dropout, learning_rate, batch_size, max_epochs, early_stopping, validation_fraction, patience, device, \
+n_jobs, random_state, verbose, callbacks
+        As for :class:`DenseClassifier`.
+
+    Attributes
+    ----------
+    net_, history_, n_parameters_, n_features_in_, feature_names_in_
+        As for :class:`DenseClassifier`.
+    """
+
+    def __init__(
+        self,
+        *,
+        hidden: Sequence[int] = (512,),
+        dropout: float = 0.5,
+        learning_rate: float = 1e-3,
+        batch_size: int = 256,
+        max_epochs: int = 100,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.1,
+        patience: int = 5,
+        device: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: Any = False,
+        callbacks: Sequence[Callback] | None = None,
+    ) -> None:
+        self.hidden = hidden
+        self.dropout = dropout
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.device = device
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+
+def _columns_as_they_are(table: Table) -> BinaryRule:
+    """How a table's columns become inputs: numbers one each, categories one per level.
+
+    Nothing is cut at thresholds: a dense network has no structure to learn.
+    """
+    category = np.array([levels is not None for levels in table.levels])
+    thresholds = np.where(category, np.nan, 0.0)
+    return BinaryRule(table.names, thresholds, ~category, table.levels, table.named)

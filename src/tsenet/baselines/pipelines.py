@@ -1,0 +1,98 @@
+"""Controls without a learned structure, ready to fit, and how many numbers any of the models has trained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_selection import SelectKBest, chi2
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from tsenet.baselines.dense import DenseClassifier
+from tsenet.baselines.linear import TunedLogisticRegression
+from tsenet.baselines.ppmi import PPMIVectors
+from tsenet.baselines.two_stage import TwoStage
+from tsenet.estimators._network import NetworkEstimator
+
+__all__ = [
+    "chi2_fnn",
+    "logistic_regression",
+    "n_parameters",
+    "ppmi_logistic_regression",
+    "svd_logistic_regression",
+]
+
+#: Steps that only choose or rescale columns: as with the scaling in TSE-Net, nothing of them is counted.
+_WITHOUT_PARAMETERS = (SelectKBest, Normalizer, StandardScaler)
+
+
+def logistic_regression(random_state: Any = None) -> TunedLogisticRegression:
+    """Logistic regression on the columns as they are, tf-idf say; C by cross-validation.
+
+    How C is chosen, and what it is when there are too few rows: :class:`TunedLogisticRegression`.
+    """
+    return TunedLogisticRegression(random_state=random_state)
+
+
+def svd_logistic_regression(n_components: int = 100, *, random_state: Any = None) -> TwoStage:
+    """Truncated SVD of all rows, brought to length 1, then logistic regression on the labelled ones.
+
+    Not columns of deviation 1: they would make as much of the last component as of the first, which costs many points
+    when labels are few (docs/guide/baselines.md).
+    """
+    svd = TruncatedSVD(n_components, random_state=random_state)
+    return TwoStage(make_pipeline(svd, Normalizer()), logistic_regression(random_state))
+
+
+def ppmi_logistic_regression(n_components: int = 100, *, random_state: Any = None) -> TwoStage:
+    """Word vectors learned from all rows, documents as their means, then logistic regression on the labelled ones.
+
+    See :class:`PPMIVectors`. The documents are centred and brought to length 1, for the same reason as in
+    :func:`svd_logistic_regression`.
+    """
+    vectors = PPMIVectors(n_components, random_state=random_state)
+    features = make_pipeline(vectors, StandardScaler(with_std=False), Normalizer())
+    return TwoStage(features, logistic_regression(random_state))
+
+
+def chi2_fnn(n_features: int, hidden: Sequence[int] = (512,), **options: Any) -> Pipeline:
+    """The columns that tell most about the classes, by χ², then a dense network on them.
+
+    Parameters
+    ----------
+    n_features : int
+        Columns to keep; their values must not be negative.
+    hidden, **options
+        As for :class:`DenseClassifier`.
+    """
+    return make_pipeline(SelectKBest(chi2, k=n_features), DenseClassifier(hidden=hidden, **options))
+
+
+def n_parameters(model: Any) -> int:
+    """Numbers that a fitted model has learned: weights and biases, components of an SVD, word vectors.
+
+    Knows the models of this package, TSE-Net's estimators, and pipelines of them. Scaling and the choice of columns
+    are not counted.
+    """
+    if isinstance(model, Pipeline):
+        return sum(n_parameters(step) for _, step in model.steps)
+    if isinstance(model, _WITHOUT_PARAMETERS) or model in (None, "passthrough"):
+        return 0
+    check_is_fitted(model)
+    if isinstance(model, NetworkEstimator):
+        return model.n_parameters_
+    if isinstance(model, TwoStage):
+        return n_parameters(model.transformer_) + n_parameters(model.classifier_)
+    if isinstance(model, TunedLogisticRegression):
+        return n_parameters(model.model_)
+    if isinstance(model, LogisticRegression):
+        return int(model.coef_.size + model.intercept_.size)
+    if isinstance(model, TruncatedSVD):
+        return int(model.components_.size)
+    if isinstance(model, PPMIVectors):
+        return int(model.vectors_.size)
+    raise TypeError(f"the parameters of a {type(model).__name__} cannot be counted")

@@ -1,0 +1,104 @@
+"""``prune``: the weakest weights of a trained dense network removed, the others trained again (Han et al. 2015)."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from tsenet.baselines.dense import DenseBase
+from tsenet.estimators._network import progress_of
+from tsenet.progress import as_progress
+
+if TYPE_CHECKING:
+    import torch
+
+    from tsenet.baselines.fnn import FNN
+
+__all__ = ["prune"]
+
+Model = TypeVar("Model", bound=DenseBase)
+
+
+def prune(
+    model: Model,
+    n_parameters: int,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    retrain: bool = True,
+    learning_rate: float | None = None,
+    dropout: float | None = None,
+) -> Model:
+    """Remove the weights nearest to zero, over all layers, until ``n_parameters`` are left; train these again.
+
+    Biases are kept, and counted. Removed weights are exactly 0 and stay so. Give the model a ``random_state``: then
+    the rows held out to stop training are the ones its first training did not see either.
+
+    Parameters
+    ----------
+    model : DenseClassifier or DenseRegressor
+        Fitted; it is left as it is.
+    n_parameters : int
+        Trained numbers that shall be left.
+    X, y, sample_weight
+        What the model was fitted on. Not looked at if ``retrain`` is False.
+    retrain : bool
+        Whether to train the weights that are left, from the values they have, with the same loop.
+    learning_rate, dropout : float, optional
+        Of this training, if not the model's own. Han et al. take a tenth of the learning rate, and less dropout.
+
+    Returns
+    -------
+    DenseClassifier or DenseRegressor
+        A new model with the parameters of the old one, but these two; calling its ``fit`` would train a dense network
+        anew.
+    """
+    check_is_fitted(model, "net_")
+    changes = {"learning_rate": learning_rate, "dropout": dropout}
+    pruned: Model = clone(model).set_params(
+        **{name: value for name, value in changes.items() if value is not None}
+    )
+    for name, value in vars(model).items():
+        if name not in vars(pruned):
+            setattr(pruned, name, value)
+    pruned.net_ = copy.deepcopy(model.net_)
+    pruned.net_.set_dropout(pruned.dropout)
+    pruned.net_.keep(_largest(pruned.net_, n_parameters))
+    pruned.n_parameters_ = pruned.net_.n_parameters
+    if retrain:
+        pruned._n_runs = 0  # the run numbers choose the rows held out: the same as in the first
+        with as_progress(progress_of(pruned.verbose)) as report:
+            rows = pruned._rows(X, y, sample_weight, reset=False)
+            pruned._train(rows, report, pruned.max_epochs, pruned.early_stopping)
+    return pruned
+
+
+def _largest(net: FNN, n_parameters: int) -> list[torch.Tensor]:
+    """Masks of the largest weights of all layers, so many that they and the biases are ``n_parameters``."""
+    import torch
+
+    n_biases = sum(layer.bias.numel() for layer in net.layers)
+    n_kept = n_parameters - n_biases
+    if not 0 <= n_kept <= net.n_parameters - n_biases:
+        raise ValueError(
+            f"n_parameters must lie between {n_biases}, the number of biases, and {net.n_parameters}, "
+            f"the number of parameters there are, not at {n_parameters}"
+        )
+    sizes = [np.abs(layer.weight.detach().numpy()).ravel() for layer in net.layers]
+    for k, size in enumerate(sizes):
+        if (mask := net.mask(k)) is not None:
+            size[~mask.numpy().ravel()] = -1.0  # gone already: never before one that is there
+    everything = np.concatenate(sizes)
+    chosen = np.zeros(everything.size, bool)
+    if n_kept:
+        chosen[np.argpartition(-everything, n_kept - 1)[:n_kept]] = True
+    parts = np.split(chosen, np.cumsum([size.size for size in sizes])[:-1])
+    return [
+        torch.from_numpy(part.reshape(layer.weight.shape))
+        for part, layer in zip(parts, net.layers, strict=True)
+    ]

@@ -1,0 +1,151 @@
+"""Wirings that a learned one has to beat: random links, the tree alone, words that stand for topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from tsenet.data.binary import BinaryRule
+from tsenet.data.table import Table
+from tsenet.errors import DataError
+from tsenet.expansion.wiring import Wiring, WiringLayer
+from tsenet.seeds import seed_sequence
+from tsenet.threads import chunks
+
+__all__ = ["bare_tree", "pivot_wiring", "random_wiring"]
+
+_WORDS = 1024  # whose counts with all pivots are in memory at a time
+
+
+def random_wiring(wiring: Wiring, random_state: Any = None) -> Wiring:
+    """The same layers, with as many links for each unit, but to lower units drawn at random.
+
+    A unit's ``log_odds`` are its old ones in random order: with ``init="pgm"`` its first weights are as large as
+    before, and mean nothing. To keep the tree and draw only the added links: ``tsenet.expand(rule="random")``.
+    """
+    rng = np.random.default_rng(seed_sequence(random_state))
+    layers = []
+    for layer in wiring.layers:
+        indices, log_odds = np.empty_like(layer.indices), np.empty_like(layer.log_odds)
+        for start, stop in zip(layer.indptr[:-1], layer.indptr[1:], strict=True):
+            drawn = rng.choice(layer.n_lower, int(stop - start), replace=False)
+            indices[start:stop] = np.sort(drawn)
+            log_odds[start:stop] = rng.permutation(layer.log_odds[start:stop])
+        none = np.zeros_like(layer.from_tree)
+        layers.append(WiringLayer(layer.indptr, indices, none, log_odds, layer.n_lower))
+    return Wiring(tuple(layers), wiring.names, "random")
+
+
+def bare_tree(wiring: Wiring) -> Wiring:
+    """The tree's own links, without those that expansion added."""
+    layers = []
+    for number, layer in enumerate(wiring.layers, start=1):
+        kept = layer.from_tree
+        if not kept.any():
+            raise ValueError(f"layer {number} of the wiring has no link of a tree: {layer!r}")
+        before = np.concatenate([[0], np.cumsum(kept)])
+        layers.append(
+            WiringLayer(
+                before[layer.indptr],
+                layer.indices[kept],
+                kept[kept],
+                layer.log_odds[kept],
+                layer.n_lower,
+            )
+        )
+    return Wiring(tuple(layers), wiring.names, "tree")
+
+
+def pivot_wiring(
+    X: Any,
+    n_units: int,
+    links_per_word: int,
+    random_state: Any = None,
+    *,
+    min_count: int = 5,
+    smoothing: float = 0.5,
+) -> Wiring:
+    """One hidden layer without any learned structure: units are words drawn at random, links go by co-occurrence.
+
+    Each column is linked to the ``links_per_word`` pivots it goes with best, by their smoothed log-lift
+
+        ln (n_ij + s) / (n_i·n_j / N + s),
+
+    where n_i rows of N have word i, n_ij have both, and s is ``smoothing``, which draws rare pairs towards 0. A pivot
+    is linked to its own unit. ``log_odds`` are these log-lifts, so ``init="pgm"`` works as with a learned wiring.
+
+    Parameters
+    ----------
+    X : table, (N, V)
+        Rows, labelled or not; a sparse one stays sparse. Columns become binary as in :func:`tsenet.learn_tree`.
+    n_units : int
+        Number of pivots.
+    links_per_word : int
+        A column that meets fewer pivots has fewer links.
+    random_state
+        Draws the pivots, all columns in at least ``min_count`` rows alike, unless they are in every row.
+    min_count : int
+    smoothing : float
+        Above 0.
+    """
+    if n_units < 1 or links_per_word < 1 or not smoothing > 0:
+        raise ValueError(
+            "n_units and links_per_word must be at least 1, and smoothing above 0: "
+            f"{n_units}, {links_per_word}, {smoothing}"
+        )
+    table = Table.of(X)
+    rule = BinaryRule.learn(table)
+    rows = rule.apply(table)
+    count = rows.counts()  # (V,)
+    able = np.flatnonzero((count >= min_count) & (count < rows.n_rows))
+    if able.size < n_units:
+        raise DataError(
+            f"{n_units} pivots are wanted, but only {able.size} columns are in {min_count} rows or "
+            "more and not in all: take fewer units or a lower min_count"
+        )
+    rng = np.random.default_rng(seed_sequence(random_state))
+    pivots = np.sort(rng.choice(able, n_units, replace=False))
+    links = [
+        _best_of_each_word(word, unit, lift, links_per_word)
+        for word, unit, lift in _lifts(rows.to_csr(), pivots, count, smoothing)
+    ]
+    word, unit, lift = (np.concatenate(parts) for parts in zip(*links, strict=True))
+    order = np.lexsort((word, unit))
+    indptr = np.searchsorted(unit[order], np.arange(n_units + 1))
+    none = np.zeros(order.size, bool)
+    layer = WiringLayer(indptr, word[order], none, lift[order], rows.n_columns)
+    units = tuple(f"pivot {rule.names[j]}" for j in pivots)
+    return Wiring((layer,), (rule.names, units), "pivot")
+
+
+Links = tuple[
+    NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]
+]  # word, unit, lift: (n,) each
+
+
+def _lifts(
+    rows: csr_array, pivots: NDArray[np.int64], count: NDArray[np.int64], smoothing: float
+) -> Iterator[Links]:
+    """Log-lifts of all words with all pivots that are in a row with them, a block of words at a time."""
+    on = rows.astype(np.int32)  # counts of pairs need more than a byte
+    by_word, on_pivots = on.T.tocsr(), on[:, pivots]
+    for start, stop in chunks(count.size, _WORDS):
+        joint = (by_word[start:stop] @ on_pivots).tocoo()
+        word, unit = joint.coords[0].astype(np.int64) + start, joint.coords[1].astype(np.int64)
+        expected = count[word] * count[pivots[unit]] / rows.shape[0]
+        yield word, unit, np.log((joint.data + smoothing) / (expected + smoothing))
+
+
+def _best_of_each_word(
+    word: NDArray[np.int64], unit: NDArray[np.int64], lift: NDArray[np.float64], n_best: int
+) -> Links:
+    """Keep each word's links of highest lift; of equal ones, those to the first units."""
+    order = np.lexsort((unit, -lift, word))
+    sorted_words = word[order]
+    rank = np.arange(order.size) - np.searchsorted(sorted_words, sorted_words)
+    best = order[rank < n_best]
+    return word[best], unit[best], lift[best]

@@ -1,0 +1,353 @@
+"""From a table to a trained network and back to answers: what all estimators with a network share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from tsenet.data.binary import BinaryRule
+from tsenet.data.order import canonical_order, repeats_of
+from tsenet.data.scaling import Scaling
+from tsenet.data.table import Table
+from tsenet.errors import DataError
+from tsenet.progress import Progress, as_progress
+from tsenet.seeds import seed_sequence
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from tsenet.network.batches import Inputs
+    from tsenet.training.callbacks import Callback
+    from tsenet.training.engine import Engine
+    from tsenet.training.history import History
+    from tsenet.training.labelled import Labelled
+    from tsenet.training.loop import Score
+    from tsenet.training.losses import Loss
+    from tsenet.training.options import TrainingOptions
+
+_SLAB = 4096  # sparse rows made dense at a time, for a network that was fitted on dense ones
+
+
+# With fewer labelled rows back-propagation did not improve on a start from labels (docs/adr/0009-few-labels.md).
+_ENOUGH_SPARSE = 2000
+_ENOUGH_DENSE = 200
+_RATE = 1e-3
+_RATE_FROM_SPARSE_START = 1e-4
+
+
+class Rows(NamedTuple):
+    """What training sees, in an order that does not depend on the one given."""
+
+    table: Table
+    targets: NDArray[
+        Any
+    ]  # (N,) or (N, C), as the loss wants them; rows without a label: see `labelled`
+    weights: NDArray[np.float64] | None  # (N,)
+
+    def labelled(self) -> NDArray[np.int64]:
+        """Numbers of the rows whose target, or a part of it, is known: class −1 and NaN are not."""
+        if self.targets.ndim == 2:
+            return np.flatnonzero(~np.isnan(self.targets).all(axis=1))
+        whole = self.targets.dtype.kind in "iu"
+        return np.flatnonzero(self.targets >= 0 if whole else ~np.isnan(self.targets))
+
+
+class NetworkEstimator(TransformerMixin, BaseEstimator):
+    """Reading rows, training and answering; which network it is, and what a target is, is the children's."""
+
+    # The parameters, set by the children's __init__, which scikit-learn wants written out there.
+    learning_rate: float | None
+    batch_size: int
+    max_epochs: int
+    early_stopping: bool
+    validation_fraction: float
+    patience: int
+    warm_start: bool = False
+    device: str
+    n_jobs: int | None
+    random_state: Any
+    verbose: Any
+    callbacks: Sequence[Callback] | None
+
+    net_: nn.Module
+    history_: History
+    n_parameters_: int
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
+    _rule: BinaryRule
+    _scaling: Scaling
+    _n_runs: int
+    #: Adam's state between calls of partial_fit; not kept in files.
+    _optimiser: dict[str, NDArray[Any]] | None = None
+
+    # ---- what the children say: of the network
+
+    @abstractmethod
+    def _build(self, rows: Rows, report: Progress) -> None:
+        """Make an untrained network for the rows: ``net_``, ``n_parameters_``, ``_rule``, ``_scaling``, ``_n_runs``."""
+
+    @abstractmethod
+    def _engine(self, inputs: Inputs, loss: Loss, seed: int) -> Engine:
+        """What trains ``net_`` on the inputs."""
+
+    @abstractmethod
+    def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
+        """Raw outputs of the network: (n, C)."""
+
+    @abstractmethod
+    def _hidden_of(self, inputs: Inputs) -> NDArray[np.float32]:
+        """Activations of all its hidden units: (n, units)."""
+
+    # ---- of the targets
+
+    @abstractmethod
+    def _read_targets(self, y: Any) -> NDArray[Any]:
+        """Check the user's y, without learning from it: (N,) or (N, C)."""
+
+    @abstractmethod
+    def _learn_targets(self, y: NDArray[Any], classes: Any) -> None:
+        """Learn what the targets are (classes, scale) before a first fit."""
+
+    @abstractmethod
+    def _encode(self, y: NDArray[Any]) -> NDArray[Any]:
+        """The targets as the loss wants them."""
+
+    @abstractmethod
+    def _loss(self, targets: NDArray[Any] | None = None) -> Loss:
+        """The loss; with the weights of classes if encoded targets are given."""
+
+    @property
+    def _starts(self) -> bool:
+        """Whether a new network gets its first weights from the labels, before any step of training."""
+        return False
+
+    def _start(
+        self, inputs: Inputs, labelled: Labelled, loss: Loss, seed: int, report: Progress
+    ) -> None:
+        """Give a new network those first weights."""
+
+    def _own_callbacks(self) -> tuple[Callback, ...]:
+        """What the network itself wants done in training."""
+        return ()
+
+    def _stratify_by(self, targets: NDArray[Any]) -> NDArray[np.int64] | None:
+        """Class numbers by which the validation rows are drawn."""
+        return None
+
+    def _validation_score(self) -> Score | None:
+        """What early stopping watches; None for minus the loss."""
+        return None
+
+    # ---- learning
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Make the network (a learned structure comes from ``X`` alone), then train it on ``X`` and ``y``.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, dataframe, list of rows or Table, (N, V)
+        y : array-like, (N,) or (N, C)
+            NaN in a 2-D ``y`` is an unknown target: it is left out. For a classifier, the class −1 beside two or
+            more others marks rows without a label, as for scikit-learn's semi-supervised estimators: structure and
+            first weights are learned from them too.
+        sample_weight : array-like (N,), optional
+            Whole numbers count as repetitions of a row, as long as the rows do not become more than tenfold.
+            Other weights count in the loss; the structure then takes all rows alike. 0 removes a row.
+        """
+        going_on = self.warm_start and hasattr(self, "net_")
+        with as_progress(progress_of(self.verbose)) as report:
+            rows = self._rows(X, y, sample_weight, reset=not going_on)
+            if not going_on:
+                self._build(rows, report)
+            self._optimiser = None
+            self._train(rows, report, self.max_epochs, self.early_stopping, new=not going_on)
+        return self
+
+    def _rows(
+        self, X: Any, y: Any, sample_weight: Any, *, reset: bool, classes: Any = None
+    ) -> Rows:
+        """Check what the user gave; repeat rows by their weights; put them in the canonical order."""
+        table = Table.of(X)
+        name = type(self).__name__
+        if y is None:
+            raise DataError(f"{name} requires y to be passed, but the target y is None")
+        self._check_columns(X, reset)
+        wanted = self._read_targets(y)
+        check_consistent_length(table.values, wanted)
+        if table.n_rows < 2 and reset:
+            raise DataError(f"{name} needs at least two rows, got n_samples = {table.n_rows}")
+        weights = _weights_of(sample_weight, table.n_rows)
+        if weights is not None:
+            repeated = repeats_of(weights)
+            chosen = np.flatnonzero(weights) if repeated is None else repeated
+            weights = weights[chosen] if repeated is None else None
+            table, wanted = table.take(chosen), wanted[chosen]
+        if reset:
+            self._learn_targets(wanted, classes)
+        targets = self._encode(wanted)
+        order = canonical_order(table.values, targets, *(() if weights is None else (weights,)))
+        return Rows(table.take(order), targets[order], None if weights is None else weights[order])
+
+    def _train(
+        self, rows: Rows, report: Progress, epochs: int, early_stopping: bool, new: bool = False
+    ) -> Engine:
+        """Train the network on the labelled rows, a part of them held out if training may stop early."""
+        from tsenet.network.batches import Inputs
+        from tsenet.training.history import History
+        from tsenet.training.labelled import Labelled
+        from tsenet.training.loop import Validation, train
+        from tsenet.training.split import split_rows
+
+        table = rows.table
+        labelled = Labelled.of(rows.labelled(), rows.targets, rows.weights)
+        if not labelled.rows.size:
+            raise DataError("no row has a label to train on")
+        if table.is_sparse and self._scaling.centres:
+            raise DataError("the network was first fitted on dense rows: go on with dense ones")
+        run = seed_sequence(self.random_state).spawn(4 + self._n_runs)[-1]
+        split_seed, dropout_seed, order_seed, start_seed = run.spawn(4)
+        inputs = Inputs.of(self._scaling.apply(table), self._rule)
+        loss = self._loss(labelled.targets)
+        started = new and self._starts
+        enough = _ENOUGH_SPARSE if inputs.is_sparse else _ENOUGH_DENSE
+        few = started and early_stopping and labelled.rows.size < enough
+        kept, validation = labelled, None
+        if early_stopping and not few:
+            by_class = self._stratify_by(labelled.targets)
+            inside, out = split_rows(
+                labelled.rows.size, self.validation_fraction, split_seed, by_class
+            )
+            kept = labelled.take(inside)
+            if out.size:
+                validation = Validation(inputs, *labelled.take(out))
+        if started:
+            self._start(inputs, kept, loss, seed_number(start_seed), report)
+        engine = self._engine(inputs, loss, seed_number(dropout_seed))
+        if self._optimiser is not None:
+            engine.load_state(self._optimiser)
+        self._n_runs += 1
+        if few:
+            self.history_ = History(stopped="few labels")
+            return engine
+        self.history_ = train(
+            engine,
+            *kept,
+            validation=validation,
+            score=self._validation_score(),
+            options=self._options(
+                batch_size=min(self.batch_size, max(32, kept.rows.size // 20)),
+                max_epochs=epochs,
+                early_stopping=early_stopping,
+                keep_start=started or bool(self._own_callbacks()),
+                learning_rate=self.learning_rate
+                or (_RATE_FROM_SPARSE_START if self._starts and inputs.is_sparse else _RATE),
+            ),
+            callbacks=(*(self.callbacks or ()), *self._own_callbacks()),
+            progress=report,
+            seed=seed_number(order_seed),
+        )
+        if started and validation is not None and self.history_.best_epoch is None:
+            # No epoch beat the start, so nothing has to be held out from it any more.
+            self._start(inputs, labelled, loss, seed_number(start_seed), report)
+        self.net_.to("cpu").eval()
+        return engine
+
+    def _options(self, **changes: Any) -> TrainingOptions:
+        from tsenet.training.options import TrainingOptions
+
+        options = {
+            "learning_rate": _RATE if self.learning_rate is None else self.learning_rate,
+            "batch_size": self.batch_size,
+            "max_epochs": self.max_epochs,
+            "early_stopping": self.early_stopping,
+            "patience": self.patience,
+        }
+        return TrainingOptions(**{**options, **changes})
+
+    def _device(self) -> str:
+        """Where to train."""
+        import torch
+
+        if self.device != "auto":
+            return self.device
+        return "cuda" if torch.cuda.is_available() else "cpu"
+
+    # ---- answers
+
+    def _outputs(self, X: Any) -> NDArray[np.float64]:
+        """Raw outputs of the network: (N, C)."""
+        return np.concatenate([self._outputs_of(part) for part in self._inputs(X)])
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Activations of all hidden units, layer by layer: (N, units)."""
+        return np.concatenate([self._hidden_of(part) for part in self._inputs(X)])
+
+    def _inputs(self, X: Any) -> Iterator[Inputs]:
+        """New rows as the network reads them, after scikit-learn's checks of names and number of features."""
+        check_is_fitted(self, "net_")
+        from tsenet.network.batches import Inputs
+
+        table = Table.of(X)
+        self._check_columns(X, False)
+        step = _SLAB if table.is_sparse and self._scaling.centres else table.n_rows
+        for start in range(0, table.n_rows, step):
+            part = table.take(slice(start, start + step)) if step < table.n_rows else table
+            yield Inputs.of(self._scaling.apply(part), self._rule)
+
+    def _check_columns(self, X: Any, reset: bool) -> None:
+        """scikit-learn's checks of names and number of features; it does not see the names of a Table."""
+        if not isinstance(X, Table):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        elif reset:
+            validate_data(self, X.values, skip_check_array=True)
+            if X.named:
+                self.feature_names_in_ = np.array(X.names, dtype=object)
+        else:
+            self._rule.check_columns(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+def _weights_of(given: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Weights of the rows, checked; None if all are alike."""
+    if given is None:
+        return None
+    weights = np.asarray(given, np.float64)
+    if weights.shape != (n_rows,):
+        raise DataError(
+            f"sample_weight must have one number for each of the {n_rows} rows, "
+            f"not the shape {weights.shape}"
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise DataError("sample_weight must hold finite numbers from 0 on")
+    if not weights.any():
+        raise DataError("all of sample_weight is zero: no row has any weight")
+    return None if (weights == 1).all() else weights
+
+
+def progress_of(verbose: Any) -> Any:
+    """0 and 1 as False and True, which is what scikit-learn's users write."""
+    return bool(verbose) if isinstance(verbose, int | np.integer | np.bool_) else verbose
+
+
+def seed_number(seed: np.random.SeedSequence) -> int:
+    """A seed of 31 bits, which every generator takes."""
+    return int(seed.generate_state(1)[0] >> 1)
+
+
+def dense_targets(y: Any) -> NDArray[Any]:
+    """Targets as an array; a sparse matrix of labels becomes dense."""
+    return np.asarray(y.toarray() if sp.issparse(y) else y)

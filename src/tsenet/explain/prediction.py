@@ -1,0 +1,277 @@
+"""Why a row got its answer: what each input, and each hidden unit, adds to an output; the parts sum to it exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from tsenet.data.table import Table
+from tsenet.errors import DataError, MissingDependencyError
+from tsenet.explain._affine import AffineNetwork
+from tsenet.explain._fitted import input_names, output_scale, rule_of
+from tsenet.explain._parts import FeatureContribution, Parts, UnitContribution
+from tsenet.explain._unit_source import checked_names
+
+__all__ = [
+    "FeatureContribution",
+    "PredictionExplanation",
+    "UnitContribution",
+    "explain_prediction",
+]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PredictionExplanation:
+    """An output taken apart, twice.
+
+    - by features: ``output = sum of the features' contributions + bias``;
+    - by the units of one level: ``output = sum of the units' contributions + bypass + units_bias``.
+
+    Attributes
+    ----------
+    target : str
+        What is explained: a class, or a column of ``y``.
+    output : float
+        Its raw output, as ``decision_function`` gives it; for a regressor the value itself.
+    features : tuple of FeatureContribution
+        Every feature that adds something, strongest first.
+    bias : float
+        What the output would be with every feature at its baseline, on the slopes of this row.
+    level : int
+        The level of the units; the feature layer comes after the last level.
+    units : tuple of UnitContribution
+        Every unit that adds something, strongest first.
+    bypass : float
+        What reaches the output past the level, by skip-paths and direct paths from below it.
+    bypass_features : tuple of FeatureContribution
+        The features behind the bypass, strongest first; the rest of it comes from biases.
+    units_bias : float
+        What the biases above the level add.
+    n : int
+        How many features and units are printed.
+    """
+
+    target: str
+    output: float
+    features: tuple[FeatureContribution, ...]
+    bias: float
+    level: int
+    units: tuple[UnitContribution, ...]
+    bypass: float
+    bypass_features: tuple[FeatureContribution, ...]
+    units_bias: float
+    n: int = field(default=10, repr=False)
+
+    def to_frame(self) -> Any:
+        """All parts as a pandas DataFrame with the columns view, name, value, contribution.
+
+        ``view`` is ``"feature"`` or ``"unit"``; the contributions of each view sum to the output. ``value`` is a
+        feature's value, a unit's activation.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingDependencyError("to_frame needs pandas: pip install pandas") from error
+        lines: list[tuple[str, str, float, float]] = [
+            *(("feature", *part) for part in self.features),
+            ("feature", "(bias)", np.nan, self.bias),
+            *(("unit", unit.name, unit.activation, unit.contribution) for unit in self.units),
+            ("unit", f"(past level {self.level})", np.nan, self.bypass),
+            ("unit", "(bias)", np.nan, self.units_bias),
+        ]
+        return pd.DataFrame(lines, columns=["view", "name", "value", "contribution"])
+
+    def __str__(self) -> str:
+        lines = [f"{self.target}: output {self.output:+.4g}", "", "by feature"]
+        lines += _lines(self.features, self.n)
+        lines += [f"  {self.bias:+9.4f}  (bias)", "", f"by unit of level {self.level}"]
+        for unit in self.units[: self.n]:
+            behind = ", ".join(
+                f"{part.name} {part.contribution:+.3f}" for part in unit.features[:5]
+            )
+            lines.append(f"  {unit.contribution:+9.4f}  {unit.name}: {behind or '(biases)'}")
+        if len(self.units) > self.n:
+            rest = sum(unit.contribution for unit in self.units[self.n :])
+            lines.append(f"  {rest:+9.4f}  ({len(self.units) - self.n} more units)")
+        if self.bypass != 0:
+            behind = ", ".join(f"{p.name} {p.contribution:+.3f}" for p in self.bypass_features[:5])
+            lines.append(
+                f"  {self.bypass:+9.4f}  (past level {self.level}): {behind or '(biases)'}"
+            )
+        lines.append(f"  {self.units_bias:+9.4f}  (bias)")
+        return "\n".join(lines)
+
+
+def _lines(parts: Sequence[FeatureContribution], n: int) -> list[str]:
+    """The first parts, one per line, and the sum of the others."""
+    lines = [f"  {part.contribution:+9.4f}  {part.name} = {part.value:.4g}" for part in parts[:n]]
+    if len(parts) > n:
+        rest = sum(part.contribution for part in parts[n:])
+        lines.append(f"  {rest:+9.4f}  ({len(parts) - n} more features)")
+    return lines
+
+
+def explain_prediction(
+    model: Any,
+    row: Any,
+    *,
+    target: Any = None,
+    against: Any = None,
+    level: int = 1,
+    n: int = 10,
+    feature_names: Sequence[str] | None = None,
+) -> PredictionExplanation:
+    """Take the output for one row apart into what each feature and each unit adds to it.
+
+    At the row every non-linearity is replaced by the straight line through its value at 0 and its value at the row, so
+    the network is an affine map and the parts sum to the output. For ReLU a feature's part is gradient × input.
+
+    Parameters
+    ----------
+    model : fitted TSENet or dense classifier or regressor
+    row : one row of a table
+        1-D array, (1, V) array or sparse matrix, dataframe of one row.
+    target : class, or column number of y, optional
+        What to explain. Default: the predicted class; of several labels the most probable; of several values the first.
+    against : class, or column number of y, optional
+        Explain the difference between the outputs of ``target`` and of this: why the one rather than the other.
+    level : int
+        Level of the units, from 1; level 1 has the fewest paths past it and sits right on the features.
+    n : int
+        Work out the features behind so many units, and print so many parts.
+    feature_names : sequence of str, optional
+        Names for the features; default: those of the columns.
+
+    Returns
+    -------
+    PredictionExplanation
+
+    Notes
+    -----
+    Parts are relative to a baseline. The estimators bring dense columns to mean 0, so there a feature's part is what it
+    adds by differing from its mean in training. Of sparse rows and of categories it is what being there adds: an absent
+    word adds nothing. With two classes the output is the log-odds of the class asked for. Of more classes only
+    differences of outputs matter for the probabilities: see ``against``.
+    """
+    if n < 1:
+        raise DataError(f"n must be at least 1, not {n}")
+    network = AffineNetwork.of(_network_of(model))
+    layers = network.n_levels + 1
+    if not 1 <= level <= layers:
+        raise DataError(f"level {level} is not one of the network's: 1 to {layers}")
+    table = _one_row(row)
+    names = checked_names(feature_names, _names(model, network.n_inputs))
+    inputs, values = _read(model, table)
+    rows = network.forward(inputs)
+    name, seed, shift = _target(model, rows.outputs[0], target, against)
+    parts = Parts(network, rows.activations, network.slopes(rows, "secant"), inputs, values, names)
+    start = network.start(seed)
+    found = parts.backward(start)
+    bias = shift + float(seed @ network.output.bias)
+    bypass, bypass_features = parts.past(start, level)
+    return PredictionExplanation(
+        target=name,
+        output=float(seed @ rows.outputs[0]) + shift,
+        features=parts.by_feature(found[0][0]),
+        bias=bias + float(network.bias_part(found, parts.slopes)[0]),
+        level=level,
+        units=parts.by_unit(found, level, n, _unit_names(model, network, level)),
+        bypass=bypass,
+        bypass_features=bypass_features,
+        units_bias=bias + parts.above(found, level),
+        n=n,
+    )
+
+
+def _network_of(model: Any) -> Any:
+    net = getattr(model, "net_", model)
+    if not hasattr(net, "layers"):
+        raise DataError(
+            f"a {type(model).__name__} has no network to take apart: "
+            "give a fitted TSENet or dense estimator"
+        )
+    return net
+
+
+def _one_row(row: Any) -> Table:
+    """The row as a table; a 1-D array is one row."""
+    one = np.asarray(row)[None, :] if np.ndim(row) == 1 and not sp.issparse(row) else row
+    table = Table.of(one)
+    if table.n_rows != 1:
+        raise DataError(
+            f"one row can be explained at a time, not {table.n_rows}: give X[i : i + 1]"
+        )
+    return table
+
+
+def _names(model: Any, n_inputs: int) -> tuple[str, ...]:
+    rule = rule_of(model)
+    return tuple(f"x{j}" for j in range(n_inputs)) if rule is None else input_names(rule)
+
+
+def _unit_names(model: Any, network: AffineNetwork, level: int) -> tuple[str, ...]:
+    """Names of a level's units, as ``transform`` calls them."""
+    first, size = sum(network.layer_sizes[: level - 1]), network.layer_sizes[level - 1]
+    if not hasattr(model, "get_feature_names_out"):
+        return tuple(f"{level}.{k}" for k in range(size))
+    return tuple(str(name) for name in model.get_feature_names_out()[first : first + size])
+
+
+def _read(model: Any, table: Table) -> tuple[Floats, Floats]:
+    """The row as the network reads it, (1, D), and as the user gave it, (D,)."""
+    if not hasattr(model, "_inputs"):
+        values = table.values.toarray() if table.is_sparse else np.asarray(table.values)
+        exact = values.astype(np.float64)
+        return exact, exact[0]
+    (read,) = model._inputs(table)
+    inputs = read.values.toarray() if read.is_sparse else read.values
+    given = table.values.toarray()[0] if table.is_sparse else np.asarray(table.values[0])
+    rule = rule_of(model)
+    assert rule is not None
+    category = np.array([rule.levels[source] is not None for source in rule.sources])
+    values = np.where(category, inputs[0], given.astype(np.float64)[rule.sources])
+    return inputs.astype(np.float64), values
+
+
+def _target(model: Any, outputs: Floats, target: Any, against: Any) -> tuple[str, Floats, float]:
+    """What is asked for: its name, how it is made of the outputs, (C,), and a constant to add."""
+    scale, shift = output_scale(model, outputs.size)
+    classes = getattr(model, "classes_", None)
+    keys = list(range(outputs.size)) if classes is None else np.asarray(classes).tolist()
+    # Two classes share one output: the log-odds of the second.
+    two = len(keys) == 2 and outputs.size == 1
+    each = np.array([[-1.0], [1.0]]) if two else np.diag(scale)
+    if target is None:
+        scores = each @ outputs
+        chosen = 0 if classes is None else int(np.argmax(scores))
+    else:
+        chosen = _place(keys, target, "target")
+    labels = [str(key) for key in keys]
+    if classes is None:
+        labels = [f"y[{key}]" for key in keys] if len(keys) > 1 else ["y"]
+    seed, constant = each[chosen], 0.0 if two else float(shift[chosen])
+    if against is None:
+        return labels[chosen], seed, constant
+    other = _place(keys, against, "against")
+    if other == chosen:
+        raise DataError(f"target and against are both {keys[chosen]!r}: there is no difference")
+    name = f"{labels[chosen]} rather than {labels[other]}"
+    if two:
+        return name, seed, 0.0  # log-odds are the difference already
+    return name, seed - each[other], constant - float(shift[other])
+
+
+def _place(keys: Sequence[Any], key: Any, what: str) -> int:
+    for place, known in enumerate(keys):
+        if known == key:
+            return place
+    shown = ", ".join(repr(known) for known in keys[:10])
+    more = f", … ({len(keys)} in all)" if len(keys) > 10 else ""
+    raise DataError(f"{what}={key!r} is not one of {shown}{more}")

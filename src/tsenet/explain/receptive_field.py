@@ -1,0 +1,79 @@
+"""Where in an image a unit looks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tsenet.errors import DataError
+from tsenet.explain._axes import INK, new_axes
+from tsenet.explain.units import Units
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_receptive_field"]
+
+
+def plot_receptive_field(
+    units: Units, name: str, shape: Sequence[int], ax: Axes | None = None
+) -> Axes:
+    """Draw where in an image a unit looks: its correlation with each pixel, its direct links framed.
+
+    Parameters
+    ----------
+    units : Units
+        Of :func:`describe_units` over images whose pixels are the features, row by row. Only the features it kept are
+        drawn, so give it ``n_features=`` the number of pixels.
+    name : str
+        The unit.
+    shape : (rows, columns)
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    if len(shape) != 2 or int(np.prod(shape)) != len(units.feature_names):
+        raise DataError(
+            f"an image of shape {tuple(shape)} does not have {len(units.feature_names)} pixels, "
+            "one for each feature"
+        )
+    try:
+        unit = units[name]
+    except KeyError:
+        raise DataError(f"there is no unit {name!r}") from None
+    ax = new_axes(ax, (4.0, 3.4 * shape[0] / shape[1] + 0.3))
+    place = {feature: j for j, feature in enumerate(units.feature_names)}
+    image = np.full(len(place), np.nan)
+    linked = np.zeros(len(place), bool)
+    for feature in unit.features:
+        image[place[feature.name]] = feature.correlation
+        linked[place[feature.name]] = feature.weight is not None
+    largest = max(np.nanmax(np.abs(image), initial=0.0), 1e-9)
+    ax.set_facecolor("#d9d9d9")
+    drawn = ax.imshow(image.reshape(shape), cmap="PuOr_r", vmin=-largest, vmax=largest)
+    if not linked[~np.isnan(image)].all():  # a unit that reads every pixel needs no frame
+        _frame(ax, linked.reshape(shape))
+    figure = ax.get_figure()
+    assert figure is not None
+    figure.colorbar(drawn, ax=ax, label="correlation with the unit", shrink=0.85)
+    ax.set(xticks=[], yticks=[], title=f"{name}, active in {100 * unit.active:.0f} % of images")
+    return ax
+
+
+def _frame(ax: Axes, inside: NDArray[np.bool_]) -> None:
+    """A line around the marked pixels."""
+    from matplotlib.collections import LineCollection
+
+    padded = np.pad(inside, 1)
+    down = np.argwhere(
+        padded[:-1] != padded[1:]
+    )  # between (i, j) and (i + 1, j) of the padded image
+    across = np.argwhere(padded[:, :-1] != padded[:, 1:])
+    lines: list[Any] = [[(j - 1.5, i - 0.5), (j - 0.5, i - 0.5)] for i, j in down.tolist()]
+    lines += [[(j - 0.5, i - 1.5), (j - 0.5, i - 0.5)] for i, j in across.tolist()]
+    ax.add_collection(LineCollection(lines, colors=INK, linewidths=1.6, capstyle="round"))

@@ -1,0 +1,42 @@
+"""``fetch_ahead``: ask the processor for memory that a kernel will read soon."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]  # llvmlite has no types
+from numba import types
+from numba.extending import intrinsic
+
+from tsenet.jit import Array, Int, kernel
+
+LINE = 64  # bytes that come together; a wrong guess costs time, never correctness
+
+
+def _instruction(_: Any, array: Any, place: Any) -> Any:
+    """LLVM's prefetch (for reading, into all caches) of ``array[place]``: nothing is read, so nothing can go wrong."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        place = context.cast(builder, arguments[1], signature.args[1], types.intp)
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        form = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], form)
+        address = builder.bitcast(builder.gep(data, [place]), byte)
+        builder.call(prefetch, [address, word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, place), code
+
+
+_prefetch: Any = intrinsic(_instruction)
+
+
+@kernel
+def fetch_ahead(array: Array, first: Int, last: Int) -> None:
+    """Have ``array[first:last]``, of one dimension, brought nearer."""
+    place = np.int64(first)
+    while place < last:
+        _prefetch(array, place)
+        place += LINE // array.itemsize

@@ -1,0 +1,33 @@
+"""Rows that all tests of the baselines share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.builders import one_latent_rows
+
+Floats = NDArray[np.float64]
+
+
+@pytest.fixture(scope="session")
+def rows() -> Floats:
+    """400 rows of three groups of four columns."""
+    return one_latent_rows(np.random.default_rng(0), 400, (4, 4, 4)).astype(np.float64)
+
+
+@pytest.fixture(scope="session")
+def kinds(rows: Floats) -> NDArray[Any]:
+    """Which group of a row has most on: three classes."""
+    return np.array(["red", "green", "blue"])[rows.reshape(400, 3, 4).sum(axis=2).argmax(axis=1)]
+
+
+@pytest.fixture(scope="session")
+def labels(rows: Floats) -> Floats:
+    """Whether each group is on: three labels, a fifth of them unknown."""
+    truth = (rows.reshape(400, 3, 4).sum(axis=2) > 1).astype(np.float64)
+    truth[np.random.default_rng(1).random(truth.shape) < 0.2] = np.nan
+    return truth

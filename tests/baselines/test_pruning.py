@@ -1,0 +1,143 @@
+"""Magnitude pruning: the largest weights, exactly so many, and the removed ones stay away."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+
+from tsenet.baselines import DenseClassifier, DenseRegressor, prune
+from tsenet.training.callbacks import Callback
+
+Floats = NDArray[np.float64]
+QUICK: dict[str, Any] = {
+    "random_state": 0,
+    "max_epochs": 30,
+    "hidden": (20, 10),
+    "learning_rate": 1e-2,
+    "dropout": 0.1,
+    "n_jobs": 1,
+}
+N_BIASES = 20 + 10 + 3
+N_ALL = N_BIASES + 12 * 20 + 20 * 10 + 10 * 3
+
+
+@pytest.fixture(scope="module")
+def model(rows: Floats, kinds: NDArray[Any]) -> DenseClassifier:
+    return DenseClassifier(**QUICK).fit(sp.csr_array(rows), kinds)
+
+
+def weights_of(model: DenseClassifier | DenseRegressor) -> list[NDArray[np.float32]]:
+    return [layer.weight.detach().numpy().copy() for layer in model.net_.layers]
+
+
+@settings(max_examples=40, deadline=None)
+@given(n_parameters=st.integers(N_BIASES, N_ALL))
+def test_exactly_the_largest_weights_are_left(model: DenseClassifier, n_parameters: int) -> None:
+    pruned = prune(model, n_parameters, None, None, retrain=False)
+    before, after = weights_of(model), weights_of(pruned)
+    kept = [weight != 0 for weight in after]
+    assert pruned.n_parameters_ == pruned.net_.n_parameters == n_parameters
+    assert sum(int(k.sum()) for k in kept) + N_BIASES == n_parameters
+    sizes = np.sort(np.concatenate([np.abs(weight).ravel() for weight in before]))[::-1]
+    chosen = np.concatenate([np.abs(b[k]) for b, k in zip(before, kept, strict=True)])
+    assert np.array_equal(np.sort(chosen)[::-1], sizes[: chosen.size])
+    for old, new, there in zip(before, after, kept, strict=True):
+        assert np.array_equal(old[there], new[there])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_removed_weights_stay_zero_in_every_step(
+    rows: Floats, kinds: NDArray[Any], form: Any
+) -> None:
+    X = form(rows)
+    model = DenseClassifier(**QUICK).fit(X, kinds)
+    start = prune(model, 250, X, kinds, retrain=False)
+    there = [weight != 0 for weight in weights_of(start)]
+
+    class Watch(Callback):
+        n_steps = 0
+
+        def on_batch_end(self, engine: Any, *_: Any) -> None:
+            type(self).n_steps += 1
+            for k, mask in enumerate(there):
+                assert not engine.weights()[f"layers.{k}.weight"][~mask].any()
+
+    model.set_params(callbacks=[Watch()])
+    pruned = prune(model, 250, X, kinds)
+    assert Watch.n_steps > 100
+    for new, old, mask in zip(weights_of(pruned), weights_of(start), there, strict=True):
+        assert not new[~mask].any()
+        assert (new[mask] != old[mask]).mean() > 0.5  # all but those that lead nowhere any more
+    assert pruned.n_parameters_ == 250
+    again = prune(pruned, 100, X, kinds)  # and once more
+    assert again.n_parameters_ == 100
+    for new, mask in zip(weights_of(again), there, strict=True):
+        assert not new[~mask].any()
+
+
+def test_retraining_repairs_what_pruning_broke(
+    model: DenseClassifier, rows: Floats, kinds: NDArray[Any]
+) -> None:
+    X = sp.csr_array(rows)
+
+    def loss(some: DenseClassifier) -> float:
+        shares = some.predict_proba(X)
+        return float(-np.log(shares[np.arange(400), np.searchsorted(some.classes_, kinds)]).mean())
+
+    broken = prune(model, 200, X, kinds, retrain=False)
+    repaired = prune(model, 200, X, kinds, dropout=0.0)
+    assert loss(model) < loss(broken)
+    assert loss(repaired) < 0.5 * loss(broken)
+
+
+def test_the_old_model_is_left_alone(
+    model: DenseClassifier, rows: Floats, kinds: NDArray[Any]
+) -> None:
+    before, history, params = weights_of(model), model.history_, model.get_params()
+    pruned = prune(model, 100, sp.csr_array(rows), kinds, learning_rate=1e-3, dropout=0.2)
+    assert type(pruned) is DenseClassifier
+    assert pruned.net_.dropout == pruned.dropout == 0.2
+    assert pruned.learning_rate == 1e-3
+    assert (model.get_params(), model.history_, model.n_parameters_) == (params, history, N_ALL)
+    assert model.net_.n_parameters == N_ALL
+    for old, new in zip(before, weights_of(model), strict=True):
+        assert np.array_equal(old, new)
+    again = pickle.loads(pickle.dumps(pruned))
+    assert again.net_.n_parameters == 100
+    assert np.array_equal(again.predict_proba(rows), pruned.predict_proba(rows))
+
+
+def test_the_same_rows_are_held_out(rows: Floats, kinds: NDArray[Any]) -> None:
+    """Otherwise the retrained network would be stopped by rows it has been trained on."""
+    model = DenseClassifier(**QUICK).fit(rows, kinds)
+    whole = prune(model, N_ALL, rows, kinds, learning_rate=1e-12)
+    # Nothing was removed and nothing moves: the validation loss is the one the model stopped with.
+    assert whole.history_.validation_loss[0] == pytest.approx(
+        min(model.history_.validation_loss), rel=1e-5
+    )
+
+
+def test_regressor_with_weights(rows: Floats) -> None:
+    sums, weights = rows.sum(axis=1), np.linspace(0.5, 2, 400)
+    model = DenseRegressor(**{**QUICK, "max_epochs": 60}).fit(rows, sums, sample_weight=weights)
+    pruned = prune(model, 250, rows, sums, sample_weight=weights)
+    assert pruned.n_parameters_ == 250
+    assert pruned.score(rows, sums) > 0.7
+
+
+def test_wrong_numbers_are_refused(
+    model: DenseClassifier, rows: Floats, kinds: NDArray[Any]
+) -> None:
+    for wrong in (N_BIASES - 1, N_ALL + 1):
+        with pytest.raises(ValueError, match=f"between {N_BIASES}.*and {N_ALL}"):
+            prune(model, wrong, rows, kinds)
+    with pytest.raises(NotFittedError):
+        prune(DenseClassifier(), 10, rows, kinds)

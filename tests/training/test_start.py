@@ -1,0 +1,199 @@
+"""A start from labels: each part against an independent fit, and the blend against what it promises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import softmax
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from tests.network.wirings import random_wiring
+from tsenet.network.batches import Inputs
+from tsenet.network.evaluate import network_outputs
+from tsenet.network.start import follow_model, levels_of
+from tsenet.network.tsenet import TSENet
+from tsenet.progress import as_progress
+from tsenet.training.class_model import ClassModel
+from tsenet.training.labelled import Labelled
+from tsenet.training.linear_fit import blend_weights, fit_linear
+from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, MultilabelLoss, RegressionLoss
+from tsenet.training.start import start_from_labels
+
+RNG = np.random.default_rng(0)
+N_ROWS, N_WORDS, N_CLASSES = 600, 60, 3
+WORDS_OF_CLASS = RNG.dirichlet(np.full(N_WORDS, 0.3), size=N_CLASSES)
+CLASSES = RNG.integers(N_CLASSES, size=N_ROWS)
+COUNTS = np.array([RNG.multinomial(12, WORDS_OF_CLASS[k]) for k in CLASSES]).astype(np.float32)
+
+
+def bag() -> Inputs:
+    return Inputs(csr_array(COUNTS))
+
+
+def net_of(n_outputs: int, **options: Any) -> TSENet:
+    wiring = random_wiring(np.random.default_rng(3), (N_WORDS, 20, 8), 0.3)
+    return TSENet(wiring, n_outputs, direct=True, skip_units=5, feature_units=5, **options).eval()
+
+
+def started(inputs: Inputs, labelled: Labelled, loss: Loss, seed: int = 0) -> TSENet:
+    net = net_of(loss.n_outputs)
+    follow_model(net, inputs)
+    with as_progress(False) as report:
+        start_from_labels(net, inputs, labelled, loss, seed, report)
+    return net
+
+
+def labelled_rows(n_rows: int, targets: NDArray[Any] = CLASSES) -> Labelled:
+    return Labelled.of(np.arange(n_rows), targets, None)
+
+
+# ---- units
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_units_are_centred_and_scaled(is_sparse: bool) -> None:
+    """Before the non-linearity: mean 0, deviation 1; so with ReLU a unit is on in some rows and off in others."""
+    inputs = bag() if is_sparse else Inputs(COUNTS)
+    net = net_of(2, activation="tanh")
+    follow_model(net, inputs)
+
+    first = np.arctanh(
+        np.clip(levels_of(net, inputs, np.arange(N_ROWS))[:, :20], -1 + 1e-6, 1 - 1e-6)
+    )
+    layer = next(iter(net.layers))
+    z = layer(inputs.batch(np.arange(N_ROWS))).detach().numpy()
+    linked = z.std(axis=0) > 0
+    assert linked.sum() > 15
+    assert np.allclose(z[:, linked].mean(axis=0), 0, atol=1e-4)
+    assert np.allclose(z[:, linked].std(axis=0), 1, atol=1e-3)
+    assert np.allclose(first[:, linked], z[:, linked], atol=0.3)
+
+
+def test_links_follow_the_log_odds() -> None:
+    """On sparse rows only those that speak for a unit; on dense rows all, with their sign."""
+    for inputs, expected in ((bag(), 0.0), (Inputs(COUNTS), -np.inf)):
+        net = net_of(2)
+        follow_model(net, inputs)
+        layer, links = next(iter(net.layers)), net.wiring.layers[0]
+        odds = np.maximum(links.log_odds, expected)
+        weight = layer.weight.detach().numpy()[layer.links.unit_link]
+        for u in range(links.n_upper):
+            own = slice(links.indptr[u], links.indptr[u + 1])
+            scale = np.abs(weight[own]).max() / max(np.abs(odds[own]).max(), 1e-12)
+            assert np.allclose(weight[own], scale * odds[own], atol=1e-4)
+
+
+# ---- linear fits
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_a_linear_fit_is_scikit_learns(is_sparse: bool) -> None:
+    rows: Any = csr_array(COUNTS.astype(np.float64)) if is_sparse else COUNTS.astype(np.float64)
+    found = fit_linear(rows, CLASSES, None, MulticlassLoss(3), 2.0, max_steps=2000)
+    expected = LogisticRegression(C=0.5, tol=1e-8, max_iter=5000).fit(rows, CLASSES)
+
+    assert np.allclose(softmax(found(rows), axis=1), expected.predict_proba(rows), atol=2e-3)
+
+
+def test_a_linear_fit_of_values_is_ridge() -> None:
+    values = COUNTS @ RNG.normal(size=N_WORDS) + RNG.normal(size=N_ROWS)
+    rows = COUNTS.astype(np.float64)
+    found = fit_linear(rows, values, None, RegressionLoss(), 6.0, max_steps=5000)
+    expected = Ridge(alpha=3.0).fit(rows, values)  # squared error has no half before it
+
+    assert np.allclose(found(rows)[:, 0], expected.predict(rows), atol=0.05)
+
+
+def test_blend_gives_a_useless_part_no_say() -> None:
+    truth = 2.0 * np.eye(3)[CLASSES] + RNG.normal(size=(N_ROWS, 3))
+    noise = RNG.normal(size=(N_ROWS, 3))
+    against = -truth
+    share = blend_weights([truth, noise, against], CLASSES, None, MulticlassLoss(3))
+
+    assert share[0] > 0.5
+    assert share[1] * noise.std() < 0.2 * share[0] * truth.std()
+    assert share[2] == 0
+
+
+# ---- the class model
+
+
+def test_one_step_of_the_class_model_is_naive_bayes() -> None:
+    """With all labels known EM has nothing to guess: smoothed counts, centred over the classes."""
+    model = ClassModel(csr_array(COUNTS))
+    found = model.learn(np.full((N_ROWS, 3), 1 / 3), np.arange(N_ROWS), CLASSES)
+    unit = COUNTS / np.linalg.norm(COUNTS, axis=1, keepdims=True)
+    counts = np.stack([unit[k == CLASSES].sum(axis=0) for k in range(3)], axis=1)
+    counts += 0.25 * unit[unit > 0].mean()
+    expected = np.log(counts / counts.sum(axis=0))
+    expected -= expected.mean(axis=1, keepdims=True)
+
+    assert np.allclose(found.weight, expected, atol=1e-5)
+
+
+def test_rows_without_labels_help() -> None:
+    few = np.array([np.flatnonzero(k == CLASSES)[j] for k in range(3) for j in range(2)])
+    rows = csr_array(COUNTS)
+    model = ClassModel(rows)
+    alone = ClassModel(rows[few]).learn(np.full((6, 3), 1 / 3), np.arange(6), CLASSES[few])
+    first = softmax(3 * alone(model.rows), axis=1)
+    together = model.learn(first, few, CLASSES[few])
+
+    def accuracy(found: Any) -> float:
+        return float((found(model.rows).argmax(axis=1) == CLASSES).mean())
+
+    assert accuracy(together) > accuracy(alone) + 0.05
+
+
+# ---- the whole
+
+
+def test_the_network_gives_the_blend_and_nothing_else() -> None:
+    net = started(bag(), labelled_rows(60), MulticlassLoss(3))
+    outputs = network_outputs(net, bag(), 1)
+    units = levels_of(net, bag(), np.arange(N_ROWS))
+    x, *levels = (path.detach().numpy() for path in net.direct)
+    expected = COUNTS @ x + units @ np.concatenate(levels) + net.output.bias.detach().numpy()
+
+    assert np.allclose(outputs, expected, atol=1e-3)
+    assert (outputs.argmax(axis=1) == CLASSES).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("loss", "targets"),
+    [
+        (BinaryLoss(), (CLASSES == 1).astype(np.int64)),
+        (
+            MultilabelLoss(2),
+            np.where(RNG.random((N_ROWS, 2)) < 0.2, np.nan, np.eye(3)[CLASSES][:, :2]),
+        ),
+        (RegressionLoss(), COUNTS[:, :5].sum(axis=1).astype(np.float64)),
+    ],
+)
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_every_kind_of_target(is_sparse: bool, loss: Loss, targets: NDArray[Any]) -> None:
+    inputs = bag() if is_sparse else Inputs(COUNTS)
+    net = started(inputs, labelled_rows(200, targets), loss)
+    outputs = network_outputs(net, inputs, 1)[200:]
+    after, _ = loss.gradient(outputs, targets[200:], None)
+    known = targets[:200][~np.isnan(targets[:200])]
+    level = known.mean() if isinstance(loss, RegressionLoss) else 0.0
+    before, _ = loss.gradient(np.full_like(outputs, level), targets[200:], None)
+
+    assert after < 0.7 * before
+
+
+def test_same_seed_same_bytes_and_many_labels() -> None:
+    """More labels than are cross-validated: chosen on some, fitted on all."""
+    rows = np.tile(np.arange(N_ROWS), 5)
+    inputs = Inputs(csr_array(COUNTS[rows]))
+    labelled = Labelled.of(np.arange(rows.size), CLASSES[rows], None)
+    first, second = (started(inputs, labelled, MulticlassLoss(3), seed=4) for _ in range(2))
+
+    for a, b in zip(first.state_dict().values(), second.state_dict().values(), strict=True):
+        assert np.array_equal(a.numpy(), b.numpy())
+    assert (network_outputs(first, bag(), 1).argmax(axis=1) == CLASSES).mean() > 0.95
