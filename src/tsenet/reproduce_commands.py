@@ -58,7 +58,7 @@ def reproduce(
     small_grid: Annotated[
         bool,
         typer.Option(
-            "--small-grid", help="table3: 4 shapes and 2 settings to choose from, not 22 and 4."
+            "--small-grid", help="table3: 4 shapes and 2 settings to choose from, not 21 and 4."
         ),
     ] = False,
     out: Annotated[

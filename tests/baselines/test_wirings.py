@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import tsenet
 from tests.network.wirings import random_wiring as some_wiring
-from tsenet import DataError, TSENetClassifier, Wiring
+from tsenet import BinaryRule, DataError, Table, TSENetClassifier, Wiring
 from tsenet.baselines import bare_tree, pivot_wiring, random_wiring
 
 Floats = NDArray[np.float64]
@@ -103,7 +103,9 @@ def test_pivot_words_against_brute_force(
     on = rng.random((80, 30)) < rng.uniform(0.01, 0.6, 30)
     on[:, 4] = False  # a word nobody uses
     on[:, 5] = True  # and one everybody does
-    wiring = pivot_wiring(form(on * 2.5), 6, links_per_word, 3, min_count=4, smoothing=0.7)
+    table = Table.of(form(on * 2.5))
+    on = BinaryRule.learn(table).apply(table).to_dense()  # a dense constant column is off
+    wiring = pivot_wiring(table, 6, links_per_word, 3, min_count=4, smoothing=0.7)
     wiring.validate()
     assert wiring.layer_sizes == (30, 6)
     assert wiring.rule == "pivot"
@@ -113,13 +115,13 @@ def test_pivot_words_against_brute_force(
     assert pivots == sorted(set(pivots))
     assert (count[pivots] >= 4).all()
     assert 5 not in pivots
-    table = lifts(on, 0.7)
+    lift = lifts(on, 0.7)
     for word in range(30):
         meets = [u for u, j in enumerate(pivots) if (on[:, word] & on[:, j]).any()]
-        best = sorted(meets, key=lambda u: (-table[word, pivots[u]], u))[:links_per_word]
+        best = sorted(meets, key=lambda u: (-lift[word, pivots[u]], u))[:links_per_word]
         mine = {u for u, j in links_of(wiring) if j == word}
         assert mine == set(best), word
-    expected = table[layer.indices, np.array(pivots)[layer.upper_ends()]]
+    expected = lift[layer.indices, np.array(pivots)[layer.upper_ends()]]
     np.testing.assert_allclose(layer.log_odds, expected, rtol=1e-5, atol=1e-6)
     assert not layer.from_tree.any()
     assert {(u, j) for u, j in enumerate(pivots)} <= links_of(wiring)  # each with its own unit

@@ -90,8 +90,20 @@ def test_the_grid_is_the_papers() -> None:
 
 def test_every_network_is_tuned_alike() -> None:
     cells = {cell.name: cell for cell in table3.cells("ag_news")}
-    for name in ("fnn", "tsenet", "backbone", "equal-size", "fnn-100"):
+    for name in ("fnn", "tsenet-paper", "backbone", "equal-size", "fnn-100"):
         assert cells[name].rounds[-1] == table3.TRAINING
+    assert len(cells["tsenet"].rounds[-1]) == len(table3.TRAINING)
+
+
+def test_a_small_grid_chooses_less() -> None:
+    whole = {cell.name: cell for cell in table3.cells("ag_news")}
+    small = {cell.name: cell for cell in table3.cells("ag_news", small_grid=True)}
+    assert list(whole) == list(small)
+    assert small["fnn"].n_candidates == 6 < whole["fnn"].n_candidates
+    for name, cell in small.items():
+        assert cell.n_candidates <= whole[name].n_candidates
+        for few, many in zip(cell.rounds, whole[name].rounds, strict=True):
+            assert all(candidate in many for candidate in few)
 
 
 def test_several_labels_have_no_logistic_regression() -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShuffleSplit
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 __all__ = ["TunedLogisticRegression"]
@@ -17,6 +18,7 @@ STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)
 FOLDS = 5
 FEWEST_ROWS = 3  # of the rarest class, to be split at all
 MANY_ROWS = 20_000  # from which one part held out tells as much as five
+_TYPES = [np.float64, np.float32]
 
 
 class TunedLogisticRegression(ClassifierMixin, BaseEstimator):
@@ -47,9 +49,10 @@ class TunedLogisticRegression(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose C and fit on all rows (N, V), sparse or dense, with classes (N,)."""
-        validate_data(self, X, skip_check_array=True)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=_TYPES)
+        check_classification_targets(y)
         model = LogisticRegression(C=1.0, max_iter=1000)
-        _, counts = np.unique(np.asarray(y), return_counts=True)
+        _, counts = np.unique(y, return_counts=True)
         if counts.size > 1 and counts.min() >= FEWEST_ROWS:
             search = GridSearchCV(
                 model, {"C": STRENGTHS}, cv=self._split(counts), scoring="accuracy"
@@ -68,22 +71,25 @@ class TunedLogisticRegression(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class: (N,)."""
-        answer: NDArray[Any] = self._fitted().predict(X)
+        rows = self._read(X)
+        answer: NDArray[Any] = self.model_.predict(rows)
         return answer
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of each class: (N, classes)."""
-        shares: NDArray[np.float64] = self._fitted().predict_proba(X)
+        rows = self._read(X)
+        shares: NDArray[np.float64] = self.model_.predict_proba(rows)
         return shares
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Log-odds of the second of two classes (N,), or a score for each of more (N, classes)."""
-        scores: NDArray[np.float64] = self._fitted().decision_function(X)
+        rows = self._read(X)
+        scores: NDArray[np.float64] = self.model_.decision_function(rows)
         return scores
 
-    def _fitted(self) -> LogisticRegression:
+    def _read(self, X: Any) -> Any:
         check_is_fitted(self)
-        return self.model_
+        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=_TYPES)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -153,9 +153,12 @@ def _bare_tree(work: Work) -> Any:
 
 def _tsenet_pruned(work: Work) -> Any:
     """A trained TSE-Net whose weakest links are removed."""
-    model = copy.deepcopy(work.start("tsenet"))
+    whole = work.start("tsenet")
+    size = work.settings["n_parameters"]
+    if size >= whole.n_parameters_:
+        return whole
     few = work.run.n_labels is not None
-    return model.prune(work.settings["n_parameters"], work.X, None if few else work.y)
+    return copy.deepcopy(whole).prune(size, work.X, None if few else work.y)
 
 
 def _fnn(work: Work) -> Any:

@@ -43,7 +43,7 @@ _RETRAINING: tuple[Settings, ...] = ({"learning_rate_factor": 1.0}, {"learning_r
 
 
 def cells(dataset: str, quick: bool = False, small_grid: bool = False) -> list[Cell]:
-    """The rows of the table for one data set; a small grid has 4 shapes and 2 settings instead of 22 and 4."""
+    """The rows of the table for one data set; a small grid has 4 shapes and 2 settings instead of 21 and 4."""
     short: Settings = {"max_epochs": 30} if quick else {}
     small = quick or small_grid
     training = (TRAINING[0], TRAINING[3]) if small else TRAINING

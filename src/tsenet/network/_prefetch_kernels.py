@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]  # llvmlite has no types
 from numba import types
+from numba.core.cgutils import ir  # type: ignore[attr-defined]  # llvmlite's, which numba writes with
 from numba.extending import intrinsic
 
 from tsenet.jit import Array, Int, kernel
