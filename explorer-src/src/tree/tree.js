@@ -214,7 +214,7 @@ export class Tree {
       let to = 0;
       for (let k = firstBelow(nodes, found.last, camera.rowAt(-EDGE)); k < nodes.length; k += 1) {
         const node = nodes[k];
-        
+        if (camera.screenY(found.first[node]) > bottom) break;
         from = Math.min(from, k);
         to = k;
         const y = this.yOf(node);

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import types
 from numba.core.cgutils import ir  # type: ignore[attr-defined]  # llvmlite's, which numba writes with
@@ -11,13 +9,15 @@ from numba.extending import intrinsic
 
 from tsenet.jit import Array, Int, kernel
 
+Piece = Int  # of numba's compiler: anything
+
 LINE = 64  # bytes that come together; a wrong guess costs time, never correctness
 
 
-def _instruction(_: Any, array: Any, place: Any) -> Any:
+def _instruction(_: Piece, array: Piece, place: Piece) -> Piece:
     """LLVM's prefetch (for reading, into all caches) of ``array[place]``: nothing is read, so nothing can go wrong."""
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def code(context: Piece, builder: Piece, signature: Piece, arguments: Piece) -> Piece:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         place = context.cast(builder, arguments[1], signature.args[1], types.intp)
         byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -30,7 +30,7 @@ def _instruction(_: Any, array: Any, place: Any) -> Any:
     return types.void(array, place), code
 
 
-_prefetch: Any = intrinsic(_instruction)
+_prefetch: Piece = intrinsic(_instruction)
 
 
 @kernel
