@@ -126,12 +126,14 @@ class TSENetBase(NetworkEstimator):
     def _start(
         self, inputs: Inputs, labelled: Labelled, loss: Loss, seed: int, report: Progress
     ) -> None:
-        """Units that follow the model of all rows, outputs that follow the labels."""
+        """Units that follow the model of all rows; if there are direct paths, outputs that follow the labels."""
         from tsenet.network.start import follow_model
         from tsenet.training.start import start_from_labels
 
-        follow_model(self.net_, inputs)
-        start_from_labels(self.net_, inputs, labelled, loss, seed, report)
+        if self.init == "pgm":
+            follow_model(self.net_, inputs)
+        if self._starts:
+            start_from_labels(self.net_, inputs, labelled, loss, seed, report)
 
     def prune(self, n_parameters: int, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Remove the weakest weights of all layers, in place, and train the others on; biases are kept.

@@ -132,7 +132,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
     def _start(
         self, inputs: Inputs, labelled: Labelled, loss: Loss, seed: int, report: Progress
     ) -> None:
-        """Give a new network those first weights."""
+        """Give a new network its first weights, if they are not those it was made with."""
 
     def _own_callbacks(self) -> tuple[Callback, ...]:
         """What the network itself wants done in training."""
@@ -228,7 +228,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
             kept = labelled.take(inside)
             if out.size:
                 validation = Validation(inputs, *labelled.take(out))
-        if started:
+        if new:
             self._start(inputs, kept, loss, seed_number(start_seed), report)
         engine = self._engine(inputs, loss, seed_number(dropout_seed))
         if self._optimiser is not None:
