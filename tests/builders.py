@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import eye_array
 
 from tsenet.data.binary import BinaryRule
 from tsenet.data.table import Table
@@ -21,7 +22,7 @@ Floats = NDArray[np.float64]
 
 def presence_rule(n_variables: int) -> BinaryRule:
     """The rule of a 0/1 table with ``n_variables`` columns."""
-    return BinaryRule.learn(Table.of(np.eye(n_variables + 1, n_variables)))
+    return BinaryRule.learn(Table.of(eye_array(n_variables + 1, n_variables, format="csr")))
 
 
 def random_parents(
