@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -81,6 +82,18 @@ def test_removed_weights_stay_zero_in_every_step(
     assert again.n_parameters_ == 100
     for new, mask in zip(weights_of(again), there, strict=True):
         assert not new[~mask].any()
+
+
+def test_removed_weights_never_come_back(model: DenseClassifier) -> None:
+    """Not even in the place of one that training has brought to 0."""
+    once = prune(model, 100, None, None, retrain=False)
+    with torch.no_grad():
+        for layer in once.net_.layers:
+            layer.weight.zero_()
+    masks = [once.net_.mask(k) for k in range(3)]
+    again = prune(once, 100, None, None, retrain=False)
+    for k, mask in enumerate(masks):
+        assert torch.equal(again.net_.mask(k), mask)
 
 
 def test_retraining_repairs_what_pruning_broke(

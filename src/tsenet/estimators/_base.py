@@ -45,7 +45,7 @@ class TSENetBase(NetworkEstimator):
     dropout: float
     activation: Any
     norm: Any
-    direct: bool
+    direct: Any
     init: Any
     wiring: Wiring | None
 
@@ -104,24 +104,51 @@ class TSENetBase(NetworkEstimator):
         from tsenet.network.tsenet import TSENet
 
         tree_seed, wiring_seed, net_seed = seed_sequence(self.random_state).spawn(3)
+        if self.direct not in (True, False, "auto"):
+            raise ValueError(f"direct must be True, False or 'auto', not {self.direct!r}")
         options = {name: getattr(self, name) for name in _NETWORK}
+        options["direct"] = bool(self.direct)
         TSENet(bare_wiring(("x",)), 1, **options)  # refuses bad options before the work
         self._options()
         found = structure_of(rows.table, self, tree_seed, wiring_seed, report)
         self.tree_, self.wiring_, self._rule = found
         self._scaling = Scaling.learn(rows.table)
-        self._net_options = options
         self._n_runs = 0
         self._kept = None
         self.source_ = None
-        self.net_ = TSENet(
-            self.wiring_, self._loss().n_outputs, **options, seed=seed_number(net_seed)
-        )
+        self._make_net(options, seed_number(net_seed))
+
+    def _make_net(self, options: dict[str, Any], seed: int) -> None:
+        from tsenet.network.tsenet import TSENet
+
+        self._net_options = options
+        self.net_ = TSENet(self.wiring_, self._loss().n_outputs, **options, seed=seed)
         self.n_parameters_ = self.net_.n_parameters
+
+    def _train(
+        self, rows: Rows, report: Progress, epochs: int, early_stopping: bool, new: bool = False
+    ) -> Engine:
+        """On dense rows also train a network without direct paths, and keep the better one on the held-out rows.
+
+        Direct paths learn fast: on most tables they help, on some they overfit before the units have learned.
+        """
+        engine = super()._train(rows, report, epochs, early_stopping, new)
+        with_paths = self.history_.best_score
+        if not new or self.direct != "auto" or rows.table.is_sparse or with_paths is None:
+            return engine
+        first = self._net_options, self.net_, self.n_parameters_, self.history_
+        *_, net_seed = seed_sequence(self.random_state).spawn(3)
+        self._make_net({**self._net_options, "direct": False}, seed_number(net_seed))
+        self._n_runs -= 1  # the number of a run chooses the rows held out: the same again
+        other = super()._train(rows, report, epochs, early_stopping, new)
+        if self.history_.best_score is not None and self.history_.best_score > with_paths:
+            return other
+        self._net_options, self.net_, self.n_parameters_, self.history_ = first
+        return engine
 
     @property
     def _starts(self) -> bool:
-        return self.init == "pgm" and self.direct
+        return self.init == "pgm" and bool(list(self.net_.direct))
 
     def _start(
         self, inputs: Inputs, labelled: Labelled, loss: Loss, seed: int, report: Progress

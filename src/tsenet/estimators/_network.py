@@ -247,8 +247,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
                 max_epochs=epochs,
                 early_stopping=early_stopping,
                 keep_start=started or bool(self._own_callbacks()),
-                learning_rate=self.learning_rate
-                or (_RATE_FROM_SPARSE_START if self._starts and inputs.is_sparse else _RATE),
+                learning_rate=self._rate(inputs),
             ),
             callbacks=(*(self.callbacks or ()), *self._own_callbacks()),
             progress=report,
@@ -264,13 +263,20 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         from tsenet.training.options import TrainingOptions
 
         options = {
-            "learning_rate": _RATE if self.learning_rate is None else self.learning_rate,
+            "learning_rate": self._rate(None),
             "batch_size": self.batch_size,
             "max_epochs": self.max_epochs,
             "early_stopping": self.early_stopping,
             "patience": self.patience,
         }
         return TrainingOptions(**{**options, **changes})
+
+    def _rate(self, inputs: Inputs | None) -> float:
+        """The learning rate given, else one that suits the start."""
+        if self.learning_rate is not None:
+            return self.learning_rate
+        spoiled = inputs is not None and inputs.is_sparse and self._starts
+        return _RATE_FROM_SPARSE_START if spoiled else _RATE
 
     def _device(self) -> str:
         """Where to train."""

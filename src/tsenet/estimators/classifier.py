@@ -41,8 +41,10 @@ class TSENetClassifier(ClassTargets, TSENetBase):
     activation : {"relu", "tanh", "sigmoid"}
     norm : {"batch"} or None
         Batch normalisation, which is trained by torch's autograd: several times slower on a CPU.
-    direct : bool
-        Whether the outputs also read the input and every level directly (wide and deep).
+    direct : bool or "auto"
+        Whether the outputs also read the input and every level directly (wide and deep). ``"auto"``: yes for sparse
+        rows and where there is nothing held out; for other dense tables two networks are trained, with and without,
+        and the better one on the held-out rows is kept.
     init : {"fan-in", "pgm"}
         Random weights at first; or units that follow the latent tree and, where there are direct paths, outputs that
         follow the labels from the first step on. With few labels that start is all there is to it.
@@ -122,7 +124,7 @@ class TSENetClassifier(ClassTargets, TSENetBase):
         dropout: float = 0.5,
         activation: Literal["relu", "tanh", "sigmoid"] = "relu",
         norm: Literal["batch"] | None = None,
-        direct: bool = True,
+        direct: bool | Literal["auto"] = "auto",
         init: Literal["fan-in", "pgm"] = "pgm",
         learning_rate: float | None = None,
         batch_size: int = 256,

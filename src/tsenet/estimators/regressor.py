@@ -61,7 +61,7 @@ warm_start, wiring, device, n_jobs, random_state, verbose, callbacks
         dropout: float = 0.5,
         activation: Literal["relu", "tanh", "sigmoid"] = "relu",
         norm: Literal["batch"] | None = None,
-        direct: bool = True,
+        direct: bool | Literal["auto"] = "auto",
         init: Literal["fan-in", "pgm"] = "pgm",
         learning_rate: float | None = None,
         batch_size: int = 256,

@@ -145,9 +145,10 @@ class _Run:
         report.start("training", options.max_epochs * n_batches)
         report.advance(at.history.n_epochs * n_batches + at.batch)
         self.hooks.on_train_begin(engine, options)
-        if options.keep_start and self.validation is not None and at == Position():
-            _, score = self.validate() or (0.0, 0.0)
-            at.history = replace(at.history, start_score=score)
+        at_the_start = at.history.n_epochs == 0 and at.batch == 0
+        validated = self.validate() if options.keep_start and at_the_start else None
+        if validated is not None:
+            at.history = replace(at.history, start_score=validated[1])
             at.best = engine.weights()
 
         while (stopped := stop_reason(options, at.history)) is None:
