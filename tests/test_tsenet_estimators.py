@@ -24,7 +24,7 @@ import tsenet
 from tests.builders import one_latent_rows
 from tsenet import DataError, ModelFileError, TSENetClassifier, TSENetRegressor
 from tsenet.data.table import Table
-from tsenet.training.callbacks import Callback
+from tsenet.training.callbacks import Callback, StopTraining
 
 LEFT_OUT_BY_SKLEARN = {"check_array_api_input"}
 QUICK: dict[str, Any] = {"random_state": 0, "max_epochs": 15, "skip_units": 20, "feature_units": 20}
@@ -92,7 +92,9 @@ def test_in_a_grid_search_with_one_wiring(
     rows: Floats, kinds: NDArray[Any], fitted: TSENetClassifier
 ) -> None:
     search = GridSearchCV(
-        TSENetClassifier(**QUICK, wiring=fitted.wiring_), {"learning_rate": [1e-6, 1e-2]}, cv=2
+        TSENetClassifier(**QUICK, wiring=fitted.wiring_, init="fan-in"),
+        {"learning_rate": [1e-6, 1e-2]},
+        cv=2,
     ).fit(rows, kinds)
     assert search.best_params_ == {"learning_rate": 1e-2}
     assert search.best_estimator_.wiring_ == fitted.wiring_
@@ -424,9 +426,39 @@ def test_callbacks_are_called(rows: Floats, kinds: NDArray[Any]) -> None:
         def on_epoch_end(self, *_: Any) -> None:
             self.n_epochs += 1
 
-    count = Count()
-    TSENetClassifier(**{**QUICK, "max_epochs": 4}, callbacks=[count]).fit(rows, kinds)
-    assert count.n_epochs == 4
+    for direct, n_networks in ((True, 1), (False, 1), ("auto", 2)):
+        count = Count()
+        model = TSENetClassifier(**{**QUICK, "max_epochs": 4}, direct=direct, callbacks=[count])
+        model.fit(rows, kinds)
+        assert count.n_epochs == 4 * n_networks
+
+
+def test_direct_paths_are_kept_if_they_help(rows: Floats, kinds: NDArray[Any]) -> None:
+    """Held-out rows choose between a network with direct paths and one without."""
+    scores = {}
+    for direct in (True, False, "auto"):
+        model = TSENetClassifier(**QUICK, direct=direct).fit(rows, kinds)
+        scores[direct] = model.history_.best_score
+        has_paths = len(list(model.net_.direct)) > 0
+        if direct == "auto":
+            assert has_paths == (scores[True] >= scores[False])
+    assert scores["auto"] == max(scores[True], scores[False])
+    with pytest.raises(ValueError, match="direct must be True, False or 'auto'"):
+        TSENetClassifier(**QUICK, direct="maybe").fit(rows, kinds)
+
+
+def test_who_stops_the_first_network_gets_no_second(rows: Floats, kinds: NDArray[Any]) -> None:
+    class Stop(Callback):
+        n_runs = 0
+
+        def on_epoch_end(self, *_: Any) -> None:
+            self.n_runs += 1
+            raise StopTraining
+
+    stop = Stop()
+    model = TSENetClassifier(**QUICK, callbacks=[stop]).fit(rows, kinds)
+    assert stop.n_runs == 1
+    assert model.history_.stopped == "callback"
 
 
 def test_verbose_reports_every_stage(rows: Floats, kinds: NDArray[Any]) -> None:

@@ -134,7 +134,9 @@ class TSENetBase(NetworkEstimator):
         """
         engine = super()._train(rows, report, epochs, early_stopping, new)
         with_paths = self.history_.best_score
-        if not new or self.direct != "auto" or rows.table.is_sparse or with_paths is None:
+        wanted = new and self.direct == "auto" and not rows.table.is_sparse
+        stopped = self.history_.stopped in ("interrupted", "callback")
+        if not wanted or stopped or with_paths is None:
             return engine
         first = self._net_options, self.net_, self.n_parameters_, self.history_
         *_, net_seed = seed_sequence(self.random_state).spawn(3)

@@ -75,7 +75,7 @@ class TSENetClassifier(ClassTargets, TSENetBase):
     verbose : bool, Progress or callable
         True draws progress bars; see :func:`tsenet.learn_tree`'s ``progress``.
     callbacks : sequence of Callback or None
-        Own code in the training loop; see :mod:`tsenet.training.callbacks`.
+        Own code in the training loop, of each network that is trained; see :mod:`tsenet.training.callbacks`.
 
     Attributes
     ----------
