@@ -33,7 +33,8 @@ class TSENetClassifier(ClassTargets, TSENetBase):
     max_top, max_island, correlation_test, structure_samples
         As for :func:`tsenet.learn_tree`.
     skip_units : int
-        Feature units that read each layer below the top, the input included. 0, with ``direct=False``: the paper's Backbone.
+        Feature units that read each layer below the top, the input included. 0, and no direct
+        paths: the paper's Backbone.
     feature_units : int
         Feature units that read the top layer.
     dropout : float
