@@ -84,9 +84,12 @@ def test_wrong_wishes_are_refused(arguments: list[str], message: str, tmp_path: 
 def test_ctrl_c_keeps_the_runs_and_says_how_to_go_on(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tsenet", "reproduce", "table3", *FAST, "--out", str(tmp_path)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+    # A child inherits an ignored Ctrl-C, as a shell's background has it; a handler it does not.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
+    signal.signal(signal.SIGINT, before)
     store = tmp_path / "runs" / "table3.jsonl"
     while not store.exists() and process.poll() is None:
         time.sleep(0.02)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -198,6 +198,15 @@ class Press(Callback):
         signal.raise_signal(signal.SIGINT)
 
 
+@pytest.fixture
+def heeded_ctrl_c() -> Iterator[None]:
+    """Python's own answer to Ctrl-C, also in a shell's background, where the signal is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded_ctrl_c")
 def test_ctrl_c_ends_a_run_at_once_and_stores_nothing_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
