@@ -241,7 +241,7 @@ def test_label_efficiency(tmp_path: Path) -> None:
     assert "tiny with 1000 labels" in lab.skipped
     assert "1000 labels cannot be drawn" in report.markdown
     (axes,) = report.figures[""].axes
-    assert axes.lines[0].get_xdata().tolist() == [20, 120]  # type: ignore[union-attr]
+    assert axes.lines[0].get_xdata().tolist() == [20, 120]  # type: ignore[union-attr]  # an array
     for line in lines:
         assert (line["p"] == "") == (line["method"] == "tsenet")
 
@@ -276,7 +276,7 @@ def test_figure_of_parameters_comes_from_table3(
     sizes = {row[1]: row[2] for row in rows}
     assert sizes["TSE-Net"] == float(table["tsenet"]["n_parameters"])
     (axes,) = report.figures[""].axes
-    heights = sorted(bar.get_height() for bar in axes.patches)  # type: ignore[attr-defined]
+    heights = sorted(bar.get_height() for bar in axes.patches)  # type: ignore[attr-defined]  # bars
     assert heights == pytest.approx(sorted(size / 1e6 for size in sizes.values()))
 
 

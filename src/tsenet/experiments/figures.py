@@ -51,7 +51,7 @@ class Dot:
 def require_matplotlib() -> None:
     """Refuse to begin hours of work whose pictures could not be drawn."""
     try:
-        import matplotlib  # noqa: F401
+        import matplotlib  # noqa: F401  # only whether it is there
     except ImportError as error:
         raise MissingDependencyError(
             "the figures need matplotlib: pip install 'tsenet[plot]'"
