@@ -40,16 +40,19 @@ def weights_of(model: DenseClassifier | DenseRegressor) -> list[NDArray[np.float
 
 
 @settings(max_examples=40, deadline=None)
-@given(n_parameters=st.integers(N_BIASES, N_ALL))
-def test_exactly_the_largest_weights_are_left(model: DenseClassifier, n_parameters: int) -> None:
-    pruned = prune(model, n_parameters, None, None, retrain=False)
+@given(n_parameters=st.integers(N_BIASES, N_ALL), per_layer=st.booleans())
+def test_exactly_the_largest_weights_are_left(
+    model: DenseClassifier, n_parameters: int, per_layer: bool
+) -> None:
+    pruned = prune(model, n_parameters, None, None, retrain=False, per_layer=per_layer)
     before, after = weights_of(model), weights_of(pruned)
     kept = [weight != 0 for weight in after]
     assert pruned.n_parameters_ == pruned.net_.n_parameters == n_parameters
     assert sum(int(k.sum()) for k in kept) + N_BIASES == n_parameters
-    sizes = np.sort(np.concatenate([np.abs(weight).ravel() for weight in before]))[::-1]
-    chosen = np.concatenate([np.abs(b[k]) for b, k in zip(before, kept, strict=True)])
-    assert np.array_equal(np.sort(chosen)[::-1], sizes[: chosen.size])
+    size = [np.abs(weight) / (np.sqrt((weight**2).mean()) if per_layer else 1) for weight in before]
+    sizes = np.sort(np.concatenate([one.ravel() for one in size]))[::-1]
+    chosen = np.concatenate([one[k] for one, k in zip(size, kept, strict=True)])
+    assert np.allclose(np.sort(chosen)[::-1], sizes[: chosen.size], rtol=1e-5)
     for old, new, there in zip(before, after, kept, strict=True):
         assert np.array_equal(old[there], new[there])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tsenet
 from tsenet.experiments.runs import Result, Run, RunStore, canonical, versions
 
 RESULT = Result(0.5, None, 7, 1.5, 2.5, {"python": "3"}, {"areas": [0.5, None]})
@@ -191,3 +193,38 @@ def test_a_run_reads_well() -> None:
     start = {"hidden": [8]}
     run = Run("e", "digits", "pruned", {"start": start, "n_parameters": 9}, 2, 100, final=False)
     assert str(run) == "digits pruned n_parameters=9 100 labels seed 2 (choosing)"
+
+
+def test_versions_name_the_commit_of_a_checkout(tmp_path: Path) -> None:
+    """Of the code that is imported, marked if it differs; nothing where the code is no part of a checkout."""
+    compiled = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(tsenet.__file__).parent, tmp_path / "tsenet", ignore=compiled)
+    asked = [
+        sys.executable,
+        "-B",
+        "-c",
+        "from tsenet.experiments.runs import versions as v; print(v()['commit'])",
+    ]
+
+    def told() -> str:
+        return subprocess.run(
+            asked, cwd=tmp_path, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    def git(*command: str) -> str:
+        who = ("-c", "user.name=n", "-c", "user.email=e@x")
+        return subprocess.run(
+            ["git", *who, *command], cwd=tmp_path, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    git("init", "-q")
+    assert told() == ""
+    git("add", "tsenet")
+    git("commit", "-q", "-m", "code")
+    commit = git("log", "-1", "--format=%h")
+    assert told() == commit
+    (tmp_path / "notes.txt").write_text("not code")
+    assert told() == commit
+    with (tmp_path / "tsenet" / "__init__.py").open("a") as file:
+        file.write("# changed\n")
+    assert told() == commit + "+"

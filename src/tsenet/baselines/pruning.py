@@ -33,6 +33,7 @@ def prune(
     retrain: bool = True,
     learning_rate: float | None = None,
     dropout: float | None = None,
+    per_layer: bool = False,
 ) -> Model:
     """Remove the weights nearest to zero, over all layers, until ``n_parameters`` are left; train these again.
 
@@ -51,6 +52,9 @@ def prune(
         Whether to train the weights that are left, from the values they have, with the same loop.
     learning_rate, dropout : float, optional
         Of this training, if not the model's own. Han et al. take a tenth of the learning rate, and less dropout.
+    per_layer : bool
+        Measure weights by the root mean square of their layer, much as Han et al. do, and not all alike. Either may
+        remove a whole layer, depending on the data: try both.
 
     Returns
     -------
@@ -68,7 +72,7 @@ def prune(
             setattr(pruned, name, value)
     pruned.net_ = copy.deepcopy(model.net_)
     pruned.net_.set_dropout(pruned.dropout)
-    pruned.net_.keep(_largest(pruned.net_, n_parameters))
+    pruned.net_.keep(_largest(pruned.net_, n_parameters, per_layer))
     pruned.n_parameters_ = pruned.net_.n_parameters
     if retrain:
         pruned._n_runs = 0  # the run numbers choose the rows held out: the same as in the first
@@ -78,7 +82,7 @@ def prune(
     return pruned
 
 
-def _largest(net: FNN, n_parameters: int) -> list[torch.Tensor]:
+def _largest(net: FNN, n_parameters: int, per_layer: bool) -> list[torch.Tensor]:
     """Masks of the largest weights of all layers, so many that they and the biases are ``n_parameters``."""
     import torch
 
@@ -91,6 +95,8 @@ def _largest(net: FNN, n_parameters: int) -> list[torch.Tensor]:
         )
     sizes = [np.abs(layer.weight.detach().numpy()).ravel() for layer in net.layers]
     for k, size in enumerate(sizes):
+        if per_layer:
+            np.divide(size, np.sqrt(np.square(size).mean()) or 1.0, out=size)
         if (mask := net.mask(k)) is not None:
             size[~mask.numpy().ravel()] = -1.0  # gone already: never before one that is there
     everything = np.concatenate(sizes)

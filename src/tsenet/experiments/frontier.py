@@ -29,6 +29,7 @@ RUNGS = (
     (0.1, 400, True),
 )
 _QUICK_RUNGS = ((0.01, 0, False), (0.05, 10, True), (0.05, 100, True))
+_PRUNING: tuple[Settings, ...] = ({"per_layer": False}, {"per_layer": True})
 _CHI2_UNITS: tuple[Settings, ...] = ({"hidden": [16]}, {"hidden": [64]}, {"hidden": [256]})
 
 
@@ -44,7 +45,8 @@ def cells(dataset: str, n_labels: int | None = None, quick: bool = False) -> lis
         for density, units, direct in (_QUICK_RUNGS if quick else RUNGS)
     ]
     budgets = [{"n_parameters": n} for n in (_QUICK_BUDGETS if quick else BUDGETS)]
-    # With all labels the units of the small networks are chosen; with few nothing can be.
+    # With all labels the units of the small networks, and what is pruned, are chosen; with few nothing can be.
+    thresholds = _PRUNING[:1] if quick or n_labels is not None else _PRUNING
     units = _CHI2_UNITS[1:2] if quick or n_labels is not None else _CHI2_UNITS
 
     def curve(
@@ -61,7 +63,7 @@ def cells(dataset: str, n_labels: int | None = None, quick: bool = False) -> lis
         *curve("tsenet", "TSE-Net, learned wiring", "tsenet", rungs),
         *curve("random", "TSE-Net, random wiring", "random", rungs),
         *curve("tsenet-pruned", "TSE-Net, pruned", "tsenet-pruned", from_tsenet),
-        *curve("pruned", "FNN 512, pruned", "pruned", from_fnn),
+        *curve("pruned", "FNN 512, pruned", "pruned", from_fnn, thresholds),
         *curve("fnn", "FNN", "fnn-of-size", [{**short, **budget} for budget in budgets]),
         *curve("chi2", "χ² features + FNN", "chi2-fnn", [{**short, **b} for b in budgets], units),
         *curve("logistic", "Logistic regression", "logistic", [{}]),

@@ -190,7 +190,14 @@ def _pruned(work: Work) -> Any:
     model = work.start("fnn")
     size = min(work.settings["n_parameters"], model.n_parameters_)
     factor = work.settings.get("learning_rate_factor", 1.0)
-    return prune(model, size, work.X, work.y, learning_rate=factor * model.learning_rate)
+    return prune(
+        model,
+        size,
+        work.X,
+        work.y,
+        learning_rate=factor * model.learning_rate,
+        per_layer=work.settings.get("per_layer", False),
+    )
 
 
 def _pivot(work: Work) -> Any:

@@ -7,9 +7,10 @@ import json
 import logging
 import os
 import platform
+import subprocess
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,7 @@ class Result:
     cpu_seconds, wall_seconds : float
         Of the whole method, with what it shares with other runs (structure, the network it starts from).
     versions : mapping
-        Of Python and the packages.
+        Of Python and the packages, and the commit of tsenet's code.
     extra : mapping
         What else is of use: areas under the curves, which test rows were right, the structure's sizes.
     """
@@ -186,12 +187,31 @@ def canonical(value: Any) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and the packages whose numbers a result depends on, and the kind of machine."""
+    """Versions of Python and the packages whose numbers a result depends on, the commit, and the kind of machine."""
     import tsenet
 
-    found = {"tsenet": tsenet.__version__, "python": platform.python_version()}
+    found = {"tsenet": tsenet.__version__, "commit": _commit(), "python": platform.python_version()}
     found.update({name: metadata.version(name) for name in _PACKAGES})
     return {**found, "machine": platform.machine()}
+
+
+@cache
+def _commit() -> str:
+    """The last commit that changed tsenet's code, with a plus if files differ from it; empty outside a checkout."""
+    import tsenet
+
+    def git(*command: str) -> str:
+        done = subprocess.run(
+            ["git", *command], cwd=folder, capture_output=True, text=True, check=False
+        )
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    folder = Path(tsenet.__file__).parent
+    try:
+        found = git("log", "-1", "--format=%h", "--", ".")
+        return found + ("+" if found and git("status", "--porcelain", "--", ".") else "")
+    except OSError:  # no git
+        return ""
 
 
 def _parse(line: bytes) -> tuple[Run, Result]:

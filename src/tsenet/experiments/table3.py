@@ -39,7 +39,8 @@ _STARTED: tuple[Settings, ...] = (
     {"dropout": 0.2, "learning_rate": 1e-3},
 )
 _SMALL_GRID = ("rectangle 512×1", "rectangle 1024×1", "rectangle 512×2", "rectangle 1024×2")
-_RETRAINING: tuple[Settings, ...] = ({"learning_rate_factor": 1.0}, {"learning_rate_factor": 0.1})
+_PRUNING: tuple[Settings, ...] = ({"per_layer": False}, {"per_layer": True})
+_RETRAINING: tuple[Settings, ...] = ({"learning_rate_factor": 0.1}, {"learning_rate_factor": 1.0})
 
 
 def cells(dataset: str, quick: bool = False, small_grid: bool = False) -> list[Cell]:
@@ -52,7 +53,7 @@ def cells(dataset: str, quick: bool = False, small_grid: bool = False) -> list[C
     if quick:
         names = ("rectangle 512×1", "rectangle 512×2")
     shapes: tuple[Settings, ...] = tuple({"shape": name} for name in names)
-    retraining = _RETRAINING[1:] if small else _RETRAINING
+    retraining = _RETRAINING[:1] if small else _RETRAINING
 
     def size_of_tsenet(found: Found, seed: int) -> Settings:
         return {**short, "n_parameters": found["tsenet"].results[seed].n_parameters}
@@ -62,7 +63,8 @@ def cells(dataset: str, quick: bool = False, small_grid: bool = False) -> list[C
 
     def pruned(found: Found, seed: int) -> Settings:
         size = found["tsenet"].results[seed].n_parameters
-        return {"start": found["fnn"].settings(seed), "n_parameters": size}
+        start = found["fnn"].settings(seed)
+        return {"start": start, "n_parameters": size, "learning_rate_factor": 0.1}
 
     def cell(name: str, title: str, method: str, settings: Any, *rounds: Any, **more: Any) -> Cell:
         return Cell(NAME, dataset, name, title, method, settings, rounds, **more)
@@ -73,7 +75,9 @@ def cells(dataset: str, quick: bool = False, small_grid: bool = False) -> list[C
         cell("tsenet", "TSE-Net", "tsenet", short, started),
         cell("tsenet-paper", "TSE-Net, the paper's recipe", "tsenet-paper", short, training),
         cell("backbone", "Backbone", "tsenet", backbone, training),
-        cell("pruned", "Pruned FNN", "pruned", pruned, retraining, needs=("fnn", "tsenet")),
+        cell(
+            "pruned", "Pruned FNN", "pruned", pruned, _PRUNING, retraining, needs=("fnn", "tsenet")
+        ),
         cell(
             "random", "TSE-Net, random wiring", "random", settings_of("tsenet"), needs=("tsenet",)
         ),

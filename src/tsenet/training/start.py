@@ -28,11 +28,9 @@ from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss
 __all__ = ["start_from_labels"]
 
 _FOLDS = 5
-_CROSS_VALIDATED = 2000  # labelled rows that choose penalties and blend
-_FITTED = (
-    10_000  # labelled rows of the final fits; with more, back-propagation does better than they
-)
-_PENALTIES = (1.0, 0.1, 0.01)  # times the mean square length of a row
+_HELD_OUT = 2000  # labelled rows that choose penalties and blend
+_FITTED = 30_000  # labelled rows that are fitted; with more, back-propagation does better
+_PENALTIES = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01)  # times the mean square length of a row
 _ROWS = 8192  # of activations at a time
 
 
@@ -67,8 +65,7 @@ class _Part(NamedTuple):
     """Fits of one kind: a model of each fold's other rows and, last, one of all; and what they say of held-out rows."""
 
     models: list[Linear]
-    held_out: NDArray[np.float64]  # (n, C)
-    penalty: float = 0.0
+    held_out: NDArray[np.float64]  # (held out, C)
 
 
 @dataclass
@@ -82,8 +79,9 @@ class _Blend:
 
     def find(self) -> Linear:
         """The blend as one linear model of the input and all units: weight (D + units, C)."""
-        few = self.labelled.take(self._spread(_CROSS_VALIDATED))
+        few = self.labelled.take(self._spread(self.labelled, _FITTED))
         fold = self._folds(few)
+        judged = few.take(np.flatnonzero(fold >= 0))
         bag = self.has_classes and is_bag(self.inputs.values)
         self.report.start("first weights", 2 + bag)
         x, h = self._sources(few)
@@ -92,16 +90,13 @@ class _Blend:
         on_units = self._cross_validated(h, few, fold)
         self.report.advance(1, "from the units")
         parts = [on_input, on_units]
-        share = self._shares(parts, few)
+        share = self._shares(parts, judged)
         if bag:
             parts.append(self._class_part(x, few, fold, parts, share))
-            share = self._shares(parts, few)
+            share = self._shares(parts, judged)
             self.report.advance(1, "from rows without labels")
         self.report.finish("shares " + " ".join(f"{part:.2f}" for part in share))
-        final = [part.models[-1] for part in parts]
-        if self.labelled.rows.size > few.rows.size:
-            final[:2] = self._refitted(parts[:2])
-        final = [model.scaled(part) for model, part in zip(final, share, strict=True)]
+        final = [part.models[-1].scaled(amount) for part, amount in zip(parts, share, strict=True)]
         of_input = sum((model.weight for model in final[2:]), final[0].weight)
         bias = sum((model.bias for model in final[1:]), final[0].bias)
         return Linear(np.concatenate([of_input, final[1].weight]), bias)
@@ -117,9 +112,9 @@ class _Blend:
         """Class numbers, or zeros where targets are no classes: (n,)."""
         return targets.astype(np.int64) if self.has_classes else np.zeros(len(targets), np.int64)
 
-    def _spread(self, n_most: int) -> NDArray[np.int64]:
-        """Numbers of at most ``n_most`` labelled rows, every class with its share."""
-        by_class = self._classes(self.labelled.targets)
+    def _spread(self, labelled: Labelled, n_most: int) -> NDArray[np.int64]:
+        """Numbers of at most ``n_most`` of some labelled rows, every class with its share."""
+        by_class = self._classes(labelled.targets)
         if by_class.size <= n_most:
             return np.arange(by_class.size)
         place = np.empty(by_class.size)
@@ -129,8 +124,12 @@ class _Blend:
         return np.sort(np.argsort(place, kind="stable")[:n_most])
 
     def _folds(self, few: Labelled) -> NDArray[np.int64]:
-        """Fold of each row, every class spread over all of them: (n,)."""
+        """Fold of each row, every class spread over all of them; −1: never held out. Many rows need one fold: (n,)."""
         n_rows = few.rows.size
+        if n_rows > 2 * _HELD_OUT:
+            fold = np.full(n_rows, -1)
+            fold[self._spread(few, _HELD_OUT)] = 0
+            return fold
         shuffled = self.rng.permutation(n_rows)
         by_class = shuffled[np.argsort(self._classes(few.targets)[shuffled], kind="stable")]
         fold = np.empty(n_rows, np.int64)
@@ -144,21 +143,24 @@ class _Blend:
     # ---- linear parts
 
     def _cross_validated(self, rows: Rows, few: Labelled, fold: NDArray[np.int64]) -> _Part:
-        """Fits with the penalty that does best on held-out rows."""
+        """Fits with the penalty that does best on held-out rows; from large ones down, until it gets worse."""
         squares = rows.multiply(rows) if isinstance(rows, csr_array) else np.square(rows)
         length = max(float(squares.sum()) / rows.shape[0], 1e-12)
-        models: list[Linear] = []
-        best, smallest = None, np.inf
-        for penalty in _PENALTIES:
-            models = [
-                self._fit(rows, few, fold != k, penalty * length, models[k] if models else None)
-                for k in range(int(fold.max()) + 2)
-            ]
-            held_out = self._held_out(models, rows, fold)
-            mean, _ = self.loss.gradient(held_out, few.targets, few.weights)
-            if best is None or mean < smallest:
-                best, smallest = _Part(models, held_out, penalty * length), mean
+        judged = few.take(np.flatnonzero(fold >= 0))
+        folds = range(int(fold.max()) + 1)
+        best, smallest, penalty = None, np.inf, 0.0
+        models: list[Linear | None] = [None for _ in folds]
+        for factor in _PENALTIES:
+            fits = [self._fit(rows, few, fold != k, factor * length, models[k]) for k in folds]
+            held_out = self._held_out(fits, rows, fold)
+            mean, _ = self.loss.gradient(held_out, judged.targets, judged.weights)
+            if mean >= smallest:
+                break
+            best, smallest, penalty = _Part(fits, held_out), mean, factor * length
+            models = [*fits]
         assert best is not None
+        everything = np.ones(fold.size, bool)
+        best.models.append(self._fit(rows, few, everything, penalty, best.models[0]))
         return best
 
     def _fit(
@@ -175,25 +177,16 @@ class _Blend:
     def _held_out(
         self, models: list[Linear], rows: Rows, fold: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Outputs of each row by the model of the other folds: (n, C)."""
+        """Outputs of each row that is held out once, by the model of the other rows: (held out, C)."""
         outputs = np.empty((fold.size, self.loss.n_outputs))
         for k in range(int(fold.max()) + 1):
             outputs[fold == k] = models[k](rows[fold == k])
-        return outputs
+        return outputs[fold >= 0]
 
-    def _shares(self, parts: list[_Part], few: Labelled) -> NDArray[np.float64]:
+    def _shares(self, parts: list[_Part], judged: Labelled) -> NDArray[np.float64]:
         """How much of each part makes the best blend of held-out rows: (parts,)."""
-        return blend_weights([part.held_out for part in parts], few.targets, few.weights, self.loss)
-
-    def _refitted(self, parts: list[_Part]) -> list[Linear]:
-        """The fits of all labelled rows, up to a number, with the penalties that a few chose."""
-        more = self.labelled.take(self._spread(_FITTED))
-        return [
-            fit_linear(
-                rows, more.targets, more.weights, self.loss, part.penalty, part.models[-1], 30
-            )
-            for rows, part in zip(self._sources(more), parts, strict=True)
-        ]
+        held_out = [part.held_out for part in parts]
+        return blend_weights(held_out, judged.targets, judged.weights, self.loss)
 
     # ---- rows without labels
 
