@@ -28,6 +28,7 @@ class Name(StrEnum):
     figure_parameters = "figure-parameters"
     frontier = "frontier"
     label_efficiency = "label-efficiency"
+    structure = "structure"
 
 
 def reproduce(
@@ -45,7 +46,8 @@ def reproduce(
     labels: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NUMBERS", help="frontier, label-efficiency: numbers of labels, or all."
+            metavar="NUMBERS",
+            help="frontier, label-efficiency, structure: numbers of labels, or all.",
         ),
     ] = None,
     seeds: Annotated[

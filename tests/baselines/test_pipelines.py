@@ -9,10 +9,13 @@ import pytest
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.decomposition import PCA
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -26,6 +29,7 @@ from tsenet.baselines import (
     logistic_regression,
     n_parameters,
     ppmi_logistic_regression,
+    scaled_logistic_regression,
     svd_logistic_regression,
 )
 
@@ -80,6 +84,24 @@ def test_many_rows_are_split_once(monkeypatch: pytest.MonkeyPatch) -> None:
     split = TunedLogisticRegression(random_state=0)._split(counts)
     ((inside, out),) = split.split(np.zeros(120), np.repeat([0, 1], counts))
     assert (inside.size, out.size) == (108, 12)
+
+
+def test_c_may_be_chosen_by_area_from_other_values() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 30))
+    y = (X[:, 0] + rng.normal(size=200) > 1.5).astype(int)  # rare: accuracy and area disagree
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    chosen = {}
+    for scoring in ("accuracy", "roc_auc"):
+        values = (1e-3, 0.03, 0.3, 3.0)
+        model = TunedLogisticRegression(strengths=values, scoring=scoring, random_state=0).fit(X, y)
+        scores = [
+            cross_val_score(LogisticRegression(C=c), X, y, cv=folds, scoring=scoring).mean()
+            for c in values
+        ]
+        chosen[scoring] = model.model_.C
+        assert values[int(np.argmax(scores))] == model.model_.C
+    assert chosen["accuracy"] != chosen["roc_auc"]
 
 
 def test_every_check_of_sklearn_passes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,6 +169,30 @@ def test_features_have_length_1(topics: tuple[sp.csr_array, NDArray[np.int64]]) 
         assert np.allclose(length[np.diff(X.indptr) > 0], 1)  # an empty document has no direction
 
 
+@pytest.mark.parametrize("n_components", [None, 3])
+def test_columns_are_scaled_by_all_rows(rows: Floats, n_components: int | None) -> None:
+    table = rows * np.arange(1, 13) + 5.0  # columns on scales of their own
+    y = (rows[:80, 0] > 0) ^ (
+        np.random.default_rng(0).random(80) < 0.2
+    )  # little to learn: C is small
+    model = scaled_logistic_regression(n_components, random_state=0)
+    model.fit(table[:80], y, unlabelled=table)
+    seen = StandardScaler().fit(table).transform(table)
+    if n_components is not None:
+        seen = PCA(n_components).fit(seen).transform(seen)
+    assert np.allclose(np.abs(model.transform(table)), np.abs(seen))  # an axis may point either way
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    values = (1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0, 100.0)
+    scores = [
+        cross_val_score(LogisticRegression(C=c, max_iter=1000), seen[:80], y, cv=folds).mean()
+        for c in values
+    ]
+    assert values[int(np.argmax(scores))] == model.classifier_.model_.C
+    assert min(linear.STRENGTHS) > model.classifier_.model_.C
+    few = 12 + 1 if n_components is None else 3 * 12 + 3 + 1
+    assert n_parameters(model) == few
+
+
 # ---- chi²
 
 
@@ -176,6 +222,9 @@ def test_numbers_learned(topics: tuple[sp.csr_array, NDArray[np.int64]]) -> None
     assert n_parameters(chi2_fnn(10, (8,), **quick).fit(X, y)) == dense
     net = TSENetClassifier(**quick, max_top=5, skip_units=3, feature_units=3).fit(X, y)
     assert n_parameters(net) == sum(p.numel() for p in net.net_.parameters())
+    stumps = HistGradientBoostingClassifier(max_iter=4, max_leaf_nodes=2)
+    # four rounds of a tree for each class: a split and two leaves
+    assert n_parameters(stumps.fit(X.toarray(), y)) == 4 * 3 * 3
     with pytest.raises(TypeError, match="SVC"):
         n_parameters(SVC().fit(X, y))
     with pytest.raises(NotFittedError):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 import scipy.sparse as sp
+from sklearn.feature_extraction.text import TfidfTransformer
 
 from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
@@ -55,3 +57,40 @@ def test_equality() -> None:
     assert Scaling.learn(table) == Scaling.learn(table)
     assert Scaling.learn(table) != Scaling.learn(Table.of(np.eye(3, 2)))
     assert Scaling.learn(table) != "other"
+
+
+def bag(n_rows: int = 40, n_words: int = 30) -> sp.csr_array:
+    """Counts of words; the first row is empty."""
+    rows = np.random.default_rng(0).poisson(0.3, (n_rows, n_words))
+    rows[0] = 0
+    return sp.csr_array(rows)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float32, np.float64])
+def test_counts_become_tf_idf(kind: type) -> None:
+    """The twin is scikit-learn's; rows have the length that makes their root mean square 1."""
+    counts = bag().astype(kind)
+    scaling = Scaling.learn(Table.of(counts))
+    twin = TfidfTransformer(sublinear_tf=True).fit(counts.astype(float))
+    new = sp.csr_array(np.random.default_rng(1).poisson(1.0, (9, 30))).astype(kind)
+    for rows in (counts, new):
+        wanted = twin.transform(rows.astype(float)).toarray() * np.sqrt(30)
+        assert scaling.counts
+        assert scaling.apply(Table.of(rows)).values.toarray() == pytest.approx(wanted, rel=1e-6)
+        assert scaling.apply(Table.of(rows.toarray())).values == pytest.approx(wanted, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param(bag() * 0.5, id="halves"),
+        pytest.param(-bag(), id="negative"),
+        pytest.param(sp.csr_array(np.eye(4)[[0, 1, 1, 3, 2]]), id="one of several categories"),
+    ],
+)
+def test_other_sparse_values_get_one_factor(rows: sp.csr_array) -> None:
+    scaling = Scaling.learn(Table.of(rows))
+    scaled = scaling.apply(Table.of(rows)).values
+    assert not scaling.counts
+    assert scaling.scale.shape == (1,)
+    assert np.square(scaled.toarray()).mean() == pytest.approx(1.0)

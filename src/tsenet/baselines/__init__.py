@@ -10,6 +10,7 @@ from tsenet.baselines.pipelines import (
     logistic_regression,
     n_parameters,
     ppmi_logistic_regression,
+    scaled_logistic_regression,
     svd_logistic_regression,
 )
 from tsenet.baselines.ppmi import PPMIVectors
@@ -33,5 +34,6 @@ __all__ = [
     "ppmi_logistic_regression",
     "prune",
     "random_wiring",
+    "scaled_logistic_regression",
     "svd_logistic_regression",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +23,7 @@ _TYPES = [np.float64, np.float32]
 
 
 class TunedLogisticRegression(ClassifierMixin, BaseEstimator):
-    """Logistic regression whose C is the best of 0.01, 0.1, 1, 10, 100 in cross-validation by accuracy.
+    """Logistic regression whose C is the best of 0.01, 0.1, 1, 10, 100 in cross-validation, by default.
 
     There are five folds, or as many as the rarest class has rows; with 20,000 rows or more, one tenth of them is held
     out instead. Where the rarest class has fewer than three rows there is nothing to choose by, and C = 1. Of equally
@@ -30,6 +31,10 @@ class TunedLogisticRegression(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
+    strengths : sequence of float, optional
+        Other values of C to choose from, ascending.
+    scoring : str, default "accuracy"
+        By which score of scikit-learn C is chosen: ``"roc_auc"`` where one of two classes is rare.
     random_state : int, RandomState or None
         Of the folds.
 
@@ -44,7 +49,15 @@ class TunedLogisticRegression(ClassifierMixin, BaseEstimator):
     classes_: NDArray[Any]
     model_: LogisticRegression
 
-    def __init__(self, *, random_state: Any = None) -> None:
+    def __init__(
+        self,
+        *,
+        strengths: Sequence[float] | None = None,
+        scoring: str = "accuracy",
+        random_state: Any = None,
+    ) -> None:
+        self.strengths = strengths
+        self.scoring = scoring
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -54,8 +67,9 @@ class TunedLogisticRegression(ClassifierMixin, BaseEstimator):
         model = LogisticRegression(C=1.0, max_iter=1000)
         _, counts = np.unique(y, return_counts=True)
         if counts.size > 1 and counts.min() >= FEWEST_ROWS:
+            strengths = STRENGTHS if self.strengths is None else self.strengths
             search = GridSearchCV(
-                model, {"C": STRENGTHS}, cv=self._split(counts), scoring="accuracy"
+                model, {"C": strengths}, cv=self._split(counts), scoring=self.scoring
             ).fit(X, y)
             self.model_ = search.best_estimator_
         else:

@@ -39,6 +39,7 @@ def estimator_parts(estimator: TSENetBase) -> tuple[dict[str, Any], Arrays]:
         "history": estimator.history_.to_dict(),
         "n_runs": estimator._n_runs,
         "pruned": estimator._kept is not None,
+        "counts": estimator._scaling.counts,
         "source": estimator.source_,
     }
     arrays = {
@@ -79,7 +80,9 @@ def fill_estimator(estimator: TSENetBase, meta: dict[str, Any], arrays: Arrays) 
     tree = meta["tree"]
     estimator.tree_ = None if tree is None else LatentTree.from_parts(tree, _of("tree", arrays))
     estimator._rule = BinaryRule.from_dict(meta["rule"])
-    estimator._scaling = Scaling(arrays["scaling.shift"], arrays["scaling.scale"])
+    estimator._scaling = Scaling(
+        arrays["scaling.shift"], arrays["scaling.scale"], bool(meta.get("counts", False))
+    )
     estimator._net_options = dict(meta["network"])
     estimator._n_runs = meta["n_runs"]
     estimator.source_ = meta["source"]
@@ -116,8 +119,8 @@ def _check_fit(estimator: TSENetBase) -> None:
     if (
         estimator.n_features_in_ != n_columns
         or len(getattr(estimator, "feature_names_in_", range(n_columns))) != n_columns
-        or (scaling.shift.shape, scaling.scale.shape)
-        not in (((0,), (1,)), ((n_columns,), (n_columns,)))
+        or (scaling.shift.size, scaling.scale.size, scaling.counts)
+        not in ((0, 1, False), (n_columns, n_columns, False), (0, n_columns, True))
         or not (np.isfinite(scaling.shift).all() and np.isfinite(scaling.scale).all())
     ):
         raise ValueError(f"names and scaling do not fit the {n_columns} columns")

@@ -40,6 +40,8 @@ class Cell:
         Keep the networks in memory: others start from them.
     probe : function of a fitted model and its Work, or None
         Plain values to store with each final run.
+    final : bool
+        Whether its runs may look at the test rows; False where they serve to choose.
     """
 
     experiment: str
@@ -53,6 +55,7 @@ class Cell:
     n_labels: int | None = None
     keep: bool = False
     probe: Probe | None = None
+    final: bool = True
 
     def fixed(self, found: Found, seed: int) -> dict[str, Any]:
         """The settings that are not chosen."""

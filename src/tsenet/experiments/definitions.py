@@ -8,6 +8,7 @@ from tsenet.experiments.figure_parameters import FIGURE_PARAMETERS
 from tsenet.experiments.frontier import FRONTIER
 from tsenet.experiments.interpretability import INTERPRETABILITY
 from tsenet.experiments.label_efficiency import LABEL_EFFICIENCY
+from tsenet.experiments.structure import STRUCTURE
 from tsenet.experiments.table3 import TABLE3
 
 __all__ = ["EXPERIMENTS"]
@@ -21,5 +22,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         FIGURE_PARAMETERS,
         FRONTIER,
         LABEL_EFFICIENCY,
+        STRUCTURE,
     )
 }

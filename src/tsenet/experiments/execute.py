@@ -44,7 +44,7 @@ def execute(run: Run, bench: Bench, *, keep: bool = False, probe: Probe | None =
         clean = scoring.without(model, dataset.test, dataset, dataset.card.in_training)
         if clean is not None:
             extra["test_without_duplicates"] = clean
-        extra |= {} if probe is None else probe(model, work)
+    extra |= {} if probe is None else probe(model, work)
     return Result(
         validation=scoring.score_on(model, dataset.validation, dataset).value,
         test=test,

@@ -99,6 +99,15 @@ class Lab:
             )
         return self._bench[1]
 
+    def is_text(self, name: str) -> bool:
+        """Whether the features of a data set are words, not the columns of a table; nothing is loaded to tell."""
+        from scipy.sparse import issparse
+
+        from tsenet.datasets import entry_of
+
+        given = self._datasets.get(name)
+        return entry_of(name).kind == "documents" if given is None else issparse(given.train.X)
+
     def _load(self, name: str) -> Dataset:
         from tsenet.datasets import load
 
@@ -178,7 +187,7 @@ class Lab:
         finals = []
         doing = partial(execute, keep=cell.keep, probe=cell.probe)
         for seed in self.seeds:
-            run = self._run(cell, {**cell.fixed(before, seed), **chosen}, seed, final=True)
+            run = self._run(cell, {**cell.fixed(before, seed), **chosen}, seed, final=cell.final)
             result = self.result(run, doing)
             if result is None:
                 break

@@ -27,6 +27,8 @@ PAPER_SHAPES = tuple(
     for layers in depths
 )
 _STRUCTURE = ("max_top", "max_island", "correlation_test", "structure_samples")
+#: Settings of the structure that :func:`tsenet.learn_tree` has and the estimator has not.
+_TREE_ONLY = ("ud_threshold", "refine_steps", "em_restarts")
 
 
 class Work:
@@ -92,11 +94,16 @@ class Work:
             self.seed,
             density=estimator.density,
             rule=estimator.rule,
-            **{name: getattr(estimator, name) for name in _STRUCTURE},
+            **self.tree_settings(estimator),
         )
         self.charged += cost
         self.notes["layers"] = list(wiring.layer_sizes)
         return wiring
+
+    def tree_settings(self, estimator: TSENetClassifier) -> dict[str, Any]:
+        """How the skeleton is learned: parameters of the estimator, and those that ``learn_tree`` alone has."""
+        own = {name: getattr(estimator, name) for name in _STRUCTURE}
+        return own | {name: self.settings[name] for name in _TREE_ONLY if name in self.settings}
 
     def kept_model(self) -> Any:
         """The model of this run, fitted once and kept for those that start from it."""
@@ -126,7 +133,8 @@ def _tsenet(
     from tsenet.estimators import TSENetClassifier
 
     make = TSENetClassifier.paper if paper else TSENetClassifier
-    estimator = make(**work.settings, random_state=work.seed, n_jobs=work.bench.n_jobs)
+    settings = {name: work.settings[name] for name in work.settings if name not in _TREE_ONLY}
+    estimator = make(**settings, random_state=work.seed, n_jobs=work.bench.n_jobs)
     wiring = work.wiring(estimator)
     estimator.set_params(wiring=wiring if change is None else change(wiring))
     return estimator.fit(*work.all_rows())
@@ -234,6 +242,29 @@ def _logistic(work: Work) -> Any:
     return logistic_regression(work.seed).fit(work.X, work.y)
 
 
+def _scaled_logistic(work: Work) -> Any:
+    """Logistic regression on the columns of a table, scaled, or on ``n_components`` of them; C by what is scored."""
+    from tsenet.baselines import scaled_logistic_regression
+    from tsenet.experiments.scoring import metric_of
+
+    scoring = "roc_auc" if metric_of(work.bench.dataset) == "auc" else "accuracy"
+    settings = dict(work.settings)
+    if "n_components" in settings:
+        settings["n_components"] = min(settings["n_components"], work.n_inputs - 1)
+    model = scaled_logistic_regression(**settings, scoring=scoring, random_state=work.seed)
+    return model.fit(work.X, work.y, unlabelled=work.bench.dataset.train.X)
+
+
+def _boosting(work: Work) -> Any:
+    """Gradient boosted trees as scikit-learn has them, for dense rows."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
+
+    model = HistGradientBoostingClassifier(**work.settings, random_state=work.seed)
+    with threadpool_limits(1, user_api="openmp"):  # a sum must not depend on the number of threads
+        return model.fit(work.X, work.y)
+
+
 def _svd(work: Work) -> Any:
     """Logistic regression on a truncated SVD of all training rows."""
     from tsenet.baselines import svd_logistic_regression
@@ -267,6 +298,8 @@ METHODS: dict[str, Callable[[Work], Any]] = {
     "pruned": _pruned,
     "chi2-fnn": _chi2_fnn,
     "logistic": _logistic,
+    "scaled-logistic": _scaled_logistic,
+    "boosting": _boosting,
     "svd": _svd,
     "ppmi": _ppmi,
 }

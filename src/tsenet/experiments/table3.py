@@ -254,6 +254,7 @@ def mean_of_tasks(measured: Sequence[Measured]) -> list[Measured]:
 def _mean_result(results: Sequence[Result]) -> Result:
     """One seed's results of several tasks as one."""
     areas = [result.test for result in results]
+    sizes = [result.extra["n_train"] for result in results if "n_train" in result.extra]
     return Result(
         validation=_mean([result.validation for result in results]),
         test=_mean(areas),
@@ -261,7 +262,7 @@ def _mean_result(results: Sequence[Result]) -> Result:
         cpu_seconds=sum(result.cpu_seconds for result in results),
         wall_seconds=sum(result.wall_seconds for result in results),
         versions=results[0].versions,
-        extra={"areas": areas},
+        extra={"areas": areas, **({"n_train": round(np.mean(sizes))} if sizes else {})},
     )
 
 
