@@ -48,7 +48,7 @@ def started(inputs: Inputs, labelled: Labelled, loss: Loss, seed: int = 0) -> TS
 
 
 def labelled_rows(n_rows: int, targets: NDArray[Any] = CLASSES) -> Labelled:
-    return Labelled.of(np.arange(n_rows), targets, None)
+    return Labelled.of(np.arange(n_rows), targets, None, np.arange(n_rows))
 
 
 # ---- units
@@ -93,7 +93,8 @@ def test_links_follow_the_log_odds() -> None:
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_a_linear_fit_is_scikit_learns(is_sparse: bool) -> None:
     rows: Any = csr_array(COUNTS.astype(np.float64)) if is_sparse else COUNTS.astype(np.float64)
-    found = fit_linear(rows, CLASSES, None, MulticlassLoss(3), 2.0, max_steps=2000)
+    loss = MulticlassLoss(3)
+    found = fit_linear(rows, CLASSES, None, loss, 2.0, max_steps=2000, tolerance=1e-9)
     expected = LogisticRegression(C=0.5, tol=1e-8, max_iter=5000).fit(rows, CLASSES)
 
     assert np.allclose(softmax(found(rows), axis=1), expected.predict_proba(rows), atol=2e-3)
@@ -191,9 +192,24 @@ def test_same_seed_same_bytes_and_many_labels() -> None:
     """More labels than are cross-validated: chosen on some, fitted on all."""
     rows = np.tile(np.arange(N_ROWS), 5)
     inputs = Inputs(csr_array(COUNTS[rows]))
-    labelled = Labelled.of(np.arange(rows.size), CLASSES[rows], None)
+    labelled = Labelled.of(np.arange(rows.size), CLASSES[rows], None, np.arange(rows.size))
     first, second = (started(inputs, labelled, MulticlassLoss(3), seed=4) for _ in range(2))
 
     for a, b in zip(first.state_dict().values(), second.state_dict().values(), strict=True):
         assert np.array_equal(a.numpy(), b.numpy())
     assert (network_outputs(first, bag(), 1).argmax(axis=1) == CLASSES).mean() > 0.95
+
+
+def test_copies_of_a_row_do_not_choose_the_penalty() -> None:
+    """Rows given twice, pure noise as targets: by copies a weak penalty looks best, by other rows a strong one."""
+    rng = np.random.default_rng(0)
+    rows = np.repeat(rng.normal(size=(60, 80)), 2, axis=0).astype(np.float32)
+    targets = np.repeat(rng.integers(0, 2, 60), 2).astype(np.float64)
+    wiring = random_wiring(rng, (80, 5), 0.3)
+    size = {}
+    for name, kinds in (("known", np.repeat(np.arange(60), 2)), ("unknown", np.arange(120))):
+        net = TSENet(wiring, 1, direct=True, init="pgm").eval()
+        labelled = Labelled.of(np.arange(120), targets, None, kinds)
+        start_from_labels(net, Inputs(rows), labelled, BinaryLoss(), 0, as_progress(None))
+        size[name] = float(net.direct[0].detach().abs().max())
+    assert size["known"] < 0.1 * size["unknown"]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-__all__ = ["canonical_order", "repeats_of"]
+__all__ = ["canonical_order", "kinds_of", "repeats_of"]
 
 _BLOCK = 1 << 20
 
@@ -36,6 +36,19 @@ def canonical_order(*parts: Any) -> npt.NDArray[np.int64]:
     for number, part in enumerate(parts):
         key = _mixed(key + np.uint64(number)) + _keys_of(part)
     return np.argsort(key, kind="stable").astype(np.int64)
+
+
+def kinds_of(values: Any) -> npt.NDArray[np.int64]:
+    """A number for each row, the same for equal rows, so that copies of a row can be kept together: (N,).
+
+    Where most rows are copies, as of few categories, rows to come will be copies too: then each is its own kind.
+
+    Parameters
+    ----------
+    values : ndarray or csr_array (N, V)
+    """
+    keys, kinds = np.unique(_keys_of(values), return_inverse=True)
+    return kinds.astype(np.int64) if 2 * keys.size >= kinds.size else np.arange(kinds.size)
 
 
 def repeats_of(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int64] | None:

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from tsenet.data.binary import BinaryRule
-from tsenet.data.order import canonical_order, repeats_of
+from tsenet.data.order import canonical_order, kinds_of, repeats_of
 from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
 from tsenet.errors import DataError
@@ -37,7 +37,7 @@ _SLAB = 4096  # sparse rows made dense at a time, for a network that was fitted 
 
 # With fewer labelled rows back-propagation did not improve on a start from labels (docs/adr/0009-few-labels.md).
 _ENOUGH_SPARSE = 2000
-_ENOUGH_DENSE = 200
+_ENOUGH_DENSE = 500
 _RATE = 1e-3
 _RATE_FROM_SPARSE_START = 1e-4
 
@@ -207,7 +207,8 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         from tsenet.training.split import split_rows
 
         table = rows.table
-        labelled = Labelled.of(rows.labelled(), rows.targets, rows.weights)
+        kinds = kinds_of(table.values)
+        labelled = Labelled.of(rows.labelled(), rows.targets, rows.weights, kinds)
         if not labelled.rows.size:
             raise DataError("no row has a label to train on")
         if table.is_sparse and self._scaling.centres:
@@ -223,11 +224,12 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         if early_stopping and not few:
             by_class = self._stratify_by(labelled.targets)
             inside, out = split_rows(
-                labelled.rows.size, self.validation_fraction, split_seed, by_class
+                labelled.rows.size, self.validation_fraction, split_seed, by_class, labelled.kinds
             )
             kept = labelled.take(inside)
             if out.size:
-                validation = Validation(inputs, *labelled.take(out))
+                held_out = labelled.take(out)
+                validation = Validation(inputs, held_out.rows, held_out.targets, held_out.weights)
         if new:
             self._start(inputs, kept, loss, seed_number(start_seed), report)
         engine = self._engine(inputs, loss, seed_number(dropout_seed))
@@ -239,7 +241,9 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
             return engine
         self.history_ = train(
             engine,
-            *kept,
+            kept.rows,
+            kept.targets,
+            kept.weights,
             validation=validation,
             score=self._validation_score(),
             options=self._options(
@@ -261,7 +265,9 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
 
     def _options(self, **changes: Any) -> TrainingOptions:
         from tsenet.training.options import TrainingOptions
+        from tsenet.training.split import check_fraction
 
+        check_fraction(self.validation_fraction)
         options = {
             "learning_rate": self._rate(None),
             "batch_size": self.batch_size,

@@ -11,20 +11,30 @@ __all__ = ["Labelled"]
 
 
 class Labelled(NamedTuple):
-    """Rows of a table whose targets are known: their numbers, targets and weights."""
+    """Rows of a table whose targets are known: their numbers, targets, weights, and which are copies of each other."""
 
     rows: NDArray[np.int64]  # (n,)
     targets: NDArray[Any]  # (n,) or (n, C)
     weights: NDArray[np.float64] | None  # (n,)
+    kinds: NDArray[np.int64]  # (n,), the same for equal rows
 
     @classmethod
     def of(
-        cls, rows: NDArray[np.int64], targets: NDArray[Any], weights: NDArray[np.float64] | None
+        cls,
+        rows: NDArray[np.int64],
+        targets: NDArray[Any],
+        weights: NDArray[np.float64] | None,
+        kinds: NDArray[np.int64],
     ) -> Labelled:
-        """Some rows of targets (N,) or (N, C) and weights (N,)."""
-        return cls(rows, targets[rows], None if weights is None else weights[rows])
+        """Some rows of targets (N,) or (N, C), weights (N,) and kinds (N,)."""
+        return cls(rows, targets[rows], None if weights is None else weights[rows], kinds[rows])
 
     def take(self, which: NDArray[np.int64]) -> Labelled:
         """Some of them."""
         weights = None if self.weights is None else self.weights[which]
-        return Labelled(self.rows[which], self.targets[which], weights)
+        return Labelled(self.rows[which], self.targets[which], weights, self.kinds[which])
+
+    def firsts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first row of each kind, and the place of each row's kind among them: (kinds,), (n,)."""
+        _, first, kind = np.unique(self.kinds, return_index=True, return_inverse=True)
+        return first, kind

@@ -7,14 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["split_rows"]
+__all__ = ["check_fraction", "split_rows"]
 
 #: Below so many rows a validation part would be too small to tell anything.
 FEWEST_ROWS = 20
 
 
+def check_fraction(fraction: float) -> None:
+    """Refuse what is no share of the rows."""
+    if not 0.0 < fraction < 1.0:
+        raise ValueError(f"validation_fraction must lie between 0 and 1, not at {fraction}")
+
+
 def split_rows(
-    n_rows: int, fraction: float, seed: Any, classes: NDArray[np.int64] | None = None
+    n_rows: int,
+    fraction: float,
+    seed: Any,
+    classes: NDArray[np.int64] | None = None,
+    kinds: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Split row numbers into those for training and those for validation, both ascending.
 
@@ -28,10 +38,13 @@ def split_rows(
     classes : int64 (n_rows,), optional
         Class number of each row: each class gets its share of the validation rows, up to rounding. Training
         always keeps a row of every class.
+    kinds : int64 (n_rows,), optional
+        Rows of the same kind go to the same side: a copy of a row that was trained on tells nothing.
     """
-    if not 0.0 < fraction < 1.0:
-        raise ValueError(f"validation_fraction must lie between 0 and 1, not at {fraction}")
+    check_fraction(fraction)
     everything = np.arange(n_rows, dtype=np.int64)
+    if kinds is not None and (found := _split_kinds(kinds, fraction, seed, classes)) is not None:
+        return everything[~found], everything[found]
     if n_rows < FEWEST_ROWS:
         return everything, everything[:0]
     order = np.random.default_rng(seed).permutation(n_rows)
@@ -47,3 +60,19 @@ def split_rows(
         keep = order[first]
         held_out[keep[lost[classes[keep]]]] = False
     return everything[~held_out], everything[held_out]
+
+
+def _split_kinds(
+    kinds: NDArray[np.int64], fraction: float, seed: Any, classes: NDArray[np.int64] | None
+) -> NDArray[np.bool_] | None:
+    """Which rows are held out if kinds are split instead of rows: (n_rows,); None if no row has a copy."""
+    _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
+    if first.size == kinds.size:
+        return None
+    of_first = None if classes is None else classes[first]
+    _, chosen = split_rows(first.size, fraction, seed, of_first)
+    held_out = np.isin(kind, chosen)
+    if classes is not None:  # copies of a row may be of several classes
+        for lost in np.setdiff1d(classes, classes[~held_out]):
+            held_out &= kind != kind[np.argmax(classes == lost)]
+    return held_out

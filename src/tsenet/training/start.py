@@ -28,9 +28,10 @@ from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss
 __all__ = ["start_from_labels"]
 
 _FOLDS = 5
+_TENTHS = 10
 _HELD_OUT = 2000  # labelled rows that choose penalties and blend
 _FITTED = 30_000  # labelled rows that are fitted; with more, back-propagation does better
-_PENALTIES = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01)  # times the mean square length of a row
+_PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)  # times the mean square length of a row
 _ROWS = 8192  # of activations at a time
 
 
@@ -124,17 +125,23 @@ class _Blend:
         return np.sort(np.argsort(place, kind="stable")[:n_most])
 
     def _folds(self, few: Labelled) -> NDArray[np.int64]:
-        """Fold of each row, every class spread over all of them; −1: never held out. Many rows need one fold: (n,)."""
-        n_rows = few.rows.size
-        if n_rows > 2 * _HELD_OUT:
-            fold = np.full(n_rows, -1)
+        """Fold of each row, every class spread over all of them; −1: never held out. Many rows need one fold: (n,).
+
+        Copies of a row are in the same fold: one that was fitted says nothing of rows to come.
+        """
+        first, kind = few.firsts()
+        if first.size < _FOLDS:
+            first = kind = np.arange(few.rows.size)
+        few = few.take(first)
+        n_kinds = first.size
+        fold = np.full(n_kinds, -1)
+        if n_kinds > 2 * _HELD_OUT:
             fold[self._spread(few, _HELD_OUT)] = 0
-            return fold
-        shuffled = self.rng.permutation(n_rows)
-        by_class = shuffled[np.argsort(self._classes(few.targets)[shuffled], kind="stable")]
-        fold = np.empty(n_rows, np.int64)
-        fold[by_class] = np.arange(n_rows) % min(_FOLDS, n_rows)
-        return fold
+        else:
+            shuffled = self.rng.permutation(n_kinds)
+            by_class = shuffled[np.argsort(self._classes(few.targets)[shuffled], kind="stable")]
+            fold[by_class] = np.arange(n_kinds) % min(_FOLDS, n_kinds)
+        return fold[kind]
 
     def _sources(self, labelled: Labelled) -> tuple[Rows, Rows]:
         """Inputs and activations of some rows."""
@@ -143,25 +150,39 @@ class _Blend:
     # ---- linear parts
 
     def _cross_validated(self, rows: Rows, few: Labelled, fold: NDArray[np.int64]) -> _Part:
-        """Fits with the penalty that does best on held-out rows; from large ones down, until it gets worse."""
+        """Fits with the largest penalty that is as good on held-out rows as the best, up to a standard error.
+
+        Rows to come are less like the labelled ones than these are like each other; and too large a penalty does
+        little harm, as the blend gives the outputs their size.
+        """
         squares = rows.multiply(rows) if isinstance(rows, csr_array) else np.square(rows)
         length = max(float(squares.sum()) / rows.shape[0], 1e-12)
         judged = few.take(np.flatnonzero(fold >= 0))
         folds = range(int(fold.max()) + 1)
-        best, smallest, penalty = None, np.inf, 0.0
+        tried: list[tuple[float, _Part, NDArray[np.float64]]] = []
         models: list[Linear | None] = [None for _ in folds]
         for factor in _PENALTIES:
             fits = [self._fit(rows, few, fold != k, factor * length, models[k]) for k in folds]
-            held_out = self._held_out(fits, rows, fold)
-            mean, _ = self.loss.gradient(held_out, judged.targets, judged.weights)
-            if mean >= smallest:
+            part = _Part(fits, self._held_out(fits, rows, fold))
+            tried.append((factor * length, part, self._losses(part.held_out, judged)))
+            if len(tried) > 1 and tried[-1][2].mean() >= tried[-2][2].mean():
                 break
-            best, smallest, penalty = _Part(fits, held_out), mean, factor * length
             models = [*fits]
-        assert best is not None
+        best = min((losses for *_, losses in tried), key=np.mean)
+        bound = best.mean() + best.std() / np.sqrt(max(best.size - 1, 1))
+        penalty, part, _ = next(one for one in tried if one[2].mean() <= bound)
         everything = np.ones(fold.size, bool)
-        best.models.append(self._fit(rows, few, everything, penalty, best.models[0]))
-        return best
+        part.models.append(self._fit(rows, few, everything, penalty, part.models[0]))
+        return part
+
+    def _losses(self, held_out: NDArray[np.float64], judged: Labelled) -> NDArray[np.float64]:
+        """Losses of some outputs, by tenths of the rows: (10,), or one for each row if there are fewer."""
+        losses = []
+        for start in range(min(_TENTHS, judged.rows.size)):
+            own = judged.take(np.arange(start, judged.rows.size, _TENTHS))
+            mean, _ = self.loss.gradient(held_out[start::_TENTHS], own.targets, own.weights)
+            losses.append(mean)
+        return np.array(losses)
 
     def _fit(
         self,
