@@ -34,10 +34,12 @@ TRAINING: tuple[Settings, ...] = (
 #: A network that starts from its labels needs smaller steps (decision 9).
 _STARTED: tuple[Settings, ...] = (
     {"dropout": 0.5},
-    {"dropout": 0.5, "learning_rate": 1e-3},
     {"dropout": 0.2},
+    {"dropout": 0.5, "learning_rate": 1e-3},
     {"dropout": 0.2, "learning_rate": 1e-3},
 )
+#: What a dense network's shape is to it, the width of the skip-paths is to TSE-Net.
+_WIDTHS: tuple[Settings, ...] = ({}, {"skip_units": 30}, {"skip_units": 10})
 _SMALL_GRID = ("rectangle 512×1", "rectangle 1024×1", "rectangle 512×2", "rectangle 1024×2")
 _PRUNING: tuple[Settings, ...] = ({"per_layer": False}, {"per_layer": True})
 _RETRAINING: tuple[Settings, ...] = ({"learning_rate_factor": 0.1}, {"learning_rate_factor": 1.0})
@@ -72,7 +74,7 @@ def cells(dataset: str, quick: bool = False, small_grid: bool = False) -> list[C
     backbone = {**short, "skip_units": 0, "direct": False}
     rows = [
         cell("fnn", "FNN (grid)", "fnn", {**short, **PLAIN}, shapes, training, keep=True),
-        cell("tsenet", "TSE-Net", "tsenet", short, started),
+        cell("tsenet", "TSE-Net", "tsenet", short, _WIDTHS, started),
         cell("tsenet-paper", "TSE-Net, the paper's recipe", "tsenet-paper", short, training),
         cell("backbone", "Backbone", "tsenet", backbone, training),
         cell(
