@@ -13,7 +13,8 @@ from tsenet.data.binary import BinaryRule
 from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
 from tsenet.estimators._classes import ClassTargets
-from tsenet.estimators._network import NetworkEstimator, Rows, seed_number
+from tsenet.estimators._job import Rows
+from tsenet.estimators._network import NetworkEstimator, seed_number
 from tsenet.estimators._values import ValueTargets
 from tsenet.progress import Progress
 from tsenet.seeds import seed_sequence

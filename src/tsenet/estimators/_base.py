@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tsenet.data.scaling import Scaling
-from tsenet.estimators._network import NetworkEstimator, Rows, progress_of, seed_number
+from tsenet.estimators._job import Job, Rows
+from tsenet.estimators._network import NetworkEstimator, progress_of, seed_number
 from tsenet.estimators._structure import bare_wiring, structure_of
 from tsenet.expansion.wiring import Wiring
 from tsenet.progress import Progress, as_progress
@@ -128,22 +129,37 @@ class TSENetBase(NetworkEstimator):
     def _train(
         self, rows: Rows, report: Progress, epochs: int, early_stopping: bool, new: bool = False
     ) -> Engine:
-        """On dense rows also train a network without direct paths, and keep the better one on the held-out rows.
+        """On dense rows also train a network without direct paths; keep the paths if held-out rows clearly want them.
 
-        Direct paths learn fast: on most tables they help, on some they overfit before the units have learned.
+        Direct paths learn fast: on most tables they help much or do no harm, on some they overfit before the units have
+        learned.
         """
-        engine = super()._train(rows, report, epochs, early_stopping, new)
-        with_paths = self.history_.best_score
-        wanted = new and self.direct == "auto" and not rows.table.is_sparse
-        stopped = self.history_.stopped in ("interrupted", "callback")
-        if not wanted or stopped or with_paths is None:
+        job = self._job(rows, epochs, early_stopping, new)
+        engine = self._run(job, report)
+        if new and self.direct == "auto" and not job.inputs.is_sparse:
+            engine = self._without_paths(job, engine, report)
+        self._finish(job, report)
+        return engine
+
+    def _without_paths(self, job: Job, engine: Engine, report: Progress) -> Engine:
+        """Train a network without direct paths, and put the first one back if that was better."""
+        from tsenet.training.judge import losses_by_part, standard_error
+
+        if job.validation is None or self.history_.stopped in ("interrupted", "callback"):
             return engine
+        inputs, rows, targets, weights = job.validation
+        held_out = type(inputs)(inputs.values[rows])
+
+        def losses() -> NDArray[np.float64]:
+            return losses_by_part(job.loss, self._outputs_of(held_out), targets, weights)
+
         first = self._net_options, self.net_, self.n_parameters_, self.history_
+        before = losses()
         *_, net_seed = seed_sequence(self.random_state).spawn(3)
         self._make_net({**self._net_options, "direct": False}, seed_number(net_seed))
-        self._n_runs -= 1  # the number of a run chooses the rows held out: the same again
-        other = super()._train(rows, report, epochs, early_stopping, new)
-        if self.history_.best_score is not None and self.history_.best_score > with_paths:
+        other = self._run(job, report)
+        gain = losses() - before  # of the paths
+        if gain.mean() <= standard_error(gain):
             return other
         self._net_options, self.net_, self.n_parameters_, self.history_ = first
         return engine

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +18,7 @@ from tsenet.data.order import canonical_order, kinds_of, repeats_of
 from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
 from tsenet.errors import DataError
+from tsenet.estimators._job import Job, Rows
 from tsenet.progress import Progress, as_progress
 from tsenet.seeds import seed_sequence
 
@@ -40,23 +42,6 @@ _ENOUGH_SPARSE = 2000
 _ENOUGH_DENSE = 500
 _RATE = 1e-3
 _RATE_FROM_SPARSE_START = 1e-4
-
-
-class Rows(NamedTuple):
-    """What training sees, in an order that does not depend on the one given."""
-
-    table: Table
-    targets: NDArray[
-        Any
-    ]  # (N,) or (N, C), as the loss wants them; rows without a label: see `labelled`
-    weights: NDArray[np.float64] | None  # (N,)
-
-    def labelled(self) -> NDArray[np.int64]:
-        """Numbers of the rows whose target, or a part of it, is known: class −1 and NaN are not."""
-        if self.targets.ndim == 2:
-            return np.flatnonzero(~np.isnan(self.targets).all(axis=1))
-        whole = self.targets.dtype.kind in "iu"
-        return np.flatnonzero(self.targets >= 0 if whole else ~np.isnan(self.targets))
 
 
 class NetworkEstimator(TransformerMixin, BaseEstimator):
@@ -200,10 +185,16 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         self, rows: Rows, report: Progress, epochs: int, early_stopping: bool, new: bool = False
     ) -> Engine:
         """Train the network on the labelled rows, a part of them held out if training may stop early."""
+        job = self._job(rows, epochs, early_stopping, new)
+        engine = self._run(job, report)
+        self._finish(job, report)
+        return engine
+
+    def _job(self, rows: Rows, epochs: int, early_stopping: bool, new: bool) -> Job:
+        """What is to be trained on; the number of the run decides which rows are held out."""
         from tsenet.network.batches import Inputs
-        from tsenet.training.history import History
         from tsenet.training.labelled import Labelled
-        from tsenet.training.loop import Validation, train
+        from tsenet.training.loop import Validation
         from tsenet.training.split import split_rows
 
         table = rows.table
@@ -214,12 +205,11 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         if table.is_sparse and self._scaling.centres:
             raise DataError("the network was first fitted on dense rows: go on with dense ones")
         run = seed_sequence(self.random_state).spawn(4 + self._n_runs)[-1]
-        split_seed, dropout_seed, order_seed, start_seed = run.spawn(4)
+        split_seed, *seeds = run.spawn(4)
+        self._n_runs += 1
         inputs = Inputs.of(self._scaling.apply(table), self._rule)
-        loss = self._loss(labelled.targets)
-        started = new and self._starts
         enough = _ENOUGH_SPARSE if inputs.is_sparse else _ENOUGH_DENSE
-        few = started and early_stopping and labelled.rows.size < enough
+        few = new and self._starts and early_stopping and labelled.rows.size < enough
         kept, validation = labelled, None
         if early_stopping and not few:
             by_class = self._stratify_by(labelled.targets)
@@ -230,38 +220,60 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
             if out.size:
                 held_out = labelled.take(out)
                 validation = Validation(inputs, held_out.rows, held_out.targets, held_out.weights)
-        if new:
-            self._start(inputs, kept, loss, seed_number(start_seed), report)
-        engine = self._engine(inputs, loss, seed_number(dropout_seed))
-        if self._optimiser is not None:
-            engine.load_state(self._optimiser)
-        self._n_runs += 1
-        if few:
-            self.history_ = History(stopped="few labels")
-            return engine
-        self.history_ = train(
-            engine,
-            kept.rows,
-            kept.targets,
-            kept.weights,
-            validation=validation,
-            score=self._validation_score(),
-            options=self._options(
+        return Job(
+            inputs,
+            labelled,
+            kept,
+            validation,
+            self._loss(labelled.targets),
+            few,
+            new,
+            self._options(
                 batch_size=min(self.batch_size, max(32, kept.rows.size // 20)),
                 max_epochs=epochs,
                 early_stopping=early_stopping,
+            ),
+            *(seed_number(seed) for seed in seeds),
+        )
+
+    def _run(self, job: Job, report: Progress) -> Engine:
+        """Give a new network its first weights, and train it unless these are all that few labels can give."""
+        from tsenet.training.history import History
+        from tsenet.training.loop import train
+
+        if job.new:
+            self._start(job.inputs, job.kept, job.loss, job.start_seed, report)
+        engine = self._engine(job.inputs, job.loss, job.dropout_seed)
+        if self._optimiser is not None:
+            engine.load_state(self._optimiser)
+        if job.few:
+            self.history_ = History(stopped="few labels")
+            return engine
+        started = job.new and self._starts
+        self.history_ = train(
+            engine,
+            job.kept.rows,
+            job.kept.targets,
+            job.kept.weights,
+            validation=job.validation,
+            score=self._validation_score(),
+            options=replace(
+                job.options,
                 keep_start=started or bool(self._own_callbacks()),
-                learning_rate=self._rate(inputs),
+                learning_rate=self._rate(job.inputs),
             ),
             callbacks=(*(self.callbacks or ()), *self._own_callbacks()),
             progress=report,
-            seed=seed_number(order_seed),
+            seed=job.order_seed,
         )
-        if started and validation is not None and self.history_.best_epoch is None:
-            # No epoch beat the start, so nothing has to be held out from it any more.
-            self._start(inputs, labelled, loss, seed_number(start_seed), report)
         self.net_.to("cpu").eval()
         return engine
+
+    def _finish(self, job: Job, report: Progress) -> None:
+        """If no epoch beat the start, nothing has to be held out from it any more."""
+        beaten = job.few or self.history_.best_epoch is not None
+        if job.new and self._starts and job.validation is not None and not beaten:
+            self._start(job.inputs, job.labelled, job.loss, job.start_seed, report)
 
     def _options(self, **changes: Any) -> TrainingOptions:
         from tsenet.training.options import TrainingOptions

@@ -21,6 +21,7 @@ from tsenet.network.start import is_bag, levels_of
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
 from tsenet.training.class_model import ClassModel
+from tsenet.training.judge import losses_by_part, standard_error
 from tsenet.training.labelled import Labelled
 from tsenet.training.linear_fit import Linear, Rows, blend_weights, fit_linear
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss
@@ -28,7 +29,6 @@ from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss
 __all__ = ["start_from_labels"]
 
 _FOLDS = 5
-_TENTHS = 10
 _HELD_OUT = 2000  # labelled rows that choose penalties and blend
 _FITTED = 30_000  # labelled rows that are fitted; with more, back-propagation does better
 _PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)  # times the mean square length of a row
@@ -164,25 +164,17 @@ class _Blend:
         for factor in _PENALTIES:
             fits = [self._fit(rows, few, fold != k, factor * length, models[k]) for k in folds]
             part = _Part(fits, self._held_out(fits, rows, fold))
-            tried.append((factor * length, part, self._losses(part.held_out, judged)))
+            losses = losses_by_part(self.loss, part.held_out, judged.targets, judged.weights)
+            tried.append((factor * length, part, losses))
             if len(tried) > 1 and tried[-1][2].mean() >= tried[-2][2].mean():
                 break
             models = [*fits]
         best = min((losses for *_, losses in tried), key=np.mean)
-        bound = best.mean() + best.std() / np.sqrt(max(best.size - 1, 1))
+        bound = best.mean() + standard_error(best)
         penalty, part, _ = next(one for one in tried if one[2].mean() <= bound)
         everything = np.ones(fold.size, bool)
         part.models.append(self._fit(rows, few, everything, penalty, part.models[0]))
         return part
-
-    def _losses(self, held_out: NDArray[np.float64], judged: Labelled) -> NDArray[np.float64]:
-        """Losses of some outputs, by tenths of the rows: (10,), or one for each row if there are fewer."""
-        losses = []
-        for start in range(min(_TENTHS, judged.rows.size)):
-            own = judged.take(np.arange(start, judged.rows.size, _TENTHS))
-            mean, _ = self.loss.gradient(held_out[start::_TENTHS], own.targets, own.weights)
-            losses.append(mean)
-        return np.array(losses)
 
     def _fit(
         self,
