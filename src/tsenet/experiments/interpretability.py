@@ -144,7 +144,8 @@ def _probe(files: list[Path], model: Any, work: Work) -> Mapping[str, Any]:
     scores, known = {}, {}
     for file in files:
         vectors = load_vectors(file, dataset.feature_names)
-        value = interpretability_score(words, vectors).score
+        # a network pruned to little may have no unit left that moves
+        value = interpretability_score(words, vectors).score if words else np.nan
         scores[file.name] = value if np.isfinite(value) else None
         known[file.name] = len(vectors) / dataset.n_features
     return {"interpretability": scores, "known_words": known, "n_units": len(words)}

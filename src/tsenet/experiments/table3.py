@@ -41,6 +41,7 @@ _STARTED: tuple[Settings, ...] = (
 #: What a dense network's shape is to it, the width of the skip-paths is to TSE-Net.
 _WIDTHS: tuple[Settings, ...] = ({}, {"skip_units": 30}, {"skip_units": 10})
 _SMALL_GRID = ("rectangle 512×1", "rectangle 1024×1", "rectangle 512×2", "rectangle 1024×2")
+_SHARE = 0.15  # of the dense network's parameters, for a TSE-Net that is pruned
 _PRUNING: tuple[Settings, ...] = ({"per_layer": False}, {"per_layer": True})
 _RETRAINING: tuple[Settings, ...] = ({"learning_rate_factor": 0.1}, {"learning_rate_factor": 1.0})
 
@@ -68,6 +69,10 @@ def cells(dataset: str, quick: bool = False, small_grid: bool = False) -> list[C
         start = found["fnn"].settings(seed)
         return {"start": start, "n_parameters": size, "learning_rate_factor": 0.1}
 
+    def compact(found: Found, seed: int) -> Settings:
+        size = round(_SHARE * found["fnn"].results[seed].n_parameters)
+        return {"start": found["tsenet"].settings(seed), "n_parameters": size}
+
     def cell(name: str, title: str, method: str, settings: Any, *rounds: Any, **more: Any) -> Cell:
         return Cell(NAME, dataset, name, title, method, settings, rounds, **more)
 
@@ -75,6 +80,13 @@ def cells(dataset: str, quick: bool = False, small_grid: bool = False) -> list[C
     rows = [
         cell("fnn", "FNN (grid)", "fnn", {**short, **PLAIN}, shapes, training, keep=True),
         cell("tsenet", "TSE-Net", "tsenet", short, _WIDTHS, started),
+        cell(
+            "tsenet-pruned",
+            f"TSE-Net, pruned to {100 * _SHARE:.0f} % of FNN",
+            "tsenet-pruned",
+            compact,
+            needs=("fnn", "tsenet"),
+        ),
         cell("tsenet-paper", "TSE-Net, the paper's recipe", "tsenet-paper", short, training),
         cell("backbone", "Backbone", "tsenet", backbone, training),
         cell(

@@ -32,6 +32,9 @@ _FOLDS = 5
 _HELD_OUT = 2000  # labelled rows that choose penalties and blend
 _FITTED = 30_000  # labelled rows that are fitted; with more, back-propagation does better
 _PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)  # times the mean square length of a row
+_ACTIVATIONS = (
+    50_000_000  # of fitted rows that are held in memory, 200 MB; fewer rows of a larger network
+)
 _ROWS = 8192  # of activations at a time
 
 
@@ -80,7 +83,9 @@ class _Blend:
 
     def find(self) -> Linear:
         """The blend as one linear model of the input and all units: weight (D + units, C)."""
-        few = self.labelled.take(self._spread(self.labelled, _FITTED))
+        n_units = max(1, sum(self.net.wiring.layer_sizes[1:]))
+        n_fitted = min(_FITTED, max(_ACTIVATIONS // n_units, 2 * _HELD_OUT))
+        few = self.labelled.take(self._spread(self.labelled, n_fitted))
         fold = self._folds(few)
         judged = few.take(np.flatnonzero(fold >= 0))
         bag = self.has_classes and is_bag(self.inputs.values)
@@ -96,7 +101,7 @@ class _Blend:
             parts.append(self._class_part(x, few, fold, parts, share))
             share = self._shares(parts, judged)
             self.report.advance(1, "from rows without labels")
-        self.report.finish("shares " + " ".join(f"{part:.2f}" for part in share))
+        self.report.finish("shares " + " ".join(f"{part:.2g}" for part in share))
         final = [part.models[-1].scaled(amount) for part, amount in zip(parts, share, strict=True)]
         of_input = sum((model.weight for model in final[2:]), final[0].weight)
         bias = sum((model.bias for model in final[1:]), final[0].bias)
