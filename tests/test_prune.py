@@ -6,10 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from sklearn.datasets import load_digits
 
 import tsenet
+from tests.network.wirings import random_wiring
 from tsenet import TSENetClassifier
+from tsenet.estimators._pruning import _strengths, _weights_on_outputs
+from tsenet.network.batches import Inputs
+from tsenet.network.tsenet import TSENet
 
 X, Y = load_digits(return_X_y=True)
 
@@ -65,3 +70,46 @@ def test_impossible_numbers_are_refused() -> None:
     for wrong in (3, 10**9):
         with pytest.raises(ValueError, match="n_parameters must lie between"):
             fitted.prune(wrong, X)
+
+
+def test_what_has_no_weight_on_the_outputs_goes_first() -> None:
+    """A start from few labels uses the direct paths alone: without all else the answers are the same."""
+    fitted = TSENetClassifier(random_state=0).fit(X[:300], Y[:300])
+    assert fitted.history_.stopped == "few labels"
+    before = fitted.decision_function(X)
+    net = fitted.net_
+    n_used = sum(p.numel() for p in net.direct) + sum(layer.weight.numel() for layer in net.layers)
+    n_biases = sum(p.numel() for name, p in net.named_parameters() if name.endswith("bias"))
+    fitted.prune(n_used + n_biases, X[:300])
+
+    assert fitted.n_parameters_ < 0.5 * net.n_parameters
+    assert np.array_equal(fitted.decision_function(X), before)
+
+
+@pytest.mark.parametrize("direct", [True, False])
+@pytest.mark.parametrize("skip_units", [0, 7])
+def test_strengths_are_sums_over_paths(direct: bool, skip_units: int) -> None:
+    """Against a network without non-linearities, and every path by brute force: squared weights, multiplied through."""
+    rng = np.random.default_rng(0)
+    options = {"direct": direct, "skip_units": skip_units, "feature_units": 5}
+    wiring = random_wiring(rng, (12, 6, 3), 0.4)
+    net = TSENet(wiring, 2, **options).eval()
+    for path in net.direct:
+        torch.nn.init.normal_(path)
+    squared = TSENet(wiring, 2, **options).double().eval()
+    squared._bend = lambda z: z  # type: ignore[method-assign]  # a network of products alone
+    for name, parameter in squared.named_parameters():
+        given = dict(net.named_parameters())[name].detach().double()
+        parameter.data.copy_(torch.zeros_like(given) if name.endswith("bias") else given**2)
+    _, levels = _weights_on_outputs(net)
+    expected = squared(torch.eye(12, dtype=torch.float64)).sum(dim=1).detach().numpy()
+    assert levels[0] ** 2 == pytest.approx(expected)
+    inputs = Inputs(rng.normal(size=(50, 12)).astype(np.float32))
+    strength = _strengths(net, inputs)
+    names = {name for name, _ in net.named_parameters() if not name.endswith("bias")}
+    assert set(strength) == names
+    size = np.sqrt(np.square(inputs.values).mean(axis=0))
+    links = next(iter(net.layers))
+    k = 4
+    found = abs(links.weight[k].item()) * size[links.link_input[k]] * levels[1][links.link_unit[k]]
+    assert strength["layers.0.weight"][k] == pytest.approx(found, rel=1e-5)

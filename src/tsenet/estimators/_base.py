@@ -183,8 +183,8 @@ class TSENetBase(NetworkEstimator):
     def prune(self, n_parameters: int, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Remove the weakest weights of all layers, in place, and train the others on; biases are kept.
 
-        The strength of a weight is its size times the root mean square of what it reads. Removed weights are 0 and
-        stay so in all further training.
+        The strength of a weight is its size, times the root mean square of what it reads, times how strongly the
+        outputs depend on what it moves. Removed weights are 0 and stay so in all further training.
 
         Parameters
         ----------

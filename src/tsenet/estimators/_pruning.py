@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["KeepRemoved", "remove_weakest"]
 
 Masks = dict[str, NDArray[np.bool_]]
+Floats = NDArray[np.float64]
 _SAMPLE = 4096  # rows that tell how strong a unit is
 
 
@@ -36,47 +37,80 @@ class KeepRemoved(Callback):
 def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> Masks:
     """Set all weights but the strongest to 0, so that ``n_parameters`` trained numbers are left; return what is kept.
 
-    The strength of a weight is its size times the root mean square of what it reads. Biases are kept and counted.
+    The strength of a weight is its size, times the root mean square of what it reads, times the weight that what it
+    moves has on the outputs. Biases are kept and counted.
     """
-    weights = {name: p for name, p in net.named_parameters() if not name.endswith("bias")}
-    n_biases = net.n_parameters - sum(weight.numel() for weight in weights.values())
+    weights = dict(net.named_parameters())
+    strength = _strengths(net, inputs)
+    n_weights = sum(part.size for part in strength.values())
+    n_biases = net.n_parameters - n_weights
     n_kept = n_parameters - n_biases
-    if not 0 < n_kept <= net.n_parameters - n_biases:
+    if not 0 < n_kept <= n_weights:
         raise ValueError(
             f"n_parameters must lie between {n_biases + 1} (the {n_biases} biases are kept) "
             f"and {net.n_parameters}, not at {n_parameters}"
         )
-    read = _strengths(net, inputs)
-    strength = {
-        name: np.abs(weight.detach().numpy()) * _reads(net, read, name)
-        for name, weight in weights.items()
-    }
     everything = np.concatenate([part.ravel() for part in strength.values()])
     kept = np.zeros(everything.size, bool)
     kept[np.argsort(-everything, kind="stable")[:n_kept]] = True
     masks: Masks = {}
-    for name, weight in weights.items():
-        mask, kept = kept[: weight.numel()].reshape(weight.shape), kept[weight.numel() :]
-        weight.detach().numpy()[~mask] = 0.0
+    for name, part in strength.items():
+        mask, kept = kept[: part.size].reshape(part.shape), kept[part.size :]
+        weights[name].detach().numpy()[~mask] = 0.0
         masks[name] = mask
     return masks
 
 
-def _reads(net: TSENet, strengths: list[NDArray[np.float64]], name: str) -> NDArray[np.float64]:
-    """Root mean square of what each entry of a weight reads, in a shape that spreads over it."""
-    kind, _, rest = name.partition(
-        "."
-    )  # layers.0.weight, skips.1.weight, top.weight, output.weight, direct.2
-    place = {"top": -2, "output": -1}.get(kind)
-    level = strengths[int(rest.split(".")[0]) if place is None else place]
-    return (
-        level[list(net.layers)[int(rest[0])].link_input.numpy()]
-        if kind == "layers"
-        else level[:, None]
-    )
+def _strengths(net: TSENet, inputs: Inputs) -> dict[str, Floats]:
+    """Of every weight, by the name of its parameter and in its shape."""
+    *levels, features = _sizes_of_values(net, inputs)
+    on_features, on_levels = _weights_on_outputs(net)
+    strength = {}
+    for k, layer in enumerate(net.layers):
+        read, moved = layer.link_input.numpy(), layer.link_unit.numpy()
+        strength[f"layers.{k}.weight"] = levels[k][read] * on_levels[k + 1][moved]
+    *on_skips, on_top = on_features
+    for k, moved_skip in enumerate(on_skips):
+        strength[f"skips.{k}.weight"] = np.outer(levels[k], moved_skip)
+    strength["top.weight"] = np.outer(levels[-1], on_top)
+    strength["output.weight"] = features[:, None]
+    for k, _ in enumerate(net.direct):
+        strength[f"direct.{k}"] = levels[k][:, None]
+    weights = dict(net.named_parameters())
+    return {
+        name: np.abs(weights[name].detach().numpy()) * factor for name, factor in strength.items()
+    }
 
 
-def _strengths(net: TSENet, inputs: Inputs) -> list[NDArray[np.float64]]:
+def _weights_on_outputs(net: TSENet) -> tuple[list[Floats], list[Floats]]:
+    """How strongly the outputs depend on each feature unit, by group, and on each unit of every level.
+
+    The square is the sum over all paths to the outputs of their squared products; level 0 is the input.
+    """
+    squares = {
+        name: np.square(p.detach().numpy(), dtype=np.float64) for name, p in net.named_parameters()
+    }
+    sizes = net.wiring.layer_sizes
+    skips, direct = list(net.skips), list(net.direct)
+    cuts = np.cumsum([skip.bias.numel() for skip in skips])
+    features = np.split(squares["output.weight"].sum(axis=1), cuts)
+    levels: list[Floats] = []
+    for k in reversed(range(len(sizes))):
+        found = squares[f"direct.{k}"].sum(axis=1) if direct else np.zeros(sizes[k])
+        if k == len(sizes) - 1:
+            found = found + squares["top.weight"] @ features[-1]
+        else:
+            layer = list(net.layers)[k]
+            read, moved = layer.link_input.numpy(), layer.link_unit.numpy()
+            through = squares[f"layers.{k}.weight"] * levels[0][moved]
+            found = found + np.bincount(read, through, sizes[k])
+            if skips:
+                found = found + squares[f"skips.{k}.weight"] @ features[k]
+        levels.insert(0, found)
+    return [np.sqrt(part) for part in features], [np.sqrt(part) for part in levels]
+
+
+def _sizes_of_values(net: TSENet, inputs: Inputs) -> list[Floats]:
     """Root mean square of the inputs, of the units of each level, and of the feature units."""
     from tsenet.network.evaluate import hidden_activations
 

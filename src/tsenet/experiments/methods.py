@@ -166,7 +166,8 @@ def _tsenet_pruned(work: Work) -> Any:
     if size >= whole.n_parameters_:
         return whole
     few = work.run.n_labels is not None
-    return copy.deepcopy(whole).prune(size, work.X, None if few else work.y)
+    X, y = work.all_rows()
+    return copy.deepcopy(whole).prune(size, X, None if few else y)
 
 
 def _fnn(work: Work) -> Any:
