@@ -58,11 +58,13 @@ def cells(dataset: str, n_labels: int | None = None, quick: bool = False) -> lis
         ]
 
     from_tsenet = [{**budget, "start": short} for budget in budgets]
+    from_random = [{**point, "of": "random"} for point in from_tsenet]
     from_fnn = [{**budget, "start": {**short, "hidden": [512]}} for budget in budgets]
     return [
         *curve("tsenet", "TSE-Net, learned wiring", "tsenet", rungs),
         *curve("random", "TSE-Net, random wiring", "random", rungs),
         *curve("tsenet-pruned", "TSE-Net, pruned", "tsenet-pruned", from_tsenet),
+        *curve("random-pruned", "TSE-Net, random wiring, pruned", "tsenet-pruned", from_random),
         *curve("pruned", "FNN 512, pruned", "pruned", from_fnn, thresholds),
         *curve("fnn", "FNN", "fnn-of-size", [{**short, **budget} for budget in budgets]),
         *curve("chi2", "χ² features + FNN", "chi2-fnn", [{**short, **b} for b in budgets], units),

@@ -160,8 +160,8 @@ def _bare_tree(work: Work) -> Any:
 
 
 def _tsenet_pruned(work: Work) -> Any:
-    """A trained TSE-Net whose weakest links are removed."""
-    whole = work.start("tsenet")
+    """A trained TSE-Net whose weakest weights are removed; ``of`` may name one with other links."""
+    whole = work.start(work.settings.get("of", "tsenet"))
     size = work.settings["n_parameters"]
     if size >= whole.n_parameters_:
         return whole
