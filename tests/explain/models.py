@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.feature_extraction.text import TfidfTransformer
 
 from tests.network.wirings import random_wiring
 from tsenet import TSENetClassifier, TSENetRegressor
@@ -25,6 +26,12 @@ def wiring(n_inputs: int = N_COLUMNS, names: tuple[str, ...] | None = None) -> W
         tuple(f"Z{k}.{u}" for u in range(size)) for k, size in enumerate((7, 5, 3), start=1)
     )
     return Wiring(made.layers, (inputs, *latents), "random")
+
+
+def counts_as_read(X: sp.csr_array) -> Floats:
+    """Counts as a network reads them, up to one factor: tf-idf."""
+    weighted: Floats = TfidfTransformer(sublinear_tf=True).fit_transform(X).toarray()
+    return weighted
 
 
 def dense_rows(seed: int = 0) -> Floats:

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from tests.builders import one_latent_rows
-from tests.explain.models import dense_rows, fitted, mixed_rows, sparse_rows, wiring
+from tests.explain.models import counts_as_read, dense_rows, fitted, mixed_rows, sparse_rows, wiring
 from tests.explain.test_affine import whole_pass
 from tests.explain.test_correlation import by_numpy
 from tsenet import LatentTreeTransformer, Table, TSENetClassifier
@@ -86,7 +86,7 @@ class TestNames:
 
 class TestFeatures:
     def test_they_are_the_strongest_correlations(self, model: Any, units: Units) -> None:
-        wanted = by_numpy(model.transform(sparse_rows()), sparse_rows().toarray())
+        wanted = by_numpy(model.transform(sparse_rows()), counts_as_read(sparse_rows()))
         for unit, row in zip(units.units, wanted, strict=True):
             found = {f.name: f.correlation for f in unit.features}
             assert found == pytest.approx(
@@ -101,7 +101,7 @@ class TestFeatures:
             assert short.features == full.features[:3]
 
     def test_signed_order_is_the_papers(self, model: Any) -> None:
-        wanted = by_numpy(model.transform(sparse_rows()), sparse_rows().toarray())
+        wanted = by_numpy(model.transform(sparse_rows()), counts_as_read(sparse_rows()))
         found = describe_units(model, sparse_rows(), n_features=5, order="signed")
         for unit, row in zip(found.units, wanted, strict=True):
             best = [f"x{j}" for j in np.argsort(-row, kind="stable")[:5] if row[j] > 0]

@@ -34,7 +34,7 @@ def correlations(
     batch_size: int = 1024,
     progress: bool | Progress | Callable[..., None] | None = None,
 ) -> Floats:
-    """Correlate every unit of a model with every feature.
+    """Correlate every unit of a model with every feature, as the model reads it: an estimator reads counts as tf-idf.
 
     Parameters
     ----------
