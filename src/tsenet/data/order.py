@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-__all__ = ["canonical_order", "kinds_of", "repeats_of"]
+__all__ = ["canonical_order", "first_of_kinds", "kinds_of", "repeats_of"]
 
 _BLOCK = 1 << 20
 
@@ -49,6 +49,14 @@ def kinds_of(values: Any) -> npt.NDArray[np.int64]:
     """
     keys, kinds = np.unique(_keys_of(values), return_inverse=True)
     return kinds.astype(np.int64) if 2 * keys.size >= kinds.size else np.arange(kinds.size)
+
+
+def first_of_kinds(
+    kinds: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The first row of each kind, and the place of each row's kind among them: (kinds,), (N,)."""
+    _, first, place = np.unique(kinds, return_index=True, return_inverse=True)
+    return first, place
 
 
 def repeats_of(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int64] | None:

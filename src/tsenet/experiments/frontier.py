@@ -9,6 +9,7 @@ from tsenet.experiments import figures, render
 from tsenet.experiments.cells import Cell
 from tsenet.experiments.experiment import Experiment, Request, select
 from tsenet.experiments.lab import Lab
+from tsenet.experiments.methods import PRUNING
 from tsenet.experiments.runs import Settings
 from tsenet.experiments.summary import Summary, by_dataset, summarise
 
@@ -29,7 +30,6 @@ RUNGS = (
     (0.1, 400, True),
 )
 _QUICK_RUNGS = ((0.01, 0, False), (0.05, 10, True), (0.05, 100, True))
-_PRUNING: tuple[Settings, ...] = ({"per_layer": False}, {"per_layer": True})
 _CHI2_UNITS: tuple[Settings, ...] = ({"hidden": [16]}, {"hidden": [64]}, {"hidden": [256]})
 
 
@@ -46,7 +46,7 @@ def cells(dataset: str, n_labels: int | None = None, quick: bool = False) -> lis
     ]
     budgets = [{"n_parameters": n} for n in (_QUICK_BUDGETS if quick else BUDGETS)]
     # With all labels the units of the small networks, and what is pruned, are chosen; with few nothing can be.
-    thresholds = _PRUNING[:1] if quick or n_labels is not None else _PRUNING
+    thresholds = PRUNING[:1] if quick or n_labels is not None else PRUNING
     units = _CHI2_UNITS[1:2] if quick or n_labels is not None else _CHI2_UNITS
 
     def curve(

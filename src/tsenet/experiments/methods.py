@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.experiments.runs import Run, canonical
+from tsenet.experiments.runs import Run, Settings, canonical
 
 if TYPE_CHECKING:
     from tsenet.estimators import TSENetClassifier
     from tsenet.expansion.wiring import Wiring
     from tsenet.experiments.bench import Bench
 
-__all__ = ["METHODS", "PAPER_SHAPES", "Work"]
+__all__ = ["METHODS", "PAPER_SHAPES", "PRUNING", "Work"]
 
 #: Names of the paper's dense networks, in the order of :func:`tsenet.baselines.paper_grid`.
 PAPER_SHAPES = tuple(
@@ -26,6 +26,8 @@ PAPER_SHAPES = tuple(
     for units in (512, 1024, 2048)
     for layers in depths
 )
+#: What a pruned dense network chooses from: a threshold for all layers, or one for each.
+PRUNING: tuple[Settings, ...] = ({"per_layer": False}, {"per_layer": True})
 _STRUCTURE = ("max_top", "max_island", "correlation_test", "structure_samples")
 #: Settings of the structure that :func:`tsenet.learn_tree` has and the estimator has not.
 _TREE_ONLY = ("ud_threshold", "refine_steps", "em_restarts")

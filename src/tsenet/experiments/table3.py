@@ -13,7 +13,7 @@ from tsenet.experiments import figures, paper, render
 from tsenet.experiments.cells import Cell, Found, Measured
 from tsenet.experiments.experiment import Experiment, Request, select
 from tsenet.experiments.lab import Lab
-from tsenet.experiments.methods import PAPER_SHAPES
+from tsenet.experiments.methods import PAPER_SHAPES, PRUNING
 from tsenet.experiments.runs import Result, Settings
 from tsenet.experiments.stats import Spread
 from tsenet.experiments.summary import Summary, by_dataset, summarise
@@ -42,7 +42,6 @@ _STARTED: tuple[Settings, ...] = (
 _WIDTHS: tuple[Settings, ...] = ({}, {"skip_units": 30}, {"skip_units": 10})
 _SMALL_GRID = ("rectangle 512×1", "rectangle 1024×1", "rectangle 512×2", "rectangle 1024×2")
 _SHARE = 0.15  # of the dense network's parameters, for a TSE-Net that is pruned
-_PRUNING: tuple[Settings, ...] = ({"per_layer": False}, {"per_layer": True})
 _RETRAINING: tuple[Settings, ...] = ({"learning_rate_factor": 0.1}, {"learning_rate_factor": 1.0})
 
 
@@ -90,7 +89,7 @@ def cells(dataset: str, quick: bool = False, small_grid: bool = False) -> list[C
         cell("tsenet-paper", "TSE-Net, the paper's recipe", "tsenet-paper", short, training),
         cell("backbone", "Backbone", "tsenet", backbone, training),
         cell(
-            "pruned", "Pruned FNN", "pruned", pruned, _PRUNING, retraining, needs=("fnn", "tsenet")
+            "pruned", "Pruned FNN", "pruned", pruned, PRUNING, retraining, needs=("fnn", "tsenet")
         ),
         cell(
             "random", "TSE-Net, random wiring", "random", settings_of("tsenet"), needs=("tsenet",)

@@ -33,8 +33,3 @@ class Labelled(NamedTuple):
         """Some of them."""
         weights = None if self.weights is None else self.weights[which]
         return Labelled(self.rows[which], self.targets[which], weights, self.kinds[which])
-
-    def firsts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The first row of each kind, and the place of each row's kind among them: (kinds,), (n,)."""
-        _, first, kind = np.unique(self.kinds, return_index=True, return_inverse=True)
-        return first, kind

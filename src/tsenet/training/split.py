@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet.data.order import first_of_kinds
+
 __all__ = ["check_fraction", "split_rows"]
 
 #: Below so many rows a validation part would be too small to tell anything.
@@ -66,7 +68,7 @@ def _split_kinds(
     kinds: NDArray[np.int64], fraction: float, seed: Any, classes: NDArray[np.int64] | None
 ) -> NDArray[np.bool_] | None:
     """Which rows are held out if kinds are split instead of rows: (n_rows,); None if no row has a copy."""
-    _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
+    first, kind = first_of_kinds(kinds)
     if first.size == kinds.size:
         return None
     of_first = None if classes is None else classes[first]
