@@ -14,13 +14,13 @@ from benchmarks.coherence import Meetings
 from benchmarks.datasets import Corpus, ag_news, newsgroups
 from benchmarks.measure import warm_up
 from benchmarks.report import signed, table, write_block
+from tsenet._system.threads import Workers
 from tsenet.explain import topic_tree
 from tsenet.progress import Progress
 from tsenet.skeleton.information import PairCounter, pair_information
 from tsenet.skeleton.islands import IslandFinder, IslandOptions
 from tsenet.skeleton.layers import N_PARTNERS
 from tsenet.skeleton.tree import LatentTree
-from tsenet.threads import Workers
 
 N_WORDS = 10_000
 CAP = 15

@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tsenet._system.warmup import warmup as warmup
     from tsenet.data.binary import BinaryRule as BinaryRule
     from tsenet.data.table import Table as Table
     from tsenet.errors import DataError as DataError
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from tsenet.skeleton.tree import LatentTree as LatentTree
     from tsenet.store import load as load
     from tsenet.store import save as save
-    from tsenet.warmup import warmup as warmup
 
 __version__ = "0.1.0"
 
@@ -46,7 +46,7 @@ _HOME = {
     "learn_tree": "tsenet.skeleton.hlta",
     "load": "tsenet.store",
     "save": "tsenet.store",
-    "warmup": "tsenet.warmup",
+    "warmup": "tsenet._system.warmup",
 }
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tsenet.cli import main
+from tsenet.cli.app import main
 
 if __name__ == "__main__":
     main()

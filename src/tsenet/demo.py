@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tsenet
-from tsenet.atomic import atomic_write
+from tsenet._system.atomic import atomic_write
 from tsenet.errors import DataError, TSENetError
 from tsenet.explain.pictures import (
     PALETTE,

@@ -106,7 +106,7 @@ def compare(
     n_inputs, n_classes = data.inputs.n_columns, data.n_classes
     wiring = expand(tree, table, density=DENSITY, progress=progress)
     by_chance = expand(
-        tree, table, density=DENSITY, rule="random", random_state=0, progress=progress
+        tree, table, density=DENSITY, link_rule="random", random_state=0, progress=progress
     )
 
     def fused(net: TSENet, seed: int) -> Engine:

@@ -36,7 +36,7 @@ def test_random_links_keep_sizes_and_degrees() -> None:
     wiring = some_wiring(np.random.default_rng(1), (60, 20, 8), 0.3)
     drawn = random_wiring(wiring, 7)
     drawn.validate()
-    assert (drawn.names, drawn.rule) == (wiring.names, "random")
+    assert (drawn.names, drawn.link_rule) == (wiring.names, "random")
     for old, new in zip(wiring.layers, drawn.layers, strict=True):
         assert np.array_equal(old.indptr, new.indptr)
         assert not new.from_tree.any()
@@ -68,7 +68,7 @@ def test_a_network_with_random_links(learned: Wiring, rows: Floats, kinds: NDArr
 
 def test_the_bare_tree_is_that_of_expand(learned: Wiring, rows: Floats) -> None:
     tree = tsenet.learn_tree(rows, max_top=2, random_state=0)
-    assert bare_tree(learned) == tsenet.expand(tree, rows, rule="tree")
+    assert bare_tree(learned) == tsenet.expand(tree, rows, link_rule="tree")
     assert bare_tree(learned).n_edges < learned.n_edges
     assert bare_tree(bare_tree(learned)) == bare_tree(learned)
 
@@ -108,7 +108,7 @@ def test_pivot_words_against_brute_force(
     wiring = pivot_wiring(table, 6, links_per_word, 3, min_count=4, smoothing=0.7)
     wiring.validate()
     assert wiring.layer_sizes == (30, 6)
-    assert wiring.rule == "pivot"
+    assert wiring.link_rule == "pivot"
     layer = wiring.layers[0]
     pivots = [wiring.names[0].index(name.removeprefix("pivot ")) for name in wiring.names[1]]
     count = on.sum(axis=0)
@@ -139,7 +139,7 @@ def test_pivots_are_drawn_alike() -> None:
 def test_a_network_of_pivot_words(rows: Floats, kinds: NDArray[Any]) -> None:
     for form in (sp.csr_array(rows), pd.DataFrame(rows, columns=[f"w{j}" for j in range(12)])):
         wiring = pivot_wiring(form, 6, 3, 0)
-        options = {**QUICK, "max_epochs": 40, "learning_rate": 1e-2, "init": "pgm"}
+        options = {**QUICK, "max_epochs": 40, "learning_rate": 1e-2, "init": "tree"}
         model = TSENetClassifier(**options, wiring=wiring).fit(form, kinds)
         assert model.wiring_ is wiring
         assert model.score(form, kinds) > 0.8

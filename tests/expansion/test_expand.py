@@ -1,4 +1,4 @@
-"""Expansion: conditional information against brute force, and what each rule promises (paper §4)."""
+"""Expansion: conditional information against brute force, and what each link_rule promises (paper §4)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import tsenet
+from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
 from tsenet.expansion import pairs
 from tsenet.expansion.expand import expand
 from tsenet.expansion.pairs import LayerPair
 from tsenet.expansion.wiring import Wiring
 from tsenet.skeleton.tree import LatentTree
-from tsenet.threads import Workers
 
 RULES = ("balanced", "top-k", "random", "tree")
 
@@ -82,9 +82,9 @@ def test_log_odds_are_those_of_the_completed_data(tree: LatentTree, table: np.nd
         assert layer.log_odds[e] == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_tree_links_are_kept(tree: LatentTree, table: np.ndarray, rule: str) -> None:
-    wiring = expand(tree, table, density=0.25, rule=rule, random_state=1)
+@pytest.mark.parametrize("link_rule", RULES)
+def test_tree_links_are_kept(tree: LatentTree, table: np.ndarray, link_rule: str) -> None:
+    wiring = expand(tree, table, density=0.25, link_rule=link_rule, random_state=1)
     assert wiring.layer_sizes == tree.layer_sizes
     for level, layer in enumerate(wiring.layers, start=1):
         above = tree.parent[tree.layer(level - 1)] - tree.layer(level).start
@@ -96,21 +96,25 @@ def test_tree_links_are_kept(tree: LatentTree, table: np.ndarray, rule: str) -> 
 
 def test_rules_have_equally_many_links(tree: LatentTree, table: np.ndarray) -> None:
     sizes = {
-        rule: [layer.n_edges for layer in expand(tree, table, density=0.3, rule=rule).layers]
-        for rule in RULES
+        link_rule: [
+            layer.n_edges for layer in expand(tree, table, density=0.3, link_rule=link_rule).layers
+        ]
+        for link_rule in RULES
     }
     assert sizes["balanced"] == sizes["top-k"] == sizes["random"]
     assert sizes["tree"] == [table.shape[1], tree.layer_sizes[1]]
 
 
-@pytest.mark.parametrize("rule", ["top-k", "random"])
-def test_every_unit_reaches_the_density(tree: LatentTree, table: np.ndarray, rule: str) -> None:
-    layer = expand(tree, table, density=0.3, rule=rule).layers[0]
+@pytest.mark.parametrize("link_rule", ["top-k", "random"])
+def test_every_unit_reaches_the_density(
+    tree: LatentTree, table: np.ndarray, link_rule: str
+) -> None:
+    layer = expand(tree, table, density=0.3, link_rule=link_rule).layers[0]
     assert (np.diff(layer.indptr) == max(round(0.3 * 77), 1)).all()
 
 
 def test_top_k_takes_the_best(tree: LatentTree, table: np.ndarray) -> None:
-    layer = expand(tree, table, density=0.3, rule="top-k").layers[0]
+    layer = expand(tree, table, density=0.3, link_rule="top-k").layers[0]
     completed = tree.complete(table)
     above = (tree.parent[: tree.n_observed] - tree.n_observed).astype(np.int32)
     with Workers(1) as workers:
@@ -124,31 +128,34 @@ def test_top_k_takes_the_best(tree: LatentTree, table: np.ndarray) -> None:
 
 
 def test_balanced_starves_no_lower_unit(tree: LatentTree, table: np.ndarray) -> None:
-    layer = expand(tree, table, density=0.3, rule="balanced").layers[0]
+    layer = expand(tree, table, density=0.3, link_rule="balanced").layers[0]
     links = np.bincount(layer.indices[~layer.from_tree], minlength=layer.n_lower)
     assert links.max() - links.min() <= 1
 
 
 def test_full_density_links_everything(tree: LatentTree, table: np.ndarray) -> None:
-    for rule in ("balanced", "top-k", "random"):
-        assert all(layer.density == 1 for layer in expand(tree, table, density=1, rule=rule).layers)
+    for link_rule in ("balanced", "top-k", "random"):
+        assert all(
+            layer.density == 1
+            for layer in expand(tree, table, density=1, link_rule=link_rule).layers
+        )
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("link_rule", RULES)
 def test_same_wiring_for_any_thread_count_and_block(
-    tree: LatentTree, table: np.ndarray, rule: str, monkeypatch: pytest.MonkeyPatch
+    tree: LatentTree, table: np.ndarray, link_rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = expand(tree, table, density=0.2, rule=rule, random_state=3, n_jobs=1)
-    assert expand(tree, table, density=0.2, rule=rule, random_state=3, n_jobs=3) == one
+    one = expand(tree, table, density=0.2, link_rule=link_rule, random_state=3, n_jobs=1)
+    assert expand(tree, table, density=0.2, link_rule=link_rule, random_state=3, n_jobs=3) == one
     monkeypatch.setattr(pairs, "UNITS_PER_BLOCK", 5)
     monkeypatch.setattr(pairs, "UNITS_PER_CHUNK", 2)
-    assert expand(tree, table, density=0.2, rule=rule, random_state=3, n_jobs=2) == one
+    assert expand(tree, table, density=0.2, link_rule=link_rule, random_state=3, n_jobs=2) == one
 
 
 def test_random_links_follow_the_seed(tree: LatentTree, table: np.ndarray) -> None:
-    first = expand(tree, table, rule="random", density=0.3, random_state=0)
-    assert first == expand(tree, table, rule="random", density=0.3, random_state=0)
-    assert first != expand(tree, table, rule="random", density=0.3, random_state=1)
+    first = expand(tree, table, link_rule="random", density=0.3, random_state=0)
+    assert first == expand(tree, table, link_rule="random", density=0.3, random_state=0)
+    assert first != expand(tree, table, link_rule="random", density=0.3, random_state=1)
 
 
 def test_constant_columns_may_receive_links_but_no_tree_link(table: np.ndarray) -> None:
@@ -160,7 +167,11 @@ def test_constant_columns_may_receive_links_but_no_tree_link(table: np.ndarray) 
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"density": 0.0}, "density"), ({"density": 1.5}, "density"), ({"rule": "best"}, "rule")],
+    [
+        ({"density": 0.0}, "density"),
+        ({"density": 1.5}, "density"),
+        ({"link_rule": "best"}, "link_rule"),
+    ],
 )
 def test_bad_options_are_refused(
     tree: LatentTree, table: np.ndarray, options: dict[str, object], message: str

@@ -25,7 +25,7 @@ def test_describes_itself() -> None:
     good = wiring()
     assert good.layer_sizes == (3, 2)
     assert good.n_edges == 3
-    assert repr(good) == "Wiring(3-2, 3 links, density 50 %, rule 'balanced')"
+    assert repr(good) == "Wiring(3-2, 3 links, density 50 %, link_rule 'balanced')"
     assert repr(good.layers[0]) == "WiringLayer(3→2, 3 links, 1 added, density 50 %)"
     assert good.layers[0].upper_ends().tolist() == [0, 0, 1]
 

@@ -71,7 +71,7 @@ def targets(kind: str, rows: Any) -> NDArray[Any]:
 
 
 def fitted(kind: str = "classes", rows: Any = None, **options: Any) -> Any:
-    """A classifier or regressor fitted for three epochs; its biases and direct paths are not near 0."""
+    """A classifier or regressor fitted for three epochs; its biases and linear skips are not near 0."""
     rows = dense_rows() if rows is None else rows
     made = TSENetRegressor if kind.startswith("value") else TSENetClassifier
     given = {
@@ -90,11 +90,11 @@ def fitted(kind: str = "classes", rows: Any = None, **options: Any) -> Any:
 
 
 def shake(net: Any) -> None:
-    """Training for a moment leaves biases and direct paths at almost 0, where mistakes with them would not show."""
+    """Training for a moment leaves biases and linear skips at almost 0, where mistakes with them would not show."""
     import torch
 
     draw = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for name, parameter in net.named_parameters():
-            if name.endswith("bias") or name.startswith("direct."):
+            if name.endswith("bias") or name.startswith("linear_skips."):
                 parameter.add_(0.3 * torch.randn(parameter.shape, generator=draw))

@@ -38,7 +38,7 @@ def whole_pass(net: Any, x: torch.Tensor) -> tuple[list[torch.Tensor], torch.Ten
     levels = net.levels(x)
     features = net._features(x, levels)
     outputs = net.output(features)
-    for level, weight in zip([x, *levels], net.direct, strict=False):
+    for level, weight in zip([x, *levels], net.linear_skips, strict=False):
         outputs = outputs + level @ weight
     torch.testing.assert_close(outputs, net(x))
     return [*levels, features], outputs
@@ -47,7 +47,7 @@ def whole_pass(net: Any, x: torch.Tensor) -> tuple[list[torch.Tensor], torch.Ten
 def networks() -> list[Any]:
     plain = [network(activation=name, dropout=0.3) for name in ACTIVATIONS]
     others = [network(skip_units=0), network(wiring=wiring(0.5, (SIZES[0], 9))), trained_norm()]
-    wide = [network(direct=True), network(direct=True, skip_units=0, activation="tanh")]
+    wide = [network(linear_skip=True), network(linear_skip=True, skip_units=0, activation="tanh")]
     for net in wide:
         shake(net)
     dense = [

@@ -56,18 +56,18 @@ def check_sums(found: PredictionExplanation, output: float) -> None:
     for parts in (*(unit.features for unit in found.units), found.bypass_features):
         for part in parts:
             through[part.name] = through.get(part.name, 0.0) + part.contribution
-    direct = {part.name: part.contribution for part in found.features}
-    for name in through.keys() | direct.keys():
-        assert through.get(name, 0.0) == pytest.approx(direct.get(name, 0.0), **near)
+    linear_skip = {part.name: part.contribution for part in found.features}
+    for name in through.keys() | linear_skip.keys():
+        assert through.get(name, 0.0) == pytest.approx(linear_skip.get(name, 0.0), **near)
 
 
-@pytest.mark.parametrize("direct", [True, False])
+@pytest.mark.parametrize("linear_skip", [True, False])
 @pytest.mark.parametrize("norm", [None, "batch"])
 @pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid"])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_parts_sum_to_the_output(kind: str, activation: str, norm: Any, direct: bool) -> None:
+def test_parts_sum_to_the_output(kind: str, activation: str, norm: Any, linear_skip: bool) -> None:
     X = dense_rows() if kind == "dense" else sparse_rows()
-    model = fitted(rows=X, activation=activation, norm=norm, direct=direct)
+    model = fitted(rows=X, activation=activation, norm=norm, linear_skip=linear_skip)
     wanted = answers(model, X)
     for i in CHOSEN:
         for level in (1, 2, 3, 4):
@@ -197,7 +197,7 @@ def test_a_bare_module() -> None:
 
 def test_no_skip_paths_no_bypass() -> None:
     X = dense_rows()
-    model = fitted(skip_units=0, direct=False)
+    model = fitted(skip_units=0, linear_skip=False)
     for level in (1, 2, 3, 4):
         found = explain_prediction(model, X[2], level=level, n=20)
         check_sums(found, found.output)

@@ -190,7 +190,12 @@ class TestActivity:
 class TestEffects:
     @pytest.mark.parametrize(
         "options",
-        [{}, {"direct": False}, {"activation": "tanh"}, {"activation": "sigmoid", "norm": "batch"}],
+        [
+            {},
+            {"linear_skip": False},
+            {"activation": "tanh"},
+            {"activation": "sigmoid", "norm": "batch"},
+        ],
     )
     def test_they_are_autograds(self, options: dict[str, Any]) -> None:
         X = dense_rows()

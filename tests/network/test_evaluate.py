@@ -45,14 +45,14 @@ def test_answers_are_the_modules(
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
-@pytest.mark.parametrize("direct", [False, True])
+@pytest.mark.parametrize("linear_skip", [False, True])
 def test_few_rows_have_the_same_outputs_alone_and_in_company(
-    wiring: tsenet.Wiring, direct: bool, form: str
+    wiring: tsenet.Wiring, linear_skip: bool, form: str
 ) -> None:
     """Bit for bit while rows go one by one, nearly so beyond."""
     rows = np.random.default_rng(1).poisson(0.3, (DOCUMENT_ROWS + 1, 36)).astype(np.float32)
-    net = TSENet(wiring, 3, seed=2, direct=direct).eval()
-    for path in net.direct:
+    net = TSENet(wiring, 3, seed=2, linear_skip=linear_skip).eval()
+    for path in net.linear_skips:
         torch.nn.init.normal_(path, generator=torch.Generator().manual_seed(3))
 
     def outputs(chosen: slice) -> Any:

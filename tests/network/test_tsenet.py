@@ -202,7 +202,7 @@ def test_weights_depend_on_the_seed_alone() -> None:
 
 
 def test_pgm_start_follows_the_log_odds_and_leaves_the_dense_groups() -> None:
-    random, pgm = (TSENet(wiring(), 3, seed=9, init=init) for init in ("fan-in", "pgm"))
+    random, pgm = (TSENet(wiring(), 3, seed=9, init=init) for init in ("fan-in", "tree"))
 
     for layer, links in zip(pgm.layers, wiring().layers, strict=True):
         mask = mask_of(links)
@@ -223,7 +223,7 @@ def test_pgm_start_follows_the_log_odds_and_leaves_the_dense_groups() -> None:
         ({"skip_units": -1}, "skip_units=-1"),
         ({"activation": "gelu"}, "activation must be one of 'relu', 'tanh', 'sigmoid'"),
         ({"norm": "layer"}, "norm must be one of 'batch', None"),
-        ({"init": "zeros"}, "init must be one of 'fan-in', 'pgm'"),
+        ({"init": "zeros"}, "init must be one of 'fan-in', 'tree'"),
         ({"dropout": 1.0}, "dropout rate"),
         ({"input_dropout": -0.5}, "dropout rate"),
     ],

@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.builders import all_states, presence_rule, random_tree
+from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
 from tsenet.skeleton.inference import Inference, children_first
 from tsenet.skeleton.tree import LatentTree
-from tsenet.threads import Workers
 
 TOLERANCE = 1e-10
 LN_OF_NOTHING = -600.0  # an impossible row may have a probability of 1e-300 in place of 0

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from sklearn.metrics import mutual_info_score
 
 from tests.builders import full_information
+from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
 from tsenet.skeleton import _pair_kernels, information
 from tsenet.skeleton.information import PairCounter, PairInformation, pair_information
-from tsenet.threads import Workers
 
 
 def sparse_rows(seed: int, n_rows: int = 400, n_columns: int = 25) -> NDArray[np.bool_]:

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.builders import all_states, random_tree
+from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
 from tsenet.skeleton import _pair_kernels
 from tsenet.skeleton.hlta import learn_tree, order_states
 from tsenet.skeleton.information import PairCounter, pair_information
 from tsenet.skeleton.tree import LatentTree
-from tsenet.threads import Workers
 
 quietly = settings(
     deadline=None,

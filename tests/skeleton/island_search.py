@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tests.builders import Bools
+from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
 from tsenet.skeleton.information import PairCounter, pair_information
 from tsenet.skeleton.islands import Island, IslandFinder, IslandOptions
-from tsenet.threads import Workers
 
 OPTIONS = IslandOptions()
 PAPER = IslandOptions(correlation_test=False)

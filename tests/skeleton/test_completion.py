@@ -8,11 +8,11 @@ from scipy.special import expit
 from sklearn.metrics import mutual_info_score
 
 from tests.builders import Bools, Floats, full_information
+from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
 from tsenet.skeleton import completion, layers
 from tsenet.skeleton.completion import Layer, SoftRows, complete
 from tsenet.skeleton.information import PairCounter
-from tsenet.threads import Workers
 
 
 def random_layer(rng: np.random.Generator, n_variables: int, n_latents: int) -> Layer:

@@ -17,11 +17,11 @@ from tests.skeleton.island_search import (
     two_linked_latents,
 )
 from tests.skeleton.island_twin import em_step, twin_islands
+from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
 from tsenet.skeleton.information import PairCounter, pair_information
 from tsenet.skeleton.islands import IslandFinder, IslandOptions
-from tsenet.threads import Workers
 
 
 def planted_rows(seed: int, n_rows: int = 1500) -> Bools:

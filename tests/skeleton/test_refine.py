@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from tests.builders import Floats, draw_rows, planted_tree, random_tree
+from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import CallbackProgress, Progress
 from tsenet.skeleton import refine as refine_module
 from tsenet.skeleton.inference import Inference, children_first
 from tsenet.skeleton.refine import counts_from_tables, refine, tables_from_counts
 from tsenet.skeleton.tree import LatentTree
-from tsenet.threads import Workers
 
 NO_PULL = 1e-300  # decides 0/0 (a root has no second row) and nothing else
 

@@ -36,7 +36,9 @@ def bag() -> Inputs:
 
 def net_of(n_outputs: int, **options: Any) -> TSENet:
     wiring = random_wiring(np.random.default_rng(3), (N_WORDS, 20, 8), 0.3)
-    return TSENet(wiring, n_outputs, direct=True, skip_units=5, feature_units=5, **options).eval()
+    return TSENet(
+        wiring, n_outputs, linear_skip=True, skip_units=5, feature_units=5, **options
+    ).eval()
 
 
 def started(inputs: Inputs, labelled: Labelled, loss: Loss, seed: int = 0) -> TSENet:
@@ -157,7 +159,7 @@ def test_the_network_gives_the_blend_and_nothing_else() -> None:
     net = started(bag(), labelled_rows(60), MulticlassLoss(3))
     outputs = network_outputs(net, bag(), 1)
     units = levels_of(net, bag(), np.arange(N_ROWS))
-    x, *levels = (path.detach().numpy() for path in net.direct)
+    x, *levels = (path.detach().numpy() for path in net.linear_skips)
     expected = COUNTS @ x + units @ np.concatenate(levels) + net.output.bias.detach().numpy()
 
     assert np.allclose(outputs, expected, atol=1e-3)
@@ -208,8 +210,8 @@ def test_copies_of_a_row_do_not_choose_the_penalty() -> None:
     wiring = random_wiring(rng, (80, 5), 0.3)
     size = {}
     for name, kinds in (("known", np.repeat(np.arange(60), 2)), ("unknown", np.arange(120))):
-        net = TSENet(wiring, 1, direct=True, init="pgm").eval()
+        net = TSENet(wiring, 1, linear_skip=True, init="tree").eval()
         labelled = Labelled.of(np.arange(120), targets, None, kinds)
         start_from_labels(net, Inputs(rows), labelled, BinaryLoss(), 0, as_progress(None))
-        size[name] = float(net.direct[0].detach().abs().max())
+        size[name] = float(net.linear_skips[0].detach().abs().max())
     assert size["known"] < 0.1 * size["unknown"]

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from tsenet._system.seeds import seed_sequence
+from tsenet._system.threads import chunks, thread_count
 from tsenet.data.binary import BinaryRule
 from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
@@ -17,8 +19,6 @@ from tsenet.estimators._job import Rows
 from tsenet.estimators._network import NetworkEstimator, seed_number
 from tsenet.estimators._values import ValueTargets
 from tsenet.progress import Progress
-from tsenet.seeds import seed_sequence
-from tsenet.threads import chunks, thread_count
 
 if TYPE_CHECKING:
     from tsenet.baselines.fnn import FNN

@@ -18,10 +18,10 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from tsenet._system.threads import Workers, chunks, thread_count
 from tsenet.baselines._dense_kernels import step_columns
 from tsenet.baselines.fnn import FNN
 from tsenet.network.batches import Batch, Inputs, SparseBatch
-from tsenet.threads import Workers, chunks, thread_count
 from tsenet.training.engine import AutogradEngine
 from tsenet.training.losses import Loss
 

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from tsenet.threads import chunks
+from tsenet._system.threads import chunks
 
 __all__ = ["PPMIVectors", "positive_pmi"]
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from tsenet._system.seeds import seed_sequence
+from tsenet._system.threads import chunks
 from tsenet.data.binary import BinaryRule
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.expansion.wiring import Wiring, WiringLayer
-from tsenet.seeds import seed_sequence
-from tsenet.threads import chunks
 
 __all__ = ["bare_tree", "pivot_wiring", "random_wiring"]
 
@@ -24,8 +24,8 @@ _WORDS = 1024  # whose counts with all pivots are in memory at a time
 def random_wiring(wiring: Wiring, random_state: Any = None) -> Wiring:
     """The same layers, with as many links for each unit, but to lower units drawn at random.
 
-    A unit's ``log_odds`` are its old ones in random order: with ``init="pgm"`` its first weights are as large as
-    before, and mean nothing. To keep the tree and draw only the added links: ``tsenet.expand(rule="random")``.
+    A unit's ``log_odds`` are its old ones in random order: with ``init="tree"`` its first weights are as large as
+    before, and mean nothing. To keep the tree and draw only the added links: ``tsenet.expand(link_rule="random")``.
     """
     rng = np.random.default_rng(seed_sequence(random_state))
     layers = []
@@ -76,7 +76,7 @@ def pivot_wiring(
         ln (n_ij + s) / (n_i·n_j / N + s),
 
     where n_i rows of N have word i, n_ij have both, and s is ``smoothing``, which draws rare pairs towards 0. A pivot
-    is linked to its own unit. ``log_odds`` are these log-lifts, so ``init="pgm"`` works as with a learned wiring.
+    is linked to its own unit. ``log_odds`` are these log-lifts, so ``init="tree"`` works as with a learned wiring.
 
     Parameters
     ----------

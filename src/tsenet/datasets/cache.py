@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.atomic import atomic_write
+from tsenet._system.atomic import atomic_write
 
 __all__ = ["Arrays", "cache_folder", "cached", "pack_strings", "sha256_of", "unpack_strings"]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tsenet.atomic import atomic_write
+from tsenet._system.atomic import atomic_write
 from tsenet.datasets.cache import cache_folder, sha256_of
 from tsenet.datasets.catalog import Entry, Remote, entry_of
 from tsenet.datasets.download import download

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from tsenet._system.seeds import seed_sequence
 from tsenet.data.scaling import Scaling
 from tsenet.estimators._job import Job, Rows
 from tsenet.estimators._network import NetworkEstimator, progress_of, seed_number
 from tsenet.estimators._structure import bare_wiring, structure_of
 from tsenet.expansion.wiring import Wiring
 from tsenet.progress import Progress, as_progress
-from tsenet.seeds import seed_sequence
 
 if TYPE_CHECKING:
     from tsenet.network.batches import Inputs
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tsenet.training.labelled import Labelled
     from tsenet.training.losses import Loss
 
-_NETWORK = ("skip_units", "feature_units", "activation", "dropout", "norm", "direct", "init")
+_NETWORK = ("skip_units", "feature_units", "activation", "dropout", "norm", "linear_skip", "init")
 
 
 class TSENetBase(NetworkEstimator):
@@ -36,7 +36,7 @@ class TSENetBase(NetworkEstimator):
 
     # The parameters that the wiring and the network add to those of training.
     density: float
-    rule: Any
+    link_rule: Any
     max_top: int
     max_island: int
     correlation_test: bool
@@ -46,7 +46,7 @@ class TSENetBase(NetworkEstimator):
     dropout: float
     activation: Any
     norm: Any
-    direct: Any
+    linear_skip: Any
     init: Any
     wiring: Wiring | None
 
@@ -68,10 +68,10 @@ class TSENetBase(NetworkEstimator):
             Other parameters, or other values of these.
         """
         recipe = {
-            "rule": "top-k",
+            "link_rule": "top-k",
             "correlation_test": False,
             "dropout": 0.5,
-            "direct": False,
+            "linear_skip": False,
             "init": "fan-in",
             "structure_samples": 10_000,
         }
@@ -105,10 +105,10 @@ class TSENetBase(NetworkEstimator):
         from tsenet.network.tsenet import TSENet
 
         tree_seed, wiring_seed, net_seed = seed_sequence(self.random_state).spawn(3)
-        if self.direct not in (True, False, "auto"):
-            raise ValueError(f"direct must be True, False or 'auto', not {self.direct!r}")
+        if self.linear_skip not in (True, False, "auto"):
+            raise ValueError(f"linear_skip must be True, False or 'auto', not {self.linear_skip!r}")
         options = {name: getattr(self, name) for name in _NETWORK}
-        options["direct"] = bool(self.direct)
+        options["linear_skip"] = bool(self.linear_skip)
         TSENet(bare_wiring(("x",)), 1, **options)  # refuses bad options before the work
         self._options()
         found = structure_of(rows.table, self, tree_seed, wiring_seed, report)
@@ -129,20 +129,20 @@ class TSENetBase(NetworkEstimator):
     def _train(
         self, rows: Rows, report: Progress, epochs: int, early_stopping: bool, new: bool = False
     ) -> Engine:
-        """On dense rows also train a network without direct paths; keep the paths if held-out rows clearly want them.
+        """On dense rows also train a network without linear skips; keep the paths if held-out rows clearly want them.
 
-        Direct paths learn fast: on most tables they help much or do no harm, on some they overfit before the units have
+        Linear skips learn fast: on most tables they help much or do no harm, on some they overfit before the units have
         learned.
         """
         job = self._job(rows, epochs, early_stopping, new)
         engine = self._run(job, report)
-        if new and self.direct == "auto" and not job.inputs.is_sparse:
+        if new and self.linear_skip == "auto" and not job.inputs.is_sparse:
             engine = self._without_paths(job, engine, report)
         self._finish(job, report)
         return engine
 
     def _without_paths(self, job: Job, engine: Engine, report: Progress) -> Engine:
-        """Train a network without direct paths, and put the first one back if that was better."""
+        """Train a network without linear skips, and put the first one back if that was better."""
         from tsenet.training.judge import losses_by_part, standard_error
 
         if job.validation is None or self.history_.stopped in ("interrupted", "callback"):
@@ -156,7 +156,7 @@ class TSENetBase(NetworkEstimator):
         first = self._net_options, self.net_, self.n_parameters_, self.history_
         before = losses()
         *_, net_seed = seed_sequence(self.random_state).spawn(3)
-        self._make_net({**self._net_options, "direct": False}, seed_number(net_seed))
+        self._make_net({**self._net_options, "linear_skip": False}, seed_number(net_seed))
         other = self._run(job, report)
         gain = losses() - before  # of the paths
         if gain.mean() <= standard_error(gain):
@@ -166,16 +166,16 @@ class TSENetBase(NetworkEstimator):
 
     @property
     def _starts(self) -> bool:
-        return self.init == "pgm" and bool(list(self.net_.direct))
+        return self.init == "tree" and bool(list(self.net_.linear_skips))
 
     def _start(
         self, inputs: Inputs, labelled: Labelled, loss: Loss, seed: int, report: Progress
     ) -> None:
-        """Units that follow the model of all rows; if there are direct paths, outputs that follow the labels."""
+        """Units that follow the model of all rows; if there are linear skips, outputs that follow the labels."""
         from tsenet.network.start import follow_model
         from tsenet.training.start import start_from_labels
 
-        if self.init == "pgm":
+        if self.init == "tree":
             follow_model(self.net_, inputs)
         if self._starts:
             start_from_labels(self.net_, inputs, labelled, loss, seed, report)

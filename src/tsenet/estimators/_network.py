@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from tsenet._system.seeds import seed_sequence
 from tsenet.data.binary import BinaryRule
 from tsenet.data.order import canonical_order, kinds_of, repeats_of
 from tsenet.data.scaling import Scaling
@@ -20,7 +21,6 @@ from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.estimators._job import Job, Rows
 from tsenet.progress import Progress, as_progress
-from tsenet.seeds import seed_sequence
 
 if TYPE_CHECKING:
     from torch import nn

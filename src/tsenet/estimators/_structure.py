@@ -54,7 +54,7 @@ def structure_of(
         tree,
         table,
         density=settings.density,
-        rule=settings.rule,
+        link_rule=settings.link_rule,
         random_state=wiring_seed,
         n_jobs=settings.n_jobs,
         progress=report,

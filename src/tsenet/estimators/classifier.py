@@ -28,12 +28,12 @@ class TSENetClassifier(ClassTargets, TSENetBase):
     ----------
     density : float
         Links per unit, as a share of the layer below.
-    rule : {"balanced", "top-k", "random", "tree"}
+    link_rule : {"balanced", "top-k", "random", "tree"}
         How links are added to the tree; see :func:`tsenet.expand`.
     max_top, max_island, correlation_test, structure_samples
         As for :func:`tsenet.learn_tree`.
     skip_units : int
-        Feature units that read each layer below the top, the input included. 0, and no direct
+        Feature units that read each layer below the top, the input included. 0, and no linear
         paths: the paper's Backbone.
     feature_units : int
         Feature units that read the top layer.
@@ -42,12 +42,12 @@ class TSENetClassifier(ClassTargets, TSENetBase):
     activation : {"relu", "tanh", "sigmoid"}
     norm : {"batch"} or None
         Batch normalisation, which is trained by torch's autograd: several times slower on a CPU.
-    direct : bool or "auto"
+    linear_skip : bool or "auto"
         Whether the outputs also read the input and every level directly (wide and deep). ``"auto"``: yes for sparse
         rows and where there is nothing held out; for other dense tables two networks are trained, with and without,
         and the better one on the held-out rows is kept.
-    init : {"fan-in", "pgm"}
-        Random weights at first; or units that follow the latent tree and, where there are direct paths, outputs that
+    init : {"fan-in", "tree"}
+        Random weights at first; or units that follow the latent tree and, where there are linear skips, outputs that
         follow the labels from the first step on. With few labels that start is all there is to it.
     learning_rate : float or None
         Of Adam. None: 1e-3, or 1e-4 for sparse rows after a start from labels, which larger steps spoil.
@@ -115,7 +115,7 @@ class TSENetClassifier(ClassTargets, TSENetBase):
         self,
         *,
         density: float = 0.05,
-        rule: Literal["balanced", "top-k", "random", "tree"] = "balanced",
+        link_rule: Literal["balanced", "top-k", "random", "tree"] = "balanced",
         max_top: int = 500,
         max_island: int = 15,
         correlation_test: bool = True,
@@ -125,8 +125,8 @@ class TSENetClassifier(ClassTargets, TSENetBase):
         dropout: float = 0.5,
         activation: Literal["relu", "tanh", "sigmoid"] = "relu",
         norm: Literal["batch"] | None = None,
-        direct: bool | Literal["auto"] = "auto",
-        init: Literal["fan-in", "pgm"] = "pgm",
+        linear_skip: bool | Literal["auto"] = "auto",
+        init: Literal["fan-in", "tree"] = "tree",
         learning_rate: float | None = None,
         batch_size: int = 256,
         max_epochs: int = 100,
@@ -143,7 +143,7 @@ class TSENetClassifier(ClassTargets, TSENetBase):
         callbacks: Sequence[Callback] | None = None,
     ) -> None:
         self.density = density
-        self.rule = rule
+        self.link_rule = link_rule
         self.max_top = max_top
         self.max_island = max_island
         self.correlation_test = correlation_test
@@ -153,7 +153,7 @@ class TSENetClassifier(ClassTargets, TSENetBase):
         self.dropout = dropout
         self.activation = activation
         self.norm = norm
-        self.direct = direct
+        self.linear_skip = linear_skip
         self.init = init
         self.learning_rate = learning_rate
         self.batch_size = batch_size

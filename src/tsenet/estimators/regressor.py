@@ -23,9 +23,9 @@ class TSENetRegressor(ValueTargets, TSENetBase):
 
     Parameters
     ----------
-    density, rule, max_top, max_island, correlation_test, structure_samples, skip_units, feature_units, dropout, \
-activation, norm, direct, init, learning_rate, batch_size, max_epochs, early_stopping, validation_fraction, patience, \
-warm_start, wiring, device, n_jobs, random_state, verbose, callbacks
+    density, link_rule, max_top, max_island, correlation_test, structure_samples, skip_units, feature_units, dropout, \
+activation, norm, linear_skip, init, learning_rate, batch_size, max_epochs, early_stopping, validation_fraction, \
+patience, warm_start, wiring, device, n_jobs, random_state, verbose, callbacks
         As for :class:`TSENetClassifier`.
 
     Attributes
@@ -51,7 +51,7 @@ warm_start, wiring, device, n_jobs, random_state, verbose, callbacks
         self,
         *,
         density: float = 0.05,
-        rule: Literal["balanced", "top-k", "random", "tree"] = "balanced",
+        link_rule: Literal["balanced", "top-k", "random", "tree"] = "balanced",
         max_top: int = 500,
         max_island: int = 15,
         correlation_test: bool = True,
@@ -61,8 +61,8 @@ warm_start, wiring, device, n_jobs, random_state, verbose, callbacks
         dropout: float = 0.5,
         activation: Literal["relu", "tanh", "sigmoid"] = "relu",
         norm: Literal["batch"] | None = None,
-        direct: bool | Literal["auto"] = "auto",
-        init: Literal["fan-in", "pgm"] = "pgm",
+        linear_skip: bool | Literal["auto"] = "auto",
+        init: Literal["fan-in", "tree"] = "tree",
         learning_rate: float | None = None,
         batch_size: int = 256,
         max_epochs: int = 100,
@@ -78,7 +78,7 @@ warm_start, wiring, device, n_jobs, random_state, verbose, callbacks
         callbacks: Sequence[Callback] | None = None,
     ) -> None:
         self.density = density
-        self.rule = rule
+        self.link_rule = link_rule
         self.max_top = max_top
         self.max_island = max_island
         self.correlation_test = correlation_test
@@ -88,7 +88,7 @@ warm_start, wiring, device, n_jobs, random_state, verbose, callbacks
         self.dropout = dropout
         self.activation = activation
         self.norm = norm
-        self.direct = direct
+        self.linear_skip = linear_skip
         self.init = init
         self.learning_rate = learning_rate
         self.batch_size = batch_size

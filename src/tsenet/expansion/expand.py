@@ -7,14 +7,14 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet._system.seeds import seed_sequence
+from tsenet._system.threads import Workers
 from tsenet.expansion.pairs import LayerPair
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.progress import Progress, as_progress
-from tsenet.seeds import seed_sequence
 from tsenet.skeleton.tree import LatentTree
-from tsenet.threads import Workers
 
-Rule = Literal["balanced", "top-k", "random", "tree"]
+LinkRule = Literal["balanced", "top-k", "random", "tree"]
 
 
 def expand(
@@ -22,7 +22,7 @@ def expand(
     X: Any,
     *,
     density: float = 0.05,
-    rule: Rule = "balanced",
+    link_rule: LinkRule = "balanced",
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: Any = None,
@@ -37,7 +37,7 @@ def expand(
         Rows to measure conditional information on, usually those the tree was learned from.
     density : float
         Links per unit, as a share of the layer below.
-    rule : {"balanced", "top-k", "random", "tree"}
+    link_rule : {"balanced", "top-k", "random", "tree"}
         ``"top-k"``, the paper's: each unit takes the lower units that tell most about it, given their tree
         parents. ``"balanced"``: each lower unit takes the units it tells most about, per nat of their entropy, so
         no lower unit is starved. ``"random"``: links drawn at random, the control. ``"tree"``: none added.
@@ -49,9 +49,9 @@ def expand(
     -------
     Wiring
     """
-    if rule not in get_args(Rule):
+    if link_rule not in get_args(LinkRule):
         raise ValueError(
-            f"rule must be one of {', '.join(map(repr, get_args(Rule)))}, not {rule!r}"
+            f"link_rule must be one of {', '.join(map(repr, get_args(LinkRule)))}, not {link_rule!r}"
         )
     if not 0.0 < density <= 1.0:
         raise ValueError(f"density must be above 0 and at most 1, not {density}")
@@ -68,16 +68,16 @@ def expand(
             parent = np.where(above >= 0, above - here.start, -1).astype(np.int32)
             pair = LayerPair(completed[level], completed[level - 1], parent)
             rng = np.random.default_rng(seeds[level - 1])
-            layers.append(wire_layer(pair, density, rule, rng, workers, report))
+            layers.append(wire_layer(pair, density, link_rule, rng, workers, report))
         report.finish(f"{sum(layer.n_edges for layer in layers)} links")
     names = tuple(tree.names[tree.layer(level)] for level in range(tree.n_levels + 1))
-    return Wiring(tuple(layers), names, rule)
+    return Wiring(tuple(layers), names, link_rule)
 
 
 def wire_layer(
     pair: LayerPair,
     density: float,
-    rule: Rule,
+    link_rule: LinkRule,
     rng: np.random.Generator,
     workers: Workers,
     progress: Progress,
@@ -85,11 +85,11 @@ def wire_layer(
     """Wire one layer to the one below."""
     children = np.bincount(pair.parent[pair.parent >= 0], minlength=pair.n_upper)
     degree = np.maximum(children, min(pair.n_lower, max(1, round(density * pair.n_lower))))
-    if rule == "top-k":
+    if link_rule == "top-k":
         added = _best_below(pair, degree - children, workers, progress)
-    elif rule == "balanced":
+    elif link_rule == "balanced":
         added = _best_above(pair, int((degree - children).sum()), workers, progress)
-    elif rule == "random":
+    elif link_rule == "random":
         added = _random_below(pair, degree - children, rng)
     else:
         added = np.empty((0, 2), np.int64)

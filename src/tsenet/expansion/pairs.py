@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
+from tsenet._system.threads import Workers, chunks
 from tsenet.data.rows import BinaryRows
 from tsenet.expansion import _cmi_kernels
-from tsenet.threads import Workers, chunks
 
 UNITS_PER_CHUNK = 16
 UNITS_PER_BLOCK = 128  # scores of so many upper units with all lower ones are in memory at a time

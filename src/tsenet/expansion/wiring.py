@@ -121,13 +121,13 @@ class Wiring:
         From the input to the top layer.
     names : tuple of tuple of str
         Names of the units of each layer, input first.
-    rule : str
+    link_rule : str
         How links were added: ``"balanced"``, ``"top-k"``, ``"random"`` or ``"tree"``.
     """
 
     layers: tuple[WiringLayer, ...]
     names: tuple[tuple[str, ...], ...]
-    rule: str
+    link_rule: str
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layers", tuple(self.layers))
@@ -159,14 +159,18 @@ class Wiring:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Wiring):
             return NotImplemented
-        return (self.layers, self.names, self.rule) == (other.layers, other.names, other.rule)
+        return (self.layers, self.names, self.link_rule) == (
+            other.layers,
+            other.names,
+            other.link_rule,
+        )
 
     __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
 
     def __repr__(self) -> str:
         sizes = "-".join(str(size) for size in self.layer_sizes)
         share = ", ".join(f"{100 * layer.density:.3g}" for layer in self.layers)
-        return f"Wiring({sizes}, {self.n_edges} links, density {share} %, rule {self.rule!r})"
+        return f"Wiring({sizes}, {self.n_edges} links, density {share} %, link_rule {self.link_rule!r})"
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The file form: JSON-able fields and arrays."""
@@ -174,7 +178,7 @@ class Wiring:
         for k, layer in enumerate(self.layers):
             for name in ("indptr", "indices", "from_tree", "log_odds"):
                 arrays[f"{k}.{name}"] = getattr(layer, name)
-        return {"names": [list(names) for names in self.names], "rule": self.rule}, arrays
+        return {"names": [list(names) for names in self.names], "link_rule": self.link_rule}, arrays
 
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Wiring:
@@ -190,7 +194,7 @@ class Wiring:
             )
             for k in range(len(names) - 1)
         )
-        return cls(layers, names, meta["rule"])
+        return cls(layers, names, meta["link_rule"])
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the wiring to a ``.tsenet`` file, which :func:`tsenet.load` reads."""

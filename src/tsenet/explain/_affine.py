@@ -89,7 +89,7 @@ class AffineNetwork:
         The feature layer.
     output : Linear
     activation : {"relu", "tanh", "sigmoid"}
-    direct : tuple of (units, C)
+    linear_skips : tuple of (units, C)
         Weights of linear paths to the outputs from the input and from each level; empty if there are none.
     """
 
@@ -97,7 +97,7 @@ class AffineNetwork:
     groups: tuple[Group, ...]
     output: Linear
     activation: str
-    direct: tuple[Floats, ...] = ()
+    linear_skips: tuple[Floats, ...] = ()
 
     @classmethod
     def of(cls, net: nn.Module) -> AffineNetwork:
@@ -126,13 +126,13 @@ class AffineNetwork:
         sums.append(np.concatenate([g.linear.forward(read[g.level]) for g in self.groups], axis=1))
         activations.append(bend(self.activation, sums[-1]))
         outputs = self.output.forward(activations[-1])
-        for level, weight in zip(read, self.direct, strict=False):
+        for level, weight in zip(read, self.linear_skips, strict=False):
             outputs = outputs + level @ weight
         return Pass(inputs, sums, activations, outputs)
 
     def start(self, seed: Floats, n_rows: int = 1) -> dict[int, Floats]:
         """Where :meth:`backward` starts for a combination of outputs, seed (C,): layer to (n_rows, units)."""
-        ends = dict(enumerate(weight @ seed for weight in self.direct))
+        ends = dict(enumerate(weight @ seed for weight in self.linear_skips))
         ends[self.n_levels + 1] = seed @ self.output.weight
         return {layer: np.tile(gradient, (n_rows, 1)) for layer, gradient in ends.items()}
 
@@ -220,8 +220,10 @@ def _of_tsenet(net: Any) -> AffineNetwork:
         linear = _linear(module)
         groups.append(Group(level, slice(start, start + linear.bias.size), linear))
         start += linear.bias.size
-    direct = tuple(_array(weight) for weight in net.direct)
-    return AffineNetwork(tuple(levels), tuple(groups), _linear(net.output), net.activation, direct)
+    linear_skips = tuple(_array(weight) for weight in net.linear_skips)
+    return AffineNetwork(
+        tuple(levels), tuple(groups), _linear(net.output), net.activation, linear_skips
+    )
 
 
 def _of_stack(net: Any) -> AffineNetwork:

@@ -49,7 +49,7 @@ class PredictionExplanation:
     units : tuple of UnitContribution
         Every unit that adds something, strongest first.
     bypass : float
-        What reaches the output past the level, by skip-paths and direct paths from below it.
+        What reaches the output past the level, by skip-paths and linear skips from below it.
     bypass_features : tuple of FeatureContribution
         The features behind the bypass, strongest first; the rest of it comes from biases.
     units_bias : float

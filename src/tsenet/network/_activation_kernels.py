@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tsenet.jit import Array, Int, kernel
+from tsenet._system.jit import Array, Int, kernel
 
 RELU, TANH, SIGMOID = 0, 1, 2
 

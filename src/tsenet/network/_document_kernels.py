@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tsenet.jit import Array, Int, kernel
+from tsenet._system.jit import Array, Int, kernel
 from tsenet.network._activation_kernels import RELU, TANH
 from tsenet.network._group_kernels import group_forward
 from tsenet.network._sparse_kernels import rows_forward
@@ -59,7 +59,7 @@ def document_outputs(
     group_bias: tuple[Array, ...],
     output_weight: Array,
     output_bias: Array,
-    direct: tuple[Array, ...],
+    linear_skip: tuple[Array, ...],
     kind: Int,
     out: Array,
 ) -> None:
@@ -67,7 +67,7 @@ def document_outputs(
 
     ``in_start``, ``in_unit``, ``weight``, ``bias`` have one entry for each of the L sparse layers; ``group_weight``
     (D, S) and ``group_bias`` one for each feature group: those of the layers below the top, if there are skips, then
-    the top's; ``direct`` one for the input and each layer, (D, C), or with no rows if there is no such path.
+    the top's; ``linear_skip`` one for the input and each layer, (D, C), or with no rows if there is no such path.
     """
     n_levels, n_groups = len(weight), len(group_weight)
     features = np.empty(output_weight.shape[0], output_weight.dtype)
@@ -93,8 +93,8 @@ def document_outputs(
                     0, 1, start, below, below_values, group_weight[g], group.reshape(1, size)
                 )
                 place += size
-            if direct[level].shape[0] > 0:
-                add_outputs(start[0], start[1], below, below_values, direct[level], total)
+            if linear_skip[level].shape[0] > 0:
+                add_outputs(start[0], start[1], below, below_values, linear_skip[level], total)
             if level < n_levels:
                 z = bias[level].copy()
                 links = in_start[level], in_unit[level], weight[level]

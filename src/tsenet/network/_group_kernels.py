@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tsenet.jit import Array, Int, kernel, sum_kernel
+from tsenet._system.jit import Array, Int, kernel, sum_kernel
 
 
 @kernel

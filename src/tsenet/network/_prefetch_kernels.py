@@ -7,7 +7,7 @@ from numba import types
 from numba.core.cgutils import ir  # type: ignore[attr-defined]  # llvmlite's, which numba writes with
 from numba.extending import intrinsic
 
-from tsenet.jit import Array, Int, kernel
+from tsenet._system.jit import Array, Int, kernel
 
 Piece = Int  # of numba's compiler: anything
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tsenet.jit import Array, Int, kernel, sum_kernel
+from tsenet._system.jit import Array, Int, kernel, sum_kernel
 from tsenet.network._prefetch_kernels import fetch_ahead
 
 AHEAD = 2  # words: while one word's links are added, those of the next but one are on their way

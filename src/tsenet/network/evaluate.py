@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from tsenet._system.threads import Workers, chunks
 from tsenet.network.batches import Batch, Inputs, SparseBatch
 from tsenet.network.passes import CHUNK_ROWS, DOCUMENT_ROWS, Passes, SparseRows
 from tsenet.network.tsenet import TSENet
-from tsenet.threads import Workers, chunks
 
 __all__ = ["hidden_activations", "network_outputs"]
 
@@ -23,12 +23,14 @@ def network_outputs(net: TSENet, inputs: Inputs, n_jobs: int | None = None) -> N
     weight = net.output.weight.detach().numpy().astype(np.float64)  # (F, C)
     if len(inputs) <= DOCUMENT_ROWS and not net.has_norm:
         return Passes(net).documents(inputs.batch())
-    direct = [path.detach().numpy().astype(np.float64) for path in net.direct]  # (D, C) each
+    linear_skip = [
+        path.detach().numpy().astype(np.float64) for path in net.linear_skips
+    ]  # (D, C) each
     answer = np.empty((len(inputs), weight.shape[1]))
     for rows, layers in _hidden(net, inputs, n_jobs):
         *levels, features = (layer[: rows.stop - rows.start] for layer in layers)
         answer[rows] = features @ weight
-        for level, path in zip([inputs.values[rows], *levels], direct, strict=False):
+        for level, path in zip([inputs.values[rows], *levels], linear_skip, strict=False):
             answer[rows] += level @ path
     answer += net.output.bias.detach().numpy()
     return answer

@@ -12,11 +12,11 @@ from functools import partial
 
 import numpy as np
 
+from tsenet._system.threads import chunks, chunks_of_equal_work
 from tsenet.network import _group_kernels as groups
 from tsenet.network import _sparse_kernels as sparse
 from tsenet.network.passes import Chunk, Float, Passes, SparseRows
 from tsenet.network.sparse_linear import DENSE_ABOVE
-from tsenet.threads import chunks, chunks_of_equal_work
 
 BLOCK_PARAMETERS = 100_000  # of what reads a sparse batch: few sums for each
 BLOCK_LINKS = 8_192  # of links that read all rows
@@ -110,8 +110,8 @@ def blocks_of(passes: Passes) -> list[Block]:
         found += _level_blocks(passes, k)
     for level, place in passes.group_rows:
         found += _group_blocks(passes, level, place)
-    for level, weights in enumerate(passes.direct):
-        found += _weight_blocks(f"direct.{level}", weights, level, None)
+    for level, weights in enumerate(passes.linear_skips):
+        found += _weight_blocks(f"linear_skips.{level}", weights, level, None)
     return found
 
 
@@ -167,7 +167,7 @@ def _links_gradient(
         gradient[:] = full[links.input_of_link()[own] - first, links.in_unit[own]]
 
 
-# ---- dense groups and direct paths: blocks of inputs
+# ---- dense groups and linear skips: blocks of inputs
 
 
 def _group_blocks(passes: Passes, level: int, place: slice) -> Iterator[Block]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from tsenet._system.threads import Workers
 from tsenet.network import _activation_kernels as bend
 from tsenet.network import _group_kernels as groups
 from tsenet.network import _sparse_kernels as sparse
@@ -22,7 +23,6 @@ from tsenet.network._document_kernels import document_outputs
 from tsenet.network.batches import Batch, SparseBatch
 from tsenet.network.sparse_linear import DENSE_ABOVE
 from tsenet.network.tsenet import TSENet
-from tsenet.threads import Workers
 
 CHUNK_ROWS = 64
 DOCUMENT_ROWS = 32  # up to so many rows go through one by one, each as if it were alone: same bits in any company
@@ -79,7 +79,7 @@ class Passes:
         self.bias: list[Float] = [layer.bias.detach().numpy() for layer in net.layers]
         self.skips = [(g.weight.detach().numpy(), g.bias.detach().numpy()) for g in net.skips]
         self.top = (net.top.weight.detach().numpy(), net.top.bias.detach().numpy())
-        self.direct: list[Float] = [weight.detach().numpy() for weight in net.direct]
+        self.linear_skips: list[Float] = [weight.detach().numpy() for weight in net.linear_skips]
         self.output = (net.output.weight.detach().numpy(), net.output.bias.detach().numpy())
         self.dtype = self.top[0].dtype
         self.kind = _KIND[net.activation]
@@ -116,7 +116,7 @@ class Passes:
             shapes[0] = (0, n_rows)
         n_features = self.output[0].shape[0]
         skip = self.skips[0][1].size if self.skips else 0
-        by_row = [self.sizes[1], skip, self.output[1].size if self.direct else 0]
+        by_row = [self.sizes[1], skip, self.output[1].size if self.linear_skips else 0]
         return Chunk(
             number * CHUNK_ROWS,
             [np.empty(shape, self.dtype) for shape in shapes],
@@ -214,7 +214,7 @@ class Passes:
             tuple(weight for weight, _ in all_groups),
             tuple(bias for _, bias in all_groups),
             *self.output,
-            tuple(self.direct or [self.output[0][:0]] * (self.n_levels + 1)),
+            tuple(self.linear_skips or [self.output[0][:0]] * (self.n_levels + 1)),
         )
 
     # ---- forward
@@ -236,7 +236,7 @@ class Passes:
         weight, bias = self.output
         np.dot(weight.T, chunk.features, out=chunk.output)
         chunk.output += bias[:, None]
-        for level, weight in enumerate(self.direct):
+        for level, weight in enumerate(self.linear_skips):
             if level == 0 and isinstance(data, SparseRows):
                 chunk.output += self._input_group(data, chunk, weight, chunk.by_row[2]).T
             else:
@@ -323,7 +323,7 @@ class Passes:
         if not self.skips:
             for delta in chunk.delta[1:-1]:
                 delta[:] = 0
-        for level, weight in enumerate(self.direct):
+        for level, weight in enumerate(self.linear_skips):
             if level > 0:
                 chunk.delta[level] += weight @ output_delta
         for k in range(self.n_levels, 0, -1):

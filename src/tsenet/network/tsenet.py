@@ -19,7 +19,7 @@ from tsenet.network.summary import LayerSummary, Summary
 
 Activation = Literal["relu", "tanh", "sigmoid"]
 Norm = Literal["batch"]
-Init = Literal["fan-in", "pgm"]
+Init = Literal["fan-in", "tree"]
 
 
 class DenseGroup(nn.Module):
@@ -78,10 +78,10 @@ class TSENet(nn.Module):
         Rate after each non-linearity, and on the input.
     norm : {"batch"} or None
         Batch normalisation before each non-linearity of the backbone.
-    direct : bool
+    linear_skip : bool
         Whether the outputs also read the input and every level directly, by linear paths that start at 0: logistic
         regression is then a special case of the network (wide and deep).
-    init : {"fan-in", "pgm"}
+    init : {"fan-in", "tree"}
         Weights drawn at random, scaled to each unit's number of links; or, for the sparse layers, along the log-odds
         of the completed data, scaled alike.
     seed : int
@@ -99,7 +99,7 @@ class TSENet(nn.Module):
         dropout: float = 0.5,
         input_dropout: float = 0.0,
         norm: Norm | None = None,
-        direct: bool = False,
+        linear_skip: bool = False,
         init: Init = "fan-in",
         seed: int = 0,
     ) -> None:
@@ -119,9 +119,9 @@ class TSENet(nn.Module):
         self.top = DenseGroup(sizes[-1], feature_units)
         n_features = skip_units * (len(sizes) - 1) + feature_units
         self.output = DenseGroup(n_features, n_outputs)
-        self.direct: Iterable[nn.Parameter] = (
+        self.linear_skips: Iterable[nn.Parameter] = (
             nn.ParameterList(  # (D, C) for the input, (U, C) for each level
-                torch.zeros(size, n_outputs) for size in sizes if direct
+                torch.zeros(size, n_outputs) for size in sizes if linear_skip
             )
         )
         self.input_dropout = CounterDropout(input_dropout, place=0)
@@ -141,7 +141,7 @@ class TSENet(nn.Module):
         ]
         for module in modules:
             module.reset_parameters(generator)
-        if init == "pgm":
+        if init == "tree":
             for layer, links in zip(self.layers, self.wiring.layers, strict=True):
                 layer.follow(torch.from_numpy(links.log_odds.copy()))
 
@@ -155,7 +155,7 @@ class TSENet(nn.Module):
         x = self._drop_input(x)
         levels = self.levels(x)
         output: torch.Tensor = self.output(self._features(x, levels))
-        for level, weight in zip([x, *levels], self.direct, strict=False):
+        for level, weight in zip([x, *levels], self.linear_skips, strict=False):
             output = output + _linear(level, weight)
         return output
 
@@ -206,7 +206,7 @@ class TSENet(nn.Module):
             rows.append(LayerSummary.of(f"level {k}", links.n_units, links.n_links, links.n_inputs))
         groups = [*((f"skip {k}", skip) for k, skip in enumerate(self.skips)), ("top", self.top)]
         weights = [(name, group.weight) for name, group in [*groups, ("output", self.output)]]
-        weights += [(f"direct {k}", weight) for k, weight in enumerate(self.direct)]
+        weights += [(f"linear skip {k}", weight) for k, weight in enumerate(self.linear_skips)]
         for name, weight in weights:
             n_inputs, n_units = weight.shape
             rows.append(LayerSummary.of(name, n_units, n_inputs * n_units, n_inputs))

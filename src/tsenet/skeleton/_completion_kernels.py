@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tsenet.jit import Array, kernel
+from tsenet._system.jit import Array, kernel
 from tsenet.skeleton._pair_kernels import information
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tsenet.jit import Array, kernel
+from tsenet._system.jit import Array, kernel
 
 MAX_STEPS = 50
 TRIAL_STEPS = 2

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tsenet.jit import Array, kernel
+from tsenet._system.jit import Array, kernel
 
 
 @kernel

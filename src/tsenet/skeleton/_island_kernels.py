@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tsenet.jit import Array, Int, kernel
+from tsenet._system.jit import Array, Int, kernel
 from tsenet.skeleton._em_kernels import fit_join, fit_seed, fit_split
 from tsenet.skeleton._pattern_kernels import (
     PATTERN,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tsenet.jit import Array, Int, kernel
+from tsenet._system.jit import Array, Int, kernel
 
 
 @kernel

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit
 
+from tsenet._system.threads import Workers, chunks
 from tsenet.data.rows import BinaryRows
 from tsenet.skeleton import _completion_kernels
-from tsenet.threads import Workers, chunks
 
 ROWS_PER_CHUNK = 8192
 

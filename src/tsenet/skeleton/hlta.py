@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet._system.seeds import seed_sequence
+from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRule, constant_columns
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
 from tsenet.progress import Progress, as_progress
-from tsenet.seeds import seed_sequence
 from tsenet.skeleton.chow_liu import chow_liu_parents, latent_information
 from tsenet.skeleton.completion import Layer, SoftRows
 from tsenet.skeleton.inference import children_first
@@ -20,7 +21,6 @@ from tsenet.skeleton.islands import IslandOptions
 from tsenet.skeleton.layers import learn_layer
 from tsenet.skeleton.refine import refine
 from tsenet.skeleton.tree import LatentTree
-from tsenet.threads import Workers
 
 logger = logging.getLogger("tsenet")
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet._system.threads import Workers, chunks
 from tsenet.data.rows import BinaryRows
 from tsenet.skeleton import _inference_kernels
-from tsenet.threads import Workers, chunks
 
 ROWS_PER_CHUNK = 1024
 ROWS_PER_BLOCK = 16 * ROWS_PER_CHUNK

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet._system.threads import Workers, chunks_of_equal_work
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
 from tsenet.skeleton import _pair_kernels
-from tsenet.threads import Workers, chunks_of_equal_work
 
 BITSET_BYTES = 1 << 30  # bitsets of all variables are made only where they fit here
 BITSET_WORD_COST = (

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from tsenet._system.threads import Workers
 from tsenet.skeleton import _island_kernels
 from tsenet.skeleton.information import PairCounter, PairInformation
-from tsenet.threads import Workers
 
 AHEAD = 16  # islands grown ahead per thread: fewer hand-overs, few in vain
 

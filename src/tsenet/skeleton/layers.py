@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
+from tsenet._system.threads import Workers, chunks_of_equal_work
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
 from tsenet.skeleton import _completion_kernels
 from tsenet.skeleton.completion import Layer, SoftRows, complete
 from tsenet.skeleton.information import CHUNK_WORK, PairCounter, pair_information
 from tsenet.skeleton.islands import Island, IslandFinder, IslandOptions
-from tsenet.threads import Workers, chunks_of_equal_work
 
 N_PARTNERS = 128
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
 from tsenet.skeleton.inference import Inference
-from tsenet.threads import Workers
 
 BATCH_ROWS = 1000
 STEP_EXPONENT = 0.75

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRule
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.threads import Workers
 
 if TYPE_CHECKING:
     import networkx

@@ -6,7 +6,7 @@ programs for graphical models, :func:`read_hlta_tuples` reads HLTA's sparse data
 
 from __future__ import annotations
 
-from tsenet.atomic import atomic_folder, atomic_write
+from tsenet._system.atomic import atomic_folder, atomic_write
 from tsenet.store.bif import write_bif
 from tsenet.store.container import load_parts, save_parts
 from tsenet.store.hlta_text import read_hlta_tuples

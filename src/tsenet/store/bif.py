@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from tsenet.atomic import atomic_write
+from tsenet._system.atomic import atomic_write
 
 if TYPE_CHECKING:
     from tsenet.skeleton.tree import LatentTree

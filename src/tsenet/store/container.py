@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from tsenet.atomic import atomic_write
+from tsenet._system.atomic import atomic_write
 from tsenet.errors import ModelFileError
 from tsenet.store.manifest import Manifest, Part, damaged, strict_json
 

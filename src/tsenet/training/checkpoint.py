@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.atomic import atomic_write, remove_leftovers
+from tsenet._system.atomic import atomic_write, remove_leftovers
 from tsenet.errors import ModelFileError
 from tsenet.training.history import History
 

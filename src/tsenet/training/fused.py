@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet._system.threads import Workers, chunks
 from tsenet.network.batches import Inputs
 from tsenet.network.gradients import Block, Passed, blocks_of
 from tsenet.network.passes import Chunk, Float, Passes, SparseRows
 from tsenet.network.tsenet import TSENet
-from tsenet.threads import Workers, chunks
 from tsenet.training._adam_kernels import adam_step
 from tsenet.training.losses import Loss
 

@@ -2,7 +2,7 @@
 
 Three linear parts, each fitted to its end: one on the input, one on the latents' units, and the class model that EM
 carries over rows without labels. How much each is worth is found by cross-validation, so a part that does not help
-on these data gets no say. All are linear, so their blend is nothing but weights of the network's direct paths.
+on these data gets no say. All are linear, so their blend is nothing but weights of the network's linear skips.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _ROWS = 8192  # of activations at a time
 def start_from_labels(
     net: TSENet, inputs: Inputs, labelled: Labelled, loss: Loss, seed: int, report: Progress
 ) -> None:
-    """Set the direct paths of a network, so that its outputs are the blend; its feature layer starts at no effect.
+    """Set the linear skips of a network, so that its outputs are the blend; its feature layer starts at no effect.
 
     Parameters
     ----------
     net : TSENet
-        With direct paths, its units started by :func:`tsenet.network.start.follow_model`.
+        With linear skips, its units started by :func:`tsenet.network.start.follow_model`.
     inputs : Inputs
         All rows (N, D), with and without labels.
     labelled : Labelled
@@ -60,7 +60,7 @@ def start_from_labels(
     sizes = net.wiring.layer_sizes
     weights = np.split(blend.weight, np.cumsum(sizes)[:-1])  # the input's, then each level's
     with torch.no_grad():
-        for path, weight in zip(net.direct, weights, strict=True):
+        for path, weight in zip(net.linear_skips, weights, strict=True):
             path.copy_(torch.from_numpy(weight))
         net.output.weight.zero_()
         net.output.bias.copy_(torch.from_numpy(blend.bias))

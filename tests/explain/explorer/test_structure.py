@@ -28,7 +28,7 @@ def wiring_with_tree(seed: int) -> Wiring:
         first[np.unique(layer.indices, return_index=True)[1]] = True
         odds = rng.normal(size=layer.n_edges)
         layers.append(WiringLayer(layer.indptr, layer.indices, first, odds, layer.n_lower))
-    return Wiring(tuple(layers), made.names, made.rule)
+    return Wiring(tuple(layers), made.names, made.link_rule)
 
 
 class TestTree:

@@ -10,7 +10,7 @@ from importlib.resources import files
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from tsenet.atomic import atomic_write
+from tsenet._system.atomic import atomic_write
 
 if TYPE_CHECKING:
     from tsenet.explain.explorer.payload import Payload

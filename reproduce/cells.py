@@ -1,0 +1,100 @@
+"""A cell of a table, a method on a data set: how its settings come about, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from reproduce.runs import Result, Run, Settings
+
+if TYPE_CHECKING:
+    from reproduce.methods import Work
+
+__all__ = ["Cell", "Found", "Measured", "Probe"]
+
+Probe = Callable[[Any, "Work"], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A method on a data set, to be measured.
+
+    Attributes
+    ----------
+    experiment, dataset : str
+    name : str
+        Of the cell within its data set; others refer to it by this.
+    title : str
+        For people.
+    method : str
+        As in :data:`reproduce.methods.METHODS`.
+    settings : mapping, or function of the data set's cells measured so far and a seed
+        What is fixed; a function where it depends on other cells.
+    rounds : tuple of tuples of mappings
+        Candidates, tried one round after the other: each is added to what the rounds before chose.
+    needs : tuple of str
+        Cells that must be measured before.
+    n_labels : int or None
+    keep : bool
+        Keep the networks in memory: others start from them.
+    probe : function of a fitted model and its Work, or None
+        Plain values to store with each final run.
+    final : bool
+        Whether its runs may look at the test rows; False where they serve to choose.
+    """
+
+    experiment: str
+    dataset: str
+    name: str
+    title: str
+    method: str
+    settings: Settings | Callable[[Found, int], Settings] = field(default_factory=dict)
+    rounds: tuple[tuple[Settings, ...], ...] = ()
+    needs: tuple[str, ...] = ()
+    n_labels: int | None = None
+    keep: bool = False
+    probe: Probe | None = None
+    final: bool = True
+
+    def fixed(self, found: Found, seed: int) -> dict[str, Any]:
+        """The settings that are not chosen."""
+        return dict(self.settings(found, seed) if callable(self.settings) else self.settings)
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of runs that choose."""
+        return sum(map(len, self.rounds))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A cell with what came of it.
+
+    Attributes
+    ----------
+    cell : Cell
+    chosen : mapping or None
+        What the rounds chose; None if they are not done.
+    tried : tuple of (mapping, float or None)
+        Each candidate with its validation score; None: it diverged.
+    finals : tuple of (Run, Result)
+        The final runs, seed by seed; fewer than asked for if some are not done.
+    """
+
+    cell: Cell
+    chosen: Settings | None = None
+    tried: tuple[tuple[Settings, float | None], ...] = ()
+    finals: tuple[tuple[Run, Result], ...] = ()
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """Results of the final runs."""
+        return tuple(result for _, result in self.finals)
+
+    def settings(self, seed: int) -> Settings:
+        """All settings of a final run, fixed and chosen."""
+        return self.finals[seed][0].settings
+
+
+Found = Mapping[str, Measured]

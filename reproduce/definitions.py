@@ -1,0 +1,27 @@
+"""All experiments by name."""
+
+from __future__ import annotations
+
+from reproduce.experiment import Experiment
+from reproduce.figure_mnist import FIGURE_MNIST
+from reproduce.figure_parameters import FIGURE_PARAMETERS
+from reproduce.frontier import FRONTIER
+from reproduce.interpretability import INTERPRETABILITY
+from reproduce.label_efficiency import LABEL_EFFICIENCY
+from reproduce.structure import STRUCTURE
+from reproduce.table3 import TABLE3
+
+__all__ = ["EXPERIMENTS"]
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        TABLE3,
+        INTERPRETABILITY,
+        FIGURE_MNIST,
+        FIGURE_PARAMETERS,
+        FRONTIER,
+        LABEL_EFFICIENCY,
+        STRUCTURE,
+    )
+}

@@ -1,0 +1,160 @@
+"""Accuracy against parameters, from 20 thousand to 5 million: learned, random, pruned and dense networks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from reproduce import figures, render
+from reproduce.cells import Cell
+from reproduce.experiment import Experiment, Request, select
+from reproduce.lab import Lab
+from reproduce.methods import PRUNING
+from reproduce.runs import Settings
+from reproduce.summary import Summary, by_dataset, summarise
+
+__all__ = ["FRONTIER", "cells"]
+
+NAME = "frontier"
+BUDGETS = (20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000)
+_QUICK_BUDGETS = (20_000, 100_000, 500_000)
+#: Density, units of each skip-path, linear skips or not: from the smallest network to the largest.
+RUNGS = (
+    (0.002, 0, False),
+    (0.01, 0, False),
+    (0.03, 0, True),
+    (0.05, 10, True),
+    (0.05, 30, True),
+    (0.05, 100, True),
+    (0.05, 200, True),
+    (0.1, 400, True),
+)
+_QUICK_RUNGS = ((0.01, 0, False), (0.05, 10, True), (0.05, 100, True))
+_CHI2_UNITS: tuple[Settings, ...] = ({"hidden": [16]}, {"hidden": [64]}, {"hidden": [256]})
+
+
+def cells(dataset: str, n_labels: int | None = None, quick: bool = False) -> list[Cell]:
+    """All points of the picture for one data set.
+
+    Networks that are learned or random stand where their density and skip-paths put them; the others are made to
+    measure.
+    """
+    short: Settings = {"max_epochs": 30} if quick else {}
+    rungs: list[Settings] = [
+        {**short, "density": density, "skip_units": units, "linear_skip": linear_skip}
+        for density, units, linear_skip in (_QUICK_RUNGS if quick else RUNGS)
+    ]
+    budgets = [{"n_parameters": n} for n in (_QUICK_BUDGETS if quick else BUDGETS)]
+    # With all labels the units of the small networks, and what is pruned, are chosen; with few nothing can be.
+    thresholds = PRUNING[:1] if quick or n_labels is not None else PRUNING
+    units = _CHI2_UNITS[1:2] if quick or n_labels is not None else _CHI2_UNITS
+
+    def curve(
+        name: str, title: str, method: str, points: Sequence[Settings], *rounds: Any
+    ) -> list[Cell]:
+        return [
+            Cell(NAME, dataset, name, title, method, point, rounds, n_labels=n_labels)
+            for point in points
+        ]
+
+    from_tsenet = [{**budget, "start": short} for budget in budgets]
+    from_random = [{**point, "of": "random"} for point in from_tsenet]
+    from_fnn = [{**budget, "start": {**short, "hidden": [512]}} for budget in budgets]
+    return [
+        *curve("tsenet", "TSE-Net, learned wiring", "tsenet", rungs),
+        *curve("random", "TSE-Net, random wiring", "random", rungs),
+        *curve("tsenet-pruned", "TSE-Net, pruned", "tsenet-pruned", from_tsenet),
+        *curve("random-pruned", "TSE-Net, random wiring, pruned", "tsenet-pruned", from_random),
+        *curve("pruned", "FNN 512, pruned", "pruned", from_fnn, thresholds),
+        *curve("fnn", "FNN", "fnn-of-size", [{**short, **budget} for budget in budgets]),
+        *curve("chi2", "χ² features + FNN", "chi2-fnn", [{**short, **b} for b in budgets], units),
+        *curve("logistic", "Logistic regression", "logistic", [{}]),
+    ]
+
+
+def make(lab: Lab, request: Request, progress: Any = None) -> render.Report:
+    """Measure the points and render them."""
+    quick = lab.quick is not None
+    wanted = [
+        cell
+        for name in request.datasets
+        for n_labels in request.n_labels or (None,)
+        for cell in select(cells(name, n_labels, quick), request.methods)
+    ]
+    measured = lab.measure_all(wanted, progress)
+    paragraphs, rows = [_INTRODUCTION], []
+    panels: dict[str, list[figures.Curve]] = {}
+    for name, own in by_dataset(measured).items():
+        for n_labels in dict.fromkeys(one.cell.n_labels for one in own):
+            lines = [summarise(one) for one in own if one.cell.n_labels == n_labels]
+            lines = sorted(lines, key=lambda line: (line.measured.cell.title, line.n_parameters))
+            title = name if n_labels is None else f"{name}, {n_labels:,} labels"
+            paragraphs += [f"## {title}", render.markdown_table(_HEAD, map(_page_row, lines))]
+            rows += [_file_row(line) for line in lines]
+            panels[title] = _curves(lines, [one.cell.title for one in own])
+    paragraphs += [
+        "## Chosen on validation rows",
+        render.chosen_table(measured),
+        "## Where the figures come from",
+        render.provenance(measured, request.command, lab.skipped),
+    ]
+    return render.Report(
+        name=NAME + ("-quick" if quick else ""),
+        title="Accuracy against parameters" + (" (quick look: small data)" if quick else ""),
+        paragraphs=tuple(paragraphs),
+        csv={"": (_CSV_HEAD, rows), "-runs": render.runs_csv(measured)},
+        figures={"": figures.curves(panels, "parameters", "test accuracy")} if panels else {},
+    )
+
+
+_INTRODUCTION = (
+    "Test accuracy, mean ± standard deviation over seeds, and the number of trained parameters. Learned and randomly "
+    "wired networks vary in density and in the width of their skip-paths; the others are made to 20 thousand … 5 "
+    "million parameters, or the nearest they can have."
+)
+_HEAD = ("method", "parameters", "score", "settings", "CPU s")
+_CSV_HEAD = (
+    "dataset", "n_labels", "method", "n_parameters", "seeds", "mean", "sd", "cpu_seconds",
+)  # fmt: skip
+
+
+def _page_row(line: Summary) -> render.Row:
+    return [
+        line.measured.cell.title,
+        render.counted(line.n_parameters),
+        render.shown(line.test, line.metric),
+        render.told(line.measured.settings(0)),
+        f"{line.cpu_seconds:.1f}",
+    ]
+
+
+def _file_row(line: Summary) -> render.Row:
+    cell = line.measured.cell
+    values = [
+        cell.dataset,
+        "all" if cell.n_labels is None else cell.n_labels,
+        cell.name,
+        round(line.n_parameters),
+        len(line.measured.results),
+        *((None, None) if line.test is None else line.test[:2]),
+        round(line.cpu_seconds, 1),
+    ]
+    return ["" if value is None else value for value in values]
+
+
+def _curves(lines: list[Summary], titles: list[str]) -> list[figures.Curve]:
+    return [
+        figures.Curve(
+            title,
+            [
+                figures.Point(line.n_parameters, line.test.mean, line.test.sd)
+                for line in lines
+                if line.measured.cell.title == title and line.test is not None
+            ],
+            look,
+        )
+        for look, title in enumerate(dict.fromkeys(titles))
+    ]
+
+
+FRONTIER = Experiment(NAME, "Accuracy against parameters", ("ag_news",), make)

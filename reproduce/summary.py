@@ -1,0 +1,72 @@
+"""A cell in a few numbers: what tables and curves show of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reproduce.cells import Measured
+from reproduce.runs import Result
+from reproduce.scoring import Metric
+from reproduce.stats import Comparison, Spread, compare, spread
+
+__all__ = ["Summary", "by_dataset", "summarise"]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Means over the seeds.
+
+    Attributes
+    ----------
+    measured : Measured
+    metric : {"accuracy", "auc"}
+    test : Spread or None
+        None if no final run came to an end.
+    clean : Spread or None
+        The test score without the rows that also occur in training, where there are such.
+    n_parameters, cpu_seconds : float
+    against : Comparison or None
+        The method minus the reference; None for the reference itself and without one.
+    """
+
+    measured: Measured
+    metric: Metric
+    test: Spread | None
+    clean: Spread | None
+    n_parameters: float
+    cpu_seconds: float
+    against: Comparison | None
+
+
+def summarise(measured: Measured, reference: Measured | None = None) -> Summary:
+    """Summarise a cell that has results."""
+    results = [result for result in measured.results if result.test is not None]
+    other = None if reference is measured else reference
+    return Summary(
+        measured,
+        "auc" if any("areas" in result.extra for result in results) else "accuracy",
+        spread([result.test for result in results if result.test is not None]),
+        _clean(results),
+        float(np.mean([result.n_parameters for result in results])) if results else 0.0,
+        float(np.mean([result.cpu_seconds for result in measured.results])),
+        None if other is None else compare(measured.results, other.results),
+    )
+
+
+def by_dataset(measured: Sequence[Measured]) -> dict[str, list[Measured]]:
+    """Cells that have results, in groups of one data set."""
+    groups: dict[str, list[Measured]] = {}
+    for one in measured:
+        if one.results:
+            groups.setdefault(one.cell.dataset, []).append(one)
+    return groups
+
+
+def _clean(results: Sequence[Result]) -> Spread | None:
+    known = [
+        r.extra["test_without_duplicates"] for r in results if "test_without_duplicates" in r.extra
+    ]
+    return spread(known)

@@ -1,0 +1,287 @@
+"""Table 3 of the paper: TSE-Net beside dense, pruned and randomly wired networks, on all 17 tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from reproduce import figures, paper, render
+from reproduce.cells import Cell, Found, Measured
+from reproduce.experiment import Experiment, Request, select
+from reproduce.lab import Lab
+from reproduce.methods import PAPER_SHAPES, PRUNING
+from reproduce.runs import Result, Settings
+from reproduce.stats import Spread
+from reproduce.summary import Summary, by_dataset, summarise
+from tsenet.datasets.catalog import TOX21_LABELS
+
+__all__ = ["TABLE3", "cells", "mean_of_tasks"]
+
+NAME = "table3"
+TASKS = tuple(f"tox21/{label}" for label in TOX21_LABELS)
+
+PLAIN: Settings = {"dropout": 0.5, "learning_rate": 1e-3}  # the paper's
+#: Every network chooses among as many, whatever its structure, so that none is better tuned than another.
+TRAINING: tuple[Settings, ...] = (
+    PLAIN,
+    {"dropout": 0.5, "learning_rate": 3e-3},
+    {"dropout": 0.2, "learning_rate": 1e-3},
+    {"dropout": 0.2, "learning_rate": 3e-3},
+)
+#: A network that starts from its labels needs smaller steps (decision 9).
+_STARTED: tuple[Settings, ...] = (
+    {"dropout": 0.5},
+    {"dropout": 0.2},
+    {"dropout": 0.5, "learning_rate": 1e-3},
+    {"dropout": 0.2, "learning_rate": 1e-3},
+)
+#: What a dense network's shape is to it, the width of the skip-paths is to TSE-Net.
+_WIDTHS: tuple[Settings, ...] = ({}, {"skip_units": 30}, {"skip_units": 10})
+_SMALL_GRID = ("rectangle 512×1", "rectangle 1024×1", "rectangle 512×2", "rectangle 1024×2")
+_SHARE = 0.15  # of the dense network's parameters, for a TSE-Net that is pruned
+_RETRAINING: tuple[Settings, ...] = ({"learning_rate_factor": 0.1}, {"learning_rate_factor": 1.0})
+
+
+def cells(dataset: str, quick: bool = False, small_grid: bool = False) -> list[Cell]:
+    """The rows of the table for one data set; a small grid has 4 shapes and 2 settings instead of 21 and 4."""
+    short: Settings = {"max_epochs": 30} if quick else {}
+    small = quick or small_grid
+    training = (TRAINING[0], TRAINING[3]) if small else TRAINING
+    started = _STARTED[:2] if small else _STARTED
+    names = _SMALL_GRID if small_grid else tuple(PAPER_SHAPES)
+    if quick:
+        names = ("rectangle 512×1", "rectangle 512×2")
+    shapes: tuple[Settings, ...] = tuple({"shape": name} for name in names)
+    retraining = _RETRAINING[:1] if small else _RETRAINING
+
+    def size_of_tsenet(found: Found, seed: int) -> Settings:
+        return {**short, "n_parameters": found["tsenet"].results[seed].n_parameters}
+
+    def settings_of(name: str) -> Any:
+        return lambda found, seed: found[name].settings(seed)
+
+    def pruned(found: Found, seed: int) -> Settings:
+        size = found["tsenet"].results[seed].n_parameters
+        start = found["fnn"].settings(seed)
+        return {"start": start, "n_parameters": size, "learning_rate_factor": 0.1}
+
+    def compact(found: Found, seed: int) -> Settings:
+        size = round(_SHARE * found["fnn"].results[seed].n_parameters)
+        return {"start": found["tsenet"].settings(seed), "n_parameters": size}
+
+    def cell(name: str, title: str, method: str, settings: Any, *rounds: Any, **more: Any) -> Cell:
+        return Cell(NAME, dataset, name, title, method, settings, rounds, **more)
+
+    backbone = {**short, "skip_units": 0, "linear_skip": False}
+    rows = [
+        cell("fnn", "FNN (grid)", "fnn", {**short, **PLAIN}, shapes, training, keep=True),
+        cell("tsenet", "TSE-Net", "tsenet", short, _WIDTHS, started),
+        cell(
+            "tsenet-pruned",
+            f"TSE-Net, pruned to {100 * _SHARE:.0f} % of FNN",
+            "tsenet-pruned",
+            compact,
+            needs=("fnn", "tsenet"),
+        ),
+        cell("tsenet-paper", "TSE-Net, the paper's recipe", "tsenet-paper", short, training),
+        cell("backbone", "Backbone", "tsenet", backbone, training),
+        cell(
+            "pruned", "Pruned FNN", "pruned", pruned, PRUNING, retraining, needs=("fnn", "tsenet")
+        ),
+        cell(
+            "random", "TSE-Net, random wiring", "random", settings_of("tsenet"), needs=("tsenet",)
+        ),
+        cell(
+            "backbone-random",
+            "Backbone, random wiring",
+            "random",
+            settings_of("backbone"),
+            needs=("backbone",),
+        ),
+        cell(
+            "equal-size",
+            "FNN of TSE-Net's size",
+            "fnn-of-size",
+            size_of_tsenet,
+            training,
+            needs=("tsenet",),
+        ),
+        cell("fnn-100", "FNN, 100 units", "fnn", {**short, "hidden": [100]}, training),
+    ]
+    if dataset != "tox21":  # several labels at once, some unknown: not for scikit-learn's
+        rows.append(cell("logistic", "Logistic regression", "logistic", {}))
+    return rows
+
+
+def measure(lab: Lab, request: Request, progress: Any = None) -> list[Measured]:
+    """Do the runs of the table that are not done."""
+    quick = lab.quick is not None
+    wanted = [
+        c
+        for name in request.datasets
+        for c in select(cells(name, quick, request.small_grid), request.methods)
+    ]
+    return lab.measure_all(wanted, progress)
+
+
+def make(lab: Lab, request: Request, progress: Any = None) -> render.Report:
+    """Measure the table and render it."""
+    measured = measure(lab, request, progress)
+    groups = by_dataset([*measured, *mean_of_tasks(measured)])
+    paragraphs, rows, panels = [_INTRODUCTION + (_QUICK if lab.quick else "")], [], {}
+    for name, own in groups.items():
+        lines = _summaries(own)
+        dense = next((line for line in lines if line.measured.cell.name == "fnn"), None)
+        beside = paper.TABLE3.get(paper_name(name), {})
+        table = [_page_row(line, dense, beside) for line in lines]
+        paragraphs += [f"## {name}", render.markdown_table(_HEAD, table)]
+        rows += [_file_row(line, dense, beside) for line in lines]
+        panels[name] = [_dot(line, beside) for line in lines if line.test is not None]
+    paragraphs += ["## Chosen on validation rows", render.chosen_table(measured)]
+    paragraphs += [
+        "## Where the figures come from",
+        render.provenance(measured, request.command, lab.skipped),
+    ]
+    return render.Report(
+        name=NAME + ("-quick" if lab.quick else ""),
+        title="Table 3: classification" + (" (quick look: small data)" if lab.quick else ""),
+        paragraphs=tuple(paragraphs),
+        csv={"": (_CSV_HEAD, rows), "-runs": render.runs_csv(measured)},
+        figures={"": figures.dots(panels, "test score")} if panels else {},
+    )
+
+
+_INTRODUCTION = (
+    "Test accuracy (area under the ROC curve for Tox21), mean ± standard deviation over seeds, beside the paper's. "
+    "Parameters are trained numbers; *of FNN* is their share of the dense network's. *Difference* is the method minus "
+    "TSE-Net, with its two-sided p-value: paired over test rows and seeds together for accuracy, Wilcoxon's test over "
+    "the tasks for mean areas, paired over seeds for a single area. p-values are not corrected for their number. CPU "
+    "seconds include the structure and the network a method starts from, but not the choice of settings."
+)
+_QUICK = " This is a quick look: fewer rows and words than the paper's, whose figures are of the whole data."
+_HEAD = (
+    "method", "score", "paper", "parameters", "of FNN", "paper's", "difference", "p",
+    "without duplicates", "CPU s",
+)  # fmt: skip
+_CSV_HEAD = (
+    "dataset", "method", "seeds", "mean", "sd", "paper_mean", "paper_sd", "n_parameters",
+    "share_of_fnn", "paper_share_of_fnn", "difference", "p", "test", "mean_without_duplicates",
+    "cpu_seconds",
+)  # fmt: skip
+PaperColumn = Mapping[str, paper.PaperFigure]
+
+
+def _summaries(group: Sequence[Measured]) -> list[Summary]:
+    reference = next((one for one in group if one.cell.name == "tsenet"), None)
+    return [summarise(one, reference) for one in group]
+
+
+def _page_row(line: Summary, dense: Summary | None, beside: PaperColumn) -> render.Row:
+    """A method's row for the page."""
+    figure = paper_figure(beside, line.measured.cell.name)
+    share, paper_share = _shares(line, dense, beside)
+    against = line.against
+    return [
+        line.measured.cell.title,
+        render.shown(line.test, line.metric),
+        "–" if figure is None else render.shown(Spread(figure.score, figure.sd, 3), line.metric),
+        render.counted(line.n_parameters),
+        "–" if share is None else f"{100 * share:.1f} %",
+        "–" if paper_share is None else f"{100 * paper_share:.1f} %",
+        "–" if against is None else render.difference(against.difference, line.metric),
+        "–" if against is None else render.p_value(against.p),
+        render.shown(line.clean, line.metric),
+        f"{line.cpu_seconds:.1f}",
+    ]
+
+
+def _file_row(line: Summary, dense: Summary | None, beside: PaperColumn) -> render.Row:
+    """The same for programs; an empty field is a figure that is not known."""
+    figure = paper_figure(beside, line.measured.cell.name)
+    against = line.against
+    values = [
+        line.measured.cell.dataset,
+        line.measured.cell.name,
+        len(line.measured.results),
+        *((None, None) if line.test is None else line.test[:2]),
+        *((None, None) if figure is None else figure[:2]),
+        round(line.n_parameters),
+        *_shares(line, dense, beside),
+        *((None, None, None) if against is None else against),
+        None if line.clean is None else line.clean.mean,
+        round(line.cpu_seconds, 1),
+    ]
+    return ["" if value is None else value for value in values]
+
+
+def _dot(line: Summary, beside: PaperColumn) -> figures.Dot:
+    figure = paper_figure(beside, line.measured.cell.name)
+    assert line.test is not None
+    theirs = None if figure is None else figure.score
+    return figures.Dot(line.measured.cell.title, line.test.mean, line.test.sd, theirs)
+
+
+def _shares(
+    line: Summary, dense: Summary | None, beside: PaperColumn
+) -> tuple[float | None, float | None]:
+    """Parameters as a share of the dense network's: ours and the paper's."""
+    figure = paper_figure(beside, line.measured.cell.name)
+    return (
+        None if dense is None else line.n_parameters / dense.n_parameters,
+        None if figure is None else figure.n_parameters / beside["fnn"].n_parameters,
+    )
+
+
+def paper_figure(beside: PaperColumn, method: str) -> paper.PaperFigure | None:
+    """The paper's figure for a method; both of our TSE-Nets have its own beside them."""
+    return beside.get("tsenet" if method == "tsenet-paper" else method)
+
+
+MEAN = " (mean)"  # marks what is no data set but the mean of several
+
+
+def paper_name(dataset: str) -> str:
+    """What the paper calls it."""
+    return dataset.removesuffix(MEAN)
+
+
+def mean_of_tasks(measured: Sequence[Measured]) -> list[Measured]:
+    """The mean of the Tox21 tasks for each method that has them all, as if it were a data set."""
+    tasks = [name for name in TASKS if any(one.cell.dataset == name for one in measured)]
+    averages = []
+    for name in dict.fromkeys(one.cell.name for one in measured):
+        own = [one for one in measured if one.cell.name == name and one.cell.dataset in tasks]
+        if len(own) < 2 or any(not one.results for one in own):
+            continue
+        by_seed = zip(*(one.finals for one in own), strict=False)
+        title = paper.TOX21_AVERAGE if len(tasks) == len(TASKS) else f"tox21, {len(tasks)} tasks"
+        cell = replace(own[0].cell, dataset=title + MEAN)
+        finals = tuple((pairs[0][0], _mean_result([r for _, r in pairs])) for pairs in by_seed)
+        averages.append(Measured(cell, {}, (), finals))
+    return averages
+
+
+def _mean_result(results: Sequence[Result]) -> Result:
+    """One seed's results of several tasks as one."""
+    areas = [result.test for result in results]
+    sizes = [result.extra["n_train"] for result in results if "n_train" in result.extra]
+    return Result(
+        validation=_mean([result.validation for result in results]),
+        test=_mean(areas),
+        n_parameters=round(np.mean([result.n_parameters for result in results])),
+        cpu_seconds=sum(result.cpu_seconds for result in results),
+        wall_seconds=sum(result.wall_seconds for result in results),
+        versions=results[0].versions,
+        extra={"areas": areas, **({"n_train": round(np.mean(sizes))} if sizes else {})},
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if len(known) == len(values) else None
+
+
+TABLE3 = Experiment(NAME, "Table 3: classification", (*TASKS, *paper.TEXT_DATASETS), make)

@@ -1,0 +1,141 @@
+"""``tsenet data``: which data sets there are, getting their files, and checking these."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tsenet.cli._console import PlainErrors, remember_debug, shown_progress
+
+if TYPE_CHECKING:
+    from tsenet.datasets import Check
+
+__all__ = ["app"]
+
+Debug = Annotated[
+    bool, typer.Option("--debug", help="Show the traceback of an error.", callback=remember_debug)
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
+
+_WIDE = 160
+_TITLES_FIT = 110
+
+app = typer.Typer(
+    name="data",
+    cls=PlainErrors,
+    help="Known data sets: list them, fetch their files, verify these.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.command("list")
+def list_sets(debug: Debug = False) -> None:
+    """List the data sets, and whether their files are at hand."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from tsenet.datasets import at_hand
+    from tsenet.datasets.catalog import CATALOG
+
+    # a file or another program gets whole lines; on a terminal, cells are folded to its width
+    console = Console(width=None if sys.stdout.isatty() else _WIDE, markup=False, highlight=False)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    columns = ["name", "rows", "features", "at hand", "licence", "title"]
+    if console.width < _TITLES_FIT:
+        columns.remove("title")
+    for column in columns:
+        table.add_column(column, no_wrap=column not in ("licence", "title"))
+    for entry in CATALOG.values():
+        cells = {
+            "name": entry.name,
+            "rows": f"{entry.n_train:,} + {entry.n_test:,}",
+            "features": entry.features,
+            "at hand": "yes" if at_hand(entry.name) else "no",
+            "licence": entry.licence,
+            "title": entry.title,
+        }
+        table.add_row(*(cells[column] for column in columns))
+    console.print(table)
+    typer.echo(
+        "\nRows: official training + test. tox21/NR-AR and the like are its labels one by one.\n"
+        f"Looked in {_places()}."
+    )
+
+
+@app.command()
+def fetch(
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="As tsenet data list has it.")],
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Download the official files of data sets into the cache.
+
+    A download that was cut short goes on where it stopped. Files that are there already are only checked.
+    """
+    from tsenet.datasets import entry_of
+    from tsenet.datasets import fetch as fetch_files
+
+    wanted = dict.fromkeys(entry_of(name).name for name in names)  # an unknown name stops it all
+    for entry in map(entry_of, wanted):
+        typer.echo(f"{entry.title}: licence: {entry.licence}\n  please cite: {entry.citation}")
+        with shown_progress(quiet) as progress:
+            files = fetch_files(entry.name, progress=progress)
+        for path in files:
+            unknown = "" if entry.known_digest(path.name) else "  (no published digest known)"
+            typer.echo(f"  {path}{unknown}")
+        if not files:
+            typer.echo("  needs no files")
+
+
+@app.command()
+def verify(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="Default: all that are at hand.")
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """Check the files at hand against their published digests.
+
+    A file without a published digest is compared with what it was when first seen. Leaves with 1 if a file is not
+    what it should be.
+    """
+    from tsenet.datasets import verify as verify_files
+    from tsenet.datasets.catalog import CATALOG, entry_of
+
+    wanted = [entry_of(name).name for name in names] if names else list(CATALOG)
+    all_good = True
+    for name in dict.fromkeys(wanted):
+        checks = verify_files(name)
+        for check in checks:
+            typer.echo(f"{check.status:<12} {check.path}{_meaning(check)}")
+            all_good = all_good and check.good
+        if not checks and names:
+            needs = CATALOG[name].kind != "bundled"
+            typer.echo(f"{name}: {'no files at hand' if needs else 'needs no files'}")
+            all_good = all_good and not needs
+    if not all_good:
+        raise typer.Exit(1)
+
+
+def _meaning(check: Check) -> str:
+    """What to make of a status, in a few words."""
+    return {
+        "official": "",
+        "as recorded": "  (no published digest; unchanged since first seen)",
+        "recorded": f"  (no published digest; recorded now: {check.digest})",
+        "differs": f"  (not the official file: it has {check.digest})",
+        "changed": f"  (no longer what was first seen: it has {check.digest})",
+        "damaged": "  (cannot be read)",
+    }[check.status]
+
+
+def _places() -> str:
+    from tsenet.datasets.cache import cache_folder
+
+    given = os.environ.get("TSENET_DATA")
+    data = f"TSENET_DATA ({given})" if given else "TSENET_DATA (not set)"
+    return f"{data} and the cache ({cache_folder()})"

@@ -1,0 +1,181 @@
+"""``tsenet report``, and the page that ``tsenet topics`` adds to its results: thin calls into the explorer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from tsenet.cli._console import remember_debug, shown_progress
+from tsenet.errors import DataError
+
+if TYPE_CHECKING:
+    from tsenet.data import Table
+    from tsenet.data.files import DataFile
+    from tsenet.data.text import Documents
+    from tsenet.progress import Progress
+    from tsenet.skeleton.tree import LatentTree
+
+__all__ = ["report", "write_topic_page"]
+
+
+class _Rows(NamedTuple):
+    """What a file tells about the rows of a report."""
+
+    table: Table
+    y: Any = None
+    texts: list[str] | None = None
+
+
+def report(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model, or a tree.tsenet.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Page to write: html.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DATA", help="Rows that show what moves the units; also as tsenet fit reads it."
+        ),
+    ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN", help="Column of the truth; default: as in the model, if it is there."
+        ),
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of the text, for a topic tree.")
+    ] = None,
+    along: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Dates or labels to show the topics along, for a topic tree."
+        ),
+    ] = None,
+    show: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="What to show of each row; default: its text, if any."),
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Title; default: the model file's name.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    debug: Annotated[
+        bool,
+        typer.Option("--debug", help="Show the traceback of an error.", callback=remember_debug),
+    ] = False,
+) -> None:
+    """Write a model as one HTML page to explore, which needs no network.
+
+    With --data the page quotes rows: give it only to those who may read the data.
+    """
+    import tsenet
+    from tsenet.data.files import read_data
+    from tsenet.explain.explorer import write_report
+
+    if out.exists() and not force:
+        raise FileExistsError(f"{out} exists: choose another name, or add --force to replace it")
+    if data is None:
+        for option, given in (
+            ("--target", target),
+            ("--text", text),
+            ("--along", along),
+            ("--show", show),
+        ):
+            if given is not None:
+                raise typer.BadParameter(f"{option} names a column: add --data", param_hint=option)
+    fitted = tsenet.load(model)
+    with shown_progress(quiet) as progress:
+        rows: _Rows | None = None
+        values: Sequence[Any] | None = None
+        if data is not None:
+            progress.start("reading rows", None)
+            file = read_data(data)
+            progress.finish(f"{file.n_rows:,} rows")
+            rows = _rows_of(fitted, file, target, text)
+            if show is not None:
+                rows = rows._replace(texts=file.texts(show))
+            values = None if along is None else file.column(along)
+        words = True if text is not None else None
+        write_report(
+            out,
+            fitted,
+            None if rows is None else rows.table,
+            None if rows is None else rows.y,
+            texts=None if rows is None else rows.texts,
+            along=values,
+            along_name=along or "",
+            progress=progress,
+            title=title or model.stem,
+            words=words,
+        )
+    typer.echo(f"written to {out}")
+
+
+def write_topic_page(
+    path: Path,
+    tree: LatentTree,
+    table: Table,
+    documents: Documents | None,
+    *,
+    along: str | None,
+    title: str,
+    n_words: int,
+    progress: Progress,
+) -> None:
+    """Write the explorer of a topic tree; ``documents`` have the column ``along`` if one is named."""
+    from tsenet.explain.explorer import write_report
+
+    write_report(
+        path,
+        tree,
+        table,
+        texts=None if documents is None else documents.texts,
+        along=None if along is None or documents is None else documents.columns[along],
+        along_name=along or "",
+        progress=progress,
+        title=title,
+        n_features=n_words,
+        words=True,
+    )
+
+
+def _rows_of(fitted: Any, file: DataFile, target: list[str] | None, text: str | None) -> _Rows:
+    """The file's rows as the model takes them, with their texts and truth where the file has them."""
+    from tsenet.cli._model_data import model_rows, truth_of
+
+    if not hasattr(fitted, "wiring_"):
+        if target is not None:
+            raise DataError("--target is for models that predict: this one holds a tree only")
+        return _tree_rows(fitted, file, text)
+    if text is not None:
+        raise DataError("--text is for topic trees: a model knows its column of texts itself")
+    source = fitted.source_ or {}
+    table = model_rows(fitted, file)
+    names = target or source.get("targets") or []
+    has_truth = bool(names) and (target is not None or set(names) <= set(file.columns))
+    y = truth_of(fitted, file, names) if has_truth else None
+    texts = None if source.get("text") is None else file.texts(source["text"])
+    return _Rows(table, y, texts)
+
+
+def _tree_rows(fitted: Any, file: DataFile, text: str | None) -> _Rows:
+    tree = getattr(fitted, "tree_", fitted)
+    if text is not None:
+        from tsenet.data.text import count_words
+
+        texts = file.texts(text)
+        return _Rows(count_words(texts, tree.rule.names_in), texts=texts)
+    if file.rows is not None:
+        return _Rows(file.table(()))
+    missing = [name for name in tree.rule.names_in if name not in file.columns]
+    if missing:
+        raise DataError(
+            f"{file.path} has no column {missing[0]!r}, which the tree observes: "
+            "if the tree is over words, name the column of the text with --text"
+        )
+    levels = zip(tree.rule.names_in, tree.rule.levels, strict=True)
+    categories = [name for name, found in levels if found is not None]
+    return _Rows(file.table(list(tree.rule.names_in), categories))

@@ -1,0 +1,319 @@
+"""Crashes at chosen points while writing: the old content or the new, never a mixture."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import pytest
+
+from tsenet._system.atomic import atomic_folder, atomic_write, remove_leftovers
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def run_and_die(program: str, *arguments: Path) -> None:
+    """Run a program that kills itself without warning, as a power cut would."""
+    prelude = """
+        import os, signal, sys
+        from tsenet._system.atomic import atomic_folder, atomic_write
+        def die(*args, **kwargs):
+            os.kill(os.getpid(), signal.SIGKILL)
+    """
+    code = textwrap.dedent(prelude) + textwrap.dedent(program)
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+
+
+class TestFile:
+    def test_new_content_replaces_old(self, tmp_path: Path) -> None:
+        path = tmp_path / "file"
+        for content in (b"one", b"two"):
+            with atomic_write(path) as file:
+                file.write(content)
+            assert path.read_bytes() == content
+        assert names(tmp_path) == ["file"]
+
+    def test_text_is_utf8_with_plain_line_ends(self, tmp_path: Path) -> None:
+        with atomic_write(tmp_path / "file", "w") as file:
+            file.write("é\n")
+        assert (tmp_path / "file").read_bytes() == b"\xc3\xa9\n"
+
+    def test_nothing_is_seen_before_the_end(self, tmp_path: Path) -> None:
+        path = tmp_path / "file"
+        path.write_text("old")
+        with atomic_write(path, "w") as file:
+            file.write("new")
+            file.flush()
+            assert path.read_text() == "old"
+        assert path.read_text() == "new"
+
+    @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
+    @pytest.mark.parametrize("old", ["old", None])
+    def test_an_error_leaves_all_as_it_was(
+        self, tmp_path: Path, error: type[BaseException], old: str | None
+    ) -> None:
+        path = tmp_path / "file"
+        if old is not None:
+            path.write_text(old)
+        before = names(tmp_path)
+
+        def write_half() -> None:
+            with atomic_write(path, "w") as file:
+                file.write("half")
+                raise error
+
+        with pytest.raises(error):
+            write_half()
+        assert names(tmp_path) == before
+        assert old is None or path.read_text() == old
+
+    @pytest.mark.parametrize("call", ["fsync", "replace"])
+    def test_a_failing_disk_leaves_all_as_it_was(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+    ) -> None:
+        path = tmp_path / "file"
+        path.write_text("old")
+
+        def full(*args: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        def write() -> None:
+            with atomic_write(path, "w") as file:
+                file.write("new")
+
+        monkeypatch.setattr(os, call, full)
+        with pytest.raises(OSError, match="No space"):
+            write()
+        assert path.read_text() == "old"
+        assert names(tmp_path) == ["file"]
+
+    def test_the_disk_has_all_bytes_before_the_rename(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        calls: list[str] = []
+        sync, replace = os.fsync, os.replace
+
+        def seen_sync(descriptor: int) -> None:
+            kind = "folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file"
+            calls.append(
+                f"sync {kind} of {os.fstat(descriptor).st_size if kind == 'file' else 'names'}"
+            )
+            sync(descriptor)
+
+        def seen_replace(source: Path, target: Path) -> None:
+            calls.append("rename")
+            replace(source, target)
+
+        monkeypatch.setattr(os, "fsync", seen_sync)
+        monkeypatch.setattr(os, "replace", seen_replace)
+        with atomic_write(tmp_path / "file") as file:
+            file.write(b"12345")
+        assert calls == ["sync file of 5", "rename", "sync folder of names"]
+
+    @pytest.mark.parametrize("point", ["fsync", "replace"])
+    def test_death_before_the_rename_keeps_the_old_file(self, tmp_path: Path, point: str) -> None:
+        path = tmp_path / "file"
+        path.write_text("old")
+        run_and_die(
+            f"""
+            os.{point} = die
+            with atomic_write(sys.argv[1], "w") as file:
+                file.write("new")
+            """,
+            path,
+        )
+        assert path.read_text() == "old"
+        left = [name for name in names(tmp_path) if name != "file"]
+        assert all(name.startswith(".file.") and name.endswith(".tmp") for name in left)
+        with atomic_write(path, "w") as file:  # what the dead one left is in nobody's way
+            file.write("newer")
+        assert path.read_text() == "newer"
+
+    def test_death_after_the_rename_has_the_new_file(self, tmp_path: Path) -> None:
+        path = tmp_path / "file"
+        path.write_text("old")
+        run_and_die(
+            """
+            replace = os.replace
+            os.replace = lambda source, target: (replace(source, target), die())
+            with atomic_write(sys.argv[1], "w") as file:
+                file.write("new")
+            """,
+            path,
+        )
+        assert path.read_text() == "new"
+        assert names(tmp_path) == ["file"]
+
+    def test_permissions_of_an_existing_file_stay(self, tmp_path: Path) -> None:
+        path = tmp_path / "file"
+        path.write_text("old")
+        path.chmod(0o604)
+        with atomic_write(path, "w") as file:
+            file.write("new")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o604
+
+    def test_a_link_stays_a_link(self, tmp_path: Path) -> None:
+        (tmp_path / "real").write_text("old")
+        (tmp_path / "link").symlink_to("real")
+        with atomic_write(tmp_path / "link", "w") as file:
+            file.write("new")
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "real").read_text() == "new"
+
+    def test_only_regular_files_are_replaced(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(OSError, match="not a regular file"), atomic_write(tmp_path / "pipe"):
+            pass
+        with pytest.raises(IsADirectoryError), atomic_write(tmp_path):
+            pass
+        assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+    def test_a_missing_folder_is_an_error(self, tmp_path: Path) -> None:
+        with pytest.raises(FileNotFoundError), atomic_write(tmp_path / "absent" / "file"):
+            pass
+
+    def test_unknown_modes(self, tmp_path: Path) -> None:
+        with pytest.raises(ValueError, match="mode"), atomic_write(tmp_path / "file", "a"):
+            pass
+        assert names(tmp_path) == []
+
+    def test_a_name_of_the_longest_length(self, tmp_path: Path) -> None:
+        path = tmp_path / ("x" * 255)
+        with atomic_write(path) as file:
+            file.write(b"1")
+        assert path.read_bytes() == b"1"
+
+
+class TestFolder:
+    def test_appears_whole(self, tmp_path: Path) -> None:
+        out = tmp_path / "a" / "b"
+        with atomic_folder(out) as folder:
+            (folder / "x").write_text("1")
+            assert not out.exists()
+        assert names(out) == ["x"]
+        assert names(tmp_path / "a") == ["b"]
+
+    def test_an_empty_folder_may_be_there(self, tmp_path: Path) -> None:
+        (tmp_path / "out").mkdir()
+        with atomic_folder(tmp_path / "out") as folder:
+            (folder / "x").write_text("1")
+        assert names(tmp_path / "out") == ["x"]
+
+    def test_a_full_folder_is_refused_before_any_work(self, tmp_path: Path) -> None:
+        (tmp_path / "mine").write_text("1")
+        with pytest.raises(FileExistsError, match="not empty"), atomic_folder(tmp_path):
+            raise AssertionError("the block ran")
+        assert names(tmp_path) == ["mine"]
+
+    def test_a_folder_filled_meanwhile_is_refused(self, tmp_path: Path) -> None:
+        out = tmp_path / "out"
+
+        def write() -> None:
+            with atomic_folder(out) as folder:
+                (folder / "x").write_text("1")
+                out.mkdir()
+                (out / "theirs").write_text("2")
+
+        with pytest.raises(FileExistsError):
+            write()
+        assert names(out) == ["theirs"]
+        assert names(tmp_path) == ["out"]
+
+    def test_force_replaces_own_names_and_keeps_the_rest(self, tmp_path: Path) -> None:
+        out = tmp_path / "out"
+        out.mkdir()
+        (out / "x").write_text("old")
+        (out / "theirs").write_text("kept")
+        with atomic_folder(out, force=True) as folder:
+            (folder / "x").write_text("new")
+        assert (out / "x").read_text() == "new"
+        assert (out / "theirs").read_text() == "kept"
+        assert names(tmp_path) == ["out"]
+
+    def test_a_file_in_the_way(self, tmp_path: Path) -> None:
+        (tmp_path / "out").write_text("1")
+        with pytest.raises(NotADirectoryError), atomic_folder(tmp_path / "out", force=True):
+            pass
+
+    @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
+    def test_an_error_leaves_nothing(self, tmp_path: Path, error: type[BaseException]) -> None:
+        def write_half() -> None:
+            with atomic_folder(tmp_path / "a" / "b") as folder:
+                (folder / "x").write_text("1")
+                raise error
+
+        with pytest.raises(error):
+            write_half()
+        assert names(tmp_path) == []
+
+    @pytest.mark.parametrize("point", ["fsync", "replace"])
+    def test_death_before_the_rename_shows_no_folder(self, tmp_path: Path, point: str) -> None:
+        run_and_die(
+            f"""
+            os.{point} = die
+            with atomic_folder(sys.argv[1]) as folder:
+                (folder / "x").write_text("1")
+            """,
+            tmp_path / "out",
+        )
+        assert not (tmp_path / "out").exists()
+
+    def test_ctrl_c_during_the_final_renames_waits(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        out = tmp_path / "out"
+        out.mkdir()
+        for name in "xyz":
+            (out / name).write_text("old")
+        replace = os.replace
+
+        def interrupted_replace(source: Path, target: Path) -> None:
+            signal.raise_signal(signal.SIGINT)
+            replace(source, target)
+
+        monkeypatch.setattr(os, "replace", interrupted_replace)
+        handler = signal.getsignal(signal.SIGINT)
+        with atomic_folder(out, force=True) as folder:
+            for name in "xyz":
+                (folder / name).write_text("new")
+        assert [(out / name).read_text() for name in "xyz"] == ["new"] * 3
+        assert signal.getsignal(signal.SIGINT) is handler
+
+    def test_works_outside_the_main_thread(self, tmp_path: Path) -> None:
+        def write() -> None:
+            with atomic_folder(tmp_path / "out") as folder:
+                (folder / "x").write_text("1")
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        thread.join()
+        assert names(tmp_path / "out") == ["x"]
+
+
+class TestLeftovers:
+    def test_what_a_killed_writer_left_is_removed_and_nothing_else(self, tmp_path: Path) -> None:
+        path = tmp_path / "run [1].ckpt"
+        program = """
+            with atomic_write(sys.argv[1]) as file:
+                file.write(b"half")
+                file.flush()
+                die()
+        """
+        for _ in range(2):
+            run_and_die(program, path)
+        assert len(names(tmp_path)) == 2
+        others = ["run [1].ckpt", ".run [1].ckpt.tmp", ".other.0123456789abcdef.tmp"]
+        for other in others:
+            (tmp_path / other).touch()
+        remove_leftovers(path)
+        assert names(tmp_path) == sorted(others)

@@ -1,0 +1,219 @@
+"""fit, predict and evaluate from the command line."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from typer.testing import CliRunner, Result
+
+import tsenet
+from tests.builders import one_latent_rows
+from tsenet.cli.app import app
+
+QUICK = ["--epochs", "30", "--learning-rate", "0.01", "--skip-units", "20", "--quiet"]
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def fine(*arguments: object) -> str:
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    """300 rows: numbers, a category, and things that follow from them."""
+    rng = np.random.default_rng(0)
+    rows = one_latent_rows(rng, 300, (4, 4))
+    frame = pd.DataFrame(rows.astype(int), columns=list("abcdefgh"))
+    frame["colour"] = np.where(rows[:, :4].any(axis=1), "red", "blue")
+    frame["key"] = np.arange(300)
+    frame["kind"] = np.where(rows[:, 4:].sum(axis=1) > 1, "much", "little")
+    frame["amount"] = rows.sum(axis=1) * 1.5
+    frame["has1"] = rows[:, 0].astype(float)
+    frame["has2"] = np.where(np.arange(300) % 5 == 0, np.nan, rows[:, 5])
+    return frame
+
+
+OTHERS = ("key", "kind", "amount", "has1", "has2")
+
+
+def leave_out(*targets: str) -> list[str]:
+    return [part for name in OTHERS if name not in targets for part in ("--ignore", name)]
+
+
+def accuracy_in(printed: str, name: str = "accuracy") -> float:
+    scores = dict(line.rsplit(maxsplit=1) for line in printed.splitlines())
+    return float(scores[name])
+
+
+def test_classes_from_csv(frame: pd.DataFrame, tmp_path: Path) -> None:
+    frame.to_csv(tmp_path / "train.csv", index=False)
+    frame.drop(columns=["kind", "amount"]).to_json(
+        tmp_path / "new.jsonl", orient="records", lines=True
+    )
+    frame.to_parquet(tmp_path / "test.parquet")
+    model = tmp_path / "m.tsenet"
+    said = fine(
+        "fit", tmp_path / "train.csv", "--target", "kind", *leave_out("kind"), "-o", model, *QUICK
+    )
+    assert "300 rows, 9 columns" in said
+    assert str(model) in said
+    assert accuracy_in(fine("evaluate", model, tmp_path / "test.parquet", "--quiet")) > 0.95
+    out = tmp_path / "out.csv"
+    assert "300 predictions" in fine("predict", model, tmp_path / "new.jsonl", "-o", out, "--quiet")
+    answers = pd.read_csv(out)
+    assert answers.columns.tolist() == ["kind", "P(little)", "P(much)"]
+    assert (answers["kind"] == frame["kind"]).mean() > 0.95
+    assert np.allclose(answers["P(little)"] + answers["P(much)"], 1, atol=2e-6)
+    loaded = tsenet.load(model)
+    assert loaded.source_["targets"] == ["kind"]
+    assert loaded.source_["categories"] == ["colour"]
+
+
+def test_numbers_are_regressed(frame: pd.DataFrame, tmp_path: Path) -> None:
+    frame.to_csv(tmp_path / "d.tsv", index=False, sep="\t")
+    model = tmp_path / "m.tsenet"
+    fine("fit", tmp_path / "d.tsv", "--target", "amount", *leave_out("amount"), "-o", model, *QUICK)
+    assert isinstance(tsenet.load(model), tsenet.TSENetRegressor)
+    assert accuracy_in(fine("evaluate", model, tmp_path / "d.tsv", "--quiet"), "R2") > 0.8
+    printed = fine("predict", model, tmp_path / "d.tsv", "--quiet")
+    assert len(pd.read_csv(io.StringIO(printed))) == 300
+
+
+def test_task_can_be_chosen(frame: pd.DataFrame, tmp_path: Path) -> None:
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    model = tmp_path / "m.tsenet"
+    given = ("fit", tmp_path / "d.csv", "--target", "has1", *leave_out("has1"), "-o", model, *QUICK)
+    fine(*given)
+    assert tsenet.load(model).classes_.tolist() == ["0.0", "1.0"]  # as the csv spells them
+    fine(*given, "--task", "regression", "--force")
+    assert isinstance(tsenet.load(model), tsenet.TSENetRegressor)
+
+
+def test_several_labels_with_unknown_ones(frame: pd.DataFrame, tmp_path: Path) -> None:
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    model = tmp_path / "m.tsenet"
+    targets = ("--target", "has1", "--target", "has2")
+    fine("fit", tmp_path / "d.csv", *targets, *leave_out("has1", "has2"), "-o", model, *QUICK)
+    printed = fine("evaluate", model, tmp_path / "d.csv", "--quiet")
+    assert accuracy_in(printed) > 0.95
+    assert "mean AUC" in printed
+    header = fine("predict", model, tmp_path / "d.csv", "--quiet").splitlines()[0]
+    assert header == "has1,has2,P(has1),P(has2)"
+
+
+def test_documents(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    words = {"pets": "cat dog hamster parrot rabbit", "sky": "star moon planet comet sun"}
+    kinds = rng.choice(list(words), size=200)
+    texts = [" ".join(rng.choice(words[kind].split(), size=3)) for kind in kinds]
+    pd.DataFrame({"body": texts, "kind": kinds}).to_csv(tmp_path / "d.csv", index=False)
+    model = tmp_path / "m.tsenet"
+    said = fine(
+        "fit", tmp_path / "d.csv", "--target", "kind", "--text", "body", "-o", model, *QUICK
+    )
+    assert "200 rows, 10 words" in said
+    pd.DataFrame({"body": ["A hamster, and a Parrot!", "comets? the comet", ""]}).to_parquet(
+        tmp_path / "new.parquet"
+    )
+    printed = fine("predict", model, tmp_path / "new.parquet", "--quiet")
+    assert pd.read_csv(io.StringIO(printed))["kind"].tolist()[:2] == ["pets", "sky"]
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_arrays(form: str, frame: pd.DataFrame, tmp_path: Path) -> None:
+    rows = frame[list("abcdefgh")].to_numpy(float)
+    kinds = (frame["kind"] == "much").to_numpy(int) + 5
+    path, model = tmp_path / "d.npz", tmp_path / "m.tsenet"
+    if form == "dense":
+        np.savez(path, X=rows, y=kinds)
+    else:
+        csr = sp.csr_array(rows)
+        parts = {"data": csr.data, "indices": csr.indices, "indptr": csr.indptr}
+        np.savez(path, **parts, shape=csr.shape, format=np.array(b"csr"), y=kinds)
+    fine("fit", path, "--target", "y", "-o", model, *QUICK)
+    assert accuracy_in(fine("evaluate", model, path, "--quiet")) > 0.95
+    assert tsenet.load(model).classes_.tolist() == [5, 6]
+    assert fine("predict", model, path, "--quiet").startswith("y,P(5),P(6)\n")
+
+
+def test_same_seed_same_file(frame: pd.DataFrame, tmp_path: Path) -> None:
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    files = []
+    for jobs in (1, 2):
+        model = tmp_path / f"{jobs}.tsenet"
+        fine(
+            "fit",
+            tmp_path / "d.csv",
+            "--target",
+            "kind",
+            *leave_out("kind"),
+            "-o",
+            model,
+            *QUICK,
+            "--jobs",
+            jobs,
+        )
+        files.append(tsenet.load(model))
+    rows = files[0].to_parts()[1]
+    for name, array in files[1].to_parts()[1].items():
+        assert np.array_equal(array, rows[name]), name
+
+
+def test_a_model_from_python_can_predict(frame: pd.DataFrame, tmp_path: Path) -> None:
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    rows = frame[list("abcdefgh")]
+    model = tsenet.TSENetClassifier(random_state=0, max_epochs=20).fit(rows, frame["kind"])
+    model.save(tmp_path / "named.tsenet")
+    printed = fine("predict", tmp_path / "named.tsenet", tmp_path / "d.csv", "--quiet")
+    assert printed.startswith("prediction,P(little),P(much)\n")
+    answer = run("evaluate", tmp_path / "named.tsenet", tmp_path / "d.csv", "--quiet")
+    assert (answer.exit_code, "give --target" in answer.stderr) == (1, True)
+    fine("evaluate", tmp_path / "named.tsenet", tmp_path / "d.csv", "--target", "kind", "--quiet")
+    model.fit(rows.to_numpy(), frame["kind"]).save(tmp_path / "nameless.tsenet")
+    answer = run("predict", tmp_path / "nameless.tsenet", tmp_path / "d.csv", "--quiet")
+    assert (answer.exit_code, "by place, not by name" in answer.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("fit", "d.csv", "--target", "none", "-o", "m"), "no column 'none'; it has 'a'"),
+        (("fit", "d.csv", "--target", "kind", "--ignore", "zz", "-o", "m"), "no column 'zz'"),
+        (("fit", "d.csv", "--target", "kind", "-o", "there"), "there exists"),
+        (("fit", "d.csv", "--target", "has2", "-o", "m"), "60 rows have no 'has2'"),
+        (("fit", "d.csv", "--target", "kind", "--target", "has1", "-o", "m"), "not numbers"),
+        (("fit", "d.csv", "--target", "kind", "--text", "zz", "-o", "m"), "no column 'zz'"),
+        (("fit", "missing.csv", "--target", "kind", "-o", "m"), "missing.csv"),
+        (("fit", "d.xyz", "--target", "kind", "-o", "m"), "cannot tell the format"),
+        (("predict", "d.csv", "d.csv"), "cannot be loaded"),
+        (("predict", "tree.tsenet", "d.csv"), "holds a LatentTree, which predicts nothing"),
+        (("evaluate", "missing.tsenet", "d.csv"), "there is no file missing.tsenet"),
+    ],
+)
+def test_errors_are_one_line(
+    arguments: tuple[str, ...],
+    said: str,
+    frame: pd.DataFrame,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame.to_csv("d.csv", index=False)
+    Path("there").touch()
+    tsenet.learn_tree(frame[list("abcd")], random_state=0).save("tree.tsenet")
+    result = run(*arguments, "--quiet")
+    assert result.exit_code == 1
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert not Path("m").exists()

@@ -1,0 +1,117 @@
+"""Pruning a fitted TSE-Net to a number of parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sklearn.datasets import load_digits
+
+import tsenet
+from tests.network.wirings import random_wiring
+from tsenet import TSENetClassifier
+from tsenet.estimators._pruning import _strengths, _weights_on_outputs
+from tsenet.network.batches import Inputs
+from tsenet.network.tsenet import TSENet
+
+X, Y = load_digits(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def model() -> TSENetClassifier:
+    made = TSENetClassifier(random_state=0, max_epochs=15, skip_units=10, feature_units=10)
+    return made.fit(X[:1200], Y[:1200]).prune(1500, X[:1200], Y[:1200])
+
+
+def non_zero(model: TSENetClassifier) -> int:
+    return sum(
+        p.numel() if name.endswith("bias") else int((p != 0).sum())
+        for name, p in model.net_.named_parameters()
+    )
+
+
+def test_as_many_are_left_as_asked_for_and_they_know_their_trade(model: TSENetClassifier) -> None:
+    assert model.n_parameters_ == 1500
+    assert non_zero(model) <= 1500  # a weight may be trained to exactly 0
+    assert non_zero(model) > 1480
+    assert model.score(X[1200:], Y[1200:]) > 0.85
+
+
+def test_removed_weights_stay_removed(model: TSENetClassifier) -> None:
+    before = {name: (p == 0).numpy() for name, p in model.net_.named_parameters()}
+    model.partial_fit(X[:300], Y[:300])
+    for name, p in model.net_.named_parameters():
+        if not name.endswith("bias"):
+            assert (p[before[name]] == 0).all()
+
+
+def test_a_file_keeps_it(model: TSENetClassifier, tmp_path: Path) -> None:
+    model.save(tmp_path / "pruned.tsenet")
+    again = tsenet.load(tmp_path / "pruned.tsenet")
+
+    assert abs(again.n_parameters_ - model.n_parameters_) < 20
+    assert np.array_equal(again.decision_function(X), model.decision_function(X))
+
+
+def test_the_strongest_are_kept() -> None:
+    """Without training the outputs change least among ways to remove as many of the input's direct weights."""
+    fitted = TSENetClassifier(random_state=0, skip_units=0, max_epochs=3).fit(X[:300], Y[:300])
+    before = fitted.decision_function(X)
+    n_half = fitted.n_parameters_ // 2
+    fitted.prune(n_half, X[:300])
+
+    assert np.corrcoef(fitted.decision_function(X).ravel(), before.ravel())[0, 1] > 0.95
+
+
+def test_impossible_numbers_are_refused() -> None:
+    fitted = TSENetClassifier(random_state=0, max_epochs=1, skip_units=0).fit(X[:200], Y[:200])
+    for wrong in (3, 10**9):
+        with pytest.raises(ValueError, match="n_parameters must lie between"):
+            fitted.prune(wrong, X)
+
+
+def test_what_has_no_weight_on_the_outputs_goes_first() -> None:
+    """A start from few labels uses the linear skips alone: without all else the answers are the same."""
+    fitted = TSENetClassifier(random_state=0).fit(X[:300], Y[:300])
+    assert fitted.history_.stopped == "few labels"
+    before = fitted.decision_function(X)
+    net = fitted.net_
+    n_used = sum(p.numel() for p in net.linear_skips) + sum(
+        layer.weight.numel() for layer in net.layers
+    )
+    n_biases = sum(p.numel() for name, p in net.named_parameters() if name.endswith("bias"))
+    fitted.prune(n_used + n_biases, X[:300])
+
+    assert fitted.n_parameters_ < 0.5 * net.n_parameters
+    assert np.array_equal(fitted.decision_function(X), before)
+
+
+@pytest.mark.parametrize("linear_skip", [True, False])
+@pytest.mark.parametrize("skip_units", [0, 7])
+def test_strengths_are_sums_over_paths(linear_skip: bool, skip_units: int) -> None:
+    """Against a network without non-linearities, and every path by brute force: squared weights, multiplied through."""
+    rng = np.random.default_rng(0)
+    options = {"linear_skip": linear_skip, "skip_units": skip_units, "feature_units": 5}
+    wiring = random_wiring(rng, (12, 6, 3), 0.4)
+    net = TSENet(wiring, 2, **options).eval()
+    for path in net.linear_skips:
+        torch.nn.init.normal_(path)
+    squared = TSENet(wiring, 2, **options).double().eval()
+    squared._bend = lambda z: z  # type: ignore[method-assign]  # a network of products alone
+    for name, parameter in squared.named_parameters():
+        given = dict(net.named_parameters())[name].detach().double()
+        parameter.data.copy_(torch.zeros_like(given) if name.endswith("bias") else given**2)
+    _, levels = _weights_on_outputs(net)
+    expected = squared(torch.eye(12, dtype=torch.float64)).sum(dim=1).detach().numpy()
+    assert levels[0] ** 2 == pytest.approx(expected)
+    inputs = Inputs(rng.normal(size=(50, 12)).astype(np.float32))
+    strength = _strengths(net, inputs)
+    names = {name for name, _ in net.named_parameters() if not name.endswith("bias")}
+    assert set(strength) == names
+    size = np.sqrt(np.square(inputs.values).mean(axis=0))
+    links = next(iter(net.layers))
+    k = 4
+    found = abs(links.weight[k].item()) * size[links.link_input[k]] * levels[1][links.link_unit[k]]
+    assert strength["layers.0.weight"][k] == pytest.approx(found, rel=1e-5)

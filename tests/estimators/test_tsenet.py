@@ -1,0 +1,662 @@
+"""Classifier and regressor: every check of scikit-learn's, and what its users do with them."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
+
+import tsenet
+from tests.builders import one_latent_rows
+from tsenet import DataError, ModelFileError, TSENetClassifier, TSENetRegressor
+from tsenet.data.table import Table
+from tsenet.training.callbacks import Callback, StopTraining
+
+LEFT_OUT_BY_SKLEARN = {"check_array_api_input"}
+QUICK: dict[str, Any] = {"random_state": 0, "max_epochs": 15, "skip_units": 20, "feature_units": 20}
+
+Floats = NDArray[np.float64]
+
+
+@pytest.fixture(scope="module")
+def rows() -> Floats:
+    """600 rows of three groups of four columns."""
+    return one_latent_rows(np.random.default_rng(0), 600, (4, 4, 4)).astype(np.float64)
+
+
+@pytest.fixture(scope="module")
+def kinds(rows: Floats) -> NDArray[Any]:
+    """Which group of a row has most on: three classes."""
+    return np.array(["red", "green", "blue"])[rows.reshape(600, 3, 4).sum(axis=2).argmax(axis=1)]
+
+
+@pytest.fixture(scope="module")
+def labels(rows: Floats) -> Floats:
+    """Whether each group is on: three labels, a fifth of them unknown."""
+    truth = (rows.reshape(600, 3, 4).sum(axis=2) > 1).astype(np.float64)
+    truth[np.random.default_rng(1).random(truth.shape) < 0.2] = np.nan
+    return truth
+
+
+@pytest.fixture(scope="module")
+def fitted(rows: Floats, kinds: NDArray[Any]) -> TSENetClassifier:
+    return TSENetClassifier(**QUICK).fit(rows, kinds)
+
+
+# ---- scikit-learn
+
+
+@pytest.mark.parametrize("kind", [TSENetClassifier, TSENetRegressor])
+def test_every_check_of_sklearn_passes(kind: type) -> None:
+    results = check_estimator(kind(), on_fail=None, on_skip=None)
+    assert len(results) > 60
+    assert not [r["check_name"] for r in results if r["expected_to_fail"]]
+    others = [r for r in results if r["status"] != "passed"]
+    wrong = {
+        r["check_name"]: repr(r["exception"])
+        for r in others
+        if r["status"] != "skipped" or r["check_name"] not in LEFT_OUT_BY_SKLEARN
+    }
+    assert wrong == {}
+    assert all("SCIPY_ARRAY_API" in str(r["exception"]) for r in others)
+
+
+def test_clone_has_the_parameters_and_no_network(fitted: TSENetClassifier) -> None:
+    copy = clone(fitted)
+    assert copy.get_params() == fitted.get_params()
+    assert not hasattr(copy, "net_")
+
+
+def test_in_a_pipeline_after_tfidf(rows: Floats, kinds: NDArray[Any]) -> None:
+    pipeline = make_pipeline(TfidfTransformer(), TSENetClassifier(**{**QUICK, "max_epochs": 60}))
+    counts = sp.csr_array(rows)
+    assert pipeline.fit(counts, kinds).score(counts, kinds) > 0.8
+    assert pipeline[:-1].transform(counts).format == "csr"
+
+
+def test_in_a_grid_search_with_one_wiring(
+    rows: Floats, kinds: NDArray[Any], fitted: TSENetClassifier
+) -> None:
+    search = GridSearchCV(
+        TSENetClassifier(**QUICK, wiring=fitted.wiring_, init="fan-in"),
+        {"learning_rate": [1e-6, 1e-2]},
+        cv=2,
+    ).fit(rows, kinds)
+    assert search.best_params_ == {"learning_rate": 1e-2}
+    assert search.best_estimator_.wiring_ == fitted.wiring_
+    assert search.best_estimator_.tree_ is None
+
+
+def test_in_cross_validation(rows: Floats, kinds: NDArray[Any]) -> None:
+    scores = cross_val_score(
+        TSENetClassifier(**{**QUICK, "learning_rate": 1e-2}), rows, kinds, cv=3
+    )
+    assert scores.shape == (3,)
+    assert scores.min() > 0.7
+
+
+def test_in_a_calibrator(rows: Floats, kinds: NDArray[Any]) -> None:
+    calibrated = CalibratedClassifierCV(TSENetClassifier(**QUICK), cv=2).fit(rows, kinds)
+    assert np.allclose(calibrated.predict_proba(rows).sum(axis=1), 1)
+    assert calibrated.classes_.tolist() == ["blue", "green", "red"]
+
+
+def test_pickle_keeps_the_answers(fitted: TSENetClassifier, rows: Floats) -> None:
+    again = pickle.loads(pickle.dumps(fitted))
+    assert np.array_equal(again.predict_proba(rows), fitted.predict_proba(rows))
+
+
+# ---- what is learned and answered
+
+
+def test_answers_agree_with_each_other(fitted: TSENetClassifier, rows: Floats) -> None:
+    shares = fitted.predict_proba(rows)
+    scores = fitted.decision_function(rows)
+    assert shares.shape == scores.shape == (600, 3)
+    assert np.allclose(shares.sum(axis=1), 1)
+    assert np.allclose(np.diff(np.log(shares), axis=1), np.diff(scores, axis=1), atol=1e-5)
+    assert np.array_equal(fitted.predict(rows), fitted.classes_[shares.argmax(axis=1)])
+
+
+def test_answers_are_those_of_the_torch_module(fitted: TSENetClassifier, rows: Floats) -> None:
+    import torch
+
+    scaled = ((rows - rows.mean(axis=0)) / rows.std(axis=0)).astype(np.float32)
+    with torch.no_grad():
+        outputs = fitted.net_(torch.from_numpy(scaled)).numpy()
+    assert np.allclose(outputs, fitted.decision_function(rows), atol=1e-5)
+    assert not fitted.net_.training
+
+
+def test_an_answer_hardly_depends_on_the_other_rows(fitted: TSENetClassifier, rows: Floats) -> None:
+    everything = fitted.predict_proba(rows)
+    alone = np.concatenate([fitted.predict_proba(rows[i : i + 1]) for i in range(30)])
+    assert np.allclose(alone, everything[:30], rtol=1e-6, atol=0)
+    assert np.allclose(fitted.predict_proba(rows[::-1]), everything[::-1], rtol=1e-6, atol=0)
+
+
+def test_two_classes_give_one_decision(rows: Floats, kinds: NDArray[Any]) -> None:
+    model = TSENetClassifier(**QUICK).fit(rows, kinds == "red")
+    assert model.classes_.tolist() == [False, True]
+    decision = model.decision_function(rows)
+    assert decision.shape == (600,)
+    assert np.allclose(model.predict_proba(rows)[:, 1], 1 / (1 + np.exp(-decision)), atol=1e-6)
+    assert np.array_equal(model.predict(rows), decision > 0)
+
+
+def test_labels_with_unknown_ones(rows: Floats, labels: Floats) -> None:
+    model = TSENetClassifier(**{**QUICK, "max_epochs": 60}).fit(rows, labels)
+    shares = model.predict_proba(rows)
+    assert shares.shape == (600, 3)
+    assert np.array_equal(model.predict(rows), (shares > 0.5).astype(int))
+    known = ~np.isnan(labels)
+    assert (model.predict(rows) == labels)[known].mean() > 0.85
+    right = ((model.predict(rows) == labels) | ~known).all(axis=1)
+    assert model.score(rows, labels) == pytest.approx(right[known.any(axis=1)].mean())
+
+
+def test_a_label_nobody_knows_teaches_nothing(rows: Floats, labels: Floats) -> None:
+    unknown = labels.copy()
+    unknown[:, 1] = np.nan
+    short, long = (
+        TSENetClassifier(**{**QUICK, "max_epochs": n}, early_stopping=False).fit(rows, unknown)
+        for n in (1, 4)
+    )
+    before, after = (model.net_.output.weight.detach().numpy() for model in (short, long))
+    assert np.array_equal(before[:, 1], after[:, 1])
+    assert (before[:, [0, 2]] != after[:, [0, 2]]).mean() > 0.9
+
+
+def test_regression_with_one_and_several_targets(rows: Floats) -> None:
+    sums = rows.reshape(600, 3, 4).sum(axis=2)
+    options = {**QUICK, "max_epochs": 80}
+    one = TSENetRegressor(**options).fit(rows, 1000 + sums[:, 0])
+    assert one.predict(rows).shape == (600,)
+    assert one.score(rows, 1000 + sums[:, 0]) > 0.8
+    unknown = sums.copy()
+    unknown[::3, 1] = np.nan
+    several = TSENetRegressor(**options).fit(rows, unknown)
+    assert several.predict(rows).shape == (600, 3)
+    assert several.score(rows, sums) > 0.7
+    known = ~np.isnan(unknown)
+    assert several.score(rows, unknown) == pytest.approx(
+        np.mean(
+            [
+                1
+                - np.square(several.predict(rows) - sums)[k, j].sum() / (k.sum() * sums[k, j].var())
+                for j, k in enumerate(known.T)
+            ]
+        )
+    )
+
+
+def test_hidden_units_and_their_names(fitted: TSENetClassifier, rows: Floats) -> None:
+    hidden = fitted.transform(rows)
+    names = fitted.get_feature_names_out().tolist()
+    assert hidden.shape == (600, len(names))
+    assert len(set(names)) == len(names)
+    assert fitted.tree_ is not None
+    n_latents = fitted.tree_.n_latents
+    assert names[:n_latents] == list(fitted.tree_.latent_names)
+    assert names[n_latents] == "skip0.0"
+    assert names[-1] == "top.19"
+    weight, bias = fitted.net_.output.weight.detach().numpy(), fitted.net_.output.bias.detach()
+    outputs = hidden[:, n_latents:] @ weight + bias.numpy()
+    scaled = fitted._scaling.apply(Table.of(rows)).values
+    straight = np.concatenate([path.detach().numpy() for path in fitted.net_.linear_skips])
+    outputs += np.concatenate([scaled, hidden[:, :n_latents]], axis=1) @ straight
+    assert np.allclose(outputs, fitted.decision_function(rows), atol=1e-4)
+
+
+def test_attributes(fitted: TSENetClassifier) -> None:
+    assert fitted.n_parameters_ == sum(p.numel() for p in fitted.net_.parameters())
+    assert fitted.tree_ is not None
+    assert fitted.wiring_.layer_sizes == fitted.tree_.layer_sizes
+    assert fitted.history_.n_epochs == 15
+    assert fitted.n_features_in_ == 12
+    assert not hasattr(fitted, "feature_names_in_")
+
+
+# ---- the same result whatever the form
+
+
+def test_same_seed_same_bytes_for_any_number_of_threads(
+    rows: Floats, kinds: NDArray[Any], fitted: TSENetClassifier, tmp_path: Path
+) -> None:
+    for number in (1, 2):
+        model = TSENetClassifier(**QUICK, n_jobs=number).fit(rows, kinds)
+        model.set_params(n_jobs=None).save(tmp_path / str(number))
+        assert np.array_equal(model.predict_proba(rows), fitted.predict_proba(rows))
+        for mine, other in zip(model.net_.parameters(), fitted.net_.parameters(), strict=True):
+            assert np.array_equal(mine.detach().numpy(), other.detach().numpy())
+
+
+def test_the_order_of_the_rows_does_not_matter(
+    rows: Floats, kinds: NDArray[Any], fitted: TSENetClassifier
+) -> None:
+    order = np.random.default_rng(5).permutation(600)
+    again = TSENetClassifier(**QUICK).fit(rows[order], kinds[order])
+    assert np.array_equal(again.predict_proba(rows), fitted.predict_proba(rows))
+
+
+def test_whole_weights_are_repetitions(rows: Floats, kinds: NDArray[Any]) -> None:
+    weights = np.arange(600) % 3
+    weighted = TSENetClassifier(**QUICK).fit(rows, kinds, sample_weight=weights)
+    repeated = TSENetClassifier(**QUICK).fit(np.repeat(rows, weights, 0), np.repeat(kinds, weights))
+    assert np.array_equal(weighted.predict_proba(rows), repeated.predict_proba(rows))
+
+
+def test_other_weights_count_in_the_loss(rows: Floats) -> None:
+    noise = np.random.default_rng(2).integers(2, size=600)
+    towards_one = np.where(noise == 1, 2.5, 0.1)
+    model = TSENetClassifier(**QUICK).fit(rows, noise, sample_weight=towards_one)
+    assert model.predict(rows).mean() > 0.9
+
+
+def test_class_weight(rows: Floats, labels: Floats) -> None:
+    noise = np.random.default_rng(2).integers(2, size=600)
+    model = TSENetClassifier(**QUICK, class_weight={0: 25, 1: 1}).fit(rows, noise)
+    assert model.predict(rows).mean() < 0.1
+    for weights in ({0: 25, 1: 1}, [{0: 25, 1: 1}] * 3):
+        several = TSENetClassifier(**QUICK, class_weight=weights).fit(rows, labels)
+        plain = TSENetClassifier(**QUICK).fit(rows, labels)
+        assert several.predict(rows).mean() < plain.predict(rows).mean()
+    rare = np.where(np.isnan(labels), np.nan, labels * (np.arange(600) % 4 == 0)[:, None])
+    balanced = TSENetClassifier(**QUICK, class_weight="balanced").fit(rows, rare)
+    assert (
+        balanced.predict(rows).mean()
+        > TSENetClassifier(**QUICK).fit(rows, rare).predict(rows).mean()
+    )
+
+
+def test_frames_and_arrays_give_the_same(
+    rows: Floats, kinds: NDArray[Any], fitted: TSENetClassifier
+) -> None:
+    names = [f"word{j}" for j in range(12)]
+    expected = fitted.predict_proba(rows)
+    for frame in (
+        pd.DataFrame(rows, columns=names),
+        pl.DataFrame(rows, schema=names),
+        pd.DataFrame(rows.astype(np.int8), columns=names),
+    ):
+        model = TSENetClassifier(**QUICK).fit(frame, pd.Series(kinds))
+        assert np.array_equal(model.predict_proba(frame), expected)
+        assert model.feature_names_in_.tolist() == names
+    assert np.array_equal(
+        TSENetClassifier(**QUICK).fit(rows.tolist(), kinds.tolist()).predict_proba(rows), expected
+    )
+
+
+def test_a_table_brings_its_names(rows: Floats, kinds: NDArray[Any]) -> None:
+    names = [f"w{j}" for j in range(12)]
+    model = TSENetClassifier(**QUICK).fit(tsenet.Table.of(rows, names), kinds)
+    assert model.feature_names_in_.tolist() == names
+    expected = model.predict_proba(tsenet.Table.of(rows, names))
+    assert np.array_equal(model.predict_proba(pd.DataFrame(rows, columns=names)), expected)
+    for wrong in (tsenet.Table.of(rows, names[::-1]), tsenet.Table.of(rows[:, :3])):
+        with pytest.raises(DataError, match="feature"):
+            model.predict(wrong)
+    assert not hasattr(model.fit(tsenet.Table.of(rows), kinds), "feature_names_in_")
+
+
+def test_sparse_formats_give_the_same(rows: Floats, kinds: NDArray[Any]) -> None:
+    csr = sp.csr_array(rows)
+    model = TSENetClassifier(**QUICK).fit(csr, kinds)
+    expected = model.predict_proba(csr)
+    assert np.allclose(model.predict_proba(rows), expected, rtol=1e-5)  # a dense question is fine
+    for other in (sp.csc_array(rows), sp.coo_matrix(rows), sp.csr_array(rows.astype(np.int8))):
+        again = TSENetClassifier(**QUICK).fit(other, kinds)
+        assert np.array_equal(again.predict_proba(other), expected)
+
+
+def test_sparse_question_to_a_model_of_dense_rows(fitted: TSENetClassifier, rows: Floats) -> None:
+    assert np.array_equal(fitted.predict_proba(sp.csr_array(rows)), fitted.predict_proba(rows))
+
+
+def test_categories_are_inputs(rows: Floats, kinds: NDArray[Any], tmp_path: Path) -> None:
+    frame = pd.DataFrame(rows[:, :6], columns=list("abcdef"))
+    frame["colour"] = kinds
+    model = TSENetClassifier(**{**QUICK, "max_epochs": 60}).fit(frame, kinds)
+    assert model.wiring_.names[0][-3:] == ("colour=blue", "colour=green", "colour=red")
+    assert model.score(frame, kinds) == 1.0
+    unseen = frame.assign(colour="purple")
+    assert model.predict(unseen).shape == (600,)
+    # a wiring knows the levels, also where a fold lacks one
+    part = frame[frame.colour != "red"]
+    again = TSENetClassifier(**QUICK, wiring=model.wiring_).fit(part, kinds[frame.colour != "red"])
+    assert again.predict(frame).shape == (600,)
+
+
+# ---- wiring, warm start, partial fit
+
+
+def test_a_wiring_that_does_not_fit_is_refused(rows: Floats, kinds: NDArray[Any]) -> None:
+    tree = tsenet.learn_tree(rows[:, :8], random_state=0)
+    wiring = tsenet.expand(tree, rows[:, :8])
+    with pytest.raises(DataError, match="8 inputs, but the table gives 12"):
+        TSENetClassifier(wiring=wiring).fit(rows, kinds)
+    frame = pd.DataFrame(rows[:, :8], columns=list("abcdefgh"))
+    named = tsenet.expand(tsenet.learn_tree(frame, random_state=0), frame)
+    with pytest.raises(DataError, match="column 'h'"):
+        TSENetClassifier(wiring=named).fit(frame[list("hgfedcba")], kinds)
+    TSENetClassifier(**QUICK, wiring=named).fit(frame, kinds)
+    TSENetClassifier(**QUICK, wiring=wiring).fit(frame, kinds)  # learned without names
+
+
+def test_warm_start_goes_on(rows: Floats, kinds: NDArray[Any]) -> None:
+    model = TSENetClassifier(**{**QUICK, "max_epochs": 2}, init="fan-in", warm_start=True)
+    model.fit(rows, kinds)
+    wiring, before = model.wiring_, model.history_.validation_loss[-1]
+    net = model.net_
+    model.fit(rows, kinds)
+    assert model.wiring_ is wiring
+    assert model.net_ is net
+    assert model.history_.validation_loss[0] < before
+    with pytest.raises(DataError, match="not there before"):
+        model.fit(rows, np.where(kinds == "red", "black", kinds))
+    cold = clone(model).set_params(warm_start=False).fit(rows, kinds)
+    assert cold.fit(rows, kinds).history_.validation_loss[0] > before
+
+
+def test_partial_fit_learns(rows: Floats, kinds: NDArray[Any]) -> None:
+    model = TSENetClassifier(**QUICK, batch_size=50, learning_rate=1e-2)
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        model.partial_fit(rows, kinds)
+    seen = kinds[:100] != "red"
+    model.partial_fit(rows[:100][seen], kinds[:100][seen], classes=["red", "green", "blue"])
+    assert model.classes_.tolist() == ["blue", "green", "red"]
+    for _ in range(15):
+        model.partial_fit(rows[100:], kinds[100:])
+    assert model.score(rows[100:], kinds[100:]) > 0.8
+    with pytest.raises(ValueError, match="not the same"):
+        model.partial_fit(rows, kinds, classes=["red", "green"])
+    with pytest.raises(ValueError, match="balanced"):
+        TSENetClassifier(class_weight="balanced").partial_fit(rows, kinds, classes=[0, 1])
+
+
+def test_partial_fit_is_reproducible_and_continues_adam(rows: Floats) -> None:
+    sums = rows.sum(axis=1)
+    first, second = (TSENetRegressor(**QUICK, batch_size=50) for _ in range(2))
+    for model in (first, second):
+        for _ in range(3):
+            model.partial_fit(rows, sums)
+    assert np.array_equal(first.predict(rows), second.predict(rows))
+    second._optimiser = None  # as if Adam had forgotten
+    assert not np.array_equal(
+        first.partial_fit(rows, sums).predict(rows), second.partial_fit(rows, sums).predict(rows)
+    )
+
+
+# ---- options
+
+
+def test_batch_normalisation_is_trained_by_autograd(rows: Floats, kinds: NDArray[Any]) -> None:
+    model = TSENetClassifier(**{**QUICK, "max_epochs": 40}, norm="batch").fit(rows, kinds)
+    assert model.score(rows, kinds) > 0.8
+    assert any(name.endswith("running_mean") for name in model.net_.state_dict())
+    assert model.transform(rows).shape[1] == model.get_feature_names_out().size
+
+
+def test_early_stopping_can_be_turned_off(rows: Floats, kinds: NDArray[Any]) -> None:
+    model = TSENetClassifier(**{**QUICK, "max_epochs": 3}, early_stopping=False).fit(rows, kinds)
+    assert model.history_.validation_loss == ()
+    assert model.history_.n_epochs == 3
+    patient = TSENetClassifier(**{**QUICK, "max_epochs": 200}, patience=2).fit(rows, kinds)
+    assert patient.history_.stopped == "early_stopping"
+
+
+def test_callbacks_are_called(rows: Floats, kinds: NDArray[Any]) -> None:
+    class Count(Callback):
+        n_epochs = 0
+
+        def on_epoch_end(self, *_: Any) -> None:
+            self.n_epochs += 1
+
+    for linear_skip, n_networks in ((True, 1), (False, 1), ("auto", 2)):
+        count = Count()
+        model = TSENetClassifier(
+            **{**QUICK, "max_epochs": 4}, linear_skip=linear_skip, callbacks=[count]
+        )
+        model.fit(rows, kinds)
+        assert count.n_epochs == 4 * n_networks
+
+
+def test_direct_paths_are_kept_if_they_clearly_help() -> None:
+    """A linear target wants them; where nothing can be learned it is a tie, which the smaller network wins."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(700, 10))
+    linear = rows @ rng.normal(size=10) > 0
+    noise = rng.integers(0, 2, 700)
+    quick = {**QUICK, "max_epochs": 40}
+    for target, wanted in ((linear, True), (noise, False)):
+        chosen = TSENetClassifier(**quick).fit(rows, target)
+        twin = TSENetClassifier(**quick, linear_skip=wanted).fit(rows, target)
+        assert bool(list(chosen.net_.linear_skips)) == wanted
+        assert np.array_equal(chosen.predict_proba(rows), twin.predict_proba(rows))
+        assert chosen.n_parameters_ == twin.n_parameters_
+    with pytest.raises(ValueError, match="linear_skip must be True, False or 'auto'"):
+        TSENetClassifier(**QUICK, linear_skip="maybe").fit(rows, linear)
+
+
+def test_who_stops_the_first_network_gets_no_second(rows: Floats, kinds: NDArray[Any]) -> None:
+    class Stop(Callback):
+        n_runs = 0
+
+        def on_epoch_end(self, *_: Any) -> None:
+            self.n_runs += 1
+            raise StopTraining
+
+    stop = Stop()
+    model = TSENetClassifier(**QUICK, callbacks=[stop]).fit(rows, kinds)
+    assert stop.n_runs == 1
+    assert model.history_.stopped == "callback"
+
+
+def test_verbose_reports_every_stage(rows: Floats, kinds: NDArray[Any]) -> None:
+    stages: list[str] = []
+
+    def note(stage: str, done: int, total: int | None) -> None:
+        if stage not in stages:
+            stages.append(stage)
+
+    TSENetClassifier(**{**QUICK, "max_epochs": 1}, verbose=note).fit(rows, kinds)
+    assert stages[-3:] == ["links", "first weights", "training"]
+    assert "islands" in stages
+
+
+def test_the_papers_recipe() -> None:
+    recipe = TSENetClassifier.paper(random_state=3)
+    changed = {
+        "link_rule",
+        "correlation_test",
+        "structure_samples",
+        "linear_skip",
+        "init",
+        "random_state",
+    }
+    defaults = TSENetClassifier().get_params()
+    assert {k for k, v in recipe.get_params().items() if v != defaults[k]} == changed
+    assert (recipe.link_rule, recipe.correlation_test, recipe.dropout) == ("top-k", False, 0.5)
+    assert TSENetRegressor.paper(link_rule="random").link_rule == "random"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"link_rule": "best"},
+        {"density": 0.0},
+        {"activation": "swish"},
+        {"learning_rate": -1.0},
+        {"batch_size": 0},
+        {"validation_fraction": 1.5},
+        {"dropout": 1.5},
+    ],
+)
+def test_wrong_options_are_refused(wrong: Any, rows: Floats, kinds: NDArray[Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        TSENetClassifier(**{**QUICK, **wrong}).fit(rows, kinds)
+
+
+# ---- odd data
+
+
+def test_one_class_is_refused(rows: Floats) -> None:
+    with pytest.raises(DataError, match="only one class: 'a'"):
+        TSENetClassifier().fit(rows, ["a"] * 600)
+
+
+def test_rare_class_is_kept_for_training(rows: Floats, kinds: NDArray[Any]) -> None:
+    rare = kinds.astype(object)
+    rare[7] = "once"
+    model = TSENetClassifier(**QUICK).fit(rows, rare)
+    assert "once" in model.classes_
+    assert model.predict_proba(rows).shape == (600, 4)
+
+
+def test_all_zero_rows_and_one_feature(rows: Floats, kinds: NDArray[Any]) -> None:
+    empty = rows.copy()
+    empty[:50] = 0
+    for form in (empty, sp.csr_array(empty)):
+        assert TSENetClassifier(**QUICK).fit(form, kinds).predict(form).shape == (600,)
+    one = TSENetClassifier(**{**QUICK, "max_epochs": 60}).fit(rows[:, :1], rows[:, 0])
+    assert one.score(rows[:, :1], rows[:, 0]) == 1.0
+
+
+def test_constant_columns_only(kinds: NDArray[Any]) -> None:
+    for form in (np.ones((600, 3)), sp.csr_array((600, 3))):
+        model = TSENetClassifier(**QUICK).fit(form, kinds)
+        assert model.wiring_.layer_sizes == (3, 1)
+        most = pd.Series(kinds).value_counts().index[0]
+        assert set(model.predict(form)) == {most}
+
+
+def test_tiny_tables_are_used_whole(rows: Floats, kinds: NDArray[Any]) -> None:
+    model = TSENetClassifier(**QUICK, init="fan-in")
+    _, different = np.unique(rows, axis=0, return_index=True)
+    for n_rows, has_validation in ((19, False), (20, True)):
+        few = different[:n_rows]
+        assert bool(model.fit(rows[few], kinds[few]).history_.validation_loss) == has_validation
+
+
+def test_clear_errors(fitted: TSENetClassifier, rows: Floats, kinds: NDArray[Any]) -> None:
+    with pytest.raises(ValueError, match="features"):
+        fitted.predict(rows[:, :5])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        TSENetClassifier().fit(rows, kinds[:-1])
+    with pytest.raises(DataError, match="must hold 0, 1 or NaN"):
+        TSENetClassifier().fit(rows, np.full((600, 2), 3))
+    with pytest.raises(DataError, match="one number for each"):
+        TSENetClassifier().fit(rows, kinds, sample_weight=[1.0])
+    with pytest.raises(DataError, match="numbers"):
+        TSENetRegressor().fit(rows, kinds)
+    with pytest.raises(ValueError, match="NaN"):
+        TSENetRegressor().fit(rows, np.where(kinds == "red", np.nan, 1.0))
+    with pytest.raises(NotFittedError):
+        TSENetClassifier().predict_proba(rows)
+    with pytest.raises(NotFittedError):
+        TSENetClassifier().to_parts()
+
+
+# ---- files
+
+
+@pytest.mark.parametrize("form", ["classes", "labels", "sparse", "norm", "wiring", "numbers"])
+def test_files_hold_everything(
+    form: str, rows: Floats, kinds: NDArray[Any], labels: Floats, tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {**QUICK, "max_epochs": 2}
+    X: Any = pd.DataFrame(rows, columns=[f"w{j}" for j in range(12)])
+    y: Any = kinds
+    kind: Any = TSENetClassifier
+    if form == "classes":
+        options["class_weight"] = {"red": 2.0, "blue": 0.5, "green": 1}
+    elif form == "labels":
+        y, options["class_weight"] = labels, [{0: 1.0, 1: 2.0}] * 3
+    elif form == "sparse":
+        X, y = sp.csr_array(rows), kinds.astype(object)
+    elif form == "norm":
+        options["norm"] = "batch"
+    elif form == "wiring":
+        kind, y = TSENetRegressor, rows[:, :3] * 1.5
+        options["wiring"] = tsenet.expand(tsenet.learn_tree(rows, random_state=0), rows)
+    else:
+        kind, y = TSENetRegressor, rows.sum(axis=1)
+    model = kind(**options).fit(X, y)
+    path = tmp_path / "model.tsenet"
+    model.save(path)
+    again = tsenet.load(path)
+    assert type(again) is kind
+    assert again.get_params() == model.get_params()
+    for method in ("predict", "predict_proba", "decision_function", "transform"):
+        if hasattr(model, method):
+            mine, other = getattr(model, method)(X), getattr(again, method)(X)
+            assert mine.dtype == other.dtype
+            assert np.array_equal(mine, other)
+    public = [name for name in vars(model) if name.endswith("_") and not name.startswith("_")]
+    assert {"tree_", "wiring_", "net_", "history_", "n_parameters_", "n_features_in_"} < set(public)
+    for name in public:
+        mine, other = getattr(model, name), getattr(again, name)
+        if name == "net_":
+            assert repr(mine) == repr(other)
+        elif isinstance(mine, np.ndarray):
+            assert mine.dtype == other.dtype
+            assert np.array_equal(mine, other)
+        else:
+            assert mine == other, name
+    again.save(tmp_path / "again.tsenet")
+    assert (tmp_path / "again.tsenet").read_bytes() == path.read_bytes()
+
+
+def test_a_loaded_model_can_go_on(rows: Floats, kinds: NDArray[Any], tmp_path: Path) -> None:
+    model = TSENetClassifier(**QUICK, warm_start=True).fit(rows, kinds)
+    model.save(tmp_path / "m.tsenet")
+    again = tsenet.load(tmp_path / "m.tsenet")
+    assert np.array_equal(
+        again.fit(rows, kinds).predict_proba(rows), model.fit(rows, kinds).predict_proba(rows)
+    )
+    again.partial_fit(rows, kinds)
+
+
+def test_a_damaged_or_mixed_up_file_is_refused(
+    fitted: TSENetClassifier, rows: Floats, tmp_path: Path
+) -> None:
+    path = tmp_path / "m.tsenet"
+    fitted.save(path)
+    raw = bytearray(path.read_bytes())
+    raw[-5] ^= 1
+    path.write_bytes(raw)
+    with pytest.raises(ModelFileError, match="SHA-256"):
+        tsenet.load(path)
+    from tsenet.store import save_parts
+
+    meta, arrays = fitted.to_parts()
+    for wrong in (
+        {"n_features_in": 11},
+        {"network": {**meta["network"], "skip_units": 3}},
+        {"rule": {**meta["rule"], "n_columns_in": 5, "thresholds": {}}},
+    ):
+        save_parts(path, "TSENetClassifier", {**meta, **wrong}, arrays)
+        with pytest.raises(ModelFileError, match="valid TSENetClassifier"):
+            tsenet.load(path)
+    save_parts(
+        path,
+        "TSENetClassifier",
+        meta,
+        {**arrays, "net.output.bias": np.full(3, np.nan, np.float32)},
+    )
+    with pytest.raises(ModelFileError, match="finite"):
+        tsenet.load(path)

@@ -1,0 +1,365 @@
+"""The experiments themselves: their cells, and their reports on small data."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reproduce import frontier, label_efficiency, paper, table3
+from reproduce.bench import QuickSize
+from reproduce.cells import Cell, Measured
+from reproduce.definitions import EXPERIMENTS
+from reproduce.experiment import Request, expand_names, select
+from reproduce.figure_mnist import image_shape
+from reproduce.interpretability import paper_score, top_columns, vector_files
+from reproduce.lab import Lab
+from reproduce.methods import METHODS, PAPER_SHAPES
+from reproduce.render import Report, write
+from reproduce.runs import Result, Run
+from tests.reproduce.tiny import tiny_task, tiny_text
+from tsenet.baselines import paper_grid
+from tsenet.datasets import Dataset, load, names
+from tsenet.errors import DataError
+
+SIZE = QuickSize(n_train=120, n_validation=60, n_test=80)
+
+
+def report_on(
+    name: str, folder: Path, dataset: Dataset, seeds: int = 2, **more: Any
+) -> tuple[Report, Lab]:
+    lab = Lab(folder, seeds=seeds, quick=SIZE, n_jobs=1, datasets={dataset.name: dataset})
+    request = Request((dataset.name,), command=f"tsenet reproduce {name}", **more)
+    report = EXPERIMENTS[name].make(lab, request, None)
+    write(report, folder)
+    return report, lab
+
+
+def lines_of(folder: Path, name: str) -> list[dict[str, str]]:
+    with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+# ---- what there is to run
+
+
+def test_all_17_tasks_of_the_paper_are_there() -> None:
+    datasets = EXPERIMENTS["table3"].datasets
+    assert len(datasets) == len(set(datasets)) == 17
+    assert set(datasets) <= set(names())
+    assert sum(name.startswith("tox21/") for name in datasets) == 12
+
+
+@pytest.mark.parametrize("name", sorted(EXPERIMENTS))
+def test_default_data_sets_exist(name: str) -> None:
+    assert EXPERIMENTS[name].name == name
+    assert set(EXPERIMENTS[name].datasets) <= set(names())
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_cells_are_well_formed(quick: bool) -> None:
+    groups = [
+        table3.cells("ag_news", quick),
+        frontier.cells("ag_news", None, quick),
+        frontier.cells("ag_news", 400, quick),
+        label_efficiency.cells("ag_news", 100, quick),
+    ]
+    for cells in groups:
+        seen: set[str] = set()
+        for cell in cells:
+            assert cell.method in METHODS
+            assert set(cell.needs) <= seen, cell.name
+            seen.add(cell.name)
+
+
+def test_the_grid_is_the_papers() -> None:
+    grid = paper_grid(14)
+    assert len(PAPER_SHAPES) == len(grid)
+    shapes = dict(zip(PAPER_SHAPES, grid, strict=True))
+    assert shapes["rectangle 2048×3"] == (2048, 2048, 2048)
+    assert shapes["conic 1024×2"] == (1024, 119)
+    assert shapes["conic 512×4"][0] == 512
+    assert len(shapes["conic 512×4"]) == 4
+    dense = table3.cells("ag_news")[0]
+    assert [settings["shape"] for settings in dense.rounds[0]] == list(PAPER_SHAPES)
+
+
+def test_every_network_is_tuned_alike() -> None:
+    cells = {cell.name: cell for cell in table3.cells("ag_news")}
+    for name in ("fnn", "tsenet-paper", "backbone", "equal-size", "fnn-100"):
+        assert cells[name].rounds[-1] == table3.TRAINING
+    assert len(cells["tsenet"].rounds[-1]) == len(table3.TRAINING)
+
+
+def test_a_small_grid_chooses_less() -> None:
+    whole = {cell.name: cell for cell in table3.cells("ag_news")}
+    small = {cell.name: cell for cell in table3.cells("ag_news", small_grid=True)}
+    assert list(whole) == list(small)
+    assert small["fnn"].n_candidates == 6 < whole["fnn"].n_candidates
+    for name, cell in small.items():
+        assert cell.n_candidates <= whole[name].n_candidates
+        for few, many in zip(cell.rounds, whole[name].rounds, strict=True):
+            assert all(candidate in many for candidate in few)
+
+
+def test_several_labels_have_no_logistic_regression() -> None:
+    assert "logistic" not in [cell.name for cell in table3.cells("tox21")]
+    assert "logistic" in [cell.name for cell in table3.cells("tox21/NR-AR")]
+
+
+def test_selecting_takes_what_is_needed_too() -> None:
+    cells = table3.cells("digits")
+    assert [cell.name for cell in select(cells, ["pruned"])] == ["fnn", "tsenet", "pruned"]
+    assert select(cells, None) == cells
+    with pytest.raises(DataError, match="no method svm: there are fnn"):
+        select(cells, ["svm"])
+
+
+def test_names_of_data_sets_are_expanded() -> None:
+    known = names()
+    assert expand_names(["digits, ag_news", "digits"], known) == ("digits", "ag_news")
+    assert len(expand_names(["tox21/*"], known)) == 12
+    with pytest.raises(DataError, match="'nothing'"):
+        expand_names(["nothing"], known)
+
+
+# ---- table 3
+
+
+@pytest.fixture(scope="module")
+def quick_table(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report, Lab]:
+    folder = tmp_path_factory.mktemp("table3")
+    report, lab = report_on("table3", folder, tiny_text())
+    return folder, report, lab
+
+
+def test_table3_has_every_method(quick_table: tuple[Path, Report, Lab]) -> None:
+    folder, report, _ = quick_table
+    lines = {line["method"]: line for line in lines_of(folder, "table3-quick")}
+    assert set(lines) == {cell.name for cell in table3.cells("tiny")}
+    for line in lines.values():
+        assert 0.2 < float(line["mean"]) <= 1.0
+        assert line["seeds"] == "2"
+    assert lines["tsenet"]["p"] == ""
+    assert 0.0 <= float(lines["fnn"]["p"]) <= 1.0
+    page = report.markdown
+    for title in ("TSE-Net", "Backbone", "Pruned FNN", "random wiring", "Chosen on validation"):
+        assert title in page
+    assert "`tsenet reproduce table3`" in page
+    assert (folder / "table3-quick.png").exists()
+    again, second = report_on("table3", folder, tiny_text())
+    assert second.n_executed == 0
+    assert again.markdown == page
+
+
+def test_controls_are_of_the_same_size(quick_table: tuple[Path, Report, Lab]) -> None:
+    folder, _, _ = quick_table
+    size = {x["method"]: float(x["n_parameters"]) for x in lines_of(folder, "table3-quick")}
+    assert size["random"] == size["tsenet"]
+    assert size["backbone-random"] == size["backbone"] < size["tsenet"]
+    assert size["pruned"] == min(size["tsenet"], size["fnn"])
+    assert size["equal-size"] <= size["tsenet"]
+
+
+def test_twins_have_the_settings_of_the_learned_one(quick_table: tuple[Path, Report, Lab]) -> None:
+    _, _, lab = quick_table
+    finals = [run for run, _ in lab.store("table3").items() if run.final]
+    for skip in (0, None):
+        learned, twin = (
+            [r.settings for r in finals if r.method == m and r.settings.get("skip_units") == skip]
+            for m in ("tsenet", "random")
+        )
+        assert learned == twin != []
+
+
+def with_results(cell: Cell, *tests: float) -> Measured:
+    finals = tuple(
+        (Run("table3", cell.dataset, cell.method, {}, seed), Result(t, t, 100, 2.0, 1.0))
+        for seed, t in enumerate(tests)
+    )
+    return Measured(cell, {}, (), finals)
+
+
+def test_the_mean_of_the_tox21_tasks() -> None:
+    rng = np.random.default_rng(0)
+    areas = rng.random((12, 2))
+    measured = [
+        with_results(Cell("table3", name, "tsenet", "TSE-Net", "tsenet"), *areas[k])
+        for k, name in enumerate(table3.TASKS)
+    ]
+    (mean,) = table3.mean_of_tasks(measured)
+    assert mean.cell.dataset == "tox21 (mean)"
+    assert table3.paper_name(mean.cell.dataset) in paper.TABLE3
+    assert [result.test for result in mean.results] == pytest.approx(areas.mean(axis=0))
+    assert mean.results[0].extra["areas"] == areas[:, 0].tolist()
+    assert mean.results[0].cpu_seconds == 24.0
+    (some,) = table3.mean_of_tasks(measured[:3])
+    assert some.cell.dataset == "tox21, 3 tasks (mean)"
+    assert table3.mean_of_tasks(measured[:1]) == []
+    assert table3.mean_of_tasks([*measured[:2], replace(measured[2], finals=())]) == []
+
+
+def test_the_papers_figures_stand_beside_ours(tmp_path: Path) -> None:
+    lab = Lab(tmp_path, seeds=1, quick=SIZE, n_jobs=1, datasets={"ag_news": tiny_text("ag_news")})
+    report = table3.make(lab, Request(("ag_news",), ("tsenet", "fnn")))
+    (line,) = (line for line in report.markdown.splitlines() if line.startswith("| TSE-Net "))
+    assert "91.39 % ± 0.03" in line
+    assert "6.3 %" in line
+
+
+def test_two_tasks_of_tox21_are_averaged(tmp_path: Path) -> None:
+    tasks = {name: tiny_task(name, seed) for seed, name in enumerate(table3.TASKS[:2])}
+    lab = Lab(tmp_path, seeds=1, quick=SIZE, n_jobs=1, datasets=tasks)
+    report = table3.make(lab, Request(tuple(tasks), ("fnn-100", "logistic")))
+    for name in (*tasks, "tox21, 2 tasks (mean)"):
+        assert f"## {name}" in report.markdown
+    head, rows = report.csv[""]
+    means = {(row[0], row[1]): row[head.index("mean")] for row in rows}
+    own = [means[name, "logistic"] for name in tasks]
+    assert means["tox21, 2 tasks (mean)", "logistic"] == pytest.approx(np.mean(own))
+
+
+# ---- the others
+
+
+def test_label_efficiency(tmp_path: Path) -> None:
+    report, lab = report_on(
+        "label-efficiency",
+        tmp_path,
+        tiny_text(),
+        methods=("tsenet", "logistic", "svd"),
+        n_labels=(20, 1_000, None),
+    )
+    lines = lines_of(tmp_path, "label-efficiency-quick")
+    assert {(line["method"], line["n_labels"]) for line in lines} == {
+        (method, count) for method in ("tsenet", "logistic", "svd") for count in ("20", "all")
+    }
+    assert "tiny with 1000 labels" in lab.skipped
+    assert "1000 labels cannot be drawn" in report.markdown
+    (axes,) = report.figures[""].axes
+    assert axes.lines[0].get_xdata().tolist() == [20, 120]  # type: ignore[union-attr]  # an array
+    for line in lines:
+        assert (line["p"] == "") == (line["method"] == "tsenet")
+
+
+def test_frontier(tmp_path: Path) -> None:
+    methods = ("tsenet-pruned", "fnn", "logistic")
+    report, _ = report_on(
+        "frontier", tmp_path, tiny_text(), seeds=1, methods=methods, n_labels=(60, None)
+    )
+    lines = lines_of(tmp_path, "frontier-quick")
+    assert {line["method"] for line in lines} == set(methods)
+    assert {line["n_labels"] for line in lines} == {"60", "all"}
+    assert len(report.figures[""].axes) == 2
+    assert "## tiny, 60 labels" in report.markdown
+    for method, least in (("fnn", 3), ("logistic", 1)):
+        own = [x for x in lines if x["method"] == method and x["n_labels"] == "all"]
+        assert len(own) == least
+    budgets = [20_000, 100_000, 500_000]
+    sizes = [float(x["n_parameters"]) for x in lines if x["method"] == "fnn"]
+    for size, budget in zip(sizes, [*budgets, *budgets], strict=True):
+        assert 0.99 * budget < size <= budget
+
+
+def test_figure_of_parameters_comes_from_table3(
+    quick_table: tuple[Path, Report, Lab],
+) -> None:
+    folder, _, _ = quick_table
+    report, lab = report_on("figure-parameters", folder, tiny_text())
+    assert lab.n_executed == 0
+    table = {line["method"]: line for line in lines_of(folder, "table3-quick")}
+    _, rows = report.csv[""]
+    sizes = {row[1]: row[2] for row in rows}
+    assert sizes["TSE-Net"] == float(table["tsenet"]["n_parameters"])
+    (axes,) = report.figures[""].axes
+    heights = sorted(bar.get_height() for bar in axes.patches)  # type: ignore[attr-defined]  # bars
+    assert heights == pytest.approx(sorted(size / 1e6 for size in sizes.values()))
+
+
+def test_figure_of_pixels(tmp_path: Path) -> None:
+    digits = load("digits")
+    report, lab = report_on("figure-mnist", tmp_path, digits)
+    _, rows = report.csv[""]
+    assert lab.n_executed == 2
+    assert {row[1] for row in rows} == {0, 1}
+    first = [row for row in rows if row[2] == 1]
+    assert all(row[4] > row[5] for row in first)  # neighbours are found together
+    assert len(report.figures["-digits"].axes) == max(row[2] for row in rows)
+    _, again = report_on("figure-mnist", tmp_path, digits)
+    assert again.n_executed == 0
+    assert (tmp_path / "figure-mnist-quick-digits.png").exists()
+
+
+def test_only_square_images_have_pixels() -> None:
+    assert image_shape(784) == (28, 28)
+    with pytest.raises(DataError, match="square"):
+        image_shape(30)
+
+
+def test_interpretability(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_table: tuple[Path, Report, Lab]
+) -> None:
+    """Vectors in which the words of a class are alike: all networks find words that go together."""
+    rng = np.random.default_rng(0)
+    folder = tmp_path / "data" / "word_vectors"
+    folder.mkdir(parents=True)
+    axes = np.eye(3).repeat(8, axis=0) + 0.05 * rng.normal(size=(24, 3))
+    lines = [f"word{k} " + " ".join(f"{x:.4f}" for x in axes[k]) for k in range(24)]
+    (folder / "googlenews-toy.txt").write_text("\n".join(lines) + "\n")
+    (folder / "wordsim.tsv").write_text("no vectors\n")
+    monkeypatch.setenv("TSENET_DATA", str(tmp_path / "data"))
+    assert [path.name for path in vector_files()] == ["googlenews-toy.txt"]
+    results, _, _ = quick_table
+    report, lab = report_on("interpretability", results, tiny_text())
+    assert lab.n_executed == 6  # what table 3 chose is not chosen again
+    found = {line["method"]: line for line in lines_of(results, "interpretability-quick")}
+    assert set(found) == {"tsenet", "fnn", "pruned"}
+    for name, line in found.items():
+        assert 0.2 < float(line["mean"] or "nan") <= 1.0 or name == "pruned"
+        assert line["vectors"] == "googlenews-toy.txt"
+    assert "## tiny, googlenews-toy.txt" in report.markdown
+    assert "100.0 %" in report.markdown
+    assert len(report.figures[""].axes) == 1
+    stored = lab.store("interpretability").items()
+    assert len(stored) == 6
+    for (
+        run,
+        result,
+    ) in stored:  # a network pruned to as few weights as this may have no unit that moves
+        score = result.extra["interpretability"]["googlenews-toy.txt"]
+        assert (score is None) == (result.extra["n_units"] == 0)
+        assert run.method == "pruned" or score > 0.2
+
+
+def test_the_papers_interpretability_is_by_the_vectors_of_google_news() -> None:
+    one = with_results(Cell("interpretability", "ag_news", "tsenet", "TSE-Net", "tsenet"), 0.5)
+    assert paper_score(one, "GoogleNews-vectors-negative300.bin.gz") == 0.0531
+    assert paper_score(one, "glove.6B.50d.txt") is None
+
+
+def test_without_vectors_it_says_where_they_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TSENET_DATA", str(tmp_path))
+    with pytest.raises(DataError, match="word_vectors"):
+        vector_files()
+    monkeypatch.delenv("TSENET_DATA")
+    with pytest.raises(DataError, match="word_vectors"):
+        vector_files()
+
+
+def test_the_top_layer_of_a_network(quick_table: tuple[Path, Report, Lab]) -> None:
+    from tsenet import TSENetClassifier
+    from tsenet.baselines import DenseClassifier
+
+    data = tiny_text()
+    dense = DenseClassifier(hidden=(6, 5), max_epochs=1).fit(data.train.X, data.train.y)
+    assert top_columns(dense) == slice(6, 11)
+    sparse = TSENetClassifier(max_top=2, max_epochs=1, random_state=0)
+    sparse.fit(data.train.X, data.train.y)
+    chosen = sparse.get_feature_names_out()[top_columns(sparse)]
+    assert chosen.tolist() == list(sparse.wiring_.names[-1])

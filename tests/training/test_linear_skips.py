@@ -1,0 +1,81 @@
+"""Linear skips, from the input and every level to the outputs: kernels against autograd, and what they stand for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from tests.training.fused_examples import (
+    CLASSES,
+    MULTICLASS,
+    N_INPUTS,
+    assert_same_gradients,
+    inputs,
+    network,
+    typed,
+)
+from tsenet._system.threads import Workers
+from tsenet.network.evaluate import network_outputs
+from tsenet.network.passes import Passes
+from tsenet.network.tsenet import TSENet
+
+
+def with_direct(dtype: torch.dtype = torch.float64, skip_units: int = 6) -> TSENet:
+    net = network(linear_skip=True, skip_units=skip_units).to(dtype)
+    generator = torch.Generator().manual_seed(9)
+    for path in net.linear_skips:
+        torch.nn.init.normal_(path, generator=generator)
+    return net
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("skip_units", [0, 6])
+def test_gradients_equal_autograds(skip_units: int, is_sparse: bool, dtype: torch.dtype) -> None:
+    rows = np.random.default_rng(1).permutation(300)[:150]
+
+    assert_same_gradients(
+        with_direct(dtype, skip_units), inputs(is_sparse), MULTICLASS, rows, CLASSES[rows]
+    )
+
+
+@pytest.mark.parametrize("n_rows", [1, 100, 300])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_all_ways_to_the_outputs_agree(is_sparse: bool, n_rows: int) -> None:
+    """Row by row, in chunks, by the estimators' way and by torch."""
+    net, data = with_direct().eval(), inputs(is_sparse)
+    batch = typed(data.batch(np.arange(n_rows)), torch.float64)
+    with torch.no_grad():
+        expected = net(batch).numpy()
+
+    with Workers(1) as workers:
+        assert np.allclose(Passes(net).outputs(batch, workers), expected, atol=1e-12)
+    if is_sparse:  # the estimators' networks are float32
+        by_estimator = network_outputs(net.float(), data, 1)[:n_rows]
+        assert np.allclose(by_estimator, expected, atol=1e-4)
+
+
+def test_they_start_at_nothing_and_are_counted() -> None:
+    plain, linear_skip = network(), network(linear_skip=True)
+    batch = inputs(False).batch(np.arange(20))
+
+    assert torch.equal(plain.eval()(batch), linear_skip.eval()(batch))
+    assert linear_skip.n_parameters - plain.n_parameters == 4 * (N_INPUTS + 20 + 10)
+    assert linear_skip.summary().n_parameters == linear_skip.n_parameters
+    assert [row.name for row in linear_skip.summary().layers][-3:] == [
+        "linear skip 0",
+        "linear skip 1",
+        "linear skip 2",
+    ]
+
+
+def test_the_path_from_the_input_alone_is_a_linear_model() -> None:
+    net = network(linear_skip=True).eval()
+    weight = torch.randn(N_INPUTS, 4, generator=torch.Generator().manual_seed(2))
+    with torch.no_grad():
+        net.output.weight.zero_()
+        next(iter(net.linear_skips)).copy_(weight)
+    batch = inputs(False).batch(np.arange(20))
+
+    assert torch.allclose(net(batch), batch @ weight + net.output.bias, atol=1e-5)
