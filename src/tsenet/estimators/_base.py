@@ -197,7 +197,7 @@ class TSENetBase(NetworkEstimator):
         """
         from tsenet.estimators._pruning import remove_weakest
 
-        for part in islice(self._inputs(X), 1):
+        for part in islice(self.network_inputs(X), 1):
             self._kept = remove_weakest(self.net_, part, n_parameters)
         self.n_parameters_ = n_parameters
         if y is not None:

@@ -70,6 +70,22 @@ class ClassTargets(ClassifierMixin, NetworkEstimator):
         weights = None if sample_weight is None else np.asarray(sample_weight)[counted]
         return float(np.average(right[counted], weights=weights))
 
+    @property
+    def output_names_(self) -> tuple[str, ...]:
+        """A name for each raw output: the classes, for two classes only the second."""
+        names = tuple(str(name) for name in self.classes_.tolist())
+        return names[1:] if len(names) == 2 and not self._multilabel else names
+
+    @property
+    def output_scale_(self) -> NDArray[np.float64]:
+        """Factor (C,) from raw outputs to answers: 1, the answers are log-odds."""
+        return np.ones(len(self.output_names_))
+
+    @property
+    def output_shift_(self) -> NDArray[np.float64]:
+        """Shift (C,) from raw outputs to answers: 0."""
+        return np.zeros(len(self.output_names_))
+
     # ---- targets
 
     def _read_targets(self, y: Any) -> NDArray[Any]:

@@ -308,14 +308,19 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
 
     def _outputs(self, X: Any) -> NDArray[np.float64]:
         """Raw outputs of the network: (N, C)."""
-        return np.concatenate([self._outputs_of(part) for part in self._inputs(X)])
+        return np.concatenate([self._outputs_of(part) for part in self.network_inputs(X)])
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Activations of all hidden units, layer by layer: (N, units)."""
-        return np.concatenate([self._hidden_of(part) for part in self._inputs(X)])
+        return np.concatenate([self._hidden_of(part) for part in self.network_inputs(X)])
 
-    def _inputs(self, X: Any) -> Iterator[Inputs]:
-        """New rows as the network reads them, after scikit-learn's checks of names and number of features."""
+    @property
+    def binary_rule_(self) -> BinaryRule:
+        """How columns of a table become inputs of the network."""
+        return self._rule
+
+    def network_inputs(self, X: Any) -> Iterator[Inputs]:
+        """Yield blocks of new rows as the network reads them, after checks of names and number of features."""
         check_is_fitted(self, "net_")
         from tsenet.network.batches import Inputs
 

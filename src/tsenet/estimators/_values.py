@@ -46,6 +46,20 @@ class ValueTargets(RegressorMixin, NetworkEstimator):
                 )
         return float(np.mean(scores))
 
+    @property
+    def output_names_(self) -> None:
+        """Values have no names."""
+
+    @property
+    def output_scale_(self) -> NDArray[np.float64]:
+        """Factor (C,) from raw outputs to answers."""
+        return self._target_scale
+
+    @property
+    def output_shift_(self) -> NDArray[np.float64]:
+        """Shift (C,) from raw outputs to answers."""
+        return self._target_shift
+
     # ---- targets
 
     def _read_targets(self, y: Any) -> NDArray[Any]:

@@ -57,7 +57,7 @@ class FittedUnits(UnitSource):
 
     def _read(self, rows: slice) -> Block:
         part = self.table.take(rows)
-        if hasattr(self.model, "_inputs"):
+        if hasattr(self.model, "network_inputs"):
             activations = self.model.transform(part)
         elif self._rule is not None:
             activations = self.model.tree_.posterior(part)
@@ -66,8 +66,8 @@ class FittedUnits(UnitSource):
         return self._features(part), activations.astype(np.float32, copy=False)
 
     def _features(self, part: Table) -> Any:
-        if hasattr(self.model, "_inputs"):
-            blocks = [inputs.values for inputs in self.model._inputs(part)]
+        if hasattr(self.model, "network_inputs"):
+            blocks = [inputs.values for inputs in self.model.network_inputs(part)]
             return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
         if self._rule is None:
             return part.values

@@ -230,7 +230,7 @@ def _read(model: Any, table: Table) -> tuple[Floats, Floats]:
         values = table.values.toarray() if table.is_sparse else np.asarray(table.values)
         exact = values.astype(np.float64)
         return exact, exact[0]
-    (read,) = model._inputs(table)
+    (read,) = model.network_inputs(table)
     inputs = read.values.toarray() if read.is_sparse else read.values
     given = table.values.toarray()[0] if table.is_sparse else np.asarray(table.values[0])
     rule = rule_of(model)
