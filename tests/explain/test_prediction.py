@@ -122,7 +122,7 @@ def test_why_one_class_rather_than_another() -> None:
 def test_relu_is_gradient_times_input() -> None:
     X = dense_rows()
     model = fitted("classes")
-    (inputs,) = model._inputs(X[7:8])
+    (inputs,) = model.network_inputs(X[7:8])
     x = torch.from_numpy(inputs.values).requires_grad_()
     (gradient,) = torch.autograd.grad(model.net_(x)[0, 2], x)
     wanted = (gradient * x)[0].detach().numpy()

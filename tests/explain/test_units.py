@@ -201,7 +201,7 @@ class TestEffects:
         X = dense_rows()
         model = fitted(**options)
         net = model.net_
-        (inputs,) = model._inputs(X)
+        (inputs,) = model.network_inputs(X)
         layers, outputs = whole_pass(net, torch.from_numpy(inputs.values))
         found = describe_units(model, X)
         sd = np.concatenate([layer.detach().numpy().std(axis=0) for layer in layers])
