@@ -226,7 +226,7 @@ def _unit_names(model: Any, network: AffineNetwork, level: int) -> tuple[str, ..
 
 def _read(model: Any, table: Table) -> tuple[Floats, Floats]:
     """The row as the network reads it, (1, D), and as the user gave it, (D,)."""
-    if not hasattr(model, "_inputs"):
+    if not hasattr(model, "network_inputs"):
         values = table.values.toarray() if table.is_sparse else np.asarray(table.values)
         exact = values.astype(np.float64)
         return exact, exact[0]
