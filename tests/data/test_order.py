@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tsenet.data.order import canonical_order, kinds_of, repeats_of
+from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
@@ -58,7 +58,7 @@ def test_whole_weights_are_numbers_of_times() -> None:
 def test_copies_of_a_row_are_of_one_kind(form: Any) -> None:
     rows = np.random.default_rng(0).integers(0, 9, (30, 5))
     which = np.r_[np.arange(30), [3, 3, 17]]
-    kinds = kinds_of(form(rows[which]))
+    kinds = duplicate_groups(form(rows[which]))
     assert kinds[3] == kinds[30] == kinds[31]
     assert kinds[17] == kinds[32]
     assert np.unique(kinds).size == np.unique(rows, axis=0).shape[0]
@@ -66,4 +66,4 @@ def test_copies_of_a_row_are_of_one_kind(form: Any) -> None:
 
 def test_where_most_rows_are_copies_each_is_its_own_kind() -> None:
     rows = np.repeat(np.arange(4), 5)[:, None]
-    assert np.array_equal(kinds_of(rows), np.arange(20))
+    assert np.array_equal(duplicate_groups(rows), np.arange(20))

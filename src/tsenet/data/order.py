@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-__all__ = ["canonical_order", "first_of_kinds", "kinds_of", "repeats_of"]
+__all__ = ["canonical_order", "duplicate_groups", "first_of_groups", "repeats_of"]
 
 _BLOCK = 1 << 20
 
@@ -38,7 +38,7 @@ def canonical_order(*parts: Any) -> npt.NDArray[np.int64]:
     return np.argsort(key, kind="stable").astype(np.int64)
 
 
-def kinds_of(values: Any) -> npt.NDArray[np.int64]:
+def duplicate_groups(values: Any) -> npt.NDArray[np.int64]:
     """A number for each row, the same for equal rows, so that copies of a row can be kept together: (N,).
 
     Where most rows are copies, as of few categories, rows to come will be copies too: then each is its own kind.
@@ -51,7 +51,7 @@ def kinds_of(values: Any) -> npt.NDArray[np.int64]:
     return kinds.astype(np.int64) if 2 * keys.size >= kinds.size else np.arange(kinds.size)
 
 
-def first_of_kinds(
+def first_of_groups(
     kinds: npt.NDArray[np.int64],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The first row of each kind, and the place of each row's kind among them: (kinds,), (N,)."""
