@@ -31,7 +31,9 @@ class NetworkOptions:
                 f"feature_units={self.feature_units}, skip_units={self.skip_units}"
             )
         if not 0.0 <= self.dropout < 1.0:
-            raise ValueError(f"a dropout rate must be at least 0 and below 1, not {self.dropout}")
+            raise ValueError(
+                f"dropout: the rate must be at least 0 and below 1, not {self.dropout}"
+            )
         for name, allowed in (
             ("activation", get_args(Activation)),
             ("norm", (*get_args(Norm), None)),
