@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
-import http.client
 import json
 import logging
 import lzma
@@ -18,7 +17,7 @@ from typing import Any, Literal
 from tsenet._system.atomic import atomic_write
 from tsenet.datasets.cache import cache_folder, sha256_of
 from tsenet.datasets.catalog import Entry, Remote, entry_of
-from tsenet.datasets.download import download
+from tsenet.datasets.download import download, reason_of
 from tsenet.datasets.places import Found, download_folder, find, where_to_put
 from tsenet.errors import DataError
 from tsenet.progress import Progress, ProgressCallback, as_progress
@@ -67,11 +66,10 @@ def _fetch_one(entry: Entry, remote: Remote, progress: Progress) -> Path:
     digest = remote.digest or _records().get(str(target.resolve()))
     try:
         download(remote.url, target, digest, progress)
-    except (OSError, http.client.HTTPException) as error:
-        reason = getattr(error, "reason", None) or error  # urllib wraps what happened
+    except OSError as error:
         raise DataError(
-            f"cannot download {remote.name} of {entry.name} from {remote.url} ({reason}): "
-            f"{where_to_put(entry)}"
+            f"cannot download {remote.name} of {entry.name} from {remote.url} "
+            f"({reason_of(error)}): {where_to_put(entry)}"
         ) from error
     if remote.digest is None:
         _record(target)
