@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from tsenet._system.seeds import seed_sequence
 from tsenet.data.binary import BinaryRule
-from tsenet.data.order import canonical_order, kinds_of, repeats_of
+from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
 from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
 from tsenet.errors import DataError
@@ -198,7 +198,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         from tsenet.training.split import split_rows
 
         table = rows.table
-        kinds = kinds_of(table.values)
+        kinds = duplicate_groups(table.values)
         labelled = Labelled.of(rows.labelled(), rows.targets, rows.weights, kinds)
         if not labelled.rows.size:
             raise DataError("no row has a label to train on")

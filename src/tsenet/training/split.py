@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.data.order import first_of_kinds
+from tsenet.data.order import first_of_groups
 
 __all__ = ["check_fraction", "split_rows"]
 
@@ -68,7 +68,7 @@ def _split_kinds(
     kinds: NDArray[np.int64], fraction: float, seed: Any, classes: NDArray[np.int64] | None
 ) -> NDArray[np.bool_] | None:
     """Which rows are held out if kinds are split instead of rows: (n_rows,); None if no row has a copy."""
-    first, kind = first_of_kinds(kinds)
+    first, kind = first_of_groups(kinds)
     if first.size == kinds.size:
         return None
     of_first = None if classes is None else classes[first]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
-from tsenet.data.order import first_of_kinds
+from tsenet.data.order import first_of_groups
 from tsenet.network.batches import Inputs
 from tsenet.network.start import is_bag, levels_of
 from tsenet.network.tsenet import TSENet
@@ -135,7 +135,7 @@ class _Blend:
 
         Copies of a row are in the same fold: one that was fitted says nothing of rows to come.
         """
-        first, kind = first_of_kinds(few.kinds)
+        first, kind = first_of_groups(few.kinds)
         if first.size < _FOLDS:
             first = kind = np.arange(few.rows.size)
         few = few.take(first)
