@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.data.columns import count_of
+from tsenet.data.columns import count_of, is_missing
 from tsenet.data.documents import read_documents
 from tsenet.datasets.cache import Arrays, cached, pack_strings, unpack_strings
 from tsenet.datasets.corpora import Labelled
@@ -154,7 +154,7 @@ class _Columns:
 
 def _classes(values: Sequence[Any], path: Path) -> tuple[str, ...]:
     """The classes there are: those that spell numbers in their order, then the others by the alphabet."""
-    found = {str(value) for value in values if not _missing(value)}
+    found = {str(value) for value in values if not is_missing(value)}
     if len(found) < 2:
         number = "one class" if found else "no class"
         raise DataError(f"{path}: the target holds {number}, not two or more")
@@ -163,7 +163,7 @@ def _classes(values: Sequence[Any], path: Path) -> tuple[str, ...]:
 
 def _numbers(values: Sequence[Any], classes: Sequence[str], path: Path) -> NDArray[np.int64]:
     numbers = {name: number for number, name in enumerate(classes)}
-    n_missing = sum(map(_missing, values))
+    n_missing = sum(map(is_missing, values))
     if n_missing:
         raise DataError(
             f"{path}: {count_of(n_missing, 'document')} without a class: leave them out"
@@ -179,15 +179,11 @@ def _labels(columns: dict[str, list[Any]], path: Path) -> NDArray[np.float64]:
     known = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "False": 0.0, "True": 1.0}
     read = []
     for name, values in columns.items():
-        wrong = [value for value in values if not _missing(value) and str(value) not in known]
+        wrong = [value for value in values if not is_missing(value) and str(value) not in known]
         if wrong:
             raise DataError(f"{path}: column {name!r} holds {wrong[0]!r}, expected 0, 1 or nothing")
-        read.append([np.nan if _missing(value) else known[str(value)] for value in values])
+        read.append([np.nan if is_missing(value) else known[str(value)] for value in values])
     return np.array(read, dtype=np.float64).T
-
-
-def _missing(value: Any) -> bool:
-    return value is None or value == "" or (isinstance(value, float) and np.isnan(value))
 
 
 def _by_number(name: str) -> tuple[int, float, str]:
