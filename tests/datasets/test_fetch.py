@@ -15,7 +15,7 @@ import pytest
 
 from tests.datasets.makers import csv_text, documents, write, write_mnist
 from tests.datasets.server import Site, serving
-from tsenet.datasets import at_hand, fetch, load, verify
+from tsenet.datasets import fetch, is_available, load, verify
 from tsenet.datasets.catalog import CATALOG, Entry, Remote
 from tsenet.datasets.places import download_folder, find
 from tsenet.errors import DataError
@@ -51,20 +51,22 @@ def tiny(site: Site, monkeypatch: pytest.MonkeyPatch) -> Entry:
 
 
 def test_fetch_and_load(tiny: Entry, site: Site, own_folders: Path) -> None:
-    assert not at_hand("tiny")
+    assert not is_available("tiny")
     paths = fetch("tiny")
     assert paths == [own_folders / "files/tiny/train.csv", own_folders / "files/tiny/test.csv"]
-    assert at_hand("tiny")
+    assert is_available("tiny")
     assert [check.status for check in verify("tiny")] == ["official", "as recorded"]
     fetch("tiny")
     assert len(site.asked) == 2
     dataset = load("tiny")
     assert len(dataset.test) == 12
-    assert "No published digest known of test.csv." in dataset.card.notes
+    assert "No published digest is known for test.csv." in dataset.card.notes
 
 
 def test_load_fetches_what_is_missing(tiny: Entry, site: Site) -> None:
-    with pytest.raises(DataError, match=r"tiny is not at hand: run `tsenet data fetch tiny`"):
+    with pytest.raises(
+        DataError, match=r"the files of tiny are missing: run `tsenet data fetch tiny`"
+    ):
         load("tiny", download=False)
     assert site.asked == []
     assert len(load("tiny").test) == 12
@@ -75,7 +77,7 @@ def test_wrong_file_is_refused(tiny: Entry, site: Site) -> None:
     site.files["train.csv"] = b"<html>please log in</html>"
     with pytest.raises(DataError, match="not the expected one"):
         load("tiny")
-    assert not at_hand("tiny")
+    assert not is_available("tiny")
 
 
 def test_second_download_must_be_what_the_first_one_was(tiny: Entry, site: Site) -> None:
@@ -187,7 +189,7 @@ class TestVerify:
         assert {check.status for check in verify("mnist", home=tmp_path)} == {"differs"}
         assert len(list(folder.iterdir())) == 4
 
-    def test_nothing_at_hand(self) -> None:
+    def test_missing_files(self) -> None:
         assert verify("imdb") == []
         assert verify("digits") == []
 

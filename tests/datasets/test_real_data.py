@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tsenet.datasets import Dataset, at_hand, load, verify
+from tsenet.datasets import Dataset, is_available, load, verify
 from tsenet.datasets.catalog import CATALOG
 
 pytestmark = pytest.mark.data
 
 
 def real(name: str) -> Dataset:
-    if not at_hand(name):
-        pytest.skip(f"{name} is not at hand")
+    if not is_available(name):
+        pytest.skip(f"{name} is not available")
     return load(name, download=False)
 
 

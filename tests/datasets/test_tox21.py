@@ -52,7 +52,7 @@ class TestStructures:
             assert part.texts == tuple(row["smiles"] for row in rows if row["set"] == which)
         assert dataset.card.n_duplicates == 0
         assert any("leaderboard" in note for note in dataset.card.notes)
-        assert "No published digest known of tox21.csv.gz." in dataset.card.notes
+        assert "No published digest is known for tox21.csv.gz." in dataset.card.notes
 
     def test_standardised_by_the_training_compounds(self, tmp_path: Path) -> None:
         dataset = load_rows(tmp_path, tox21_rows())
