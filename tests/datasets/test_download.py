@@ -75,7 +75,7 @@ def test_connection_that_is_always_cut_leaves_nothing(site: Site, target: Path) 
 
 def test_wrong_digest_is_refused_and_not_kept(site: Site, target: Path) -> None:
     site.files["data.bin"] = b"something else"
-    with pytest.raises(DataError, match=r"not the expected one \(sha256:"):
+    with pytest.raises(DataError, match=r"not the expected file \(sha256:"):
         get(site, target)
     assert names(target) == []
 

@@ -75,7 +75,7 @@ def test_load_fetches_what_is_missing(tiny: Entry, site: Site) -> None:
 
 def test_wrong_file_is_refused(tiny: Entry, site: Site) -> None:
     site.files["train.csv"] = b"<html>please log in</html>"
-    with pytest.raises(DataError, match="not the expected one"):
+    with pytest.raises(DataError, match="not the expected file"):
         load("tiny")
     assert not is_available("tiny")
 
@@ -85,7 +85,7 @@ def test_second_download_must_be_what_the_first_one_was(tiny: Entry, site: Site)
     fetch("tiny")
     (download_folder(tiny) / "test.csv").unlink()
     site.files["test.csv"] = TEST + b'"1","one more"\n'
-    with pytest.raises(DataError, match="not the expected one"):
+    with pytest.raises(DataError, match="not the expected file"):
         fetch("tiny")
 
 

@@ -24,7 +24,8 @@ _SECONDS = 30.0
 def download(url: str, target: Path, digest: str | None, progress: Progress) -> None:
     """Download a file, unless it is already there with the right digest.
 
-    A cut connection or a busy server is tried again twice, after one and two seconds.
+    After a cut connection, an answer from a busy server or a wrong digest, it is tried again twice, after one and two
+    seconds.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ def download(url: str, target: Path, digest: str | None, progress: Progress) -> 
             store.fetch(target.name, downloader=download_once)
         except ValueError as error:  # pooch's error for a wrong digest
             raise DataError(
-                f"the file from {url} is not the expected one ({digest}): it was not kept. "
+                f"the download from {url} is not the expected file ({digest}): it was not kept. "
                 "Try again, or get the file in another way"
             ) from error
 
