@@ -1,4 +1,4 @@
-"""The catalog is consistent, and a data set's parts fit together."""
+"""The catalog and the parts of a data set are consistent."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_names() -> None:
 
 @pytest.mark.parametrize("name", list(CATALOG))
 def test_entry_can_be_fetched_and_found(name: str) -> None:
-    """What is downloaded makes up one of the forms that are looked for."""
+    """The files to download are one of the sets of files that are searched for."""
     entry = CATALOG[name]
     fetched = {remote.name.removesuffix(".gz") for remote in entry.remotes} | {
         remote.name for remote in entry.remotes
@@ -126,7 +126,7 @@ def changed(dataset: Dataset, **fields: Any) -> Dataset:
     return replace(dataset, train=replace(dataset.train, **fields))
 
 
-def test_validate_refuses_what_does_not_fit(digits: Dataset) -> None:
+def test_validate_finds_inconsistent_parts(digits: Dataset) -> None:
     digits.validate()
     train = digits.train
     wrong = {

@@ -36,7 +36,7 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture
 def tiny(site: Site, monkeypatch: pytest.MonkeyPatch) -> Entry:
-    """A data set of the catalog whose files are on the test's own server; of test.csv no digest is known."""
+    """A catalog entry with files on the local server; test.csv has no published digest."""
     entry = replace(
         CATALOG["ag_news"],
         name="tiny",
@@ -80,7 +80,7 @@ def test_wrong_file_is_refused(tiny: Entry, site: Site) -> None:
     assert not is_available("tiny")
 
 
-def test_second_download_must_be_what_the_first_one_was(tiny: Entry, site: Site) -> None:
+def test_second_download_must_equal_the_first(tiny: Entry, site: Site) -> None:
     (download_folder(tiny) / "test.csv").unlink(missing_ok=True)
     fetch("tiny")
     (download_folder(tiny) / "test.csv").unlink()
@@ -90,7 +90,7 @@ def test_second_download_must_be_what_the_first_one_was(tiny: Entry, site: Site)
 
 
 def test_without_network(monkeypatch: pytest.MonkeyPatch, own_folders: Path) -> None:
-    """A name that does not resolve: the message says what to get and where to put it, and comes at once."""
+    """Without name resolution there is one attempt, and the message says which file to get and where to put it."""
     url = "http://no-such-host.invalid/train.csv"
     entry = replace(CATALOG["ag_news"], name="tiny", remotes=(Remote("train.csv", url),))
     monkeypatch.setitem(CATALOG, "tiny", entry)
@@ -140,7 +140,7 @@ class TestPlaces:
             assert found["train.csv"] == folder / f"train.csv{suffix}"
             assert found["test.csv"] == folder / f"test.csv{suffix}"
 
-    def test_half_of_a_set_is_none(self, tmp_path: Path) -> None:
+    def test_incomplete_set_is_not_found(self, tmp_path: Path) -> None:
         self.put(tmp_path / "ag_news")
         (tmp_path / "ag_news" / "test.csv").unlink()
         assert find(CATALOG["ag_news"], tmp_path) is None
@@ -151,7 +151,7 @@ class TestPlaces:
 
 
 class TestVerify:
-    def test_content_counts_whoever_compressed_it(self, tiny: Entry, tmp_path: Path) -> None:
+    def test_compressed_content_is_compared(self, tiny: Entry, tmp_path: Path) -> None:
         folder = tmp_path / "home"
         write(folder / "train.csv.xz", TRAIN)
         write(folder / "test.csv", TEST)

@@ -45,7 +45,7 @@ def test_mnist() -> None:
     assert [len(part) for part in dataset.parts.values()] == [54_000, 6_000, 10_000]
     assert dataset.test.y[:10].tolist() == [7, 2, 1, 0, 4, 1, 4, 9, 5, 9]
     pixels = np.concatenate([dataset.train.X.ravel(), dataset.validation.X.ravel()])
-    # as everybody's tutorial has them
+    # as in many tutorials
     assert pixels.mean(dtype=np.float64) == pytest.approx(0.1307, abs=1e-4)
     assert {check.status for check in verify("mnist")} == {"official"}
 

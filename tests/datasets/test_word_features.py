@@ -1,4 +1,4 @@
-"""Sets of documents from small files of the real formats; weights as scikit-learn has them; no leaks."""
+"""Data sets of documents from small files in the official formats; weights; no leaks from test rows."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class TestZhang:
         assert set(ag.feature_names) >= {"football", "senate", "telescope", "sugar"}
         assert "the" not in ag.feature_names
 
-    def test_partial_file_is_said_to_be_one(self, ag: Dataset) -> None:
+    def test_partial_file_is_noted(self, ag: Dataset) -> None:
         assert "The training file holds 80 rows, not the official 120,000" in ag.card.notes[0]
 
     def test_official_number_of_rows_gets_the_papers_validation(
@@ -96,7 +96,7 @@ class TestZhang:
         assert dataset.test.y.tolist() == list(range(14))
 
     def test_columns_and_escapes(self, tmp_path: Path) -> None:
-        """Yelp has the text alone, Yahoo! three columns; both spell new lines with a backslash."""
+        """Yelp has the text alone, Yahoo! three columns; both write a line break as backslash and n."""
         yelp = [(1 + k % 5, f'said ""good{k % 7}\\nfood') for k in range(40)]
         write(tmp_path / "yelp_review_full/train.csv", csv_text(yelp))
         write(tmp_path / "yelp_review_full/test.csv", csv_text(yelp[:5]))
@@ -278,7 +278,7 @@ class TestWeights:
 
 
 class TestNoLeaks:
-    """What is not a training row changes nothing in the training features."""
+    """Validation and test rows do not change the training features."""
 
     def change(self, tmp_path: Path, alter: Callable[[Rows, Rows, Dataset], None]) -> list[Dataset]:
         train, test = documents(80, 4), documents(16, 4, seed=1)
@@ -350,9 +350,9 @@ class TestCache:
         assert np.array_equal(again.train.X.indices, ag.train.X.indices)
         assert again.card.recipe != ag.card.recipe
         assert again.card.notes == ag.card.notes
-        assert len(self.made(own_folders)) == 1  # counts are kept, weights are not
+        assert len(self.made(own_folders)) == 1  # counts are cached, weights are not
 
-    def test_other_content_or_words_are_made_anew(
+    def test_other_content_or_words_are_built_again(
         self, ag: Dataset, tmp_path: Path, own_folders: Path
     ) -> None:
         load("ag_news", home=tmp_path / "ag", n_words=5)
@@ -372,7 +372,7 @@ class TestCache:
         assert same_rows(again.train.X, ag.train.X)
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
+def test_progress_is_reported(tmp_path: Path) -> None:
     put_ag(tmp_path, documents(20, 4), documents(4, 4))
     stages: list[str] = []
     load("ag_news", home=tmp_path, progress=lambda stage, done, total: stages.append(stage))
