@@ -230,7 +230,7 @@ def test_free_text_is_not_categories() -> None:
     message = says("column 'text' (index 1) has 202 different values in 202 rows", "vectorize")
     with pytest.raises(DataError, match=message):
         learn(pl.DataFrame(text))
-    learn(pl.DataFrame(text)[:50])  # few rows: cannot be told from categories
+    learn(pl.DataFrame(text)[:50])  # with few rows it may be categories
 
 
 def test_other_columns_at_apply() -> None:

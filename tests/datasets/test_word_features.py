@@ -328,8 +328,8 @@ class TestNoLeaks:
 
     def test_duplicates_are_marked(self, tmp_path: Path) -> None:
         train, test = documents(80, 4), documents(16, 4, seed=1)
-        for place, twin in ((3, 10), (7, 50)):
-            test[place] = (test[place][0], train[twin][1].upper())
+        for place, copied in ((3, 10), (7, 50)):
+            test[place] = (test[place][0], train[copied][1].upper())
         put_ag(tmp_path, train, test)
         card = load("ag_news", home=tmp_path).card
         assert np.flatnonzero(card.in_training).tolist() == [3, 7]

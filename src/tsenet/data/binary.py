@@ -231,7 +231,7 @@ class BinaryRule:
             and np.array_equal(self.presence, other.presence)
         )
 
-    __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
+    __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as values that JSON can store.

@@ -204,7 +204,7 @@ def _records(
         yield from _parquet_records(path, wanted)
         return
     try:
-        # Both spellings of UTF-8 become the one that skips a byte-order mark.
+        # "utf-8-sig" skips a byte-order mark.
         encoding = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
     except LookupError as error:
         raise DataError(f"unknown encoding {encoding!r}") from error

@@ -94,7 +94,7 @@ class BinaryRows:
             and np.array_equal(self.indices, other.indices)
         )
 
-    __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
+    __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
 
     def validate(self) -> None:
         """Check every row: positions ascend, columns are in range and strictly increasing.

@@ -156,7 +156,7 @@ class Scaling:
             and self.counts == other.counts
         )
 
-    __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
+    __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
 
 
 def _are_counts(values: Any) -> bool:

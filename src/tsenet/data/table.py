@@ -231,7 +231,7 @@ class Table:
             for part in parts
         )
 
-    __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
+    __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
 
 
 def _checked(
