@@ -16,20 +16,93 @@ if TYPE_CHECKING:
 class TSENetRegressor(NetworkRegressor, TSENetEstimator):
     """Regressor whose sparse network has the structure of the data (tree skeleton expansion).
 
-    The targets are brought to mean 0 and deviation 1 and the squared error is made small. Everything else is as in
-    :class:`TSENetClassifier`.
+    It learns a latent tree from the columns, wires a network along it, and trains the network to make the squared error
+    small; targets are scaled to mean 0 and deviation 1 inside.
 
     Parameters
     ----------
-    density, link_rule, max_top, max_island, correlation_test, structure_samples, skip_units, feature_units, dropout, \
-activation, norm, linear_skip, init, learning_rate, batch_size, max_epochs, early_stopping, validation_fraction, \
-patience, warm_start, wiring, device, n_jobs, random_state, verbose, callbacks
-        As for :class:`TSENetClassifier`.
+    density : float, default=0.05
+        Links of a unit, as a share of the layer below. Lower it for a smaller, faster network; 0.02 is often as good.
+    link_rule : {"balanced", "top-k", "random", "tree"}, default="balanced"
+        How links are added to the tree; see :func:`tsenet.expand`. ``"top-k"`` is the paper's rule, ``"random"`` a
+        control, ``"tree"`` adds none.
+    max_top : int, default=500
+        Levels are added until one has at most so many latents. Lower it for a deeper network.
+    max_island : int, default=15
+        Largest group of variables that one latent of the skeleton explains.
+    correlation_test : bool, default=True
+        Let a variable join a group only if they correlate significantly. The paper has no such test.
+    structure_samples : int or None, default=None
+        Learn the structure from so many rows, drawn at random; None takes all. Set it when structure learning is slow.
+    skip_units : int, default=100
+        Feature units that read each layer below the top, the input included. 0, together with ``linear_skip=False``,
+        is the paper's Backbone.
+    feature_units : int, default=100
+        Feature units that read the top layer.
+    dropout : float, default=0.5
+        Share of the units left out in each step of training. Lower it where layers are narrow.
+    activation : {"relu", "tanh", "sigmoid"}, default="relu"
+        Non-linearity of all hidden units.
+    norm : {"batch"} or None, default=None
+        Batch normalisation of the backbone. It is trained by torch's autograd, several times slower on a CPU.
+    linear_skip : bool or "auto", default="auto"
+        Linear skip connections: the outputs also read the input and every level directly (wide and deep). ``"auto"``:
+        yes for sparse rows; on dense tables two networks are trained, with and without, and the validation rows decide.
+    init : {"fan-in", "tree"}, default="tree"
+        First weights. ``"fan-in"``: drawn at random. ``"tree"``: units follow the latent tree and, where there are
+        linear skips, a linear start fits the outputs to the labels; with few labels that is all the training there is.
+    learning_rate : float or None, default=None
+        Adam's step size. None: 1e-4 after a linear start on sparse rows, which larger steps would undo, else 1e-3.
+    batch_size : int, default=256
+        Rows in a step; fewer on small tables, so that an epoch has at least 20 steps.
+    max_epochs : int, default=100
+        Largest number of passes over the training rows.
+    early_stopping : bool, default=True
+        Hold out validation rows, stop when they see no more progress, and keep the best weights.
+    validation_fraction : float, default=0.1
+        Share of the labelled rows held out for early stopping. Duplicates of a row stay on one side.
+    patience : int, default=5
+        Epochs without progress after which training stops.
+    warm_start : bool, default=False
+        Let :meth:`fit` train the present network further instead of making a new one.
+    wiring : Wiring or None, default=None
+        A wiring to use instead of learning one, from :func:`tsenet.expand` or another model's ``wiring_``: one
+        structure serves every fold, seed and target.
+    device : str, default="auto"
+        Where to train, as torch names it. ``"auto"``: a GPU if there is one, else the CPU.
+    n_jobs : int or None, default=None
+        Threads; None for all cores. The result does not depend on it.
+    random_state : int, Generator, RandomState, SeedSequence or None, default=None
+        Seed. The same int gives the same model.
+    verbose : bool, callable or Progress, default=False
+        Whether to show progress; a callable gets ``(stage, done, total)``.
+    callbacks : sequence of Callback or None, default=None
+        A user's own code at the moments of training; see :class:`tsenet.training.callbacks.Callback`.
 
     Attributes
     ----------
-    tree_, wiring_, net_, history_, n_parameters_, n_features_in_, feature_names_in_, source_
-        As for :class:`TSENetClassifier`.
+    tree_ : LatentTree or None
+        The skeleton; None if ``wiring`` was given.
+    wiring_ : Wiring
+        Which unit reads which.
+    net_ : TSENet
+        The trained torch module, on the CPU, in evaluation mode.
+    history_ : History
+        Losses and scores of the epochs.
+    n_parameters_ : int
+        Number of trained numbers.
+    targets_ : Targets
+        What the targets are: it encodes ``y`` and decodes raw outputs.
+    binary_rule_ : BinaryRule
+        How columns of a table become inputs of the network.
+    scaling_ : Scaling
+        How their values are scaled.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of str
+        Their names, when ``fit`` saw a dataframe with string names.
+    source_ : dict or None
+        The columns of the file that ``tsenet fit`` read, so that ``tsenet predict`` finds them again.
 
     Notes
     -----
@@ -103,5 +176,17 @@ patience, warm_start, wiring, device, n_jobs, random_state, verbose, callbacks
         self.callbacks = callbacks
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train for one epoch on some rows; the first call learns structure and scales from its rows."""
+        """Train for one epoch on some rows; the first call learns structure and scales from its rows.
+
+        Parameters
+        ----------
+        X : table, (N, V)
+        y : array-like, (N,) or (N, C)
+        sample_weight : array-like (N,), default=None
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        self
+        """
         return self._partial_fit(X, y, None, sample_weight)

@@ -20,9 +20,27 @@ class LatentTreeTransformer(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    max_island, max_top, ud_threshold, correlation_test, structure_samples, refine_steps, em_restarts, random_state, \
-n_jobs, progress
-        As for :func:`tsenet.learn_tree`.
+    max_island : int, default=15
+        Largest group of variables that one latent explains.
+    max_top : int, default=30
+        Levels are added until one has at most so many latents. Lower it for a deeper tree.
+    ud_threshold : float, default=3.0
+        How much better two latents must be than one for a group to stop growing (δ of the test, paper §3.1). Raise it
+        for larger groups.
+    correlation_test : bool, default=True
+        Let a variable join a group only if they correlate significantly. The paper has no such test.
+    structure_samples : int or None, default=None
+        Learn the structure from so many rows, drawn at random; None takes all.
+    refine_steps : int, default=100
+        Steps of stepwise EM over all parameters at the end; 0 for none.
+    em_restarts : int, default=3
+        Starts of each local EM, of which the best goes on.
+    random_state : int, Generator, RandomState, SeedSequence or None, default=None
+        Seed. The same int gives the same tree.
+    n_jobs : int or None, default=None
+        Threads; None for all cores. The result does not depend on it.
+    progress : bool, callable, Progress or None, default=None
+        Whether to show progress; a callable gets ``(stage, done, total)``.
 
     Attributes
     ----------
