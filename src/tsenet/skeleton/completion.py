@@ -15,7 +15,8 @@ from scipy.special import expit
 
 from tsenet._system.threads import Workers, chunks
 from tsenet.data.rows import BinaryRows
-from tsenet.skeleton import _completion_kernels
+from tsenet.skeleton.kernels import completion_kernels
+from tsenet.skeleton.kernels.pair_kernels import Csr
 
 ROWS_PER_CHUNK = 8192
 
@@ -85,11 +86,11 @@ class SoftRows:
         flipped = np.flatnonzero(self.base > 0.0).astype(np.int32)  # on where their group is silent
         indptr = np.empty(self.n_rows + 1, np.int64)
         nothing = np.empty(0, np.int32)
-        _completion_kernels.harden_rows(
+        completion_kernels.harden_rows(
             self.indptr, self.latent, self.logodds, flipped, indptr, nothing
         )
         indices = np.empty(indptr[-1], np.int32)
-        _completion_kernels.harden_rows(
+        completion_kernels.harden_rows(
             self.indptr, self.latent, self.logodds, flipped, indptr, indices
         )
         return BinaryRows(indptr, indices, self.base.size)
@@ -120,10 +121,11 @@ def complete(rows: BinaryRows, layer: Layer, workers: Workers) -> SoftRows:
     latent = np.empty(rows.nnz, np.int32)
     logodds = np.empty(rows.nnz)
     size = np.empty(rows.n_rows, np.int64)
+    by_row = Csr(rows.indptr, rows.indices)
 
     def serve(part: tuple[int, int]) -> None:
-        _completion_kernels.complete_rows(
-            *part, rows.indptr, rows.indices, layer.latent_of, weight, base, latent, logodds, size
+        completion_kernels.complete_rows(
+            *part, by_row, layer.latent_of, weight, base, latent, logodds, size
         )
 
     for _ in workers.map(serve, chunks(rows.n_rows, ROWS_PER_CHUNK)):
@@ -131,7 +133,7 @@ def complete(rows: BinaryRows, layer: Layer, workers: Workers) -> SoftRows:
     # Rows with several words of one group leave gaps behind.
     indptr = np.concatenate([[0], np.cumsum(size)])
     closed_latent, closed_logodds = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
-    _completion_kernels.close_gaps(
+    completion_kernels.close_gaps(
         rows.indptr, indptr, latent, logodds, closed_latent, closed_logodds
     )
     return SoftRows(indptr, closed_latent, closed_logodds, base)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from tsenet._system.threads import Workers, chunks_of_equal_work
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
-from tsenet.skeleton import _pair_kernels
+from tsenet.skeleton.kernels import pair_kernels
+from tsenet.skeleton.kernels.pair_kernels import Csr, PairData
 
 BITSET_BYTES = 1 << 30  # bitsets of all variables are made only where they fit here
 BITSET_WORD_COST = (
@@ -53,7 +54,8 @@ class PairCounter:
         if self.work.sum() <= by_bits or 8 * n_words * n_variables > BITSET_BYTES:
             return np.empty((0, 0), np.uint64)
         bits = np.zeros((n_variables, n_words), np.uint64)
-        _pair_kernels.pack_bits(self.columns.indptr, self.columns.indices, 0, n_variables, bits)
+        columns = Csr(self.columns.indptr, self.columns.indices)
+        pair_kernels.pack_bits(columns, 0, n_variables, bits)
         return bits
 
     def best_partners(
@@ -78,18 +80,19 @@ class PairCounter:
         may_join = alive & self.varies
         partners = np.empty((variables.size, n_partners), np.int32)
         gain = np.empty((variables.size, n_partners), np.float64)
+        data = PairData(
+            Csr(self.rows.indptr, self.rows.indices),
+            Csr(self.columns.indptr, self.columns.indices),
+            self.bits,
+            self.n_on,
+            self.xlogx,
+        )
 
         def serve(part: tuple[int, int]) -> int:
             start, stop = part
-            _pair_kernels.best_partners(
+            pair_kernels.best_partners(
                 variables[start:stop],
-                self.rows.indptr,
-                self.rows.indices,
-                self.columns.indptr,
-                self.columns.indices,
-                self.bits,
-                self.n_on,
-                self.xlogx,
+                data,
                 may_join,
                 frequent_first,
                 partners[start:stop],

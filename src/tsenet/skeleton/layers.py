@@ -11,10 +11,12 @@ from scipy.sparse import csc_array, csr_array
 from tsenet._system.threads import Workers, chunks_of_equal_work
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
-from tsenet.skeleton import _completion_kernels
 from tsenet.skeleton.completion import Layer, SoftRows, complete
 from tsenet.skeleton.information import CHUNK_WORK, PairCounter, pair_information
 from tsenet.skeleton.islands import Island, IslandFinder, IslandOptions
+from tsenet.skeleton.kernels import completion_kernels
+from tsenet.skeleton.kernels.completion_kernels import Assignment
+from tsenet.skeleton.kernels.pair_kernels import Csr
 
 N_PARTNERS = 128
 
@@ -55,7 +57,7 @@ def learn_layer(
     layer = _layer_of(islands, rows.n_columns)
     soft = complete(rows, layer, workers)
     left = np.flatnonzero(finder.alive | (place_constant & ~counter.varies)).astype(np.int32)
-    rounds = options.second_thoughts if options.correlation_test else 0
+    rounds = options.reassignment_rounds if options.correlation_test else 0
     progress.start("placing variables", rounds + 1)
     if left.size:
         layer = _attach(layer, left, soft.hard(), counter, options, workers)
@@ -119,15 +121,15 @@ def _best_latents(
     latent_on = completed.counts()
     best = np.empty(variables.size, np.int32)
     joint = np.empty(variables.size, np.int64)
+    columns = Csr(counter.columns.indptr, counter.columns.indices)
+    by_row = Csr(completed.indptr, completed.indices)
 
     def serve(part: tuple[int, int]) -> None:
-        _completion_kernels.best_latents(
+        completion_kernels.best_latents(
             *part,
             variables,
-            counter.columns.indptr,
-            counter.columns.indices,
-            completed.indptr,
-            completed.indices,
+            columns,
+            by_row,
             latent_on,
             own,
             counter.xlogx,
@@ -164,7 +166,7 @@ def _reconsider(
     best, joint = _best_latents(placed, hard, layer.latent_of, counter, workers)
     met = best >= 0
     placed, best, joint = placed[met], best[met], joint[met]
-    stay, go = _compare_homes(placed, best, layer, soft, hard, counter, workers)
+    stay, go = _compare_assignments(placed, best, layer, soft, hard, counter, workers)
     bar = np.log(soft.n_rows) + options.ud_threshold
     moves = ((stay <= bar) & (go > bar)) | alone[placed]
     layer = _move(layer, placed[moves], best[moves], joint[moves], hard.counts(), counter, options)
@@ -175,7 +177,7 @@ def _reconsider(
     return replace(layer, latent_of=latent_of, prior=layer.prior[used]), int(moves.sum())
 
 
-def _compare_homes(
+def _compare_assignments(
     variables: NDArray[np.int32],
     target: NDArray[np.int32],
     layer: Layer,
@@ -188,29 +190,23 @@ def _compare_homes(
     by_latent = csc_array(
         csr_array((soft.logodds, soft.latent, soft.indptr), shape=(soft.n_rows, layer.n_latents))
     )
-    columns, completed = counter.columns, hard.transpose()
-    weight, silence = layer.weights(), layer.silences()
+    now = Assignment(
+        layer.latent_of,
+        by_latent.indptr.astype(np.int64, copy=False),
+        by_latent.indices.astype(np.int64, copy=False),
+        by_latent.data,
+        soft.base,
+        layer.weights(),
+        layer.silences(),
+    )
+    hard_columns = hard.transpose()
+    columns = Csr(counter.columns.indptr, counter.columns.indices)
+    completed = Csr(hard_columns.indptr, hard_columns.indices)
     stay, go = np.empty(variables.size), np.empty(variables.size)
 
     def serve(part: tuple[int, int]) -> None:
-        _completion_kernels.compare_homes(
-            *part,
-            variables,
-            target,
-            layer.latent_of,
-            by_latent.indptr.astype(np.int64, copy=False),
-            by_latent.indices.astype(np.int64, copy=False),
-            by_latent.data,
-            soft.base,
-            weight,
-            silence,
-            columns.indptr,
-            columns.indices,
-            completed.indptr,
-            completed.indices,
-            soft.n_rows,
-            stay,
-            go,
+        completion_kernels.compare_assignments(
+            *part, variables, target, now, columns, completed, soft.n_rows, stay, go
         )
 
     entries = np.diff(by_latent.indptr).astype(np.int64)
