@@ -49,7 +49,7 @@ class Layer:
         logit = np.log(self.table) - np.log1p(-self.table)
         return np.asarray(logit[:, 1] - logit[:, 0])
 
-    def silences(self) -> NDArray[np.float64]:
+    def off_evidence(self) -> NDArray[np.float64]:
         """What each variable adds to its latent's log-odds when it is off: (V,)."""
         off = np.log1p(-self.table)
         return np.asarray(off[:, 1] - off[:, 0])
@@ -57,10 +57,10 @@ class Layer:
     def base(self) -> NDArray[np.float64]:
         """Log-odds of each latent when all of its group is off: (L,)."""
         placed = self.latent_of >= 0
-        silent = np.bincount(
-            self.latent_of[placed], weights=self.silences()[placed], minlength=self.n_latents
+        all_off = np.bincount(
+            self.latent_of[placed], weights=self.off_evidence()[placed], minlength=self.n_latents
         )
-        return np.asarray(np.log(self.prior) - np.log1p(-self.prior) + silent)
+        return np.asarray(np.log(self.prior) - np.log1p(-self.prior) + all_off)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,9 @@ class SoftRows:
 
     def hard(self) -> BinaryRows:
         """The likelier state of every latent in every row."""
-        flipped = np.flatnonzero(self.base > 0.0).astype(np.int32)  # on where their group is silent
+        flipped = np.flatnonzero(self.base > 0.0).astype(
+            np.int32
+        )  # on where all of their group is off
         indptr = np.empty(self.n_rows + 1, np.int64)
         nothing = np.empty(0, np.int32)
         completion_kernels.harden_rows(
@@ -130,7 +132,7 @@ def complete(rows: BinaryRows, layer: Layer, workers: Workers) -> SoftRows:
 
     for _ in workers.map(serve, chunks(rows.n_rows, ROWS_PER_CHUNK)):
         pass
-    # Rows with several words of one group leave gaps behind.
+    # A row with several members of one group fills fewer places than it has entries: close the gaps.
     indptr = np.concatenate([[0], np.cumsum(size)])
     closed_latent, closed_logodds = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
     completion_kernels.close_gaps(

@@ -16,7 +16,9 @@ from tsenet.skeleton.kernels import island_kernels
 from tsenet.skeleton.kernels.island_kernels import GrownIslands, GrowthOptions, SearchState
 from tsenet.skeleton.kernels.pair_kernels import Csr
 
-AHEAD = 16  # islands grown in advance per thread: threads rarely wait, and few islands are discarded
+AHEAD = (
+    16  # islands grown in advance per thread: threads rarely wait, and few islands are discarded
+)
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class _Growth:
 
     island: Island
     looked_at: NDArray[np.int32]
-    dry: int  # variable whose list of partners ended too early, or −1
+    exhausted: int  # variable whose list of partners ended too early, or −1
 
 
 def smallest_gain(n_variables: int, options: IslandOptions) -> float:
@@ -107,8 +109,8 @@ class IslandFinder:
                 ]
                 ahead.update(zip(pairs, self._grow(pairs), strict=True))
                 growth = ahead.pop(pair)
-            if growth.dry >= 0:
-                self._refill(np.array([growth.dry], np.int32))
+            if growth.exhausted >= 0:
+                self._refill(np.array([growth.exhausted], np.int32))
                 continue
             self.alive[growth.island.members] = False
             yield growth.island
@@ -155,9 +157,9 @@ class IslandFinder:
                     grown.table[p, :n_members],
                 ),
                 grown.looked_at[p, :n_looked_at],
-                dry,
+                exhausted,
             )
-            for p, (n_members, n_looked_at, dry) in enumerate(grown.sizes.tolist())
+            for p, (n_members, n_looked_at, exhausted) in enumerate(grown.sizes.tolist())
         ]
 
     def _best_pair(self) -> tuple[int, int] | None:

@@ -19,7 +19,7 @@ class Assignment(NamedTuple):
     start, row, logodds : for latent z the rows in which a member is on, ascending, and the log-odds of z there, at
         ``start[z]:start[z + 1]``; in all other rows they are ``base[z]``.
     base : float64 (L,), log-odds when no member is on.
-    weight, silence : float64 (V,), what a variable adds to the log-odds when on instead of off, and when off.
+    weight, off_evidence : float64 (V,), what a variable adds to the log-odds when on instead of off, and when off.
     """
 
     own: Array
@@ -28,7 +28,7 @@ class Assignment(NamedTuple):
     logodds: Array
     base: Array
     weight: Array
-    silence: Array
+    off_evidence: Array
 
 
 @kernel
@@ -235,7 +235,7 @@ def compare_assignments(
     stay, go : float64 (B,), filled with N·I(x; own | other) and N·I(x; other | own).
     """
     own, entry_start, entry_row, entry_logodds = now.own, now.start, now.row, now.logodds
-    base, weight, silence = now.base, now.weight, now.silence
+    base, weight, off_evidence = now.base, now.weight, now.off_evidence
     col_start, col_items = columns.start, columns.items
     latent_start, latent_items = completed.start, completed.items
     by_other = np.empty((2, 2, 2), np.int64)  # x, own, other
@@ -253,7 +253,7 @@ def compare_assignments(
         for e in range(entry_start[z], entry_start[z + 1]):
             row = entry_row[e]
             x = 0
-            logodds = entry_logodds[e] - silence[v]
+            logodds = entry_logodds[e] - off_evidence[v]
             if k < col_start[v + 1] and col_items[k] == row:
                 k += 1
                 x = 1
@@ -263,10 +263,10 @@ def compare_assignments(
             y = 1 if t < t_end and latent_items[t] == row else 0
             n_met += y
             by_other[x, 1 if logodds > 0.0 else 0, y] += 1
-        silent_state = 1 if base[z] - silence[v] > 0.0 else 0
+        off_state = 1 if base[z] - off_evidence[v] > 0.0 else 0
         n_other = t_end - latent_start[other] - n_met
-        by_other[0, silent_state, 1] += n_other
-        by_other[0, silent_state, 0] += n_rows - n_entries - n_other
+        by_other[0, off_state, 1] += n_other
+        by_other[0, off_state, 0] += n_rows - n_entries - n_other
         for x in range(2):
             for o in range(2):
                 for y in range(2):

@@ -310,7 +310,6 @@ def grow_island(
     (number of members, number looked at, P(Y=1), variable whose list of partners ended too early or −1)
     """
     n_rows, (col_start, col_items), _, gain, _ = state
-    min_gain, smooth = options.min_gain, options.smooth
     patterns = np.zeros(FIRST_ROOM, PATTERN)
     patterns[0].count = n_rows
     patterns[0].ratio = 1.0  # new patterns copy it
@@ -322,7 +321,7 @@ def grow_island(
     n_members: Int = np.int64(0)
     dropped: Int = np.int64(-1)
     closest: Int = np.int64(-1)
-    dry: Int = np.int64(-1)
+    exhausted: Int = np.int64(-1)
     candidate = seed_a
     while True:
         looked_at[n_looked_at] = candidate
@@ -349,8 +348,9 @@ def grow_island(
         table[n_members, 1] = joined[1]
         n_members += 1
         if n_members == 3:
-            cells = seed_cells(patterns, n_patterns)
-            prior, _ = fit_seed(cells, options.restarts, key, smooth, table[:3])
+            prior, _ = fit_seed(
+                seed_cells(patterns, n_patterns), options.restarts, key, options.smooth, table[:3]
+            )
             multiply_ratios(patterns, n_patterns, first, table[:3])
         elif n_members > 3:
             multiply_ratios(patterns, n_patterns, n_members - 1, table[n_members - 1 : n_members])
@@ -360,10 +360,10 @@ def grow_island(
             continue
         if n_members == members.size:
             break
-        candidate, closest, value, dry = _best_candidate(members, n_members, state, place)
-        if dry >= 0 and gain[dry, gain.shape[1] - 1] < min_gain:
-            dry = -1  # variables beyond the end of the list are not correlated enough to join
-        if dry >= 0 or candidate < 0 or value < min_gain:
+        candidate, closest, value, exhausted = _best_candidate(members, n_members, state, place)
+        if exhausted >= 0 and gain[exhausted, gain.shape[1] - 1] < options.min_gain:
+            exhausted = -1  # variables beyond the end of the list are not correlated enough to join
+        if exhausted >= 0 or candidate < 0 or value < options.min_gain:
             break
 
     forget_rows(members[:n_members], state.columns, pattern_of)
@@ -373,9 +373,15 @@ def grow_island(
         prior = fit_pair(patterns, n_patterns, positions, table)
     else:
         prior = refit(
-            patterns, n_patterns, positions, prior, table[:n_members], smooth, options.refit_steps
+            patterns,
+            n_patterns,
+            positions,
+            prior,
+            table[:n_members],
+            options.smooth,
+            options.refit_steps,
         )
-    return n_members, n_looked_at, prior, dry
+    return n_members, n_looked_at, prior, exhausted
 
 
 @kernel
