@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +51,16 @@ def same_bytes(first: LatentTree, second: LatentTree) -> bool:
     return first.names == second.names and digest_of(*arrays[0]) == digest_of(*arrays[1])
 
 
+@pytest.fixture(scope="module", autouse=True)
+def small_batches() -> Iterator[None]:
+    """Several batches per pass over the rows, so that their random order matters."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(refine, "BATCH_ROWS", 128)
+        yield
+
+
 @pytest.fixture(scope="module")
-def whole() -> LatentTree:
+def whole(small_batches: None) -> LatentTree:
     """The tree of a run that was not interrupted; it has more than one layer."""
     tree = run()
     assert tree.n_levels >= 2
@@ -81,7 +89,7 @@ def test_a_checkpoint_changes_nothing(whole: LatentTree, tmp_path: Path) -> None
     assert names == [LAYERS_FILE, REFINEMENT_FILE]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.integers(1, 90), max_size=4), st.sampled_from([1, 2]))
 def test_crashed_anywhere(crashes: list[int], n_jobs: int) -> None:
     expected = run()
