@@ -1,4 +1,4 @@
-"""Two neighbouring layers of completed data: how much each upper unit tells about each lower one (paper §4)."""
+"""Two neighbouring layers of completed data: the information between their units (paper §4)."""
 
 from __future__ import annotations
 

@@ -45,12 +45,12 @@ class Layer:
         return int(self.prior.size)
 
     def weights(self) -> NDArray[np.float64]:
-        """What each variable adds to its latent's log-odds when it is on instead of off: (V,)."""
+        """Change of a latent's log-odds when a variable is on instead of off: (V,)."""
         logit = np.log(self.table) - np.log1p(-self.table)
         return np.asarray(logit[:, 1] - logit[:, 0])
 
     def off_evidence(self) -> NDArray[np.float64]:
-        """What each variable adds to its latent's log-odds when it is off: (V,)."""
+        """Contribution of a variable that is off to its latent's log-odds: (V,)."""
         off = np.log1p(-self.table)
         return np.asarray(off[:, 1] - off[:, 0])
 
@@ -82,7 +82,7 @@ class SoftRows:
         return int(self.indptr.size) - 1
 
     def hard(self) -> BinaryRows:
-        """The likelier state of every latent in every row."""
+        """The more probable state of every latent in every row."""
         flipped = np.flatnonzero(self.base > 0.0).astype(
             np.int32
         )  # on where all of their group is off

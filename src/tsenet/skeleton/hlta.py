@@ -83,35 +83,74 @@ def learn_tree(
 ) -> LatentTree:
     """Learn a hierarchical latent tree from a table (paper §3).
 
+    Variables that occur together are grouped under binary latents, these under further latents, and so on, until the
+    top level is small. Then all probabilities of the tree are fitted jointly. No labels are used.
+
     Parameters
     ----------
-    X : array, sparse matrix, dataframe, list of rows or Table, (N, V)
-        Sparse data are read as present / absent; see :class:`tsenet.BinaryRule` for dense columns.
-    max_island : int
-        Most variables in a group.
-    max_top : int
-        Layers are stacked until one has at most this many latents.
-    ud_threshold : float
-        δ of the uni-dimensionality test: a group splits when two latents beat one by more than this in BIC.
-    correlation_test : bool
-        Whether a variable must be significantly correlated with a group to join it; variables that fit no
-        group are put under the latent that tells most about them. False is the paper's way.
-    structure_samples : int or None
-        Learn the structure from this many rows drawn at random; None uses all rows.
-    refine_steps : int
-        Steps of stepwise EM over the whole tree at the end; 0 leaves the tables as the layers estimated them.
-    em_restarts : int
-        Starting points of each small EM.
-    random_state : int, Generator, RandomState or None
-        Same seed, same tree, for any ``n_jobs``.
-    n_jobs : int or None
-        Threads; None for all cores.
-    progress : None, bool, Progress or callable
-        True draws progress bars; a callable gets ``(stage, done, total)``.
+    X : array, sparse matrix, dataframe, list of rows or Table, shape (N, V)
+        The data. A sparse matrix is read as present or absent; dense columns become binary as
+        :class:`tsenet.BinaryRule` describes.
+    max_island : int, default=15
+        Most variables in a group, 2 to 63. Lower it for smaller groups, and so for more latents and more levels.
+    max_top : int, default=30
+        Levels are added until one has at most this many latents. Lower it for a deeper tree with a smaller top.
+    ud_threshold : float, default=3.0
+        δ of the uni-dimensionality test: a group stops growing when two latents explain it better than one by more
+        than this in BIC. Raise it for larger, looser groups.
+    correlation_test : bool, default=True
+        Whether a variable must be significantly correlated with a group to join it. Variables that fit no group are
+        then put under the latent with the most mutual information. False follows the paper: every variable joins a
+        group in the search.
+    structure_samples : int or None, default=None
+        Learn the structure from this many rows drawn at random; None uses all rows. Set it if there are many more rows
+        than the structure needs. The probabilities are always refined on all rows.
+    refine_steps : int, default=100
+        Steps of stepwise EM over the whole tree at the end, each on up to 1,000 rows. 0 keeps the probabilities that
+        the layers were learned with. Raise it for a higher likelihood.
+    em_restarts : int, default=3
+        Starting points of each small EM. Raise it if trees of different seeds differ too much.
+    random_state : int, Generator, RandomState, SeedSequence or None, default=None
+        The seed. The same seed gives the same tree for any ``n_jobs``. None takes a new seed or, with a
+        ``checkpoint`` that is to be continued, the one kept there.
+    n_jobs : int or None, default=None
+        Threads; None or −1 for all cores.
+    progress : None, bool, Progress or callable, default=None
+        True draws progress bars; a callable is called with ``(stage, done, total)``; None only logs.
+    checkpoint : path or None, default=None
+        Folder for what is finished: each layer, then every tenth step of the refinement. Set it for long runs. If the
+        run ends early, call the function again with the same data, options and seed: it continues from there and
+        returns exactly the tree of an uninterrupted run. Delete the folder afterwards.
 
     Returns
     -------
     LatentTree
+        The tree over the V binary variables; V is larger than the number of columns if some hold categories.
+
+    Raises
+    ------
+    DataError
+        If the table cannot be used, for example because it has fewer than two rows.
+    ValueError
+        If an option is out of range.
+    ModelFileError
+        If ``checkpoint`` is damaged or belongs to a run with other data, options or another seed; the message says
+        what differs.
+
+    Examples
+    --------
+    Twelve words in three groups of four; words of a group occur together:
+
+    >>> import numpy as np
+    >>> import tsenet
+    >>> rng = np.random.default_rng(0)
+    >>> topic = np.repeat(rng.random((500, 3)) < 0.4, 4, axis=1)
+    >>> X = rng.random((500, 12)) < np.where(topic, 0.8, 0.05)
+    >>> tree = tsenet.learn_tree(X, max_top=3, random_state=0)
+    >>> tree.layer_sizes
+    (12, 3)
+    >>> sorted(group.tolist() for group in tree.groups(1))
+    [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
     """
     options = TreeOptions(
         IslandOptions(

@@ -15,7 +15,9 @@ from tsenet.skeleton.kernels.pair_kernels import Csr
 
 ROWS_PER_CHUNK = 1024
 ROWS_PER_BLOCK = 16 * ROWS_PER_CHUNK
-NEVER = 1e-300  # stands for probability 0: rows add and take back its logarithm, which −inf would not survive
+NEVER = (
+    1e-300  # replaces probability 0: messages subtract logarithms again, and −inf − (−inf) is NaN
+)
 
 
 def children_first(parent: NDArray[np.int32], first: int) -> NDArray[np.int32]:
@@ -105,7 +107,7 @@ class Inference:
         return out
 
     def likelier_states(self, rows: BinaryRows, workers: Workers) -> BinaryRows:
-        """Rows of L latents, each on where P(z=1|x) > ½; posteriors exist for one block of rows at a time."""
+        """Rows of L latents, each on where P(z=1|x) > ½; only one block of posteriors is in memory at a time."""
         blocks = chunks(rows.n_rows, ROWS_PER_BLOCK)
         parts = [
             BinaryRows.of_dense(self.posterior(rows.take(slice(a, b)), workers) > 0.5)
@@ -118,7 +120,7 @@ class Inference:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """E-step over the rows ``numbers``: counts (L, 2, 2) and (V, 2), as the kernel names them, and log-likelihood.
 
-        Partial sums are added in chunk order, so the thread count does not show.
+        Partial sums are added in chunk order, so the result does not depend on the number of threads.
         """
         no_posterior = np.empty((0, 0))
 

@@ -1,4 +1,4 @@
-"""Kernels for data completion: what each latent's own group says about it, row by row (paper §3.2)."""
+"""Kernels for data completion: each latent's log-odds given its own group, row by row (paper §3.2)."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def harden_rows(
 ) -> None:
     """The latents that are on in each row, ascending, into ``out`` from ``out_start[row]`` on.
 
-    Those of ``flipped`` (ascending) are on unless the row says otherwise, the others off. With an empty ``out`` only
-    ``out_start`` (N + 1,) is filled.
+    A latent is on in a row if its log-odds there are positive. Where a row has no entry for it, it is on if it is in
+    ``flipped`` (ascending). With an empty ``out`` only ``out_start`` (N + 1,) is filled.
     """
     if out.size == 0:
         out_start[0] = 0
@@ -145,7 +145,7 @@ def best_latents(
     best: Array,
     joint: Array,
 ) -> None:
-    """For each variable the latent of most information about it, among those on in one of its rows.
+    """For each variable the latent with the most mutual information, among those on together with it.
 
     Parameters
     ----------
@@ -154,8 +154,8 @@ def best_latents(
     completed : the latents that are on in each row.
     latent_on : int64 (L,), in how many rows each latent is on.
     own : int32 (V,), a latent to leave out for each variable, or −1.
-    best, joint : int32 and int64 (B,), filled: the latent and the rows where both are on; a variable that meets no
-        latent gets −1 and 0.
+    best, joint : int32 and int64 (B,), filled: the latent and the rows where both are on; −1 and 0 if no latent is on
+        together with the variable.
     """
     col_start, col_items = columns.start, columns.items
     latent_start, latent_items = completed.start, completed.items

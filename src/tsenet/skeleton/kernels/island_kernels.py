@@ -144,7 +144,8 @@ def split_advantage(
 ) -> float:
     """LL(M2) − LL(M1) on all members and the candidate, over every row.
 
-    The members other than W (at position ``closest``) enter both models alike, through the patterns' ratios.
+    W is the member at position ``closest``. The other members contribute equally to both models, through the
+    patterns' ratios.
     ``joined`` (2,) is P(X=1|Y) of M1, ``split`` (3, 2) M2's P(Z=1|Y), P(W=1|Z), P(X=1|Z).
     """
     one = np.empty((2, 2, 2))
