@@ -11,8 +11,9 @@ from tests.builders import full_information
 from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
-from tsenet.skeleton import _pair_kernels, information
+from tsenet.skeleton import information
 from tsenet.skeleton.information import PairCounter, PairInformation, pair_information
+from tsenet.skeleton.kernels import pair_kernels
 
 
 def sparse_rows(seed: int, n_rows: int = 400, n_columns: int = 25) -> NDArray[np.bool_]:
@@ -31,7 +32,7 @@ def dense_rows(seed: int, n_rows: int = 500, n_columns: int = 20) -> NDArray[np.
     return np.repeat(cause, n_columns // 4, axis=1) ^ flip
 
 
-def twin_partners(
+def reference_partners(
     n_times_mi: NDArray[np.float64],
     variable: int,
     alive: NDArray[np.bool_],
@@ -51,7 +52,7 @@ def kernel_matrix(on: NDArray[np.bool_]) -> NDArray[np.float64]:
     return np.array(
         [
             [
-                _pair_kernels.information(
+                pair_kernels.information(
                     joint[i, j],
                     counter.n_on[i],
                     counter.n_on[j],
@@ -105,7 +106,7 @@ def test_pairs_with_known_answers(n11: int, n_i: int, n_j: int, expected: float)
     xlogx = n * np.log(np.maximum(n, 1))
     entropy = xlogx + xlogx[::-1]
 
-    value = _pair_kernels.information(n11, n_i, n_j, entropy[n_i], entropy[n_j], xlogx)
+    value = pair_kernels.information(n11, n_i, n_j, entropy[n_i], entropy[n_j], xlogx)
 
     assert value == pytest.approx(expected, abs=1e-11)
     assert value >= 0.0
@@ -124,7 +125,7 @@ def test_best_partners_equal_the_sorted_matrix(make, m: int, n_jobs: int) -> Non
         partners, gain = counter.best_partners(asked, counter.varies, m, workers)
 
     for b, i in enumerate(asked):
-        expected = twin_partners(matrix, i, counter.varies, m)
+        expected = reference_partners(matrix, i, counter.varies, m)
         padding = m - len(expected)
         assert partners[b].tolist() == expected + [-1] * padding
         np.testing.assert_array_equal(gain[b], [*matrix[i, expected], *[0.0] * padding])
@@ -161,7 +162,7 @@ def test_ties_go_to_the_smaller_index(m: int) -> None:
         )
 
     for i in range(12):
-        assert partners[i].tolist() == twin_partners(matrix, i, counter.varies, m)
+        assert partners[i].tolist() == reference_partners(matrix, i, counter.varies, m)
 
 
 @pytest.mark.parametrize("make", [sparse_rows, dense_rows])
@@ -178,7 +179,7 @@ def test_only_living_partners_are_named(make, seed: int) -> None:
         partners, gain = counter.best_partners(asked, alive, 6, workers)
 
     for b, i in enumerate(asked):
-        expected = twin_partners(matrix, i, alive & counter.varies, 6)
+        expected = reference_partners(matrix, i, alive & counter.varies, 6)
         assert partners[b, : len(expected)].tolist() == expected
         assert (partners[b, len(expected) :] == -1).all()
         assert (gain[b, len(expected) :] == 0).all()

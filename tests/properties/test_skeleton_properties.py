@@ -11,9 +11,9 @@ from tests.builders import all_states, random_tree
 from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
-from tsenet.skeleton import _pair_kernels
 from tsenet.skeleton.hlta import learn_tree, order_states
 from tsenet.skeleton.information import PairCounter, pair_information
+from tsenet.skeleton.kernels import pair_kernels
 from tsenet.skeleton.tree import LatentTree
 
 quietly = settings(
@@ -69,8 +69,8 @@ def test_information_is_symmetric_bitwise_and_never_negative(
     xlogx = n * np.log(np.maximum(n, 1.0))
     e_i, e_j = (xlogx[k] + xlogx[n_rows - k] for k in (n_i, n_j))
 
-    one = _pair_kernels.information(n11, n_i, n_j, e_i, e_j, xlogx)
-    other = _pair_kernels.information(n11, n_j, n_i, e_j, e_i, xlogx)
+    one = pair_kernels.information(n11, n_i, n_j, e_i, e_j, xlogx)
+    other = pair_kernels.information(n11, n_j, n_i, e_j, e_i, xlogx)
 
     assert one == other  # to the last bit
     assert one >= 0.0

@@ -150,8 +150,8 @@ def test_binary_information_broadcasts_and_is_never_negative() -> None:
     one = binary_information(both[7], first[7], second[7])
     assert one == value[7]
     p = np.array([[1 - first - second + both, second - both], [first - both, both]])[:, :, 7]
-    twin = xlogy(p, p / np.outer(p.sum(axis=1), p.sum(axis=0))).sum()
-    assert one == pytest.approx(twin, abs=1e-14)
+    reference = xlogy(p, p / np.outer(p.sum(axis=1), p.sum(axis=0))).sum()
+    assert one == pytest.approx(reference, abs=1e-14)
     for edge in (0.0, 1.0):
         assert binary_information(np.array(edge * 0.4), np.array(edge), np.array(0.4)) == 0.0
 

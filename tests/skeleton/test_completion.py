@@ -1,4 +1,4 @@
-"""Data completion and a variable's best home, against dense NumPy."""
+"""Data completion and a variable's best latent, against dense NumPy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tsenet.skeleton.information import PairCounter
 
 
 def random_layer(rng: np.random.Generator, n_variables: int, n_latents: int) -> Layer:
-    """Two variables belong to no group; every third latent is on when its group is silent."""
+    """Two variables belong to no group; every third latent is on when all of its group is off."""
     latent_of = rng.permutation(np.arange(n_variables) % n_latents).astype(np.int32)
     latent_of[rng.choice(n_variables, 2, replace=False)] = -1
     prior = np.where(np.arange(n_latents) % 3 == 2, 0.97, rng.uniform(0.1, 0.5, n_latents))
@@ -153,7 +153,7 @@ def test_weights_silences_and_base() -> None:
     )
 
     np.testing.assert_allclose(layer.weights()[:2], np.log([9.0, 36.0]))
-    np.testing.assert_allclose(layer.silences()[:2], np.log([0.5 / 0.9, 0.1 / 0.8]))
+    np.testing.assert_allclose(layer.off_evidence()[:2], np.log([0.5 / 0.9, 0.1 / 0.8]))
     np.testing.assert_allclose(layer.base(), np.log([1 / 3 * 0.5 / 0.9 * 0.1 / 0.8]))
     assert layer.n_latents == 1
 
@@ -214,8 +214,10 @@ def conditional_information(x: Bools, y: Bools, given: Bools) -> float:
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_compare_homes_equals_dense_leave_one_out(data: tuple[Bools, Layer], n_jobs: int) -> None:
-    """A variable does not vouch for itself: its own latent is completed from the other members."""
+def test_compare_assignments_equals_dense_leave_one_out(
+    data: tuple[Bools, Layer], n_jobs: int
+) -> None:
+    """The state of a variable's own latent comes from the other members, so the variable adds no evidence."""
     on, layer = data
     soft = completed(on, layer)
     hard = soft.hard()
@@ -223,7 +225,7 @@ def test_compare_homes_equals_dense_leave_one_out(data: tuple[Bools, Layer], n_j
     target = ((layer.latent_of[variables] + 1 + variables % 5) % layer.n_latents).astype(np.int32)
 
     with Workers(n_jobs) as workers:
-        stay, go = layers._compare_homes(
+        stay, go = layers._compare_assignments(
             variables, target, layer, soft, hard, PairCounter(BinaryRows.of_dense(on)), workers
         )
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.builders import Floats
-from tests.skeleton.em_twin import (
+from tests.skeleton.em_reference import (
     SMOOTH,
     belief,
     bernoulli,
@@ -20,8 +20,8 @@ from tests.skeleton.em_twin import (
     split_loglik,
     split_step,
 )
-from tsenet.skeleton import _em_kernels
-from tsenet.skeleton._em_kernels import fit_join, fit_seed, fit_split
+from tsenet.skeleton.kernels import em_kernels
+from tsenet.skeleton.kernels.em_kernels import fit_join, fit_seed, fit_split
 
 # ---- data
 
@@ -58,15 +58,15 @@ def test_seed_step_is_an_em_step(seed: int) -> None:
     prior, table = rng.uniform(0.1, 0.9), rng.uniform(0.05, 0.95, (3, 2))
 
     share, new_table = np.empty(8), np.empty((3, 2))
-    loglik = _em_kernels._seed_posterior(counts, prior, table, share)
-    new_prior = _em_kernels._seed_step(counts, share, new_table, SMOOTH)
+    loglik = em_kernels._seed_posterior(counts, prior, table, share)
+    new_prior = em_kernels._seed_step(counts, share, new_table, SMOOTH)
 
     joint = seed_joint(prior, table)
     np.testing.assert_allclose(share, joint[1] / joint.sum(axis=0), rtol=1e-12)
     assert loglik == pytest.approx(seed_loglik(counts, prior, table), rel=1e-12)
-    twin_prior, twin_table = seed_step(counts, prior, table)
-    assert new_prior == pytest.approx(twin_prior, rel=1e-12)
-    np.testing.assert_allclose(new_table, twin_table, rtol=1e-12)
+    reference_prior, reference_table = seed_step(counts, prior, table)
+    assert new_prior == pytest.approx(reference_prior, rel=1e-12)
+    np.testing.assert_allclose(new_table, reference_table, rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -77,7 +77,7 @@ def test_split_step_is_an_em_step(seed: int) -> None:
     expected = split_step(fixed, counts, table)
     before = split_loglik(fixed, counts, table)
 
-    loglik = _em_kernels._split_step(fixed, counts, SMOOTH, table)
+    loglik = em_kernels._split_step(fixed, counts, SMOOTH, table)
 
     assert loglik == pytest.approx(before, rel=1e-12)
     np.testing.assert_allclose(table, expected, rtol=1e-12)
@@ -87,16 +87,16 @@ def test_split_step_is_an_em_step(seed: int) -> None:
 def test_join_steps_are_em_steps(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     cells, fixed = random_counts(seed, 4, 4), random_fixed(seed)
     counts = without_w(cells)
-    monkeypatch.setattr(_em_kernels, "TOLERANCE", -np.inf)
-    twin = np.full(2, (counts[:, 1].sum() + SMOOTH) / (counts.sum() + 2 * SMOOTH))
+    monkeypatch.setattr(em_kernels, "TOLERANCE", -np.inf)
+    reference = np.full(2, (counts[:, 1].sum() + SMOOTH) / (counts.sum() + 2 * SMOOTH))
 
     for steps in range(1, 6):
-        monkeypatch.setattr(_em_kernels, "MAX_STEPS", steps)
+        monkeypatch.setattr(em_kernels, "MAX_STEPS", steps)
         table = np.empty(2)
         loglik = fit_join.py_func(fixed, cells, SMOOTH, table)
-        assert loglik == pytest.approx(join_loglik(fixed, counts, twin), rel=1e-12)
-        twin = join_step(fixed, counts, twin)
-        np.testing.assert_allclose(table, twin, rtol=1e-12)
+        assert loglik == pytest.approx(join_loglik(fixed, counts, reference), rel=1e-12)
+        reference = join_step(fixed, counts, reference)
+        np.testing.assert_allclose(table, reference, rtol=1e-12)
 
 
 # ---- no step lowers the objective
@@ -109,9 +109,9 @@ def test_seed_steps_never_lower_the_objective(seed: int) -> None:
     share, table = rng.uniform(0.05, 0.95, 8), np.empty((3, 2))
     objective = []
     for _ in range(60):
-        prior = _em_kernels._seed_step(counts, share, table, SMOOTH)
+        prior = em_kernels._seed_step(counts, share, table, SMOOTH)
         objective.append(
-            _em_kernels._seed_posterior(counts, prior, table, share) + belief(prior, table)
+            em_kernels._seed_posterior(counts, prior, table, share) + belief(prior, table)
         )
 
     assert np.diff(objective).min() >= -1e-9 * abs(objective[-1])
@@ -126,7 +126,7 @@ def test_split_steps_never_lower_the_objective(seed: int) -> None:
     objective = []
     for _ in range(60):
         before = belief(table)
-        objective.append(_em_kernels._split_step(fixed, counts, SMOOTH, table) + before)
+        objective.append(em_kernels._split_step(fixed, counts, SMOOTH, table) + before)
 
     assert np.diff(objective).min() >= -1e-9 * abs(objective[-1])
     assert objective[-1] > objective[0]
@@ -136,10 +136,10 @@ def test_split_steps_never_lower_the_objective(seed: int) -> None:
 def test_join_steps_never_lower_the_objective(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     cells, fixed = random_counts(seed, 4, 4), random_fixed(seed)
     counts = without_w(cells)
-    monkeypatch.setattr(_em_kernels, "TOLERANCE", -np.inf)
+    monkeypatch.setattr(em_kernels, "TOLERANCE", -np.inf)
     objective = []
     for steps in range(1, 30):
-        monkeypatch.setattr(_em_kernels, "MAX_STEPS", steps)
+        monkeypatch.setattr(em_kernels, "MAX_STEPS", steps)
         table = np.empty(2)
         fit_join.py_func(fixed, cells, SMOOTH, table)
         objective.append(join_loglik(fixed, counts, table) + belief(table))
@@ -182,10 +182,10 @@ def test_fit_seed_is_as_good_as_numpy_em(seed: int) -> None:
     best = -np.inf
     rng = np.random.default_rng(seed)
     for _ in range(10):
-        prior, twin = rng.uniform(0.2, 0.8), rng.uniform(0.1, 0.9, (3, 2))
+        prior, reference = rng.uniform(0.2, 0.8), rng.uniform(0.1, 0.9, (3, 2))
         for _ in range(300):
-            prior, twin = seed_step(counts, prior, twin)
-        best = max(best, seed_loglik(counts, prior, twin))
+            prior, reference = seed_step(counts, prior, reference)
+        best = max(best, seed_loglik(counts, prior, reference))
     assert best - 0.5 < loglik < best + 0.5
 
 
@@ -203,12 +203,12 @@ def test_fit_join_reaches_the_one_maximum(seed: int) -> None:
 
     loglik = fit_join(fixed, cells, SMOOTH, table)
 
-    twin = np.array([0.5, 0.5])
+    reference = np.array([0.5, 0.5])
     for _ in range(3000):
-        twin = join_step(fixed, counts, twin)
-    best = join_loglik(fixed, counts, twin)
+        reference = join_step(fixed, counts, reference)
+    best = join_loglik(fixed, counts, reference)
     assert best - 0.5 < loglik < best + 0.5
-    np.testing.assert_allclose(table, twin, atol=0.03)
+    np.testing.assert_allclose(table, reference, atol=0.03)
     np.testing.assert_allclose(table, planted, atol=0.1)
 
 
@@ -226,10 +226,10 @@ def test_fit_split_is_as_good_as_numpy_em(seed: int) -> None:
     assert loglik == pytest.approx(split_loglik(fixed, counts, table), abs=0.05)
     best = -np.inf
     for _ in range(10):
-        twin = rng.uniform(0.1, 0.9, (3, 2))
+        reference = rng.uniform(0.1, 0.9, (3, 2))
         for _ in range(300):
-            twin = split_step(fixed, counts, twin)
-        best = max(best, split_loglik(fixed, counts, twin))
+            reference = split_step(fixed, counts, reference)
+        best = max(best, split_loglik(fixed, counts, reference))
     assert best - 0.5 < loglik < best + 0.5
 
 

@@ -7,9 +7,10 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.builders import Bools, Floats, all_states, one_latent_rows
-from tests.skeleton import island_twin
-from tsenet.skeleton import _em_kernels, _island_kernels
-from tsenet.skeleton._island_kernels import PATTERN
+from tests.skeleton import island_reference
+from tsenet.skeleton.kernels import em_kernels, island_kernels
+from tsenet.skeleton.kernels.island_kernels import PATTERN, GrowthOptions
+from tsenet.skeleton.kernels.pair_kernels import Csr
 
 Patterns = NDArray[np.void]
 
@@ -59,12 +60,12 @@ def test_patterns_follow_the_rows(seed: int, room: int) -> None:
 
     for k in range(8):
         rows = np.flatnonzero(on[:, k]).astype(np.int32)
-        _island_kernels.mark_candidate(rows, pattern_of, patterns)
+        island_kernels.mark_candidate(rows, pattern_of, patterns)
         marked = patterns["on"][:n_patterns].copy()
         np.testing.assert_array_equal(
             marked, np.bincount(pattern_of, weights=on[:, k], minlength=n_patterns)
         )
-        patterns, n_patterns = _island_kernels.split_patterns(
+        patterns, n_patterns = island_kernels.split_patterns(
             rows, pattern_of, patterns, n_patterns, k
         )
         expected = patterns_of(on[:, : k + 1])
@@ -81,9 +82,8 @@ def test_rows_are_forgotten() -> None:
     starts = np.concatenate([[0], np.cumsum([c.size for c in columns])])
     pattern_of = np.where(on[:, [0, 2]].any(axis=1), 7, 0).astype(np.int32)
 
-    _island_kernels.forget_rows(
-        np.array([0, 2], np.int32), starts, np.concatenate(columns).astype(np.int32), pattern_of
-    )
+    by_column = Csr(starts, np.concatenate(columns).astype(np.int32))
+    island_kernels.forget_rows(np.array([0, 2], np.int32), by_column, pattern_of)
 
     assert not pattern_of.any()
 
@@ -94,12 +94,12 @@ def test_cells_are_joint_counts(seed: int) -> None:
     patterns = patterns_of(on[:, :5], on[:, 5])
 
     for first, second, third in ((0, 1, 2), (2, 1, 0), (0, 2, 1), (0, 1, 4)):
-        cells = _island_kernels.pair_cells(patterns, len(patterns), first, second, third)
-        expected = island_twin.cells_of(on, first, second, [third, 5])
+        cells = island_kernels.pair_cells(patterns, len(patterns), first, second, third)
+        expected = island_reference.cells_of(on, first, second, [third, 5])
         np.testing.assert_array_equal(cells, expected)
     three = patterns_of(on[:, :3])
     np.testing.assert_array_equal(
-        _island_kernels.seed_cells(three, len(three)),
+        island_kernels.seed_cells(three, len(three)),
         np.bincount(on[:, :3] @ [1, 2, 4], minlength=8),
     )
 
@@ -107,9 +107,9 @@ def test_cells_are_joint_counts(seed: int) -> None:
 def test_fixed_pair_is_a_distribution() -> None:
     first, second = np.array([0.1, 0.8]), np.array([0.3, 0.6])
 
-    fixed = _island_kernels.fixed_pair(0.4, first, second)
+    fixed = island_kernels.fixed_pair(0.4, first, second)
 
-    np.testing.assert_allclose(fixed, island_twin.fixed_pair(0.4, first, second), rtol=1e-14)
+    np.testing.assert_allclose(fixed, island_reference.fixed_pair(0.4, first, second), rtol=1e-14)
     np.testing.assert_allclose(fixed.sum(axis=1), [0.6, 0.4], rtol=1e-14)
 
 
@@ -119,9 +119,9 @@ def test_ratios_are_multiplied_member_by_member() -> None:
     table = rng.uniform(0.05, 0.95, (5, 2))
     patterns = patterns_of(on)
 
-    _island_kernels.multiply_ratios(patterns, len(patterns), 0, table[:3])
+    island_kernels.multiply_ratios(patterns, len(patterns), 0, table[:3])
     for k in (3, 4):
-        _island_kernels.multiply_ratios(patterns, len(patterns), k, table[k : k + 1])
+        island_kernels.multiply_ratios(patterns, len(patterns), k, table[k : k + 1])
 
     np.testing.assert_allclose(patterns["ratio"], patterns_of(on, table=table)["ratio"], rtol=1e-12)
 
@@ -133,7 +133,7 @@ def test_ratios_stay_finite() -> None:
     patterns["ratio"] = 1.0
     table = np.tile([1e-8, 1 - 1e-8], (63, 1))
 
-    _island_kernels.multiply_ratios(patterns, 2, 0, table)
+    island_kernels.multiply_ratios(patterns, 2, 0, table)
 
     assert np.isfinite(patterns["ratio"]).all()
     assert (patterns["ratio"] > 0).all()
@@ -153,11 +153,11 @@ def test_split_advantage_equals_the_rows_likelihoods(seed: int, closest: int) ->
     joined, split = rng.uniform(0.05, 0.95, 2), rng.uniform(0.05, 0.95, (3, 2))
     patterns = patterns_of(on[:, :5], on[:, 5], table)
 
-    advantage = _island_kernels.split_advantage(
+    advantage = island_kernels.split_advantage(
         patterns, len(patterns), prior, closest, table[closest], joined, split
     )
 
-    expected = island_twin.split_advantage(
+    expected = island_reference.split_advantage(
         on, [0, 1, 2, 3, 4], prior, table, closest, 5, joined, split
     )
     assert advantage == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -171,7 +171,7 @@ def test_a_split_that_changes_nothing_has_no_advantage() -> None:
     patterns = patterns_of(on[:, :3], on[:, 3], table)
     copy = np.array([[0.0, 1.0], table[2], joined])
 
-    advantage = _island_kernels.split_advantage(
+    advantage = island_kernels.split_advantage(
         patterns, len(patterns), 0.3, 2, table[2], joined, copy
     )
 
@@ -189,34 +189,35 @@ def test_the_test_compares_the_two_models_by_bic(seed: int, together: bool, clos
         on[:, 4] = on[:, closest] ^ (rng.random(2000) < 0.05)
     table = np.empty((4, 2))
     cells = np.bincount(on[:, :3] @ [1, 2, 4], minlength=8).astype(float)
-    prior, _ = _em_kernels.fit_seed(cells, 3, 0, 1.0, table[:3])
+    prior, _ = em_kernels.fit_seed(cells, 3, 0, 1.0, table[:3])
     table[3] = table[:3].mean(axis=0)
     patterns = patterns_of(on[:, :4], on[:, 4], table)
 
     joined, split = np.empty(2), np.empty((3, 2))
     first, second = (2, 1) if closest == 0 else (0, 2) if closest == 1 else (0, 1)
-    _em_kernels.fit_join(
-        island_twin.fixed_pair(prior, table[0], table[1]),
-        island_twin.cells_of(on, 0, 1, [2, 4]),
+    em_kernels.fit_join(
+        island_reference.fixed_pair(prior, table[0], table[1]),
+        island_reference.cells_of(on, 0, 1, [2, 4]),
         1.0,
         joined,
     )
-    _em_kernels.fit_split(
-        island_twin.fixed_pair(prior, table[first], table[second]),
-        island_twin.cells_of(on, first, second, [closest, 4]),
+    em_kernels.fit_split(
+        island_reference.fixed_pair(prior, table[first], table[second]),
+        island_reference.cells_of(on, first, second, [closest, 4]),
         3,
         99,
         1.0,
         split,
     )
-    advantage = island_twin.split_advantage(
+    advantage = island_reference.split_advantage(
         on, [0, 1, 2, 3], prior, table, closest, 4, joined, split
     )
     bar = advantage - np.log(2000)
 
     def suffices(ud_threshold: float, found: Floats) -> bool:
-        return _island_kernels.one_latent_suffices(
-            patterns, len(patterns), 2000, prior, table, closest, ud_threshold, 3, 1.0, 99, found
+        options = GrowthOptions(ud_threshold, 0.0, 3, 1.0, 0)
+        return island_kernels.one_latent_suffices(
+            patterns, len(patterns), 2000, prior, table, closest, options, 99, found
         )
 
     found = np.empty(2)
@@ -236,14 +237,16 @@ def test_refit_is_em_on_the_rows(seed: int) -> None:
     keep = np.array([0, 2, 3, 5])  # the patterns may hold members that left
     patterns = patterns_of(on)
     prior, table = 0.4, np.stack([rng.uniform(0.1, 0.3, 4), rng.uniform(0.4, 0.8, 4)], axis=1)
-    twin_prior, twin_table = prior, table.copy()
+    reference_prior, reference_table = prior, table.copy()
     for _ in range(7):
-        twin_prior, twin_table = island_twin.em_step(on, keep.tolist(), twin_prior, twin_table, 1.0)
+        reference_prior, reference_table = island_reference.em_step(
+            on, keep.tolist(), reference_prior, reference_table, 1.0
+        )
 
-    found = _island_kernels.refit(patterns, len(patterns), keep, prior, table, 1.0, 7)
+    found = island_kernels.refit(patterns, len(patterns), keep, prior, table, 1.0, 7)
 
-    assert found == pytest.approx(twin_prior, rel=1e-10)
-    np.testing.assert_allclose(table, twin_table, rtol=1e-10)
+    assert found == pytest.approx(reference_prior, rel=1e-10)
+    np.testing.assert_allclose(table, reference_table, rtol=1e-10)
 
 
 def test_refit_never_lowers_the_objective() -> None:
@@ -255,10 +258,13 @@ def test_refit_never_lowers_the_objective() -> None:
     prior, table = 0.5, rng.uniform(0.2, 0.8, (6, 2))
     objective = []
     for _ in range(50):
-        likelihood = island_twin.likelihood_of(on, members.tolist(), table) @ [1 - prior, prior]
+        likelihood = island_reference.likelihood_of(on, members.tolist(), table) @ [
+            1 - prior,
+            prior,
+        ]
         values = np.append(table.ravel(), prior)
         objective.append(np.log(likelihood).sum() + np.log(values * (1 - values)).sum())
-        prior = _island_kernels.refit(patterns, len(patterns), members, prior, table, 1.0, 1)
+        prior = island_kernels.refit(patterns, len(patterns), members, prior, table, 1.0, 1)
 
     assert np.diff(objective).min() >= -1e-9 * abs(objective[-1])
     assert objective[-1] > objective[0] + 10
@@ -274,7 +280,7 @@ def test_a_pair_fits_its_four_counts(n00: int, n01: int, n10: int, n11: int) -> 
     patterns = patterns_of(on)
     table = np.empty((2, 2))
 
-    prior = _island_kernels.fit_pair(patterns, len(patterns), np.array([0, 1]), table)
+    prior = island_kernels.fit_pair(patterns, len(patterns), np.array([0, 1]), table)
 
     assert 0 < prior < 1
     assert ((table > 0) & (table < 1)).all()

@@ -1,4 +1,4 @@
-"""The search for islands: against its NumPy twin, with short lists, in threads."""
+"""The search for islands: against its NumPy reference, with short lists, in threads."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.builders import Bools, draw_rows, one_latent_rows, planted_tree
+from tests.skeleton.island_reference import em_step, reference_islands
 from tests.skeleton.island_search import (
     OPTIONS,
     PAPER,
@@ -16,7 +17,6 @@ from tests.skeleton.island_search import (
     find,
     two_linked_latents,
 )
-from tests.skeleton.island_twin import em_step, twin_islands
 from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
@@ -33,19 +33,19 @@ def planted_rows(seed: int, n_rows: int = 1500) -> Bools:
 
 @pytest.mark.parametrize("options", [OPTIONS, PAPER], ids=["correlation", "paper"])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_search_equals_its_numpy_twin(seed: int, options: IslandOptions) -> None:
+def test_the_search_equals_its_numpy_reference(seed: int, options: IslandOptions) -> None:
     on = planted_rows(seed)
 
     islands, left = find(on, options, key=seed)
-    twins, twin_left = twin_islands(on, options, seed)
+    references, reference_left = reference_islands(on, options, seed)
 
-    assert [i.members.tolist() for i in islands] == [t.members for t in twins]
-    assert left == twin_left.tolist()
+    assert [i.members.tolist() for i in islands] == [t.members for t in references]
+    assert left == reference_left.tolist()
     assert len(islands) > 5
-    for island, twin in zip(islands, twins, strict=True):
-        if len(twin.members) > 2:
-            np.testing.assert_allclose(island.table, twin.table, rtol=1e-6)
-            assert island.prior == pytest.approx(twin.prior, rel=1e-6)
+    for island, reference in zip(islands, references, strict=True):
+        if len(reference.members) > 2:
+            np.testing.assert_allclose(island.table, reference.table, rtol=1e-6)
+            assert island.prior == pytest.approx(reference.prior, rel=1e-6)
 
 
 @pytest.mark.parametrize("options", [OPTIONS, PAPER], ids=["correlation", "paper"])
@@ -64,7 +64,7 @@ def test_short_lists_give_the_same_islands(
 
     monkeypatch.setattr(IslandFinder, "_refill", counted)
     full, left = find(on, options, n_partners=1000)
-    assert not refills  # the full list never runs dry
+    assert not refills  # the full list never ends too early
     short, short_left = find(on, options, n_partners=n_partners)
 
     assert refills
@@ -141,8 +141,8 @@ def test_many_patterns_make_the_table_grow() -> None:
     patterns = len(np.unique(on, axis=0))
 
     islands, _ = find(on, replace(PAPER, ud_threshold=1e9))
-    twins, _ = twin_islands(on, replace(PAPER, ud_threshold=1e9), 7)
+    references, _ = reference_islands(on, replace(PAPER, ud_threshold=1e9), 7)
 
     assert patterns > 1000
-    assert [i.members.tolist() for i in islands] == [t.members for t in twins]
-    np.testing.assert_allclose(islands[0].table, twins[0].table, rtol=1e-6)
+    assert [i.members.tolist() for i in islands] == [t.members for t in references]
+    np.testing.assert_allclose(islands[0].table, references[0].table, rtol=1e-6)

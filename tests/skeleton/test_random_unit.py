@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from tsenet.skeleton._em_kernels import random_unit
+from tsenet.skeleton.kernels.em_kernels import random_unit
 
 
 def test_random_unit_is_splitmix64() -> None:

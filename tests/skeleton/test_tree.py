@@ -134,9 +134,9 @@ def test_copies_and_pickles_are_equal(used: bool) -> None:
     if used:
         tree.log_likelihood(rows)
 
-    for twin in (copy.copy(tree), copy.deepcopy(tree), pickle.loads(pickle.dumps(tree))):
-        assert twin == tree
-        np.testing.assert_array_equal(twin.log_likelihood(rows), expected)
+    for other in (copy.copy(tree), copy.deepcopy(tree), pickle.loads(pickle.dumps(tree))):
+        assert other == tree
+        np.testing.assert_array_equal(other.log_likelihood(rows), expected)
 
 
 def test_repr_is_short_and_says_it_all() -> None:

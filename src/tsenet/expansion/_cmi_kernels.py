@@ -2,9 +2,37 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tsenet._system.jit import Array, Int, kernel
+from tsenet.skeleton.kernels.pair_kernels import Csr
+
+
+class TwoLayers(NamedTuple):
+    """Completed data of U upper and D lower units over N rows, and the tree links between them.
+
+    Fields
+    ------
+    upper, upper_columns : the upper units on in each row, and the rows in which each upper unit is on.
+    lower : the lower units on in each row.
+    with_parent : bool (entries of ``lower``), whether the unit's parent is on in that row too.
+    parent : int32 (D,), the parent of each lower unit among the upper ones, or −1.
+    n_upper, n_lower : int64 (U,) and (D,), in how many rows each unit is on.
+    n_lower_parent : int64 (D,), in how many rows a lower unit and its parent are both on.
+    xlogx : float64 (N + 1,), ``xlogx[n] = n·ln n``.
+    """
+
+    upper: Csr
+    upper_columns: Csr
+    lower: Csr
+    with_parent: Array
+    parent: Array
+    n_upper: Array
+    n_lower: Array
+    n_lower_parent: Array
+    xlogx: Array
 
 
 @kernel
@@ -37,35 +65,17 @@ def conditional_information(
 
 
 @kernel
-def score_units(
-    first: Int,
-    last: Int,
-    upper_start: Array,
-    upper_items: Array,
-    upper_col_start: Array,
-    upper_col_items: Array,
-    lower_start: Array,
-    lower_items: Array,
-    with_parent: Array,
-    parent: Array,
-    n_upper: Array,
-    n_lower: Array,
-    n_lower_parent: Array,
-    xlogx: Array,
-    score: Array,
-) -> None:
+def score_units(first: Int, last: Int, data: TwoLayers, score: Array) -> None:
     """For upper units ``first..last``: N·I(unit; x | parent of x) with every lower unit x.
 
-    Parameters
-    ----------
-    upper_start, upper_items : rows of the upper layer's completed data (the units on in each row).
-    upper_col_start, upper_col_items : the same by unit (the rows in which each unit is on).
-    lower_start, lower_items : rows of the lower layer's data.
-    with_parent : bool (nnz of the lower rows), whether the parent is on in that row too.
-    parent : int32 (D,), the parent of each lower unit among the upper ones, or −1.
-    n_upper, n_lower, n_lower_parent : int64, rows in which each is on; the last with its parent.
-    score : float64 (last − first, D), filled; −1 for a unit's own tree children.
+    ``score`` (last − first, D) is filled; −1 marks a unit's own tree children.
     """
+    upper_start, upper_items = data.upper.start, data.upper.items
+    upper_col_start, upper_col_items = data.upper_columns.start, data.upper_columns.items
+    lower_start, lower_items = data.lower.start, data.lower.items
+    with_parent, parent = data.with_parent, data.parent
+    n_upper, n_lower, n_lower_parent = data.n_upper, data.n_lower, data.n_lower_parent
+    xlogx = data.xlogx
     n_units = n_upper.size
     n_below = n_lower.size
     with_upper = np.zeros(n_units, np.int64)
@@ -111,16 +121,19 @@ def score_units(
 def count_links(
     first: Int,
     last: Int,
-    upper_col_start: Array,
-    upper_col_items: Array,
-    lower_start: Array,
-    lower_items: Array,
-    link_start: Array,
-    link_items: Array,
+    upper_columns: Csr,
+    lower: Csr,
+    links: Csr,
     n_below: Int,
     joint: Array,
 ) -> None:
-    """Rows in which both ends of each link of units ``first..last`` are on, into ``joint`` (E,)."""
+    """Rows in which both ends of each link of units ``first..last`` are on, into ``joint`` (E,).
+
+    ``links`` lists the lower ends of each upper unit's links.
+    """
+    upper_col_start, upper_col_items = upper_columns.start, upper_columns.items
+    lower_start, lower_items = lower.start, lower.items
+    link_start, link_items = links.start, links.items
     both = np.zeros(n_below, np.int64)
     for h in range(first, last):
         for x in range(n_below):

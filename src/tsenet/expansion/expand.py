@@ -27,27 +27,58 @@ def expand(
     n_jobs: int | None = None,
     progress: Any = None,
 ) -> Wiring:
-    """Add links to a tree until each unit reaches ``density`` of the layer below (paper §4).
+    """Add links to a tree until each unit is linked to a share ``density`` of the layer below (paper §4).
 
     Parameters
     ----------
     tree : LatentTree
-        The skeleton; its links are always kept, those inside the top layer are not part of the wiring.
-    X : table, (N, V)
-        Rows to measure conditional information on, usually those the tree was learned from.
-    density : float
-        Links per unit, as a share of the layer below.
-    link_rule : {"balanced", "top-k", "random", "tree"}
-        ``"top-k"``, the paper's: each unit takes the lower units that tell most about it, given their tree
-        parents. ``"balanced"``: each lower unit takes the units it tells most about, per nat of their entropy, so
-        no lower unit is starved. ``"random"``: links drawn at random, the control. ``"tree"``: none added.
-        At one density the first three have the same number of links.
-    random_state, n_jobs, progress
-        As for :func:`tsenet.learn_tree`; only ``"random"`` uses the seed.
+        The skeleton. All its links between levels are kept; those within the top level are not part of the wiring.
+    X : array, sparse matrix, dataframe, list of rows or Table, shape (N, V)
+        Rows from which conditional mutual information is estimated, usually those the tree was learned from.
+    density : float, default=0.05
+        Links per unit, as a share of the layer below, above 0 and at most 1. Raise it for a network with more
+        weights; a unit with more tree children than this keeps them all.
+    link_rule : {"balanced", "top-k", "random", "tree"}, default="balanced"
+        How the added links are chosen. At one density the first three add the same number of links.
+
+        ``"balanced"``: the links are shared evenly among the lower units. Each takes the upper units with the most
+        information about it given its tree parent, relative to their entropy. No lower unit is left with few links.
+
+        ``"top-k"``: the paper's rule. Each upper unit takes the lower units with which it shares the most
+        information given their tree parents.
+
+        ``"random"``: drawn at random, as a control.
+
+        ``"tree"``: none are added.
+    random_state : int, Generator, RandomState, SeedSequence or None, default=None
+        The seed; only ``"random"`` uses it.
+    n_jobs : int or None, default=None
+        Threads; None or −1 for all cores. The result does not depend on it.
+    progress : None, bool, Progress or callable, default=None
+        True draws progress bars; a callable is called with ``(stage, done, total)``; None only logs.
 
     Returns
     -------
     Wiring
+        The links of every layer, from the input up.
+
+    Raises
+    ------
+    ValueError
+        If ``link_rule`` is unknown, ``density`` is out of range or the tree has no latents.
+    DataError
+        If the columns of ``X`` are not those of the tree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tsenet
+    >>> rng = np.random.default_rng(0)
+    >>> topic = np.repeat(rng.random((500, 3)) < 0.4, 4, axis=1)
+    >>> X = rng.random((500, 12)) < np.where(topic, 0.8, 0.05)
+    >>> tree = tsenet.learn_tree(X, max_top=3, random_state=0)
+    >>> tsenet.expand(tree, X, density=0.5)
+    Wiring(12-3, 18 links, density 50 %, link_rule 'balanced')
     """
     if link_rule not in get_args(LinkRule):
         raise ValueError(
@@ -121,8 +152,8 @@ def _best_above(
     pair: LayerPair, n_links: int, workers: Workers, progress: Progress
 ) -> NDArray[np.int64]:
     """``n_links`` links shared evenly among the lower units, each taking its best upper units: (E, 2)."""
-    # Each lower unit may take every upper unit but its parent; what is left over after equal
-    # shares goes to the lower units whose next choice scores highest.
+    # A lower unit may take every upper unit but its parent. Links that remain after equal shares go to
+    # the lower units whose next choice scores highest.
     share = -(-n_links // pair.n_lower)
     share = min(share, pair.n_upper)
     entropy = np.maximum(pair.upper_entropy(), 1e-12)
@@ -155,7 +186,7 @@ def _random_below(
     """``wanted`` lower units for each upper one, at random among those that are not its children: (E, 2)."""
     links = []
     for h in range(pair.n_upper):
-        strangers = np.flatnonzero(pair.parent != h)
-        drawn = rng.choice(strangers, size=wanted[h], replace=False)
+        not_linked = np.flatnonzero(pair.parent != h)
+        drawn = rng.choice(not_linked, size=wanted[h], replace=False)
         links.append(np.stack([np.full(drawn.size, h), drawn], axis=1))
     return np.concatenate(links)

@@ -1,4 +1,4 @@
-"""Two neighbouring layers of completed data: how much each upper unit tells about each lower one (paper §4)."""
+"""Two neighbouring layers of completed data: the information between their units (paper §4)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from scipy.special import entr
 from tsenet._system.threads import Workers, chunks
 from tsenet.data.rows import BinaryRows
 from tsenet.expansion import _cmi_kernels
+from tsenet.expansion._cmi_kernels import TwoLayers
+from tsenet.skeleton.kernels.pair_kernels import Csr
 
 UNITS_PER_CHUNK = 16
 UNITS_PER_BLOCK = 128  # scores of so many upper units with all lower ones are in memory at a time
@@ -56,6 +58,17 @@ class LayerPair:
         lower_parent = np.bincount(
             self.lower.indices, weights=self.with_parent, minlength=self.n_lower
         ).astype(np.int64)
+        data = TwoLayers(
+            Csr(self.upper.indptr, self.upper.indices),
+            Csr(self.by_unit.indptr, self.by_unit.indices),
+            Csr(self.lower.indptr, self.lower.indices),
+            self.with_parent,
+            self.parent,
+            self.upper_on,
+            self.lower_on,
+            lower_parent,
+            self.xlogx,
+        )
 
         for first, last in chunks(self.n_upper, UNITS_PER_BLOCK):
             score = np.empty((last - first, self.n_lower))
@@ -63,23 +76,8 @@ class LayerPair:
             def serve(
                 part: tuple[int, int], first: int = first, score: NDArray[np.float64] = score
             ) -> None:
-                _cmi_kernels.score_units(
-                    first + part[0],
-                    first + part[1],
-                    self.upper.indptr,
-                    self.upper.indices,
-                    self.by_unit.indptr,
-                    self.by_unit.indices,
-                    self.lower.indptr,
-                    self.lower.indices,
-                    self.with_parent,
-                    self.parent,
-                    self.upper_on,
-                    self.lower_on,
-                    lower_parent,
-                    self.xlogx,
-                    score[part[0] : part[1]],
-                )
+                start, stop = part
+                _cmi_kernels.score_units(first + start, first + stop, data, score[start:stop])
 
             for _ in workers.map(serve, chunks(last - first, UNITS_PER_CHUNK)):
                 pass
@@ -95,19 +93,12 @@ class LayerPair:
     ) -> NDArray[np.float64]:
         """Log odds ratio of the two ends of each link, half a row added to each cell: (E,)."""
         joint = np.empty(indices.size, np.int64)
+        columns = Csr(self.by_unit.indptr, self.by_unit.indices)
+        lower = Csr(self.lower.indptr, self.lower.indices)
+        links = Csr(indptr, indices)
 
         def serve(part: tuple[int, int]) -> None:
-            _cmi_kernels.count_links(
-                *part,
-                self.by_unit.indptr,
-                self.by_unit.indices,
-                self.lower.indptr,
-                self.lower.indices,
-                indptr,
-                indices,
-                self.n_lower,
-                joint,
-            )
+            _cmi_kernels.count_links(*part, columns, lower, links, self.n_lower, joint)
 
         for _ in workers.map(serve, chunks(self.n_upper, UNITS_PER_CHUNK)):
             pass

@@ -1,4 +1,4 @@
-"""The wiring: which unit of a layer is linked to which of the layer below (the paper's PGM core, §4)."""
+"""The wiring: which units of a layer are linked to which units of the layer below (the paper's PGM core, §4)."""
 
 from __future__ import annotations
 
@@ -14,18 +14,26 @@ from numpy.typing import NDArray
 class WiringLayer:
     """Links between U units and the D units of the layer below, as a CSR pattern.
 
-    Attributes
+    Parameters
     ----------
-    indptr : int64 (U + 1,)
-        Unit u owns links ``indptr[u]:indptr[u + 1]``.
-    indices : int32 (E,)
+    indptr : ndarray of int64, shape (U + 1,)
+        Unit u has the links ``indptr[u]:indptr[u + 1]``.
+    indices : ndarray of int32, shape (E,)
         Lower end of each link, strictly ascending within a unit.
-    from_tree : bool (E,)
-        Whether the link is the tree's; the others were added by expansion.
-    log_odds : float32 (E,)
+    from_tree : ndarray of bool, shape (E,)
+        Whether the link is part of the tree; expansion added the others.
+    log_odds : ndarray of float32, shape (E,)
         logit P(lower on | unit on) − logit P(lower on | unit off) in the completed data.
     n_lower : int
-        D.
+        Number of units D of the layer below.
+
+    Examples
+    --------
+    Two units over three lower ones; the second unit has one added link, to lower unit 0:
+
+    >>> from tsenet.expansion.wiring import WiringLayer
+    >>> WiringLayer([0, 2, 4], [0, 1, 0, 2], [True, True, False, True], [1.5, 1.2, 0.3, 2.0], 3)
+    WiringLayer(3→2, 4 links, 1 added, density 66.7 %)
     """
 
     indptr: NDArray[np.int64]
@@ -58,20 +66,25 @@ class WiringLayer:
 
     @property
     def density(self) -> float:
-        """Share of all possible links that are there."""
+        """Number of links as a share of all U · D possible ones."""
         return self.n_edges / max(1, self.n_upper * self.n_lower)
 
     def upper_ends(self) -> NDArray[np.int32]:
-        """Upper end of each link: (E,)."""
+        """Upper end of each link.
+
+        Returns
+        -------
+        ndarray of int32, shape (E,)
+        """
         return np.repeat(np.arange(self.n_upper, dtype=np.int32), np.diff(self.indptr))
 
     def validate(self) -> None:
-        """Check the pattern.
+        """Check that the arrays describe a valid pattern; called by :class:`Wiring`.
 
         Raises
         ------
         ValueError
-            Saying what is wrong.
+            If they do not; the message says why.
         """
         if self.indptr.size < 2 or self.indptr[0] != 0 or self.indptr[-1] != self.n_edges:
             raise ValueError("indptr does not run from 0 to the number of links")
@@ -113,16 +126,35 @@ class WiringLayer:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Wiring:
-    """The links of a whole network core, layer by layer from the input up (no links within a layer).
+    """Which units of each layer read which units of the layer below; there are no links within a layer.
 
-    Attributes
+    :func:`tsenet.expand` makes a wiring from a tree. Pass it to an estimator (``TSENetClassifier(wiring=…)``) to train
+    several networks on one structure.
+
+    Parameters
     ----------
     layers : tuple of WiringLayer
-        From the input to the top layer.
+        The links of each layer, from the input up.
     names : tuple of tuple of str
         Names of the units of each layer, input first.
     link_rule : str
         How links were added: ``"balanced"``, ``"top-k"``, ``"random"`` or ``"tree"``.
+
+    Raises
+    ------
+    ValueError
+        If the layers do not fit each other or the names.
+
+    Examples
+    --------
+    >>> from tsenet import Wiring
+    >>> from tsenet.expansion.wiring import WiringLayer
+    >>> layer = WiringLayer([0, 2, 3], [0, 1, 2], [True, True, True], [1.5, 1.2, 2.0], 3)
+    >>> wiring = Wiring((layer,), (("goal", "referee", "senate"), ("Z1.0", "Z1.1")), "tree")
+    >>> wiring
+    Wiring(3-2, 3 links, density 50 %, link_rule 'tree')
+    >>> wiring.layer_sizes
+    (3, 2)
     """
 
     layers: tuple[WiringLayer, ...]
@@ -145,7 +177,13 @@ class Wiring:
         return sum(layer.n_edges for layer in self.layers)
 
     def validate(self) -> None:
-        """Check every layer and that they fit on each other; raises ValueError."""
+        """Check every layer, and that the layers and names fit each other.
+
+        Raises
+        ------
+        ValueError
+            If they do not; the message says why.
+        """
         if len(self.names) != len(self.layers) + 1 or not self.layers:
             raise ValueError("a wiring needs names for the input and for each of its layers")
         for k, layer in enumerate(self.layers):
@@ -173,7 +211,15 @@ class Wiring:
         return f"Wiring({sizes}, {self.n_edges} links, density {share} %, link_rule {self.link_rule!r})"
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """The file form: JSON-able fields and arrays."""
+        """Return what a model file stores of the wiring.
+
+        Returns
+        -------
+        meta : dict
+            JSON-able fields.
+        arrays : dict of str to ndarray
+            The arrays of all layers.
+        """
         arrays: dict[str, NDArray[Any]] = {}
         for k, layer in enumerate(self.layers):
             for name in ("indptr", "indices", "from_tree", "log_odds"):
@@ -182,7 +228,24 @@ class Wiring:
 
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Wiring:
-        """Rebuild a wiring from :meth:`to_parts`."""
+        """Rebuild a wiring from what :meth:`to_parts` returned.
+
+        Parameters
+        ----------
+        meta : dict
+            JSON-able fields.
+        arrays : dict of str to ndarray
+            The arrays of all layers.
+
+        Returns
+        -------
+        Wiring
+
+        Raises
+        ------
+        KeyError, ValueError
+            If a part is missing or wrong.
+        """
         names = tuple(tuple(layer) for layer in meta["names"])
         layers = tuple(
             WiringLayer(
@@ -197,7 +260,13 @@ class Wiring:
         return cls(layers, names, meta["link_rule"])
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the wiring to a ``.tsenet`` file, which :func:`tsenet.load` reads."""
+        """Write the wiring to a ``.tsenet`` file, which :func:`tsenet.load` reads.
+
+        Parameters
+        ----------
+        path : path
+            The file; an existing one is replaced.
+        """
         import tsenet  # the public face knows the file format; expansion does not
 
         tsenet.save(self, path)

@@ -1,1 +1,1 @@
-"""The tree skeleton (paper §3): counts → information → islands → Chow–Liu → tree → the stacking loop."""
+"""The tree skeleton (paper §3): pairs → islands → layers → completion → Chow–Liu → refinement → LatentTree."""

@@ -11,7 +11,9 @@ from scipy.special import xlogy
 from tsenet.errors import DataError
 from tsenet.skeleton.completion import SoftRows
 
-MAX_LATENTS = 10_000  # the one place that needs all pairs; a top layer is small by its purpose
+MAX_LATENTS = (
+    10_000  # the only step that needs all pairs of latents; a top layer is meant to be small
+)
 
 
 def latent_information(soft: SoftRows) -> NDArray[np.float64]:
@@ -37,7 +39,7 @@ def binary_information(
 def chow_liu_parents(information: NDArray[np.float64]) -> NDArray[np.int32]:
     """Maximum spanning tree of an (L, L) matrix of mutual information, as parents; −1 is the root.
 
-    The root is the latent that tells most about the others.
+    The root is the latent with the largest sum of information with the others.
     """
     n = information.shape[0]
     if n > MAX_LATENTS:
@@ -47,7 +49,7 @@ def chow_liu_parents(information: NDArray[np.float64]) -> NDArray[np.int32]:
         )
     if n == 1:
         return np.array([-1], np.int32)
-    # scipy drops zeros and minimises: turn information into strictly positive costs.
+    # scipy finds a minimum spanning tree and ignores zeros: turn information into strictly positive costs.
     cost = information.max() - information + 1.0
     np.fill_diagonal(cost, 0.0)
     tree = minimum_spanning_tree(csr_array(cost))

@@ -15,7 +15,8 @@ from scipy.special import expit
 
 from tsenet._system.threads import Workers, chunks
 from tsenet.data.rows import BinaryRows
-from tsenet.skeleton import _completion_kernels
+from tsenet.skeleton.kernels import completion_kernels
+from tsenet.skeleton.kernels.pair_kernels import Csr
 
 ROWS_PER_CHUNK = 8192
 
@@ -44,22 +45,22 @@ class Layer:
         return int(self.prior.size)
 
     def weights(self) -> NDArray[np.float64]:
-        """What each variable adds to its latent's log-odds when it is on instead of off: (V,)."""
+        """Change of a latent's log-odds when a variable is on instead of off: (V,)."""
         logit = np.log(self.table) - np.log1p(-self.table)
         return np.asarray(logit[:, 1] - logit[:, 0])
 
-    def silences(self) -> NDArray[np.float64]:
-        """What each variable adds to its latent's log-odds when it is off: (V,)."""
+    def off_evidence(self) -> NDArray[np.float64]:
+        """Contribution of a variable that is off to its latent's log-odds: (V,)."""
         off = np.log1p(-self.table)
         return np.asarray(off[:, 1] - off[:, 0])
 
     def base(self) -> NDArray[np.float64]:
         """Log-odds of each latent when all of its group is off: (L,)."""
         placed = self.latent_of >= 0
-        silent = np.bincount(
-            self.latent_of[placed], weights=self.silences()[placed], minlength=self.n_latents
+        all_off = np.bincount(
+            self.latent_of[placed], weights=self.off_evidence()[placed], minlength=self.n_latents
         )
-        return np.asarray(np.log(self.prior) - np.log1p(-self.prior) + silent)
+        return np.asarray(np.log(self.prior) - np.log1p(-self.prior) + all_off)
 
 
 @dataclass(frozen=True)
@@ -81,15 +82,17 @@ class SoftRows:
         return int(self.indptr.size) - 1
 
     def hard(self) -> BinaryRows:
-        """The likelier state of every latent in every row."""
-        flipped = np.flatnonzero(self.base > 0.0).astype(np.int32)  # on where their group is silent
+        """The more probable state of every latent in every row."""
+        flipped = np.flatnonzero(self.base > 0.0).astype(
+            np.int32
+        )  # on where all of their group is off
         indptr = np.empty(self.n_rows + 1, np.int64)
         nothing = np.empty(0, np.int32)
-        _completion_kernels.harden_rows(
+        completion_kernels.harden_rows(
             self.indptr, self.latent, self.logodds, flipped, indptr, nothing
         )
         indices = np.empty(indptr[-1], np.int32)
-        _completion_kernels.harden_rows(
+        completion_kernels.harden_rows(
             self.indptr, self.latent, self.logodds, flipped, indptr, indices
         )
         return BinaryRows(indptr, indices, self.base.size)
@@ -120,18 +123,19 @@ def complete(rows: BinaryRows, layer: Layer, workers: Workers) -> SoftRows:
     latent = np.empty(rows.nnz, np.int32)
     logodds = np.empty(rows.nnz)
     size = np.empty(rows.n_rows, np.int64)
+    by_row = Csr(rows.indptr, rows.indices)
 
     def serve(part: tuple[int, int]) -> None:
-        _completion_kernels.complete_rows(
-            *part, rows.indptr, rows.indices, layer.latent_of, weight, base, latent, logodds, size
+        completion_kernels.complete_rows(
+            *part, by_row, layer.latent_of, weight, base, latent, logodds, size
         )
 
     for _ in workers.map(serve, chunks(rows.n_rows, ROWS_PER_CHUNK)):
         pass
-    # Rows with several words of one group leave gaps behind.
+    # A row with several members of one group fills fewer places than it has entries: close the gaps.
     indptr = np.concatenate([[0], np.cumsum(size)])
     closed_latent, closed_logodds = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
-    _completion_kernels.close_gaps(
+    completion_kernels.close_gaps(
         rows.indptr, indptr, latent, logodds, closed_latent, closed_logodds
     )
     return SoftRows(indptr, closed_latent, closed_logodds, base)

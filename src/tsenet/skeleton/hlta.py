@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -21,8 +24,46 @@ from tsenet.skeleton.islands import IslandOptions
 from tsenet.skeleton.layers import learn_layer
 from tsenet.skeleton.refine import refine
 from tsenet.skeleton.tree import LatentTree
+from tsenet.skeleton.tree_checkpoint import FinishedLayers, TreeCheckpoint, run_fields
 
 logger = logging.getLogger("tsenet")
+
+
+@dataclass(frozen=True)
+class TreeOptions:
+    """Options of :func:`learn_tree`, checked."""
+
+    islands: IslandOptions
+    max_top: int
+    structure_samples: int | None
+    refine_steps: int
+
+    def __post_init__(self) -> None:
+        islands, samples = self.islands, self.structure_samples
+        allowed = {
+            f"max_island must be 2 to 63, not {islands.max_island}": 2 <= islands.max_island <= 63,
+            f"max_top must be at least 1, not {self.max_top}": self.max_top >= 1,
+            f"ud_threshold must be a finite number, not {islands.ud_threshold}": np.isfinite(
+                islands.ud_threshold
+            ),
+            f"structure_samples must be None or at least 2, not {samples}": (
+                samples is None or samples >= 2
+            ),
+            f"refine_steps must be at least 0, not {self.refine_steps}": self.refine_steps >= 0,
+            f"em_restarts must be at least 1, not {islands.em_restarts}": islands.em_restarts >= 1,
+        }
+        for complaint, holds in allowed.items():
+            if not holds:
+                raise ValueError(complaint)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All options, flat and JSON-able."""
+        own = {name: value for name, value in asdict(self).items() if name != "islands"}
+        plain = {**asdict(self.islands), **own}
+        return {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in plain.items()
+        }
 
 
 def learn_tree(
@@ -38,87 +79,149 @@ def learn_tree(
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> LatentTree:
     """Learn a hierarchical latent tree from a table (paper §3).
 
+    Variables that occur together are grouped under binary latents, these under further latents, and so on, until the
+    top level is small. Then all probabilities of the tree are fitted jointly. No labels are used.
+
     Parameters
     ----------
-    X : array, sparse matrix, dataframe, list of rows or Table, (N, V)
-        Sparse data are read as present / absent; see :class:`tsenet.BinaryRule` for dense columns.
-    max_island : int
-        Most variables in a group.
-    max_top : int
-        Layers are stacked until one has at most this many latents.
-    ud_threshold : float
-        δ of the uni-dimensionality test: a group splits when two latents beat one by more than this in BIC.
-    correlation_test : bool
-        Whether a variable must be significantly correlated with a group to join it; variables that fit no
-        group are put under the latent that tells most about them. False is the paper's way.
-    structure_samples : int or None
-        Learn the structure from this many rows drawn at random; None uses all rows.
-    refine_steps : int
-        Steps of stepwise EM over the whole tree at the end; 0 leaves the tables as the layers estimated them.
-    em_restarts : int
-        Starting points of each small EM.
-    random_state : int, Generator, RandomState or None
-        Same seed, same tree, for any ``n_jobs``.
-    n_jobs : int or None
-        Threads; None for all cores.
-    progress : None, bool, Progress or callable
-        True draws progress bars; a callable gets ``(stage, done, total)``.
+    X : array, sparse matrix, dataframe, list of rows or Table, shape (N, V)
+        The data. A sparse matrix is read as present or absent; dense columns become binary as
+        :class:`tsenet.BinaryRule` describes.
+    max_island : int, default=15
+        Most variables in a group, 2 to 63. Lower it for smaller groups, and so for more latents and more levels.
+    max_top : int, default=30
+        Levels are added until one has at most this many latents. Lower it for a deeper tree with a smaller top.
+    ud_threshold : float, default=3.0
+        δ of the uni-dimensionality test: a group stops growing when two latents explain it better than one by more
+        than this in BIC. Raise it for larger, looser groups.
+    correlation_test : bool, default=True
+        Whether a variable must be significantly correlated with a group to join it. Variables that fit no group are
+        then put under the latent with the most mutual information. False follows the paper: every variable joins a
+        group in the search.
+    structure_samples : int or None, default=None
+        Learn the structure from this many rows drawn at random; None uses all rows. Set it if there are many more rows
+        than the structure needs. The probabilities are always refined on all rows.
+    refine_steps : int, default=100
+        Steps of stepwise EM over the whole tree at the end, each on up to 1,000 rows. 0 keeps the probabilities that
+        the layers were learned with. Raise it for a higher likelihood.
+    em_restarts : int, default=3
+        Starting points of each small EM. Raise it if trees of different seeds differ too much.
+    random_state : int, Generator, RandomState, SeedSequence or None, default=None
+        The seed. The same seed gives the same tree for any ``n_jobs``. None takes a new seed or, with a
+        ``checkpoint`` that is to be continued, the one kept there.
+    n_jobs : int or None, default=None
+        Threads; None or −1 for all cores.
+    progress : None, bool, Progress or callable, default=None
+        True draws progress bars; a callable is called with ``(stage, done, total)``; None only logs.
+    checkpoint : path or None, default=None
+        Folder for what is finished: each layer, then every tenth step of the refinement. Set it for long runs. If the
+        run ends early, call the function again with the same data, options and seed: it continues from there and
+        returns exactly the tree of an uninterrupted run. Delete the folder afterwards.
 
     Returns
     -------
     LatentTree
+        The tree over the V binary variables; V is larger than the number of columns if some hold categories.
+
+    Raises
+    ------
+    DataError
+        If the table cannot be used, for example because it has fewer than two rows.
+    ValueError
+        If an option is out of range.
+    ModelFileError
+        If ``checkpoint`` is damaged or belongs to a run with other data, options or another seed; the message says
+        what differs.
+
+    Examples
+    --------
+    Twelve words in three groups of four; words of a group occur together:
+
+    >>> import numpy as np
+    >>> import tsenet
+    >>> rng = np.random.default_rng(0)
+    >>> topic = np.repeat(rng.random((500, 3)) < 0.4, 4, axis=1)
+    >>> X = rng.random((500, 12)) < np.where(topic, 0.8, 0.05)
+    >>> tree = tsenet.learn_tree(X, max_top=3, random_state=0)
+    >>> tree.layer_sizes
+    (12, 3)
+    >>> sorted(group.tolist() for group in tree.groups(1))
+    [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
     """
-    _check(max_island, max_top, ud_threshold, structure_samples, refine_steps, em_restarts)
+    options = TreeOptions(
+        IslandOptions(
+            max_island=max_island,
+            ud_threshold=ud_threshold,
+            correlation_test=correlation_test,
+            em_restarts=em_restarts,
+        ),
+        max_top,
+        structure_samples,
+        refine_steps,
+    )
     table = Table.of(X)
     rule = BinaryRule.learn(table)
     rows = rule.apply(table)
     seeds = seed_sequence(random_state)
-    options = IslandOptions(
-        max_island=max_island,
-        ud_threshold=ud_threshold,
-        correlation_test=correlation_test,
-        em_restarts=em_restarts,
-    )
+    kept = None
+    if checkpoint is not None:
+        kept = TreeCheckpoint(checkpoint)
+        if random_state is None:
+            seeds = kept.saved_seed() or seeds
+        kept.bind(run_fields(rows, rule, options.to_dict(), seeds))
     with Workers(n_jobs) as workers, as_progress(progress) as report:
-        return _learn(
-            rows, rule, options, max_top, structure_samples, refine_steps, seeds, workers, report
-        )
+        return _learn(rows, rule, options, seeds, workers, report, kept)
 
 
 def _learn(
     rows: BinaryRows,
     rule: BinaryRule,
-    options: IslandOptions,
-    max_top: int,
-    structure_samples: int | None,
-    refine_steps: int,
+    options: TreeOptions,
     seeds: np.random.SeedSequence,
     workers: Workers,
     progress: Progress,
+    checkpoint: TreeCheckpoint | None,
 ) -> LatentTree:
     sample_seed, layer_seed, refine_seed = seeds.spawn(3)
     constant = constant_columns(rows)
     if constant.size:
-        logger.info("%d of %d variables never vary and stand alone", constant.size, rows.n_columns)
+        logger.info(
+            "%d of %d variables are constant and get no parent", constant.size, rows.n_columns
+        )
     sample = rows
-    if structure_samples is not None and structure_samples < rows.n_rows:
+    if options.structure_samples is not None and options.structure_samples < rows.n_rows:
         chosen = np.random.default_rng(sample_seed).choice(
-            rows.n_rows, structure_samples, replace=False
+            rows.n_rows, options.structure_samples, replace=False
         )
         sample = rows.take(np.sort(chosen))
-    layers, top = _stack(sample, options, max_top, layer_seed, workers, progress)
-    parent, level, cpt = assemble(rows, layers, top)
+    found = _stack(sample, options, layer_seed, workers, progress, checkpoint)
+    parent, level, cpt = assemble(rows, found.layers, found.top)
     cpt = order_states(parent, level, cpt)
     names = (*rule.names, *latent_names(level, set(rule.names)))
     tree = LatentTree(parent, level, cpt, names, rule)
-    if refine_steps and tree.n_latents:
+    if options.refine_steps and tree.n_latents:
+        steps = options.refine_steps
+        start = save = None
+        if checkpoint is not None:
+            start = checkpoint.load_refinement(steps, tree.n_observed, tree.n_nodes)
+            save = checkpoint.save_refinement
         top_order = children_first(parent, tree.layer(tree.n_levels).start)
-        rng = np.random.default_rng(refine_seed)
         cpt = refine(
-            rows, parent, cpt, tree.marginals(), top_order, refine_steps, rng, workers, progress
+            rows,
+            parent,
+            cpt,
+            tree.marginals(),
+            top_order,
+            steps,
+            np.random.default_rng(refine_seed),
+            workers,
+            progress,
+            start=start,
+            save=save,
         )
         tree = LatentTree(parent, level, order_states(parent, level, cpt), names, rule)
     logger.info("learned %r", tree)
@@ -127,36 +230,52 @@ def _learn(
 
 def _stack(
     rows: BinaryRows,
-    options: IslandOptions,
-    max_top: int,
+    options: TreeOptions,
     seeds: np.random.SeedSequence,
     workers: Workers,
     progress: Progress,
-) -> tuple[list[Layer], SoftRows | None]:
-    """Two-layer trees, each over the completed data of the one below, until the top is small enough."""
-    layers: list[Layer] = []
-    top: SoftRows | None = None
-    while True:
-        key = int(seeds.spawn(1)[0].generate_state(1, np.uint64)[0] >> np.uint64(2))
-        found = learn_layer(rows, options, key, workers, progress, place_constant=bool(layers))
-        if found is None or (layers and found[0].n_latents >= layers[-1].n_latents):
-            if layers:
-                logger.warning(
-                    "stopped at %d latents, more than max_top=%d: these are hardly correlated any more",
-                    layers[-1].n_latents,
-                    max_top,
-                )
-            return layers, top
-        layer, top = found
-        layers.append(layer)
-        logger.info("layer %d: %d latents", len(layers), layer.n_latents)
-        if layer.n_latents <= max_top:
-            return layers, top
-        rows = top.hard()
+    checkpoint: TreeCheckpoint | None,
+) -> FinishedLayers:
+    """Learn layers, each from the completed data of the one below, until the top one is small enough."""
+    found = FinishedLayers() if checkpoint is None else checkpoint.load_layers(rows)
+    seeds.spawn(len(found.layers))  # one seed per layer: skip those of the finished ones
+    while not found.complete:
+        found = _add_layer(found, rows, options, seeds.spawn(1)[0], workers, progress)
+        if checkpoint is not None:
+            checkpoint.save_layers(found)
+    if found.layers and found.layers[-1].n_latents > options.max_top:
+        logger.warning(
+            "stopped at %d latents, more than max_top=%d: these are hardly correlated any more",
+            found.layers[-1].n_latents,
+            options.max_top,
+        )
+    return found
+
+
+def _add_layer(
+    found: FinishedLayers,
+    rows: BinaryRows,
+    options: TreeOptions,
+    seed: np.random.SeedSequence,
+    workers: Workers,
+    progress: Progress,
+) -> FinishedLayers:
+    """Learn one more layer; if that is impossible or reduces nothing, mark the layers as complete."""
+    key = int(seed.generate_state(1, np.uint64)[0] >> np.uint64(2))
+    layers = found.layers
+    below = rows if found.top is None else found.top.hard()
+    learned = learn_layer(
+        below, options.islands, key, workers, progress, place_constant=bool(layers)
+    )
+    if learned is None or (layers and learned[0].n_latents >= layers[-1].n_latents):
+        return FinishedLayers(layers, found.top, complete=True)
+    layer, top = learned
+    logger.info("layer %d: %d latents", len(layers) + 1, layer.n_latents)
+    return FinishedLayers((*layers, layer), top, complete=layer.n_latents <= options.max_top)
 
 
 def assemble(
-    rows: BinaryRows, layers: list[Layer], top: SoftRows | None
+    rows: BinaryRows, layers: Sequence[Layer], top: SoftRows | None
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
     """Stack the layers into one tree: ``parent``, ``level`` and ``cpt`` over all nodes."""
     sizes = [rows.n_columns, *(layer.n_latents for layer in layers)]
@@ -221,27 +340,3 @@ def latent_names(level: NDArray[np.int32], taken: set[str]) -> list[str]:
         if taken.isdisjoint(names):
             return names
         letter += "Z"
-
-
-def _check(
-    max_island: int,
-    max_top: int,
-    ud_threshold: float,
-    structure_samples: int | None,
-    refine_steps: int,
-    em_restarts: int,
-) -> None:
-    """Refuse parameters that mean nothing, saying what they may be."""
-    rules = {
-        f"max_island must be 2 to 63, not {max_island}": 2 <= max_island <= 63,
-        f"max_top must be at least 1, not {max_top}": max_top >= 1,
-        f"ud_threshold must be a finite number, not {ud_threshold}": np.isfinite(ud_threshold),
-        f"structure_samples must be None or at least 2, not {structure_samples}": (
-            structure_samples is None or structure_samples >= 2
-        ),
-        f"refine_steps must be at least 0, not {refine_steps}": refine_steps >= 0,
-        f"em_restarts must be at least 1, not {em_restarts}": em_restarts >= 1,
-    }
-    for complaint, holds in rules.items():
-        if not holds:
-            raise ValueError(complaint)

@@ -9,11 +9,15 @@ from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers, chunks
 from tsenet.data.rows import BinaryRows
-from tsenet.skeleton import _inference_kernels
+from tsenet.skeleton.kernels import inference_kernels
+from tsenet.skeleton.kernels.inference_kernels import AllOff, TreeArrays
+from tsenet.skeleton.kernels.pair_kernels import Csr
 
 ROWS_PER_CHUNK = 1024
 ROWS_PER_BLOCK = 16 * ROWS_PER_CHUNK
-NEVER = 1e-300  # stands for probability 0: rows add and take back its logarithm, which −inf would not survive
+NEVER = (
+    1e-300  # replaces probability 0: messages subtract logarithms again, and −inf − (−inf) is NaN
+)
 
 
 def children_first(parent: NDArray[np.int32], first: int) -> NDArray[np.int32]:
@@ -32,19 +36,18 @@ def children_first(parent: NDArray[np.int32], first: int) -> NDArray[np.int32]:
 
 @dataclass(frozen=True)
 class Inference:
-    """A tree's parameters laid out for the kernels, with the messages of the all-off row.
+    """A tree prepared for the kernels.
 
-    Arrays are over all M nodes, observed first, ordered by level; ``top_order`` lists the top level's latents.
+    Attributes
+    ----------
+    model : TreeArrays
+        The tree's arrays.
+    base : AllOff
+        Messages of the row in which every observed variable is off.
     """
 
-    parent: NDArray[np.int32]
-    log_cpt: NDArray[np.float64]
-    top_order: NDArray[np.int32]
-    n_observed: int
-    evidence: NDArray[np.float64]
-    message: NDArray[np.float64]
-    given: NDArray[np.float64]
-    total: float
+    model: TreeArrays
+    base: AllOff
 
     @classmethod
     def of(
@@ -55,39 +58,34 @@ class Inference:
         n_observed: int,
     ) -> Inference:
         """Prepare a tree given by its arrays (``cpt`` is (M, 2, 2), ``cpt[v, t, s] = P(v=s | parent=t)``)."""
-        log_cpt = np.log(np.maximum(cpt, NEVER))
-        parent = np.array(
-            parent, np.int32
-        )  # fresh and writable: one type, so the kernels compile once
-        top_order = np.array(top_order, np.int32)
-        evidence, message, given = (np.zeros((parent.size, 2)) for _ in range(3))
-        total = _inference_kernels.base_messages(
-            parent, log_cpt, top_order, n_observed, evidence, message, given
+        # Copies are writable: read-only arrays are another type to numba and would compile the kernels again.
+        model = TreeArrays(
+            np.array(parent, np.int32),
+            np.log(np.maximum(cpt, NEVER)),
+            np.array(top_order, np.int32),
+            n_observed,
         )
-        return cls(parent, log_cpt, top_order, n_observed, evidence, message, given, total)
+        evidence, message, given = (np.zeros((parent.size, 2)) for _ in range(3))
+        total = inference_kernels.base_messages(model, evidence, message, given)
+        return cls(model, AllOff(evidence, message, given, total))
+
+    @property
+    def n_observed(self) -> int:
+        """Number of observed variables V."""
+        return self.model.n_observed
 
     @property
     def n_latents(self) -> int:
         """Number of latents L."""
-        return int(self.parent.size) - self.n_observed
+        return int(self.model.parent.size) - self.n_observed
 
     def log_likelihood(self, rows: BinaryRows, workers: Workers) -> NDArray[np.float64]:
         """Exact ln P(x) of every row: (N,)."""
         out = np.empty(rows.n_rows)
+        by_row = Csr(rows.indptr, rows.indices)
 
         def serve(part: tuple[int, int]) -> None:
-            _inference_kernels.log_likelihood_rows(
-                *part,
-                rows.indptr,
-                rows.indices,
-                self.parent,
-                self.log_cpt,
-                self.top_order,
-                self.evidence,
-                self.message,
-                self.total,
-                out,
-            )
+            inference_kernels.log_likelihood_rows(*part, by_row, self.model, self.base, out)
 
         for _ in workers.map(serve, chunks(rows.n_rows, ROWS_PER_CHUNK)):
             pass
@@ -109,7 +107,7 @@ class Inference:
         return out
 
     def likelier_states(self, rows: BinaryRows, workers: Workers) -> BinaryRows:
-        """Rows of L latents, each on where P(z=1|x) > ½; posteriors exist for one block of rows at a time."""
+        """Rows of L latents, each on where P(z=1|x) > ½; only one block of posteriors is in memory at a time."""
         blocks = chunks(rows.n_rows, ROWS_PER_BLOCK)
         parts = [
             BinaryRows.of_dense(self.posterior(rows.take(slice(a, b)), workers) > 0.5)
@@ -122,7 +120,7 @@ class Inference:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """E-step over the rows ``numbers``: counts (L, 2, 2) and (V, 2), as the kernel names them, and log-likelihood.
 
-        Partial sums are added in chunk order, so the thread count does not show.
+        Partial sums are added in chunk order, so the result does not depend on the number of threads.
         """
         no_posterior = np.empty((0, 0))
 
@@ -151,20 +149,7 @@ class Inference:
         pairs: NDArray[np.float64],
         on: NDArray[np.float64],
     ) -> float:
-        return _inference_kernels.infer_rows(
-            *part,
-            rows.indptr,
-            rows.indices,
-            numbers,
-            self.parent,
-            self.log_cpt,
-            self.top_order,
-            self.n_observed,
-            self.evidence,
-            self.message,
-            self.given,
-            self.total,
-            posterior,
-            pairs,
-            on,
+        by_row = Csr(rows.indptr, rows.indices)
+        return inference_kernels.infer_rows(
+            *part, by_row, numbers, self.model, self.base, posterior, pairs, on
         )

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from tsenet._system.threads import Workers, chunks_of_equal_work
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
-from tsenet.skeleton import _pair_kernels
+from tsenet.skeleton.kernels import pair_kernels
+from tsenet.skeleton.kernels.pair_kernels import Csr, PairData
 
 BITSET_BYTES = 1 << 30  # bitsets of all variables are made only where they fit here
 BITSET_WORD_COST = (
@@ -29,7 +30,7 @@ class PairCounter:
     n_on : int64 (V,)
         In how many rows each variable is on.
     varies : bool (V,)
-        Whether a variable takes both values; a constant one tells nothing and joins no group.
+        Whether a variable takes both values; a constant one carries no information and joins no group.
     """
 
     def __init__(self, rows: BinaryRows) -> None:
@@ -46,14 +47,15 @@ class PairCounter:
         self.bits = self._bitsets()
 
     def _bitsets(self) -> NDArray[np.uint64]:
-        """All variables as bitsets where the data are dense enough for that to be the faster way, else empty."""
+        """All variables as bitsets if the data are dense enough for bitsets to be faster, else empty."""
         n_variables = self.rows.n_columns
         n_words = -(-self.rows.n_rows // 64)
         by_bits = BITSET_WORD_COST * n_words * n_variables * n_variables
         if self.work.sum() <= by_bits or 8 * n_words * n_variables > BITSET_BYTES:
             return np.empty((0, 0), np.uint64)
         bits = np.zeros((n_variables, n_words), np.uint64)
-        _pair_kernels.pack_bits(self.columns.indptr, self.columns.indices, 0, n_variables, bits)
+        columns = Csr(self.columns.indptr, self.columns.indices)
+        pair_kernels.pack_bits(columns, 0, n_variables, bits)
         return bits
 
     def best_partners(
@@ -64,12 +66,14 @@ class PairCounter:
         workers: Workers,
         progress: Progress | None = None,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Best ``n_partners`` living partners of each variable, by mutual information, best first.
+        """Best ``n_partners`` available partners of each variable, by mutual information, best first.
+
+        ``alive`` (V,) marks the variables that may be a partner; constant ones never are.
 
         Returns
         -------
         partners : int32 (B, m)
-            −1 where fewer than m partners live.
+            −1 where there are fewer than m partners.
         gain : float64 (B, m)
             N · MI in nats.
         """
@@ -78,18 +82,19 @@ class PairCounter:
         may_join = alive & self.varies
         partners = np.empty((variables.size, n_partners), np.int32)
         gain = np.empty((variables.size, n_partners), np.float64)
+        data = PairData(
+            Csr(self.rows.indptr, self.rows.indices),
+            Csr(self.columns.indptr, self.columns.indices),
+            self.bits,
+            self.n_on,
+            self.xlogx,
+        )
 
         def serve(part: tuple[int, int]) -> int:
             start, stop = part
-            _pair_kernels.best_partners(
+            pair_kernels.best_partners(
                 variables[start:stop],
-                self.rows.indptr,
-                self.rows.indices,
-                self.columns.indptr,
-                self.columns.indices,
-                self.bits,
-                self.n_on,
-                self.xlogx,
+                data,
                 may_join,
                 frequent_first,
                 partners[start:stop],
@@ -103,7 +108,7 @@ class PairCounter:
         return partners, gain
 
     def parts(self, variables: NDArray[np.int32]) -> list[tuple[int, int]]:
-        """Cut a list of variables into runs of about equal work."""
+        """Cut a list of variables into ``(start, stop)`` pieces of about equal work."""
         return chunks_of_equal_work(
             self.work[variables] + self.rows.n_columns // 16 + 1, CHUNK_WORK
         )
@@ -143,9 +148,9 @@ class PairInformation:
 def pair_information(
     counter: PairCounter, n_partners: int, workers: Workers, progress: Progress
 ) -> PairInformation:
-    """Best partners of every variable that varies; never more than V · m numbers are kept.
+    """Best partners of every variable that varies, V · m numbers in all.
 
-    A list that holds all partners there are ends with −1, so it is never wider than V.
+    A list that holds all possible partners ends with −1, so m is at most V.
     """
     n_variables = counter.rows.n_columns
     n_partners = min(n_partners, n_variables)

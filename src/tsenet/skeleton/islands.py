@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from tsenet._system.threads import Workers
-from tsenet.skeleton import _island_kernels
 from tsenet.skeleton.information import PairCounter, PairInformation
+from tsenet.skeleton.kernels import island_kernels
+from tsenet.skeleton.kernels.island_kernels import GrownIslands, GrowthOptions, SearchState
+from tsenet.skeleton.kernels.pair_kernels import Csr
 
-AHEAD = 16  # islands grown ahead per thread: fewer hand-overs, few in vain
+AHEAD = (
+    16  # islands grown in advance per thread: threads rarely wait, and few islands are discarded
+)
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class IslandOptions:
     smooth: float = 1.0
     refit_steps: int = 20
     significance: float = 0.05
-    second_thoughts: int = 2  # rounds, with the correlation test only: the paper has none
+    reassignment_rounds: int = 2  # only with the correlation test; the paper has none
 
 
 @dataclass(frozen=True)
@@ -42,18 +46,18 @@ class Island:
 
 @dataclass(frozen=True)
 class _Growth:
-    """An island grown ahead, and the variables its growth looked at: while they live, it stands."""
+    """An island grown in advance; it is valid as long as all variables in ``looked_at`` are still free."""
 
     island: Island
     looked_at: NDArray[np.int32]
-    dry: int  # variable whose list of partners ran out, or −1
+    exhausted: int  # variable whose list of partners ended too early, or −1
 
 
 def smallest_gain(n_variables: int, options: IslandOptions) -> float:
     """Smallest N·MI at which two variables count as correlated.
 
-    2·N·MI is χ²(1) for independent variables; the level is shared among all pairs (Bonferroni), since the pairs
-    that are tried are the best of all of them.
+    2·N·MI follows χ²(1) for independent variables. The significance level is divided by the number of pairs
+    (Bonferroni), because the search tests the pairs with the highest values.
     """
     if not options.correlation_test:
         return 0.0
@@ -64,8 +68,8 @@ def smallest_gain(n_variables: int, options: IslandOptions) -> float:
 class IslandFinder:
     """The greedy search over one layer.
 
-    Islands are grown one after another, each from the best pair left. The search grows the likely next ones
-    ahead in threads and accepts one only if it is exactly what the one-by-one search would have found.
+    Islands are grown one after another, each from the best pair of free variables. Threads grow the islands that will
+    probably come next in advance; one is accepted only if the sequential search would have found exactly the same.
     """
 
     def __init__(
@@ -94,7 +98,7 @@ class IslandFinder:
         heapq.heapify(self._queue)
 
     def islands(self) -> Iterator[Island]:
-        """Yield islands in the order found; what is left in ``alive`` afterwards joined none."""
+        """Yield islands in the order found; variables still marked in ``alive`` afterwards belong to none."""
         ahead: dict[tuple[int, int], _Growth] = {}
         while (pair := self._best_pair()) is not None:
             growth = ahead.pop(pair, None)
@@ -105,14 +109,14 @@ class IslandFinder:
                 ]
                 ahead.update(zip(pairs, self._grow(pairs), strict=True))
                 growth = ahead.pop(pair)
-            if growth.dry >= 0:
-                self._refill(np.array([growth.dry], np.int32))
+            if growth.exhausted >= 0:
+                self._refill(np.array([growth.exhausted], np.int32))
                 continue
             self.alive[growth.island.members] = False
             yield growth.island
 
     def _grow(self, pairs: list[tuple[int, int]]) -> list[_Growth]:
-        """Grow an island from each pair of seeds, one thread per share of the list."""
+        """Grow an island from each pair of seeds; each thread takes every n-th pair."""
         n_threads = min(self.workers.n_threads, len(pairs))
         shares = [pairs[t::n_threads] for t in range(n_threads)]
         grown = self.workers.map(self._grow_share, list(zip(shares, self._scratch, strict=False)))
@@ -123,43 +127,43 @@ class IslandFinder:
         pairs, scratch = task
         options, columns, size = self.options, self.counter.columns, self.options.max_island
         seeds = np.array(pairs, np.int64)
-        members = np.empty((len(pairs), size), np.int32)
-        table = np.empty((len(pairs), size, 2))
-        looked_at = np.empty((len(pairs), size + 1), np.int32)
-        sizes = np.empty((len(pairs), 3), np.int64)
-        prior = np.empty(len(pairs))
-        _island_kernels.grow_islands(
-            seeds,
+        grown = GrownIslands(
+            members=np.empty((len(pairs), size), np.int32),
+            table=np.empty((len(pairs), size, 2)),
+            looked_at=np.empty((len(pairs), size + 1), np.int32),
+            sizes=np.empty((len(pairs), 3), np.int64),
+            prior=np.empty(len(pairs)),
+        )
+        state = SearchState(
             self.counter.rows.n_rows,
-            columns.indptr,
-            columns.indices,
+            Csr(columns.indptr, columns.indices),
             self.partners,
             self.gain,
             self.alive,
-            options.ud_threshold,
+        )
+        growth = GrowthOptions(
+            float(options.ud_threshold),
             self.min_gain,
             options.em_restarts,
             options.smooth,
             options.refit_steps,
-            self.key,
-            scratch,
-            members,
-            table,
-            looked_at,
-            sizes,
-            prior,
         )
+        island_kernels.grow_islands(seeds, state, growth, self.key, scratch, grown)
         return [
             _Growth(
-                Island(members[p, :n_members], float(prior[p]), table[p, :n_members]),
-                looked_at[p, :n_looked_at],
-                dry,
+                Island(
+                    grown.members[p, :n_members],
+                    float(grown.prior[p]),
+                    grown.table[p, :n_members],
+                ),
+                grown.looked_at[p, :n_looked_at],
+                exhausted,
             )
-            for p, (n_members, n_looked_at, dry) in enumerate(sizes.tolist())
+            for p, (n_members, n_looked_at, exhausted) in enumerate(grown.sizes.tolist())
         ]
 
     def _best_pair(self) -> tuple[int, int] | None:
-        """Living pair of most information, or None when no pair is left that is correlated."""
+        """Pair of free variables with the most information, or None if no correlated pair is left."""
         while self._queue:
             value, i, j = self._queue[0]
             if -value < self.min_gain:
@@ -172,7 +176,7 @@ class IslandFinder:
         return None
 
     def _requeue(self, i: int) -> None:
-        """Queue variable i with its next living partner, after finding more where its list ran dry."""
+        """Queue variable i with its next free partner; find more partners if its list has ended."""
         m = self.partners.shape[1]
         while True:
             while self._place[i] < m:
@@ -188,7 +192,7 @@ class IslandFinder:
             self._refill(np.array([i], np.int32))
 
     def _refill(self, variables: NDArray[np.int32]) -> None:
-        """Find the best living partners of variables anew."""
+        """Find the best free partners of some variables again."""
         partners, gain = self.counter.best_partners(
             variables, self.alive, self.partners.shape[1], self.workers
         )
@@ -199,7 +203,7 @@ class IslandFinder:
     def _likely_pairs(
         self, first: tuple[int, int], n_pairs: int, ahead: dict[tuple[int, int], _Growth]
     ) -> list[tuple[int, int]]:
-        """Pairs the search will probably reach next: the best living ones that share no variable."""
+        """Pairs the search will probably reach next: the best free ones that share no variable."""
         used = set(first)
         likely: list[tuple[int, int]] = []
         looked: list[tuple[float, int, int]] = []

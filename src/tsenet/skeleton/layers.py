@@ -1,4 +1,4 @@
-"""One two-layer tree: groups, their latents, and a place for every variable (paper §3.1)."""
+"""One two-layer tree: groups, their latents, and the assignment of every variable to a latent (paper §3.1)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from scipy.sparse import csc_array, csr_array
 from tsenet._system.threads import Workers, chunks_of_equal_work
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
-from tsenet.skeleton import _completion_kernels
 from tsenet.skeleton.completion import Layer, SoftRows, complete
 from tsenet.skeleton.information import CHUNK_WORK, PairCounter, pair_information
 from tsenet.skeleton.islands import Island, IslandFinder, IslandOptions
+from tsenet.skeleton.kernels import completion_kernels
+from tsenet.skeleton.kernels.completion_kernels import Assignment
+from tsenet.skeleton.kernels.pair_kernels import Csr
 
 N_PARTNERS = 128
 
@@ -30,14 +32,24 @@ def learn_layer(
 ) -> tuple[Layer, SoftRows] | None:
     """Group the variables of binary rows under one layer of latents.
 
-    None if no variable varies or, above the first layer, most latents are correlated with no other.
-    ``place_constant``, for the layers above the first, gives variables that never vary a place too: a latent of the
-    layer below that came out constant in the completed data still belongs to the tree.
+    Parameters
+    ----------
+    key : int
+        Seed of the random starting points of EM.
+    place_constant : bool
+        Whether variables that never vary get a latent too. False for the first layer. True for the layers above:
+        a latent of the layer below that is constant in the completed data still belongs to the tree.
+
+    Returns
+    -------
+    (Layer, SoftRows) or None
+        The layer and the posteriors of its latents. None if no variable varies or, with ``place_constant``, if most
+        variables are correlated with no other.
     """
     counter = PairCounter(rows)
     if not counter.varies.any():
         return None
-    # A list longer than an island always names someone outside it, or ends.
+    # A list longer than an island always has an entry outside the island, unless it holds all partners.
     n_partners = max(N_PARTNERS, options.max_island + 1)
     information = pair_information(counter, n_partners, workers, progress)
     finder = IslandFinder(counter, information, options, key, workers)
@@ -48,34 +60,34 @@ def learn_layer(
         progress.advance(island.members.size)
     progress.finish(f"{len(islands)} groups, {int(finder.alive.sum())} variables left over")
     if place_constant and 2 * finder.alive.sum() > counter.varies.sum():
-        return None  # a layer above would mostly bundle what is not correlated
+        return None  # most groups of the new layer would hold uncorrelated variables
     if not islands:
-        islands = [_lone_island(counter, options)]
+        islands = [_single_island(counter, options)]
         finder.alive[islands[0].members] = False
     layer = _layer_of(islands, rows.n_columns)
     soft = complete(rows, layer, workers)
     left = np.flatnonzero(finder.alive | (place_constant & ~counter.varies)).astype(np.int32)
-    rounds = options.second_thoughts if options.correlation_test else 0
+    rounds = options.reassignment_rounds if options.correlation_test else 0
     progress.start("placing variables", rounds + 1)
     if left.size:
         layer = _attach(layer, left, soft.hard(), counter, options, workers)
         soft = complete(rows, layer, workers)
     progress.advance()
     for _ in range(rounds):
-        layer, moved = _reconsider(layer, soft, counter, options, workers)
+        layer, moved = _reassign(layer, soft, counter, options, workers)
         progress.advance(1, f"{moved} variables moved")
         if not moved:
             break
         soft = complete(rows, layer, workers)
-    if rounds:  # the last round may have left single variables behind: a latent of one is no group
-        layer, moved = _reconsider(layer, soft, counter, options, workers, only_alone=True)
+    if rounds:  # the last round may have left groups of one variable: dissolve them
+        layer, moved = _reassign(layer, soft, counter, options, workers, only_alone=True)
         soft = complete(rows, layer, workers) if moved else soft
     progress.finish(f"{layer.n_latents} groups")
     return layer, soft
 
 
-def _lone_island(counter: PairCounter, options: IslandOptions) -> Island:
-    """Where nothing is correlated: a latent over the most frequent variable, for all others to attach to."""
+def _single_island(counter: PairCounter, options: IslandOptions) -> Island:
+    """If nothing is correlated: one latent over the most frequent variable, to which all others are attached."""
     n_rows = counter.rows.n_rows
     member = int(np.argmax(np.where(counter.varies, counter.n_on, -1)))
     prior = float(counter.n_on[member] + options.smooth) / (n_rows + 2 * options.smooth)
@@ -84,18 +96,18 @@ def _lone_island(counter: PairCounter, options: IslandOptions) -> Island:
 
 
 def _layer_of(islands: list[Island], n_variables: int) -> Layer:
-    """Put islands together."""
+    """The layer that consists of these islands."""
     latent_of = np.full(n_variables, -1, np.int32)
     table = np.full((n_variables, 2), 0.5)
     prior = np.array([island.prior for island in islands])
     for z, island in enumerate(islands):
         latent_of[island.members] = z
         table[island.members] = island.table
-    return _upright(Layer(latent_of, prior, table))
+    return _order_layer_states(Layer(latent_of, prior, table))
 
 
-def _upright(layer: Layer) -> Layer:
-    """Swap the states of each latent whose group is more often on in state 0."""
+def _order_layer_states(layer: Layer) -> Layer:
+    """Swap the states of each latent whose group is on more often in state 0 than in state 1."""
     placed = layer.latent_of >= 0
     rise = layer.table[placed, 1] - layer.table[placed, 0]
     total = np.bincount(layer.latent_of[placed], weights=rise, minlength=layer.n_latents)
@@ -112,22 +124,22 @@ def _best_latents(
     counter: PairCounter,
     workers: Workers,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """For each variable the latent, other than its own, that tells most about it, and the rows where both are on.
+    """For each variable the latent, other than its own, with the most mutual information, and their joint count.
 
-    −1 and 0 for a variable that meets no latent.
+    −1 and 0 for a variable that is on together with no such latent.
     """
     latent_on = completed.counts()
     best = np.empty(variables.size, np.int32)
     joint = np.empty(variables.size, np.int64)
+    columns = Csr(counter.columns.indptr, counter.columns.indices)
+    by_row = Csr(completed.indptr, completed.indices)
 
     def serve(part: tuple[int, int]) -> None:
-        _completion_kernels.best_latents(
+        completion_kernels.best_latents(
             *part,
             variables,
-            counter.columns.indptr,
-            counter.columns.indices,
-            completed.indptr,
-            completed.indices,
+            columns,
+            by_row,
             latent_on,
             own,
             counter.xlogx,
@@ -140,7 +152,7 @@ def _best_latents(
     return best, joint
 
 
-def _reconsider(
+def _reassign(
     layer: Layer,
     soft: SoftRows,
     counter: PairCounter,
@@ -149,33 +161,35 @@ def _reconsider(
     *,
     only_alone: bool = False,
 ) -> tuple[Layer, int]:
-    """Move every variable that its group does not need and another latent does; drop emptied latents.
+    """Move variables that fit another latent better than their own; drop latents left without a group.
 
-    The greedy search takes a variable when it first looks good; by now every group is whole and can be asked.
-    A variable goes when, by BIC, its own group (without it) tells nothing about it beyond the other latent, while
-    the other latent tells something beyond its group. What both share stays where it is: the next layer holds it.
-    A variable that is alone in its group always goes.
+    The greedy search assigns a variable while the groups are still growing. Now that they are complete, each variable
+    is compared with the best other latent. It moves if, by BIC, its own group (without it) tells nothing about it
+    given the other latent, while the other latent tells something about it given its own group. If both latents tell
+    something, it stays: the next layer expresses what they share. A variable alone in its group always moves.
+
+    Returns the new layer and the number of variables moved.
     """
     hard = soft.hard()
     size = np.bincount(layer.latent_of[layer.latent_of >= 0], minlength=layer.n_latents)
     alone = (layer.latent_of >= 0) & (size[layer.latent_of] == 1)
-    asked = alone if only_alone else layer.latent_of >= 0
-    placed = np.flatnonzero(asked & counter.varies).astype(np.int32)
+    considered = alone if only_alone else layer.latent_of >= 0
+    placed = np.flatnonzero(considered & counter.varies).astype(np.int32)
     best, joint = _best_latents(placed, hard, layer.latent_of, counter, workers)
     met = best >= 0
     placed, best, joint = placed[met], best[met], joint[met]
-    stay, go = _compare_homes(placed, best, layer, soft, hard, counter, workers)
+    stay, go = _compare_assignments(placed, best, layer, soft, hard, counter, workers)
     bar = np.log(soft.n_rows) + options.ud_threshold
     moves = ((stay <= bar) & (go > bar)) | alone[placed]
     layer = _move(layer, placed[moves], best[moves], joint[moves], hard.counts(), counter, options)
-    everyone = layer.latent_of >= 0
-    used, compact = np.unique(layer.latent_of[everyone], return_inverse=True)
+    assigned = layer.latent_of >= 0
+    used, compact = np.unique(layer.latent_of[assigned], return_inverse=True)
     latent_of = layer.latent_of.copy()
-    latent_of[everyone] = compact
+    latent_of[assigned] = compact
     return replace(layer, latent_of=latent_of, prior=layer.prior[used]), int(moves.sum())
 
 
-def _compare_homes(
+def _compare_assignments(
     variables: NDArray[np.int32],
     target: NDArray[np.int32],
     layer: Layer,
@@ -188,29 +202,23 @@ def _compare_homes(
     by_latent = csc_array(
         csr_array((soft.logodds, soft.latent, soft.indptr), shape=(soft.n_rows, layer.n_latents))
     )
-    columns, completed = counter.columns, hard.transpose()
-    weight, silence = layer.weights(), layer.silences()
+    now = Assignment(
+        layer.latent_of,
+        by_latent.indptr.astype(np.int64, copy=False),
+        by_latent.indices.astype(np.int64, copy=False),
+        by_latent.data,
+        soft.base,
+        layer.weights(),
+        layer.off_evidence(),
+    )
+    hard_columns = hard.transpose()
+    columns = Csr(counter.columns.indptr, counter.columns.indices)
+    completed = Csr(hard_columns.indptr, hard_columns.indices)
     stay, go = np.empty(variables.size), np.empty(variables.size)
 
     def serve(part: tuple[int, int]) -> None:
-        _completion_kernels.compare_homes(
-            *part,
-            variables,
-            target,
-            layer.latent_of,
-            by_latent.indptr.astype(np.int64, copy=False),
-            by_latent.indices.astype(np.int64, copy=False),
-            by_latent.data,
-            soft.base,
-            weight,
-            silence,
-            columns.indptr,
-            columns.indices,
-            completed.indptr,
-            completed.indices,
-            soft.n_rows,
-            stay,
-            go,
+        completion_kernels.compare_assignments(
+            *part, variables, target, now, columns, completed, soft.n_rows, stay, go
         )
 
     entries = np.diff(by_latent.indptr).astype(np.int64)
@@ -228,7 +236,7 @@ def _attach(
     options: IslandOptions,
     workers: Workers,
 ) -> Layer:
-    """Put variables that joined no island under the latent that tells most about them, or the commonest."""
+    """Put variables of no island under the latent with the most mutual information, or else the most frequent one."""
     best, joint = _best_latents(left, completed, layer.latent_of, counter, workers)
     latent_on = completed.counts()
     target = np.where(best >= 0, best, np.argmax(latent_on)).astype(np.int32)
@@ -246,7 +254,7 @@ def _move(
 ) -> Layer:
     """Put variables under the latents ``target``; ``joint`` are the rows where both are on.
 
-    Their tables are the shares of rows, leaning to the variable's own rate by ``smooth`` rows.
+    Their tables are the observed shares, shrunk towards the variable's own rate by ``smooth`` rows.
     """
     n_rows, smooth = counter.rows.n_rows, options.smooth
     n_on = counter.n_on[variables]
@@ -256,4 +264,6 @@ def _move(
     table[variables, 1] = (joint + smooth * rate) / (latent_on[target] + smooth)
     table[variables, 0] = (n_on - joint + smooth * rate) / (n_rows - latent_on[target] + smooth)
     low = 0.5 / (n_rows + 1)
-    return _upright(replace(layer, latent_of=latent_of, table=np.clip(table, low, 1.0 - low)))
+    return _order_layer_states(
+        replace(layer, latent_of=latent_of, table=np.clip(table, low, 1.0 - low))
+    )

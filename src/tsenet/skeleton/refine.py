@@ -1,6 +1,9 @@
-"""Stepwise EM over the whole tree: every table fitted together, from batches of rows (ALGORITHM §5)."""
+"""Stepwise EM over the whole tree: all tables are fitted jointly, from batches of rows (ALGORITHM §5)."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +15,31 @@ from tsenet.skeleton.inference import Inference
 
 BATCH_ROWS = 1000
 STEP_EXPONENT = 0.75
-PSEUDO_ROWS = 1.0  # rows' worth of belief that a child does not depend on its parent
+PSEUDO_ROWS = 1.0  # strength, in rows, of the prior that a child does not depend on its parent
 SMALLEST = 1e-9
+STEPS_PER_SAVE = 10
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """State of stepwise EM between two steps, for a tree of V variables, L latents and M = V + L nodes.
+
+    Attributes
+    ----------
+    done : int
+        Steps taken.
+    pairs : float64 (L, 2, 2)
+        Running share of rows with the parent in state t and latent z in state s; for a root, t is 0.
+    on : float64 (V, 2)
+        Running share of rows with variable v on and its parent in state t.
+    cpt : float64 (M, 2, 2)
+        The tables these shares give.
+    """
+
+    done: int
+    pairs: NDArray[np.float64]
+    on: NDArray[np.float64]
+    cpt: NDArray[np.float64]
 
 
 def tables_from_counts(
@@ -23,14 +49,9 @@ def tables_from_counts(
     pseudo: float,
     cpt: NDArray[np.float64],
 ) -> None:
-    """M-step: fill ``cpt`` (M, 2, 2) from shares of rows, pulled to each node's marginal by ``pseudo``.
+    """M-step: fill ``cpt`` from ``pairs`` and ``on``, which are as in :class:`Refinement`.
 
-    Parameters
-    ----------
-    pairs : (L, 2, 2)
-        Share of rows with the parent in state t and latent z in state s; a root's stand under t = 0.
-    on : (V, 2)
-        Share of rows with variable v on and its parent in state t.
+    ``pseudo`` is the share of rows by which each table is shrunk towards the node's marginal.
     """
     n_observed = on.shape[0]
     state = pairs.sum(axis=1)  # (L, 2): share of rows with z in each state
@@ -53,11 +74,11 @@ def tables_from_counts(
 def counts_from_tables(
     parent: NDArray[np.int32], cpt: NDArray[np.float64], on: NDArray[np.float64], n_observed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Shares of rows that the tables themselves imply: where stepwise EM's running counts start.
+    """Shares of rows implied by the tables: the starting point of stepwise EM.
 
-    ``on`` (M,) are the marginals P(v=1).
+    ``on`` (M,) are the marginals P(v=1). Returns ``pairs`` and ``on`` of :class:`Refinement`.
     """
-    above = np.where(parent >= 0, on[parent], 0.0)  # a root stands under t = 0
+    above = np.where(parent >= 0, on[parent], 0.0)  # for a root, t is 0
     weight = np.stack([1.0 - above, above], axis=1)
     joint = weight[:, :, None] * cpt
     return joint[n_observed:].copy(), joint[:n_observed, :, 1].copy()
@@ -73,28 +94,50 @@ def refine(
     rng: np.random.Generator,
     workers: Workers,
     progress: Progress,
+    *,
+    start: Refinement | None = None,
+    save: Callable[[Refinement], None] | None = None,
 ) -> NDArray[np.float64]:
     """Improve all tables by ``steps`` of stepwise EM: counts ← (1−η)·counts + η·counts of a batch, η = (u+2)^−¾.
 
-    Batches walk through the rows in a fresh random order each time round. Returns the new ``cpt`` (M, 2, 2).
+    Each pass over the rows takes them in a new random order.
+
+    Parameters
+    ----------
+    start : Refinement or None
+        A saved state of the same run to continue from.
+    save : callable or None
+        Called with the state every ``STEPS_PER_SAVE`` steps and after the last one.
+
+    Returns
+    -------
+    float64 (M, 2, 2)
+        The new ``cpt``.
     """
     n_observed = rows.n_columns
-    pairs, on = counts_from_tables(parent, cpt, marginals, n_observed)
-    cpt = cpt.copy()
+    if start is None:
+        start = Refinement(0, *counts_from_tables(parent, cpt, marginals, n_observed), cpt)
+    pairs, on, cpt = start.pairs.copy(), start.on.copy(), start.cpt.copy()
     pseudo = PSEUDO_ROWS / rows.n_rows
     size = min(BATCH_ROWS, rows.n_rows)
     order = np.empty(0, np.int64)
     progress.start("refine", steps)
+    if start.done:
+        progress.advance(start.done)
     for u in range(steps):
         if order.size < size:
             order = np.concatenate([order, rng.permutation(rows.n_rows)])
         batch, order = np.sort(order[:size]), order[size:]
+        if u < start.done:
+            continue  # a saved step: only the random order has to be drawn again
         inference = Inference.of(parent, cpt, top_order, n_observed)
         batch_pairs, batch_on, loglik = inference.expected_counts(rows, batch, workers)
         eta = (u + 2.0) ** -STEP_EXPONENT
         pairs += eta * (batch_pairs / size - pairs)
         on += eta * (batch_on / size - on)
         tables_from_counts(pairs, on, parent, pseudo, cpt)
+        if save is not None and ((u + 1) % STEPS_PER_SAVE == 0 or u + 1 == steps):
+            save(Refinement(u + 1, pairs, on, cpt))
         progress.advance(1, f"log-likelihood {loglik / size:.2f} per row")
     progress.finish()
     return cpt

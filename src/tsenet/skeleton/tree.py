@@ -1,4 +1,4 @@
-"""The latent tree: the skeleton as a structure, and at once a probabilistic model of the data (paper §3)."""
+"""The latent tree: the skeleton of the network, and a probabilistic model of the data (paper §3)."""
 
 from __future__ import annotations
 
@@ -29,21 +29,46 @@ class LatentTree:
     """A hierarchical latent tree over V observed binary variables; all latents are binary too.
 
     Nodes are numbered level by level: the observed variables 0..V−1, then the latents of level 1, of level 2, and so
-    on; M in all. Every node's parent lies one level up, except in the top level, whose latents are linked to
-    each other as a Chow–Liu tree. A constant variable stands alone.
+    on; M in all. The parent of a node lies one level up. Only the latents of the top level are linked to each other,
+    as a Chow–Liu tree. A constant variable has no parent. :func:`tsenet.learn_tree` makes such a tree from data.
 
-    Attributes
+    Parameters
     ----------
-    parent : int32 (M,)
+    parent : ndarray of int32, shape (M,)
         Parent of each node; −1 for the root of the top level and for constant variables.
-    level : int32 (M,)
-        0 for observed variables, rising by one from layer to layer.
-    cpt : float64 (M, 2, 2)
+    level : ndarray of int32, shape (M,)
+        0 for observed variables, 1 for the latents above them, and so on.
+    cpt : ndarray of float64, shape (M, 2, 2)
         ``cpt[v, t, s] = P(v = s | parent of v = t)``; a node without a parent has its marginal in both rows.
-    names : tuple of str
+    names : tuple of str, length M
         Name of every node.
     rule : BinaryRule
         How rows of the user's table become the V binary variables.
+
+    Raises
+    ------
+    ValueError
+        If the arrays are not a tree with proper probabilities; see :meth:`validate`.
+
+    Examples
+    --------
+    Two words under one latent. The latent is on in 30 % of the rows, and both words are likely only then:
+
+    >>> import numpy as np
+    >>> from tsenet import BinaryRule, LatentTree, Table
+    >>> rule = BinaryRule.learn(Table.of([[0, 1], [1, 0]], names=["goal", "referee"]))
+    >>> word, latent = [[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.7, 0.3]]
+    >>> tree = LatentTree(
+    ...     parent=[2, 2, -1],
+    ...     level=[0, 0, 1],
+    ...     cpt=[word, word, latent],
+    ...     names=(*rule.names, "Z1.0"),
+    ...     rule=rule,
+    ... )
+    >>> tree
+    LatentTree(2-1, 5 parameters)
+    >>> tree.posterior([[1, 1], [0, 0]]).round(3).tolist()
+    [[0.965], [0.021]]
     """
 
     parent: NDArray[np.int32]
@@ -89,11 +114,27 @@ class LatentTree:
 
     @property
     def latent_names(self) -> tuple[str, ...]:
-        """Names of the latents, in the order of :meth:`posterior`'s columns."""
+        """Names of the latents, in the order of the columns of :meth:`posterior`."""
         return self.names[self.n_observed :]
 
     def layer(self, level: int) -> slice:
-        """Nodes of one level."""
+        """Nodes of one level.
+
+        Parameters
+        ----------
+        level : int
+            0 for the observed variables, up to :attr:`n_levels`.
+
+        Returns
+        -------
+        slice
+            Into all arrays over nodes, and :attr:`names`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such level.
+        """
         if not 0 <= level <= self.n_levels:
             raise ValueError(
                 f"level {level} does not exist: this tree has levels 0 to {self.n_levels}"
@@ -102,10 +143,26 @@ class LatentTree:
         return slice(start, start + self.layer_sizes[level])
 
     def groups(self, level: int) -> list[NDArray[np.intp]]:
-        """Groups of a latent level: for each of its latents, the positions of its children in the layer below."""
+        """Children of each latent of a level.
+
+        Parameters
+        ----------
+        level : int
+            From 1 up to :attr:`n_levels`.
+
+        Returns
+        -------
+        list of ndarray of int
+            For each latent, the positions of its children within the layer below, ascending.
+
+        Raises
+        ------
+        ValueError
+            If there is no such level of latents.
+        """
         if level < 1:
             raise ValueError(
-                "level 0 holds the observed variables, which group nothing: ask from 1 up"
+                "level 0 holds the observed variables, which have no children: ask from 1 up"
             )
         here, below = self.layer(level), self.layer(level - 1)
         owner = self.parent[below] - here.start
@@ -114,11 +171,38 @@ class LatentTree:
         return [order[a:b] for a, b in pairwise(ends.tolist())]
 
     def children(self, node: int) -> NDArray[np.intp]:
-        """Children of a node, ascending."""
+        """Children of a node.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node among all M.
+
+        Returns
+        -------
+        ndarray of int
+            Numbers of the nodes, ascending.
+        """
         return np.flatnonzero(self.parent == node)
 
     def ancestors(self, level: int) -> NDArray[np.int64]:
-        """For each observed variable, the position of its ancestor within a level; −1 for a constant one."""
+        """The ancestor of each observed variable in a level.
+
+        Parameters
+        ----------
+        level : int
+            From 0 up to :attr:`n_levels`.
+
+        Returns
+        -------
+        ndarray of int64, shape (V,)
+            Position of the ancestor within the level; −1 for a constant variable.
+
+        Raises
+        ------
+        ValueError
+            If there is no such level.
+        """
         here = self.layer(level)
         node = np.arange(self.n_observed, dtype=np.int64)
         for _ in range(level):
@@ -140,29 +224,92 @@ class LatentTree:
         )
 
     def binary(self, X: Any) -> BinaryRows:
-        """Rows of a table as this tree's V binary variables (or binary rows, as they are)."""
+        """Turn a table into rows of this tree's binary variables.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, dataframe, list of rows, Table or BinaryRows
+            The table, with the columns the tree was learned from. Binary rows are returned unchanged.
+
+        Returns
+        -------
+        BinaryRows
+            N rows of V variables.
+
+        Raises
+        ------
+        DataError
+            If the columns are not those of the tree.
+        """
         rows = X if isinstance(X, BinaryRows) else self.rule.apply(Table.of(X))
         if rows.n_columns != self.n_observed:
             raise DataError(f"the rows have {rows.n_columns} variables, the tree {self.n_observed}")
         return rows
 
     def log_likelihood(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Exact ln P(x) of every row, by summing over all latents: (N,)."""
+        """Exact ln P(x) of every row, summed over all states of the latents.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, dataframe, list of rows or Table, shape (N, V)
+            The rows.
+        n_jobs : int or None, default=None
+            Threads; None or −1 for all cores.
+
+        Returns
+        -------
+        ndarray of float64, shape (N,)
+
+        Raises
+        ------
+        DataError
+            If the columns are not those of the tree.
+        """
         with Workers(n_jobs) as workers:
             return self._inference.log_likelihood(self.binary(X), workers)
 
     def posterior(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """P(z = 1 | x) of every latent in every row, exact: (N, number of latents), level by level."""
+        """Exact P(z = 1 | x) of every latent in every row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, dataframe, list of rows or Table, shape (N, V)
+            The rows.
+        n_jobs : int or None, default=None
+            Threads; None or −1 for all cores.
+
+        Returns
+        -------
+        ndarray of float64, shape (N, n_latents)
+            Columns in the order of :attr:`latent_names`.
+
+        Raises
+        ------
+        DataError
+            If the columns are not those of the tree.
+        """
         with Workers(n_jobs) as workers:
             return self._inference.posterior(self.binary(X), workers)
 
     def complete(self, X: Any, *, n_jobs: int | None = None) -> list[BinaryRows]:
-        """Completed data: every layer's nodes in every row, latents in their likelier state given the row.
+        """Completed data: all nodes of every row, with each latent in its more probable state.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, dataframe, list of rows or Table, shape (N, V)
+            The rows.
+        n_jobs : int or None, default=None
+            Threads; None or −1 for all cores.
 
         Returns
         -------
         list of BinaryRows
             One for each level, the observed variables first.
+
+        Raises
+        ------
+        DataError
+            If the columns are not those of the tree.
         """
         rows = self.binary(X)
         with Workers(n_jobs) as workers:
@@ -171,7 +318,12 @@ class LatentTree:
         return [rows, *(on.columns(a, b) for a, b in pairwise(starts.tolist()))]
 
     def marginals(self) -> NDArray[np.float64]:
-        """P(v = 1) of every node: (M,)."""
+        """P(v = 1) of every node.
+
+        Returns
+        -------
+        ndarray of float64, shape (M,)
+        """
         on = self.cpt[:, 0, 1].copy()
         for nodes in self._downward():
             above = on[self.parent[nodes]]
@@ -179,7 +331,7 @@ class LatentTree:
         return on
 
     def _downward(self) -> list[NDArray[np.intp]]:
-        """All nodes that have a parent, in waves with parents before children."""
+        """All nodes that have a parent, grouped by depth, parents before children."""
         depth = np.zeros(self.n_nodes, np.int64)
         node = self.parent.astype(np.int64)
         while (node >= 0).any():
@@ -195,12 +347,12 @@ class LatentTree:
     # ---- soundness, display, files
 
     def validate(self) -> None:
-        """Check that this is a tree with proper probabilities.
+        """Check that this is a tree with proper probabilities; done whenever one is made.
 
         Raises
         ------
         ValueError
-            Naming the node and what is wrong with it.
+            If it is not; the message names the node and what is wrong with it.
         """
         m = self.parent.size
         shapes = self.parent.shape, self.level.shape, (len(self.names),), self.cpt.shape
@@ -294,7 +446,18 @@ class LatentTree:
         return LatentTree, (self.parent, self.level, self.cpt, self.names, self.rule)
 
     def to_networkx(self) -> networkx.DiGraph[str]:
-        """The tree as a directed graph, parent → child, with ``level`` and ``cpt`` on the nodes (extra ``plot``)."""
+        """Return the tree as a directed graph, from parents to children.
+
+        Returns
+        -------
+        networkx.DiGraph
+            Nodes are names, with the attributes ``level`` and ``cpt``.
+
+        Raises
+        ------
+        MissingDependencyError
+            If networkx is not installed: ``pip install 'tsenet[plot]'``.
+        """
         try:
             import networkx
         except ImportError as error:
@@ -311,18 +474,47 @@ class LatentTree:
         return graph
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """The file form: JSON-able fields and arrays."""
+        """Return what a model file stores of the tree.
+
+        Returns
+        -------
+        meta : dict
+            JSON-able fields.
+        arrays : dict of str to ndarray
+        """
         meta = {"names": list(self.names), "rule": self.rule.to_dict()}
         return meta, {"parent": self.parent, "level": self.level, "cpt": self.cpt}
 
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> LatentTree:
-        """Rebuild a tree from :meth:`to_parts`."""
+        """Rebuild a tree from what :meth:`to_parts` returned.
+
+        Parameters
+        ----------
+        meta : dict
+            JSON-able fields.
+        arrays : dict of str to ndarray
+
+        Returns
+        -------
+        LatentTree
+
+        Raises
+        ------
+        KeyError, ValueError
+            If a part is missing or wrong.
+        """
         rule = BinaryRule.from_dict(meta["rule"])
         return cls(arrays["parent"], arrays["level"], arrays["cpt"], tuple(meta["names"]), rule)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the tree to a ``.tsenet`` file, which :func:`tsenet.load` reads."""
+        """Write the tree to a ``.tsenet`` file, which :func:`tsenet.load` reads.
+
+        Parameters
+        ----------
+        path : path
+            The file; an existing one is replaced.
+        """
         import tsenet  # the public face knows the file format; the skeleton does not
 
         tsenet.save(self, path)

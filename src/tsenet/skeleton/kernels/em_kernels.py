@@ -1,8 +1,9 @@
-"""Progressive EM on a handful of binary variables (paper §3.1; ALGORITHM §2).
+"""Progressive EM on three or four binary variables (paper §3.1; ALGORITHM §2).
 
-Every model here is tiny, so the data enter as joint counts: 8 cells for three variables, 16 for four. A latent's
+The models are small, so the data enter as joint counts: 8 cells for three variables, 16 for four. A latent's
 distribution is ``prior`` = P(Y=1); a child's table is ``[P(x=1|Y=0), P(x=1|Y=1)]``. Each M-step adds ``smooth`` to
-every count it divides, so no probability is ever 0 or 1 and each step raises the likelihood plus that prior.
+every count, so no probability is ever 0 or 1. Each step raises the log-likelihood plus the log of the corresponding
+Beta prior.
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ def fit_seed(
 ) -> tuple[float, float]:
     """Latent class model Y → three variables, from their 8 joint counts (bit v of the cell is variable v).
 
-    The first start says Y is on as most of the variables are; the others weigh the variables at random.
-    Fills ``table`` (3, 2); returns P(Y=1) and the log-likelihood.
+    The first start sets P(Y=1|cell) by the share of the three variables that are on; the others weight the variables
+    at random. Fills ``table`` (3, 2); returns P(Y=1) and the log-likelihood.
     """
     share = np.empty(8)
     weight = np.empty(3)
@@ -120,12 +121,12 @@ def fit_seed(
 
 @kernel
 def fit_join(fixed: Array, counts: Array, smooth: float, table: Array) -> float:
-    """Model M1: X under Y. Only P(X|Y) is estimated, so the likelihood is concave and one start is enough.
+    """Model M1: X is a child of Y. Only P(X|Y) is estimated: the likelihood is concave, so one start is enough.
 
     Parameters
     ----------
-    fixed : (2, 4), P(Y=y, f) for the four values f of the pair that stays as it is.
-    counts : (4, 4), joint counts of f and (W, X), the second index being 2·W + X; W does not matter here.
+    fixed : (2, 4), P(Y=y, f) for the four values f of the pair whose tables are fixed.
+    counts : (4, 4), joint counts of f and (W, X), the second index being 2·W + X; W is summed out.
     table : (2,), filled with P(X=1|Y=y).
 
     Returns
@@ -221,7 +222,7 @@ def fit_split(
 
     Parameters
     ----------
-    fixed : (2, 4), P(Y=y, f) for the four values f of the pair that stays as it is.
+    fixed : (2, 4), P(Y=y, f) for the four values f of the pair whose tables are fixed.
     counts : (4, 4), joint counts of f and (W, X), the second index being 2·W + X.
     table : (3, 2), filled with P(Z=1|Y=y), P(W=1|Z=z), P(X=1|Z=z).
 
@@ -242,7 +243,7 @@ def fit_split(
     best_loglik = -np.inf
     trial = np.empty((3, 2))
     for start in range(restarts):
-        # The first start lets Z follow Y, the others tie it to Y as chance has it; W and X come with Z.
+        # Z follows Y closely in the first start and to a random degree in the others; W and X follow Z.
         follow = 0.9 if start == 0 else random_unit(key, 4 * start)
         lift_w = 0.8 if start == 0 else random_unit(key, 4 * start + 1)
         lift_x = 0.8 if start == 0 else random_unit(key, 4 * start + 2)

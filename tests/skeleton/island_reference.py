@@ -1,6 +1,6 @@
 """The search for islands once more, in plain NumPy on dense rows: no lists, no patterns.
 
-Only the three small fits are shared with the kernels (they have twins of their own); choice of
+Only the three small fits are shared with the kernels (which have NumPy references of their own); choice of
 seeds and candidates, joint counts, likelihoods of whole groups and the final fit are worked out
 from the rows.
 """
@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.builders import Bools, Floats
-from tsenet.skeleton._em_kernels import fit_join, fit_seed, fit_split
 from tsenet.skeleton.islands import IslandOptions, smallest_gain
+from tsenet.skeleton.kernels.em_kernels import fit_join, fit_seed, fit_split
 
 
 @dataclass
-class TwinIsland:
+class ReferenceIsland:
     members: list[int]
     prior: float
     table: Floats
@@ -106,7 +106,7 @@ def split_advantage(
 
 def grow(
     on: Bools, value: Floats, alive: Bools, seeds: tuple[int, int], options: IslandOptions, key: int
-) -> TwinIsland:
+) -> ReferenceIsland:
     """One island from two seeds (ALGORITHM section 2)."""
     n_rows = len(on)
     min_gain = smallest_gain(int((value.max(axis=1) >= 0).sum()), options)
@@ -153,12 +153,12 @@ def grow(
         table = np.vstack([table, joined])
     for _ in range(options.refit_steps if len(members) > 2 else 0):
         prior, table = em_step(on, members, prior, table, options.smooth)
-    return TwinIsland(members, prior, table)
+    return ReferenceIsland(members, prior, table)
 
 
-def twin_islands(
+def reference_islands(
     on: Bools, options: IslandOptions, key: int
-) -> tuple[list[TwinIsland], NDArray[np.intp]]:
+) -> tuple[list[ReferenceIsland], NDArray[np.intp]]:
     """All islands in the order found, and the variables left over."""
     value = gains(on)
     alive = value.max(axis=1) >= 0

@@ -1,19 +1,69 @@
 """Exact two-pass inference on a latent tree, in log space (ALGORITHM §5).
 
-Most observed variables are off in most rows. Messages for the all-off row are made once (``base_*``); a row then
-touches only the latents above its own ones on the way up. On the way down every latent gets its posterior, but one
-whose subtree is silent needs two multiplications and no exponential.
-
-The model comes as arrays over all M nodes, ordered by level, observed first: ``parent`` (M,), ``log_cpt`` (M, 2, 2)
-with ``log_cpt[v, t, s] = ln P(v=s | parent=t)``, and ``top_order``, the top level's latents with children before
-parents (only there does a parent lie in the same level).
+Most observed variables are off in most rows. The messages of the row in which everything is off are computed once
+(:class:`AllOff`). The upward pass of a row then visits only the ancestors of the variables that are on. The downward
+pass visits every latent, but a latent without an active descendant needs two multiplications and no exponential.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tsenet._system.jit import Array, kernel
+from tsenet.skeleton.kernels.pair_kernels import Csr
+
+
+class TreeArrays(NamedTuple):
+    """A latent tree: arrays over all M nodes, ordered by level, observed first.
+
+    Fields
+    ------
+    parent : int32 (M,), −1 for none.
+    log_cpt : float64 (M, 2, 2), ``log_cpt[v, t, s] = ln P(v=s | parent=t)``.
+    top_order : int32, the top level's latents with children before parents; only there does a parent lie in the same
+        level.
+    n_observed : number of observed variables.
+    """
+
+    parent: Array
+    log_cpt: Array
+    top_order: Array
+    n_observed: int
+
+
+class AllOff(NamedTuple):
+    """Messages of the row in which every observed variable is off, as :func:`base_messages` computes them.
+
+    Fields
+    ------
+    evidence : float64 (M, 2), ln P(everything below a node | its state).
+    message : float64 (M, 2), the same given the parent's state.
+    given : float64 (M, 2), P(node=1 | parent's state, everything below the node).
+    total : ln P of the row.
+    """
+
+    evidence: Array
+    message: Array
+    given: Array
+    total: float
+
+
+class Upward(NamedTuple):
+    """Working memory of one row's upward pass.
+
+    Fields
+    ------
+    evidence, message : float64 (M, 2), as in :class:`AllOff`; valid only for the nodes marked in ``dirty``.
+    dirty : bool (M,), the latents with an active descendant.
+    queue : int32 (M,), those latents in the order in which they were reached.
+    """
+
+    evidence: Array
+    message: Array
+    dirty: Array
+    queue: Array
 
 
 @kernel
@@ -33,20 +83,12 @@ def _message(log_cpt: Array, evidence: Array, z: int, t: int) -> float:
 
 
 @kernel
-def base_messages(
-    parent: Array,
-    log_cpt: Array,
-    top_order: Array,
-    n_observed: int,
-    evidence: Array,
-    message: Array,
-    given: Array,
-) -> float:
+def base_messages(model: TreeArrays, evidence: Array, message: Array, given: Array) -> float:
     """Upward pass for the row in which every observed variable is off; returns its log-probability.
 
-    Fills, each (M, 2) and zero at first: ``evidence``, what lies below a node given its state; ``message``, the same
-    given its parent's state; ``given``, P(node=1 | parent's state, what lies below).
+    Fills ``evidence``, ``message`` and ``given``, each (M, 2) and zero at first, as :class:`AllOff` describes them.
     """
+    parent, log_cpt, top_order, n_observed = model
     total = 0.0
     n_nodes = parent.size
     n_lower = n_nodes - top_order.size
@@ -66,27 +108,18 @@ def base_messages(
 
 
 @kernel
-def _upward_row(
-    items: Array,
-    parent: Array,
-    log_cpt: Array,
-    top_order: Array,
-    base_evidence: Array,
-    base_message: Array,
-    base_total: float,
-    evidence: Array,
-    message: Array,
-    dirty: Array,
-    queue: Array,
-) -> tuple[int, float]:
-    """Upward pass for one row: (number of latents touched, log-probability of the row).
+def _upward_row(items: Array, model: TreeArrays, base: AllOff, row: Upward) -> tuple[int, float]:
+    """Upward pass for one row: (number of latents reached, log-probability of the row).
 
-    ``queue`` (L,) is filled with the touched latents, ``dirty`` (M,) marks them. First come, first served keeps the
-    levels in order, since all children of a level lie in the level below; the top level has an order of its own.
+    ``row.queue`` is filled with the latents reached, ``row.dirty`` marks them. Working through the queue from the
+    front takes the levels in order, because all children of a level lie in the level below. The top level comes last,
+    in ``top_order``.
     """
+    parent, log_cpt, top_order, _ = model
+    base_evidence, base_message, _, total = base
+    evidence, message, dirty, queue = row
     top = parent.size - top_order.size
     size = 0
-    total = base_total
     for v in items:
         z = parent[v]
         if z < 0:
@@ -135,39 +168,27 @@ def _upward_row(
 
 
 @kernel
+def _working_memory(n_nodes: int) -> Upward:
+    """Memory for the upward pass over a tree of so many nodes, with no node marked."""
+    return Upward(
+        np.empty((n_nodes, 2)),
+        np.empty((n_nodes, 2)),
+        np.zeros(n_nodes, np.bool_),
+        np.empty(n_nodes, np.int32),
+    )
+
+
+@kernel
 def log_likelihood_rows(
-    first: int,
-    last: int,
-    row_start: Array,
-    row_items: Array,
-    parent: Array,
-    log_cpt: Array,
-    top_order: Array,
-    base_evidence: Array,
-    base_message: Array,
-    base_total: float,
-    out: Array,
+    first: int, last: int, rows: Csr, model: TreeArrays, base: AllOff, out: Array
 ) -> None:
     """Exact ln P(x) of rows ``first..last`` into ``out`` (N,)."""
-    evidence = np.empty((parent.size, 2))
-    message = np.empty((parent.size, 2))
-    dirty = np.zeros(parent.size, np.bool_)
-    queue = np.empty(parent.size, np.int32)
+    row_start, row_items = rows.start, rows.items
+    upward = _working_memory(model.parent.size)
+    dirty, queue = upward.dirty, upward.queue
     for row in range(first, last):
         items = row_items[row_start[row] : row_start[row + 1]]
-        size, out[row] = _upward_row(
-            items,
-            parent,
-            log_cpt,
-            top_order,
-            base_evidence,
-            base_message,
-            base_total,
-            evidence,
-            message,
-            dirty,
-            queue,
-        )
+        size, out[row] = _upward_row(items, model, base, upward)
         for k in range(size):
             dirty[queue[k]] = False
 
@@ -176,17 +197,10 @@ def log_likelihood_rows(
 def infer_rows(
     first: int,
     last: int,
-    row_start: Array,
-    row_items: Array,
+    rows: Csr,
     row_numbers: Array,
-    parent: Array,
-    log_cpt: Array,
-    top_order: Array,
-    n_observed: int,
-    base_evidence: Array,
-    base_message: Array,
-    base_given: Array,
-    base_total: float,
+    model: TreeArrays,
+    base: AllOff,
     posterior: Array,
     pair_counts: Array,
     on_counts: Array,
@@ -200,31 +214,20 @@ def infer_rows(
         ``pair_counts[z, t, s]``: rows with parent in t and z in s (a root counts as under t = 0);
         ``on_counts[v, t]``: rows with v on and its parent in t.
     """
+    row_start, row_items = rows.start, rows.items
+    parent, log_cpt, top_order, n_observed = model
+    base_given = base.given
     n_nodes = parent.size
     n_latents = n_nodes - n_observed
     n_top = top_order.size
-    evidence = np.empty((n_nodes, 2))
-    message = np.empty((n_nodes, 2))
-    dirty = np.zeros(n_nodes, np.bool_)
-    queue = np.empty(n_nodes, np.int32)
+    upward = _working_memory(n_nodes)
+    evidence, message, dirty, queue = upward
     on = np.empty(n_nodes)  # P(z=1|x)
     total = 0.0
     for r in range(first, last):
         row = row_numbers[r]
         items = row_items[row_start[row] : row_start[row + 1]]
-        size, loglik = _upward_row(
-            items,
-            parent,
-            log_cpt,
-            top_order,
-            base_evidence,
-            base_message,
-            base_total,
-            evidence,
-            message,
-            dirty,
-            queue,
-        )
+        size, loglik = _upward_row(items, model, base, upward)
         total += loglik
         for k in range(n_latents):  # downward: parents first
             z = top_order[n_top - 1 - k] if k < n_top else n_nodes - 1 - k

@@ -1,7 +1,7 @@
 """The pattern table of a growing island (docs/adr/0003).
 
-Rows on which the members agree share one entry. Joint counts of any members, and the likelihood of the whole group,
-are then sums over the table, and asking about a candidate costs its own rows plus the table, whatever N is.
+All rows with the same values of the members share one entry. Joint counts of any members, and the likelihood of the
+whole group, are then sums over the table. Testing a candidate costs its own rows plus the table, whatever N is.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tsenet._system.jit import Array, Int, kernel
+from tsenet.skeleton.kernels.pair_kernels import Csr
 
 RATIO_BOUND = 1e250
 
@@ -44,7 +45,7 @@ def mark_candidate(rows: Array, pattern_of: Array, patterns: Array) -> None:
 def split_patterns(
     rows: Array, pattern_of: Array, patterns: Array, n_patterns: Int, position: Int
 ) -> tuple[Array, Int]:
-    """Let the marked candidate join as member ``position``: rows with it on get patterns of their own.
+    """Add the marked candidate as member ``position``: rows in which it is on move to patterns of their own.
 
     Returns the table of patterns, enlarged where needed, and its new length.
     """
@@ -73,8 +74,9 @@ def split_patterns(
 
 
 @kernel
-def forget_rows(members: Array, col_start: Array, col_items: Array, pattern_of: Array) -> None:
-    """Set every row back to pattern 0, at the cost of the members' own rows."""
+def forget_rows(members: Array, columns: Csr, pattern_of: Array) -> None:
+    """Set every row in which a member is on back to pattern 0."""
+    col_start, col_items = columns.start, columns.items
     for member in members:
         for t in range(col_start[member], col_start[member + 1]):
             pattern_of[col_items[t]] = 0
@@ -82,7 +84,7 @@ def forget_rows(members: Array, col_start: Array, col_items: Array, pattern_of: 
 
 @kernel
 def multiply_ratios(patterns: Array, n_patterns: Int, first: Int, table: Array) -> None:
-    """Bring members ``first..`` with tables ``table`` (k, 2) into the patterns' likelihood ratios."""
+    """Multiply the patterns' likelihood ratios by those of members ``first..``, whose tables are ``table`` (k, 2)."""
     for p in range(n_patterns):
         ratio = patterns[p].ratio
         for k in range(table.shape[0]):

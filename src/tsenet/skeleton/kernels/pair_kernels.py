@@ -1,19 +1,46 @@
-"""Kernels for pairwise counts and mutual information (paper §3.1).
-
-All take binary data as row lists both ways: ``row_start, row_items`` (the variables of each row) and
-``col_start, col_items`` (the rows of each variable).
-"""
+"""Kernels for pairwise counts and mutual information (paper §3.1)."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from tsenet._system.jit import Array, Int, kernel
 
 
+class Csr(NamedTuple):
+    """Lists of numbers in compressed form: list k is ``items[start[k]:start[k + 1]]``.
+
+    Binary rows are such lists (the variables that are on in each row), and so are binary columns (the rows in which
+    each variable is on). ``start`` is int64, ``items`` int32.
+    """
+
+    start: Array
+    items: Array
+
+
+class PairData(NamedTuple):
+    """What counting pairs needs to know about N binary rows of V variables.
+
+    Fields
+    ------
+    rows, columns : the variables of each row, and the rows of each variable.
+    bits : uint64 (V, ⌈N/64⌉), each variable as a bitset over the rows; (0, 0) to count by row lists instead.
+    n_on : int64 (V,), in how many rows each variable is on.
+    xlogx : float64 (N + 1,), ``xlogx[n] = n·ln n``.
+    """
+
+    rows: Csr
+    columns: Csr
+    bits: Array
+    n_on: Array
+    xlogx: Array
+
+
 @kernel
 def popcount(word: np.uint64) -> np.uint64:
-    """Number of ones in a 64-bit word, spelled so that the compiler finds the machine's own instruction."""
+    """Number of ones in a 64-bit word, written so that LLVM recognises it and emits the processor's instruction."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + (
         (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
@@ -23,29 +50,24 @@ def popcount(word: np.uint64) -> np.uint64:
 
 
 @kernel
-def pack_bits(col_start: Array, col_items: Array, first: Int, last: Int, bits: Array) -> None:
+def pack_bits(columns: Csr, first: Int, last: Int, bits: Array) -> None:
     """Write variables ``first..last`` as bitsets over the rows: ``bits`` is (V, ⌈N/64⌉) uint64."""
+    start, items = columns.start, columns.items
     for i in range(first, last):
-        for k in range(col_start[i], col_start[i + 1]):
-            row = col_items[k]
+        for k in range(start[i], start[i + 1]):
+            row = items[k]
             bits[i, row >> 6] |= np.uint64(1) << np.uint64(row & 63)
 
 
 @kernel
-def _joint_counts(
-    i: Int,
-    row_start: Array,
-    row_items: Array,
-    col_start: Array,
-    col_items: Array,
-    bits: Array,
-    counts: Array,
-    touched: Array,
-) -> Int:
-    """Add to ``counts[j]`` the rows where i and j are both on; list the j met, return how many.
+def _joint_counts(i: Int, data: PairData, counts: Array, touched: Array) -> Int:
+    """Add to ``counts[j]`` the rows where i and j are both on; list those j in ``touched``, return how many.
 
-    Work is the smaller of the rows' non-zeros and, where bitsets were made, V·N/64.
+    The work is V·N/64 with bitsets, otherwise the number of entries in the rows where i is on.
     """
+    row_start, row_items = data.rows.start, data.rows.items
+    col_start, col_items = data.columns.start, data.columns.items
+    bits = data.bits
     n_variables = counts.size
     n_touched = 0
     if bits.shape[0] > 0:
@@ -130,40 +152,33 @@ def _offer(values: Array, indices: Array, size: Int, value: float, index: Int) -
 @kernel
 def best_partners(
     variables: Array,
-    row_start: Array,
-    row_items: Array,
-    col_start: Array,
-    col_items: Array,
-    bits: Array,
-    n_on: Array,
-    xlogx: Array,
+    data: PairData,
     alive: Array,
     frequent_first: Array,
     best: Array,
     best_value: Array,
 ) -> None:
-    """For each listed variable, its best living partners by mutual information, best first.
+    """For each listed variable, its best available partners by mutual information, best first.
 
-    Partners that share no row with the variable need no count: there the information is a rising function of the
-    partner's frequency alone, so they are offered from the most frequent on, until one is not good enough.
+    A partner that shares no row with the variable needs no count: its information rises with the partner's frequency
+    alone. Such partners are offered from the most frequent on, until one is not good enough.
 
     Parameters
     ----------
-    variables : int32 (B,), the variables to serve.
-    alive : bool (V,), who may be a partner; constant variables must be out.
-    frequent_first : int32, the living variables by falling count, then by index.
-    best, best_value : int32 and float64 (B, m), the answer: partners and N·MI; unused places are −1 and 0.
+    variables : int32 (B,), the variables to find partners for.
+    alive : bool (V,), which variables may be a partner; a constant variable may not.
+    frequent_first : int32, the variables that may be a partner, by falling count, then by index.
+    best, best_value : int32 and float64 (B, m), filled with partners and N·MI; unused places with −1 and 0.
     """
-    n_variables = col_start.size - 1
+    n_on, xlogx = data.n_on, data.xlogx
+    n_variables = n_on.size
     n_rows = xlogx.size - 1
     zero = np.int64(0)
     counts = np.zeros(n_variables, np.int32)
     touched = np.empty(n_variables, np.int32)
     for b in range(variables.size):
         i = variables[b]
-        n_touched = _joint_counts(
-            i, row_start, row_items, col_start, col_items, bits, counts, touched
-        )
+        n_touched = _joint_counts(i, data, counts, touched)
         values = best_value[b]
         partners = best[b]
         entropy_i = xlogx[n_on[i]] + xlogx[n_rows - n_on[i]]

@@ -1,19 +1,41 @@
-"""Kernels for data completion: what each latent's own group says about it, row by row (paper §3.2)."""
+"""Kernels for data completion: each latent's log-odds given its own group, row by row (paper §3.2)."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from tsenet._system.jit import Array, kernel
-from tsenet.skeleton._pair_kernels import information
+from tsenet.skeleton.kernels.pair_kernels import Csr, information
+
+
+class Assignment(NamedTuple):
+    """Which latent each of V variables belongs to, and what the L latents' groups say about them.
+
+    Fields
+    ------
+    own : int32 (V,), the latent of each variable.
+    start, row, logodds : for latent z the rows in which a member is on, ascending, and the log-odds of z there, at
+        ``start[z]:start[z + 1]``; in all other rows they are ``base[z]``.
+    base : float64 (L,), log-odds when no member is on.
+    weight, off_evidence : float64 (V,), what a variable adds to the log-odds when on instead of off, and when off.
+    """
+
+    own: Array
+    start: Array
+    row: Array
+    logodds: Array
+    base: Array
+    weight: Array
+    off_evidence: Array
 
 
 @kernel
 def complete_rows(
     first: int,
     last: int,
-    row_start: Array,
-    row_items: Array,
+    rows: Csr,
     latent_of: Array,
     weight: Array,
     base: Array,
@@ -28,9 +50,10 @@ def complete_rows(
     latent_of : int32 (V,), the latent of each variable or −1.
     weight : float64 (V,), what the variable adds to the log-odds when it is on.
     base : float64 (L,), log-odds when no member is on.
-    out_latent, out_logodds : (nnz,), filled from ``row_start[row]`` on, latents ascending.
+    out_latent, out_logodds : (nnz,), filled from ``rows.start[row]`` on, latents ascending.
     out_size : int64 (N,), how many entries each row got.
     """
+    row_start, row_items = rows.start, rows.items
     logodds = np.zeros(base.size)
     met = np.zeros(base.size, np.bool_)
     for row in range(first, last):
@@ -79,8 +102,8 @@ def harden_rows(
 ) -> None:
     """The latents that are on in each row, ascending, into ``out`` from ``out_start[row]`` on.
 
-    Those of ``flipped`` (ascending) are on unless the row says otherwise, the others off. With an empty ``out`` only
-    ``out_start`` (N + 1,) is filled.
+    A latent is on in a row if its log-odds there are positive. Where a row has no entry for it, it is on if it is in
+    ``flipped`` (ascending). With an empty ``out`` only ``out_start`` (N + 1,) is filled.
     """
     if out.size == 0:
         out_start[0] = 0
@@ -114,27 +137,28 @@ def best_latents(
     first: int,
     last: int,
     variables: Array,
-    col_start: Array,
-    col_items: Array,
-    latent_start: Array,
-    latent_items: Array,
+    columns: Csr,
+    completed: Csr,
     latent_on: Array,
     own: Array,
     xlogx: Array,
     best: Array,
     joint: Array,
 ) -> None:
-    """For each variable the latent of most information about it, among those on in one of its rows.
+    """For each variable the latent with the most mutual information, among those on together with it.
 
     Parameters
     ----------
-    variables : int32 (B,); ``first..last`` are served.
-    latent_start, latent_items : completed data by row (N rows of L latents).
+    variables : int32 (B,); the call handles ``first..last``.
+    columns : the rows in which each variable is on.
+    completed : the latents that are on in each row.
     latent_on : int64 (L,), in how many rows each latent is on.
-    own : int32 (V,), a latent each variable does not ask about, or −1.
-    best, joint : int32 and int64 (B,), filled: the latent and the rows where both are on; a variable that meets no
-        latent gets −1 and 0.
+    own : int32 (V,), a latent to leave out for each variable, or −1.
+    best, joint : int32 and int64 (B,), filled: the latent and the rows where both are on; −1 and 0 if no latent is on
+        together with the variable.
     """
+    col_start, col_items = columns.start, columns.items
+    latent_start, latent_items = completed.start, completed.items
     n_rows = xlogx.size - 1
     counts = np.zeros(latent_on.size, np.int64)
     met = np.empty(latent_on.size, np.int32)
@@ -185,40 +209,35 @@ def _conditional_gain(table: Array) -> float:
 
 
 @kernel
-def compare_homes(
+def compare_assignments(
     first: int,
     last: int,
     variables: Array,
     target: Array,
-    own: Array,
-    entry_start: Array,
-    entry_row: Array,
-    entry_logodds: Array,
-    base: Array,
-    weight: Array,
-    silence: Array,
-    col_start: Array,
-    col_items: Array,
-    latent_start: Array,
-    latent_items: Array,
+    now: Assignment,
+    columns: Csr,
+    completed: Csr,
     n_rows: int,
     stay: Array,
     go: Array,
 ) -> None:
-    """What ties each variable to its own group beyond another latent, and to that latent beyond its own group.
+    """Information that each variable shares with its own latent given another one, and the other way round.
 
-    The own latent is completed from the *other* members, so that a variable does not vouch for itself.
+    The state of a variable's own latent is decided from the *other* members of the group, so that the variable itself
+    adds no evidence.
 
     Parameters
     ----------
-    variables, target : int32 (B,), the variables and for each the other latent; ``first..last`` are served.
-    own : int32 (V,), the latent of each variable.
-    entry_start, entry_row, entry_logodds : for each latent the rows in which a member is on, ascending, and the
-        latent's log-odds there; elsewhere they are ``base``.
-    weight, silence : float64 (V,), what a variable adds to the log-odds when on instead of off, and when off.
-    latent_start, latent_items : for each latent the rows in which the completed data have it on.
+    variables, target : int32 (B,), the variables and for each the other latent; the call handles ``first..last``.
+    now : the present assignment.
+    columns : the rows in which each variable is on.
+    completed : the rows in which the completed data have each latent on.
     stay, go : float64 (B,), filled with N·I(x; own | other) and N·I(x; other | own).
     """
+    own, entry_start, entry_row, entry_logodds = now.own, now.start, now.row, now.logodds
+    base, weight, off_evidence = now.base, now.weight, now.off_evidence
+    col_start, col_items = columns.start, columns.items
+    latent_start, latent_items = completed.start, completed.items
     by_other = np.empty((2, 2, 2), np.int64)  # x, own, other
     by_own = np.empty((2, 2, 2), np.int64)  # x, other, own
     for b in range(first, last):
@@ -234,7 +253,7 @@ def compare_homes(
         for e in range(entry_start[z], entry_start[z + 1]):
             row = entry_row[e]
             x = 0
-            logodds = entry_logodds[e] - silence[v]
+            logodds = entry_logodds[e] - off_evidence[v]
             if k < col_start[v + 1] and col_items[k] == row:
                 k += 1
                 x = 1
@@ -244,10 +263,10 @@ def compare_homes(
             y = 1 if t < t_end and latent_items[t] == row else 0
             n_met += y
             by_other[x, 1 if logodds > 0.0 else 0, y] += 1
-        silent_state = 1 if base[z] - silence[v] > 0.0 else 0
+        off_state = 1 if base[z] - off_evidence[v] > 0.0 else 0
         n_other = t_end - latent_start[other] - n_met
-        by_other[0, silent_state, 1] += n_other
-        by_other[0, silent_state, 0] += n_rows - n_entries - n_other
+        by_other[0, off_state, 1] += n_other
+        by_other[0, off_state, 0] += n_rows - n_entries - n_other
         for x in range(2):
             for o in range(2):
                 for y in range(2):

@@ -1,15 +1,18 @@
 """Growing one island: a group of variables that one latent explains (paper §3.1; ALGORITHM §2).
 
-The rows enter only through the table of the members' patterns (:mod:`tsenet.skeleton._pattern_kernels`).
+The rows enter only through the table of the members' patterns (:mod:`tsenet.skeleton.kernels.pattern_kernels`).
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tsenet._system.jit import Array, Int, kernel
-from tsenet.skeleton._em_kernels import fit_join, fit_seed, fit_split
-from tsenet.skeleton._pattern_kernels import (
+from tsenet.skeleton.kernels.em_kernels import fit_join, fit_seed, fit_split
+from tsenet.skeleton.kernels.pair_kernels import Csr
+from tsenet.skeleton.kernels.pattern_kernels import (
     PATTERN,
     RATIO_BOUND,
     bit,
@@ -25,15 +28,74 @@ from tsenet.skeleton._pattern_kernels import (
 FIRST_ROOM = 64
 
 
+class SearchState(NamedTuple):
+    """The data of a layer, and which of its V variables are still free.
+
+    Fields
+    ------
+    n_rows : number of rows N.
+    columns : the rows in which each variable is on.
+    partners, gain : int32 and float64 (V, m), each variable's best partners, best first, and N·MI with them; −1 after
+        the last partner.
+    alive : bool (V,), the variables that belong to no island yet.
+    """
+
+    n_rows: int
+    columns: Csr
+    partners: Array
+    gain: Array
+    alive: Array
+
+
+class GrowthOptions(NamedTuple):
+    """When an island stops growing and how its models are fitted.
+
+    Fields
+    ------
+    ud_threshold : δ of the uni-dimensionality test.
+    min_gain : smallest N·MI with its closest member at which a candidate may join (the correlation test).
+    restarts : starting points of each small EM.
+    smooth : rows added to every count of an M-step.
+    refit_steps : EM steps over all members when the island is complete.
+    """
+
+    ud_threshold: float
+    min_gain: float
+    restarts: int
+    smooth: float
+    refit_steps: int
+
+
+class GrownIslands(NamedTuple):
+    """Islands grown from P pairs of seeds, none larger than K.
+
+    Fields
+    ------
+    members : int32 (P, K), the variables of each island.
+    table : float64 (P, K, 2), P(x=1|Y=0) and P(x=1|Y=1) of each member.
+    looked_at : int32 (P, K + 1), the variables whose being free decided how the island grew.
+    sizes : int64 (P, 3), the number of members, the number of variables looked at, and the variable whose list of
+        partners ended too early, or −1.
+    prior : float64 (P,), P(Y=1).
+    """
+
+    members: Array
+    table: Array
+    looked_at: Array
+    sizes: Array
+    prior: Array
+
+
 @kernel
 def _best_candidate(
-    members: Array, n_members: Int, partners: Array, gain: Array, alive: Array, place: Array
+    members: Array, n_members: Int, state: SearchState, place: Array
 ) -> tuple[Int, Int, float, Int]:
-    """Living non-member closest to a member: (candidate, position of that member, N·MI, dry member or −1).
+    """Free variable closest to a member: (candidate, position of that member, N·MI, exhausted member or −1).
 
-    ``place[k]`` remembers how far member k's list is used up. A member is dry if its list has run out and a
-    partner that never was on the list could still be the best.
+    ``place[k]`` is the position in member k's list of partners up to which all partners are taken. A member is
+    exhausted if it has reached the end of its list and a variable that is not on the list could still be the best.
     """
+    partners, gain, alive = state.partners, state.gain, state.alive
     m = partners.shape[1]
     best = -1
     best_gain = -1.0
@@ -82,7 +144,8 @@ def split_advantage(
 ) -> float:
     """LL(M2) − LL(M1) on all members and the candidate, over every row.
 
-    The members other than W (at position ``closest``) enter both models alike, through the patterns' ratios.
+    W is the member at position ``closest``. The other members contribute equally to both models, through the
+    patterns' ratios.
     ``joined`` (2,) is P(X=1|Y) of M1, ``split`` (3, 2) M2's P(Z=1|Y), P(W=1|Z), P(X=1|Z).
     """
     one = np.empty((2, 2, 2))
@@ -116,17 +179,16 @@ def one_latent_suffices(
     prior: float,
     table: Array,
     closest: Int,
-    ud_threshold: float,
-    restarts: Int,
-    smooth: float,
+    options: GrowthOptions,
     key: Int,
     joined: Array,
 ) -> bool:
     """The uni-dimensionality test of members (``table`` (k, 2)) and the marked candidate; fills ``joined`` (2,)."""
+    restarts, smooth = options.restarts, options.smooth
     first, second, third = np.int64(0), np.int64(1), np.int64(2)
     cells = pair_cells(patterns, n_patterns, first, second, third)
     fit_join(fixed_pair(prior, table[0], table[1]), cells, smooth, joined)
-    # M2 keeps two members as they are; W cannot be one of them.
+    # M2 keeps the tables of two members fixed; W cannot be one of them.
     if closest == first:
         first = third
     elif closest == second:
@@ -141,7 +203,7 @@ def one_latent_suffices(
         split,
     )
     advantage = split_advantage(patterns, n_patterns, prior, closest, table[closest], joined, split)
-    return bool(advantage <= np.log(n_rows) + ud_threshold)
+    return bool(advantage <= np.log(n_rows) + options.ud_threshold)
 
 
 @kernel
@@ -185,7 +247,7 @@ def refit(
 
 @kernel
 def drop_member(members: Array, table: Array, n_members: Int, dropped: Int) -> Array:
-    """Close the gap of the dropped member (−1: none); returns the positions the others have in the patterns."""
+    """Remove the dropped member (−1: none) in place; returns the positions the others have in the patterns."""
     positions = np.empty(n_members if dropped < 0 else n_members - 1, np.int64)
     for t in range(positions.size):
         positions[t] = t if dropped < 0 or t < dropped else t + 1
@@ -197,10 +259,11 @@ def drop_member(members: Array, table: Array, n_members: Int, dropped: Int) -> A
 
 @kernel
 def fit_pair(patterns: Array, n_patterns: Int, positions: Array, table: Array) -> float:
-    """Parameters for an island of two, where one latent has a whole line of perfect fits; returns P(Y=1).
+    """Parameters for an island of two variables; fills ``table`` and returns P(Y=1).
 
-    The fit taken is the one whose off state never shows the first variable, nor the second (or, for two that avoid
-    each other, never the second's absence), so that completing the data reads "either word occurs".
+    Two variables do not determine the model: infinitely many parameters fit them exactly. This takes the fit in which
+    neither variable occurs in state 0, so that state 1 means "at least one of the two is on". For two variables that
+    exclude each other, the second is taken as its negation.
     """
     n = np.zeros((2, 2))
     for p in range(n_patterns):
@@ -224,17 +287,8 @@ def fit_pair(patterns: Array, n_patterns: Int, positions: Array, table: Array) -
 def grow_island(
     seed_a: Int,
     seed_b: Int,
-    n_rows: Int,
-    col_start: Array,
-    col_items: Array,
-    partners: Array,
-    gain: Array,
-    alive: Array,
-    ud_threshold: float,
-    min_gain: float,
-    restarts: Int,
-    smooth: float,
-    refit_steps: Int,
+    state: SearchState,
+    options: GrowthOptions,
     key: Int,
     pattern_of: Array,
     members: Array,
@@ -243,19 +297,20 @@ def grow_island(
 ) -> tuple[Int, Int, float, Int]:
     """Grow the island of two seeds until the uni-dimensionality test fails, or nothing more may join.
 
-    A candidate joins only if its gain (N·MI with its closest member) reaches ``min_gain``: the correlation test.
-    The island depends on ``alive`` only through the variables it looked at: as long as those live, the island stands
-    whatever other islands took (so islands can be grown ahead, side by side).
+    The result depends on ``state.alive`` only through the variables in ``looked_at``: as long as those are free, the
+    island is the same whatever other islands took. This is why several islands can be grown in advance, in parallel.
 
     Parameters
     ----------
-    pattern_of : int32 (N,), all zero; scratch, handed back all zero.
+    key : seed of the random starting points.
+    pattern_of : int32 (N,), working memory: all zero before the call and after it.
     members, table, looked_at : int32 (K,), float64 (K, 2), int32 (K + 1,), filled; K is the largest island allowed.
 
     Returns
     -------
-    (number of members, number looked at, P(Y=1), variable whose list of partners ran dry or −1)
+    (number of members, number looked at, P(Y=1), variable whose list of partners ended too early or −1)
     """
+    n_rows, (col_start, col_items), _, gain, _ = state
     patterns = np.zeros(FIRST_ROOM, PATTERN)
     patterns[0].count = n_rows
     patterns[0].ratio = 1.0  # new patterns copy it
@@ -267,7 +322,7 @@ def grow_island(
     n_members: Int = np.int64(0)
     dropped: Int = np.int64(-1)
     closest: Int = np.int64(-1)
-    dry: Int = np.int64(-1)
+    exhausted: Int = np.int64(-1)
     candidate = seed_a
     while True:
         looked_at[n_looked_at] = candidate
@@ -281,9 +336,7 @@ def grow_island(
             prior,
             table[:n_members],
             closest,
-            ud_threshold,
-            restarts,
-            smooth,
+            options,
             key + candidate,
             joined,
         ):
@@ -296,7 +349,9 @@ def grow_island(
         table[n_members, 1] = joined[1]
         n_members += 1
         if n_members == 3:
-            prior, _ = fit_seed(seed_cells(patterns, n_patterns), restarts, key, smooth, table[:3])
+            prior, _ = fit_seed(
+                seed_cells(patterns, n_patterns), options.restarts, key, options.smooth, table[:3]
+            )
             multiply_ratios(patterns, n_patterns, first, table[:3])
         elif n_members > 3:
             multiply_ratios(patterns, n_patterns, n_members - 1, table[n_members - 1 : n_members])
@@ -306,69 +361,51 @@ def grow_island(
             continue
         if n_members == members.size:
             break
-        candidate, closest, value, dry = _best_candidate(
-            members, n_members, partners, gain, alive, place
-        )
-        if dry >= 0 and gain[dry, partners.shape[1] - 1] < min_gain:
-            dry = -1  # whatever the list does not name is not correlated enough anyway
-        if dry >= 0 or candidate < 0 or value < min_gain:
+        candidate, closest, value, exhausted = _best_candidate(members, n_members, state, place)
+        if exhausted >= 0 and gain[exhausted, gain.shape[1] - 1] < options.min_gain:
+            exhausted = -1  # variables beyond the end of the list are not correlated enough to join
+        if exhausted >= 0 or candidate < 0 or value < options.min_gain:
             break
 
-    forget_rows(members[:n_members], col_start, col_items, pattern_of)
+    forget_rows(members[:n_members], state.columns, pattern_of)
     positions = drop_member(members, table, n_members, dropped)
     n_members = positions.size
     if n_members == 2:
         prior = fit_pair(patterns, n_patterns, positions, table)
     else:
         prior = refit(
-            patterns, n_patterns, positions, prior, table[:n_members], smooth, refit_steps
+            patterns,
+            n_patterns,
+            positions,
+            prior,
+            table[:n_members],
+            options.smooth,
+            options.refit_steps,
         )
-    return n_members, n_looked_at, prior, dry
+    return n_members, n_looked_at, prior, exhausted
 
 
 @kernel
 def grow_islands(
     seeds: Array,
-    n_rows: Int,
-    col_start: Array,
-    col_items: Array,
-    partners: Array,
-    gain: Array,
-    alive: Array,
-    ud_threshold: float,
-    min_gain: float,
-    restarts: Int,
-    smooth: float,
-    refit_steps: Int,
+    state: SearchState,
+    options: GrowthOptions,
     key: Int,
     pattern_of: Array,
-    members: Array,
-    table: Array,
-    looked_at: Array,
-    sizes: Array,
-    prior: Array,
+    out: GrownIslands,
 ) -> None:
-    """Grow the island of each pair of ``seeds`` (P, 2), as if it were the next.
+    """Grow an island from each pair of ``seeds`` (P, 2) independently, and fill ``out``.
 
-    ``members`` (P, K), ``table`` (P, K, 2), ``looked_at`` (P, K + 1) and ``prior`` (P,) are filled as by
-    :func:`grow_island`; ``sizes`` (P, 3) with the numbers of members and of variables looked at, and the dry variable.
+    ``pattern_of`` is working memory as for :func:`grow_island`.
     """
+    members, table, looked_at, sizes, prior = out
     for p in range(seeds.shape[0]):
         seed_a, seed_b = seeds[p, 0], seeds[p, 1]
         sizes[p, 0], sizes[p, 1], prior[p], sizes[p, 2] = grow_island(
             seed_a,
             seed_b,
-            n_rows,
-            col_start,
-            col_items,
-            partners,
-            gain,
-            alive,
-            ud_threshold,
-            min_gain,
-            restarts,
-            smooth,
-            refit_steps,
+            state,
+            options,
             key + 1_000_003 * seed_a + seed_b,
             pattern_of,
             members[p],
