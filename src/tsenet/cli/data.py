@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tsenet.cli._console import PlainErrors, remember_debug, shown_progress
+from tsenet.cli._console import PlainErrors, shown_progress
+from tsenet.cli._options import Debug, Quiet
 
 if TYPE_CHECKING:
     from tsenet.datasets import Check
 
 __all__ = ["app"]
-
-Debug = Annotated[
-    bool, typer.Option("--debug", help="Show the traceback of an error.", callback=remember_debug)
-]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 
 _WIDE = 160
 _TITLES_FIT = 110
