@@ -164,16 +164,3 @@ def test_verify_what_is_not_there() -> None:
     assert result.stdout == "imdb: no files at hand\ndigits: needs no files\n"
     assert run("verify", "digits").exit_code == 0
     assert run("verify").exit_code == 0
-
-
-def test_help_is_light() -> None:
-    probe = (
-        "import sys; from typer.testing import CliRunner; from tsenet.cli.app import app\n"
-        "for words in (['--help'], ['data', '--help'], ['data', 'fetch', '--help']):\n"
-        "    assert CliRunner().invoke(app, words).exit_code == 0\n"
-        "print([m for m in ('numpy', 'scipy', 'sklearn', 'pooch', 'torch') if m in sys.modules])"
-    )
-    answer = subprocess.run(
-        [sys.executable, "-c", probe], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert answer.stdout.strip() == "[]"

@@ -9,23 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from typer.testing import CliRunner, Result
 
 import tsenet
 from tests.builders import one_latent_rows
-from tsenet.cli.app import app
+from tests.cli.program import fine, run
+from tsenet.data.text import vectorize
 
-QUICK = ["--epochs", "30", "--learning-rate", "0.01", "--skip-units", "20", "--quiet"]
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def fine(*arguments: object) -> str:
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return result.stdout
+QUICK = ["--max-epochs", "30", "--learning-rate", "0.01", "--skip-units", "20", "--quiet"]
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +117,24 @@ def test_documents(tmp_path: Path) -> None:
     )
     printed = fine("predict", model, tmp_path / "new.parquet", "--quiet")
     assert pd.read_csv(io.StringIO(printed))["kind"].tolist()[:2] == ["pets", "sky"]
+
+
+def test_without_options_the_model_is_that_of_the_library(tmp_path: Path) -> None:
+    """``tsenet fit`` used to pass its own learning rate, ten times that of the library after a linear start."""
+    rng = np.random.default_rng(0)
+    words = {"pets": "cat dog hamster parrot rabbit", "sky": "star moon planet comet sun"}
+    kinds = rng.choice(list(words), size=120)
+    texts = [" ".join(rng.choice(words[kind].split(), size=3)) for kind in kinds]
+    pd.DataFrame({"body": texts, "kind": kinds}).to_csv(tmp_path / "d.csv", index=False)
+    path = tmp_path / "m.tsenet"
+    fine("fit", tmp_path / "d.csv", "--target", "kind", "--text", "body", "-o", path, "--quiet")
+    fitted = tsenet.load(path)
+    expected = tsenet.TSENetClassifier(random_state=0).fit(vectorize(texts), kinds)
+    assert fitted.learning_rate is None
+    assert fitted.history_.learning_rate == expected.history_.learning_rate
+    arrays = fitted.to_parts()[1]
+    for name, array in expected.to_parts()[1].items():
+        assert np.array_equal(array, arrays[name]), name
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
