@@ -185,7 +185,8 @@ class TestTopics:
 
 
 def _without_numbers(text: str) -> str:
-    return re.sub(r"\d[\d,]*(, \d[\d,]*)*", "N", text)
+    number = r"\d+(?:,\d{3})*"
+    return re.sub(f"{number}(?:, {number})*", "N", text)
 
 
 def _word_lists(topics: list[Any]) -> list[list[Any]]:

@@ -196,6 +196,8 @@ def fit(
         f"network {sizes}, {model.n_parameters_:,} parameters\n"
         f"{model.history_.n_epochs} epochs{_best_of(model)}; written to {out}"
     )
+    if checkpoint is not None and model.history_.stopped == "interrupted":
+        typer.echo("to continue, give the same command with --force")
 
 
 def predict(
