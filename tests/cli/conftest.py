@@ -5,27 +5,15 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from tests.cli.program import SUBJECTS
+from tests.cli.program import make_documents
 
 
 @pytest.fixture(scope="session")
 def documents() -> list[str]:
-    """300 documents, each about one subject, with the odd word of another."""
-    rng = np.random.default_rng(0)
-    texts = []
-    for _ in range(300):
-        own = int(rng.integers(3))
-        chosen = [
-            word
-            for subject, words in enumerate(SUBJECTS)
-            for word in words
-            if rng.random() < (0.7 if subject == own else 0.05)
-        ]
-        texts.append("the " + " ".join(chosen))
-    return texts
+    """300 documents."""
+    return make_documents(300)
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
-"""Running the program inside the test, and looking at what it wrote."""
+"""Running the program inside a test, documents for it to read, and what it wrote."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 from typer.testing import CliRunner, Result
 
 from tsenet.cli.app import app
@@ -30,3 +31,19 @@ def fine(*arguments: object) -> str:
 
 def names(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
+
+
+def make_documents(n: int) -> list[str]:
+    """Texts, each about one subject, with the odd word of another."""
+    rng = np.random.default_rng(0)
+    texts = []
+    for _ in range(n):
+        own = int(rng.integers(3))
+        chosen = [
+            word
+            for subject, words in enumerate(SUBJECTS)
+            for word in words
+            if rng.random() < (0.7 if subject == own else 0.05)
+        ]
+        texts.append("the " + " ".join(chosen))
+    return texts

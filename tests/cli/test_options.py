@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import click
 import pandas as pd
 import pytest
 import typer
@@ -101,10 +100,9 @@ ALWAYS = {
 }
 
 
-def command_of(name: str) -> click.Command:
+def command_of(name: str) -> Any:
     program: Any = typer.main.get_command(app)
-    command: click.Command = program.commands[name]
-    return command
+    return program.commands[name]
 
 
 def by_name(option: Option) -> str:
