@@ -235,7 +235,7 @@ def test_the_seed_is_passed_on(
     assert calls["TSENetClassifier" if command == "fit" else "learn_tree"] == {"random_state": 3}
 
 
-@pytest.mark.parametrize("option", PASSED_ON, ids=by_name)
+@pytest.mark.parametrize("option", [*PASSED_ON, *of_estimator("TSENetRegressor")], ids=by_name)
 def test_help_shows_the_default_of_the_library(option: Option) -> None:
     """It is read from the source; here it is compared with the function itself."""
     shown = " ".join(run(option.command, "--help").stdout.split())
