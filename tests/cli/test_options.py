@@ -13,7 +13,6 @@ import typer
 
 import tsenet
 import tsenet.data.text
-import tsenet.explain.explorer
 import tsenet.explain.topics
 from tests.cli.program import run
 from tsenet.cli.app import app
