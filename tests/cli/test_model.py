@@ -9,23 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from typer.testing import CliRunner, Result
 
 import tsenet
 from tests.builders import one_latent_rows
-from tsenet.cli.app import app
+from tests.cli.program import fine, make_documents, run
+from tsenet.data.text import vectorize
 
-QUICK = ["--epochs", "30", "--learning-rate", "0.01", "--skip-units", "20", "--quiet"]
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def fine(*arguments: object) -> str:
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return result.stdout
+QUICK = ["--max-epochs", "30", "--learning-rate", "0.01", "--skip-units", "20", "--quiet"]
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +117,29 @@ def test_documents(tmp_path: Path) -> None:
     )
     printed = fine("predict", model, tmp_path / "new.parquet", "--quiet")
     assert pd.read_csv(io.StringIO(printed))["kind"].tolist()[:2] == ["pets", "sky"]
+
+
+def test_the_learning_rate_is_the_librarys(tmp_path: Path) -> None:
+    """``tsenet fit`` used to pass its own, ten times that of the library after a linear start."""
+    texts = make_documents(2100)  # with fewer sparse rows there is no back-propagation
+    kinds = np.where(["goal" in text for text in texts], "sport", "other")
+    kinds[::7] = "sport"
+    pd.DataFrame({"body": texts, "kind": kinds}).to_csv(tmp_path / "d.csv", index=False)
+    path = tmp_path / "m.tsenet"
+    fine(
+        *("fit", tmp_path / "d.csv", "--target", "kind", "--text", "body", "-o", path),
+        *("--max-epochs", "2", "--quiet"),
+    )
+    fitted = tsenet.load(path)
+    model = tsenet.TSENetClassifier(random_state=0, max_epochs=2)
+    expected = model.fit(vectorize(texts), kinds)
+    assert fitted.learning_rate is None
+    assert fitted.history_.learning_rate == expected.history_.learning_rate
+    assert fitted.history_.n_epochs == 2
+    assert fitted.history_.train_loss == expected.history_.train_loss
+    arrays = fitted.to_parts()[1]
+    for name, array in expected.to_parts()[1].items():
+        assert np.array_equal(array, arrays[name]), name
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])

@@ -10,19 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
 
 import tsenet
 from tests.builders import planted_tree
+from tests.cli.program import QUICK_TOPICS, run
 from tests.explain.explorer.corpus import documents
-from tsenet.cli.app import app
 
-FIT = ["--max-top", "2", "--epochs", "2", "--skip-units", "4", "--jobs", "1", "--quiet"]
-TOPICS = ["--refine-steps", "2", "--jobs", "1", "--quiet"]
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+FIT = ["--max-top", "2", "--max-epochs", "2", "--skip-units", "4", "--jobs", "1", "--quiet"]
 
 
 def payload_of(page: Path) -> dict[str, Any]:
@@ -49,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert made.exit_code == 0, made.output
     made = run(
         *("topics", folder / "news.csv", "--text", "text", "--along", "month"),
-        *("--out", folder / "topics", *TOPICS),
+        *("--out", folder / "topics", *QUICK_TOPICS),
     )
     assert made.exit_code == 0, made.output
     return folder
@@ -169,11 +163,11 @@ class TestTopics:
 
     def test_can_be_left_out(self, folder: Path, tmp_path: Path) -> None:
         arguments = ("topics", folder / "news.csv", "--text", "text", "--out", tmp_path / "t")
-        result = run(*arguments, "--no-explorer", *TOPICS)
+        result = run(*arguments, "--no-explorer", *QUICK_TOPICS)
         assert result.exit_code == 0, result.output
         assert not (tmp_path / "t" / "topics.html").exists()
         assert "topics.html" not in result.stdout
-        refused = run(*arguments, "--no-explorer", "--along", "month", *TOPICS)
+        refused = run(*arguments, "--no-explorer", "--along", "month", *QUICK_TOPICS)
         assert refused.exit_code == 2
 
     def test_an_unknown_column_is_refused_before_the_work(
@@ -181,7 +175,7 @@ class TestTopics:
     ) -> None:
         result = run(
             *("topics", folder / "news.csv", "--text", "text", "--along", "year"),
-            *("--out", tmp_path / "t", *TOPICS),
+            *("--out", tmp_path / "t", *QUICK_TOPICS),
         )
         assert result.exit_code == 1
         assert "year" in result.stderr
@@ -191,7 +185,7 @@ class TestTopics:
         data = tmp_path / "docs.txt"
         lines = [f"{k}, {w}" for k, text in enumerate(documents()[0]) for w in text[4:-1].split()]
         data.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        arguments = ("topics", data, "--format", "hlta", "--out", tmp_path / "t", *TOPICS)
+        arguments = ("topics", data, "--format", "hlta", "--out", tmp_path / "t", *QUICK_TOPICS)
         assert run(*arguments, "--along", "month").exit_code == 2
         result = run(*arguments)
         assert result.exit_code == 0, result.output

@@ -114,12 +114,12 @@ def test_extras_exist_and_every_requirement_is_bounded_below_and_pinned() -> Non
 
 def test_citation_gives_this_version_and_the_paper() -> None:
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
-    assert f"\nversion: {PROJECT['version']}\n" in citation
+    assert f"\nversion: {tsenet.__version__}\n" in citation
     assert "arXiv:1803.06120" in citation
 
 
 def test_changelog_has_this_version() -> None:
-    assert f"\n## [{PROJECT['version']}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert f"\n## [{tsenet.__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
 def test_every_documentation_page_is_in_the_navigation() -> None:

@@ -1,4 +1,4 @@
-"""How the command line talks: one-line errors, progress as bars or as lines."""
+"""What the command line prints besides results: one-line errors, progress as bars or as lines."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
@@ -16,9 +17,18 @@ from tsenet.errors import TSENetError
 if TYPE_CHECKING:
     from tsenet.progress import Progress
 
-__all__ = ["PlainErrors", "remember_debug", "shown_progress"]
+__all__ = [
+    "PlainErrors",
+    "refuse_existing",
+    "remember_checkpoint",
+    "remember_debug",
+    "shown_progress",
+    "warm_up",
+]
 
+# Keys of ctx.meta, which the contexts of the program and of its commands share.
 _DEBUG = "tsenet.debug"
+_CHECKPOINT = "tsenet.checkpoint"
 
 
 class PlainErrors(TyperGroup):
@@ -29,7 +39,9 @@ class PlainErrors(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            _stop(ctx, "interrupted, nothing written", 130)
+            folder = ctx.meta.get(_CHECKPOINT)
+            kept = "nothing written" if folder is None else f"finished work is kept in {folder}"
+            _stop(ctx, f"interrupted, {kept}", 130)
         except TSENetError as error:
             _stop(ctx, f"error: {error}", 1)
         except OSError as error:
@@ -48,11 +60,23 @@ def _stop(ctx: typer.Context, message: str, code: int) -> NoReturn:
 
 
 def remember_debug(ctx: typer.Context, value: bool) -> bool:
-    """Take note that tracebacks are wanted; the callback of ``--debug``."""
-    # meta is shared by the contexts of the program and of its commands
+    """Note that tracebacks are wanted; the callback of ``--debug``."""
     if value:
         ctx.meta[_DEBUG] = True
     return value
+
+
+def remember_checkpoint(ctx: typer.Context, value: Path | None) -> Path | None:
+    """Note where finished work is kept; the callback of ``--checkpoint``."""
+    if value is not None:
+        ctx.meta[_CHECKPOINT] = value
+    return value
+
+
+def refuse_existing(path: Path, force: bool) -> None:
+    """Raise FileExistsError if there is a file that ``--force`` does not allow to replace."""
+    if path.exists() and not force:
+        raise FileExistsError(f"{path} exists: choose another name, or add --force to replace it")
 
 
 @contextmanager
@@ -77,3 +101,12 @@ def shown_progress(quiet: bool) -> Iterator[Progress]:
         finally:
             logger.setLevel(level)
             logger.removeHandler(handler)
+
+
+def warm_up(progress: Progress) -> None:
+    """Compile the kernels, as a stage of its own."""
+    import tsenet
+
+    progress.start("kernels (the first use on a machine compiles them)", None)
+    tsenet.warmup()
+    progress.finish()

@@ -1,37 +1,80 @@
-"""What the commands around a model read from files and write to them: rows, targets, answers, scores."""
+"""Rows, word counts and targets from files, and the predictions and scores that the commands write."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet.cli._options import given
 from tsenet.data.files import DataFile
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.progress import Progress
 
+if TYPE_CHECKING:
+    from tsenet.data.text import Documents
+
 __all__ = [
     "answers_of",
     "columns_of_file",
     "model_rows",
+    "read_rows",
     "scores_of",
-    "stop_words_of",
     "targets_of",
     "truth_of",
-    "words_of_file",
+    "word_counts",
 ]
 
-# A target of numbers with more different values than this is a quantity, not a class.
+# A target of numbers with more distinct values than this is a quantity, not a class.
 MOST_CLASSES = 20
 
 
-def stop_words_of(choice: str) -> Literal["english"] | list[str] | None:
+# ---- rows
+
+
+def read_rows(path: Path, progress: Progress) -> DataFile:
+    """Read a file of rows."""
+    from tsenet.data.files import read_data
+
+    progress.start("reading rows", None)
+    file = read_data(path)
+    progress.finish(f"{file.n_rows:,} rows")
+    return file
+
+
+def word_counts(
+    documents: Documents | Iterable[str],
+    progress: Progress,
+    words: int | None = None,
+    stop_words: str | None = None,
+    min_documents: int | None = None,
+    select: str | None = None,
+) -> Table:
+    """Count the words of documents; options that are None are the library's to choose."""
+    from tsenet.data.text import vectorize
+
+    progress.start("counting words", None)
+    table = vectorize(
+        documents,
+        **given(
+            n_words=words,
+            stop_words=None if stop_words is None else _stop_words(stop_words),
+            min_documents=min_documents,
+            select=None if select is None else str(select),
+        ),
+    )
+    progress.finish(f"{table.n_columns:,} words")
+    return table
+
+
+def _stop_words(choice: str) -> Literal["english"] | list[str]:
     """What ``--stop-words`` means: english, none, or a file of words."""
     if choice == "none":
-        return None
+        return []
     if choice == "english":
         return "english"
     try:
@@ -44,30 +87,10 @@ def stop_words_of(choice: str) -> Literal["english"] | list[str] | None:
         raise DataError(f"--stop-words: {choice} is not UTF-8 text") from error
 
 
-# ---- rows
-
-
-def words_of_file(
-    file: DataFile, text: str, n_words: int, stop: str, min_documents: int, progress: Progress
-) -> tuple[Table, dict[str, Any]]:
-    """Word counts of a column of texts, and what to remember of where they came from."""
-    from tsenet.data.text import vectorize
-
-    progress.start("counting words", None)
-    table = vectorize(
-        file.texts(text),
-        n_words=n_words,
-        stop_words=stop_words_of(stop),
-        min_documents=min_documents,
-    )
-    progress.finish(f"{table.n_columns:,} words")
-    return table, {"text": text}
-
-
 def columns_of_file(file: DataFile, left_out: set[str]) -> tuple[Table, dict[str, Any]]:
-    """All columns but some as a table, and what to remember of them."""
+    """All columns but ``left_out`` as a table, and what a model file keeps of them."""
     for name in left_out:
-        file.column(name)  # says which there are if there is no such one
+        file.column(name)  # its error names the columns there are
     names = [name for name in file.columns if name not in left_out]
     table = file.table(names)
     if file.rows is not None:

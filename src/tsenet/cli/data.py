@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tsenet.cli._console import PlainErrors, remember_debug, shown_progress
+from tsenet.cli._console import PlainErrors, shown_progress
+from tsenet.cli._options import Debug, Quiet
 
 if TYPE_CHECKING:
     from tsenet.datasets import Check
 
 __all__ = ["app"]
-
-Debug = Annotated[
-    bool, typer.Option("--debug", help="Show the traceback of an error.", callback=remember_debug)
-]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 
 _WIDE = 160
 _TITLES_FIT = 110
@@ -34,7 +30,7 @@ app = typer.Typer(
 
 @app.command("list")
 def list_sets(debug: Debug = False) -> None:
-    """List the data sets, and whether their files are at hand."""
+    """List the data sets, and whether their files are available here."""
     from rich.console import Console
     from rich.table import Table
 
@@ -68,7 +64,9 @@ def list_sets(debug: Debug = False) -> None:
 
 @app.command()
 def fetch(
-    names: Annotated[list[str], typer.Argument(metavar="NAME", help="As tsenet data list has it.")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME", help="A name that tsenet data list shows.")
+    ],
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -94,14 +92,14 @@ def fetch(
 @app.command()
 def verify(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="Default: all that are at hand.")
+        list[str] | None, typer.Argument(metavar="NAME", help="Default: all whose files are here.")
     ] = None,
     debug: Debug = False,
 ) -> None:
-    """Check the files at hand against their published digests.
+    """Check files against their published digests.
 
-    A file without a published digest is compared with what it was when first seen. Leaves with 1 if a file is not
-    what it should be.
+    A file without a published digest is compared with what it was when first seen. The exit code is 1 if a file
+    differs, is damaged or is missing.
     """
     from tsenet.datasets import verify as verify_files
     from tsenet.datasets.catalog import CATALOG, entry_of
@@ -115,14 +113,14 @@ def verify(
             all_good = all_good and check.good
         if not checks and names:
             needs = CATALOG[name].kind != "bundled"
-            typer.echo(f"{name}: {'no files at hand' if needs else 'needs no files'}")
+            typer.echo(f"{name}: {'no files found' if needs else 'needs no files'}")
             all_good = all_good and not needs
     if not all_good:
         raise typer.Exit(1)
 
 
 def _meaning(check: Check) -> str:
-    """What to make of a status, in a few words."""
+    """What a status means, in a few words."""
     return {
         "official": "",
         "as recorded": "  (no published digest; unchanged since first seen)",

@@ -1,4 +1,4 @@
-"""The commands around a model: ``fit``, ``predict`` and ``evaluate``. Each is a thin call into the library."""
+"""``tsenet fit``, ``tsenet predict`` and ``tsenet evaluate``."""
 
 from __future__ import annotations
 
@@ -7,31 +7,29 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, Annotated, Any
 
 import typer
 
-from tsenet.cli._console import remember_debug, shown_progress
+from tsenet.cli._console import refuse_existing, shown_progress, warm_up
+from tsenet.cli._options import (
+    Checkpoint,
+    Data,
+    Debug,
+    Force,
+    Jobs,
+    MinDocuments,
+    Model,
+    Quiet,
+    Seed,
+    StopWords,
+    Words,
+    given,
+    library_option,
+)
 from tsenet.errors import DataError
 
-if TYPE_CHECKING:
-    from tsenet.data.files import DataFile
-    from tsenet.progress import Progress
-
 __all__ = ["evaluate", "fit", "predict"]
-
-Data = Annotated[
-    Path, typer.Argument(metavar="DATA", help="Rows: csv, tsv, jsonl, parquet or npz.")
-]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by tsenet fit.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
-Jobs = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Threads; the result does not depend on it.")
-]
-Debug = Annotated[
-    bool, typer.Option("--debug", help="Show the traceback of an error.", callback=remember_debug)
-]
 
 
 class Task(StrEnum):
@@ -72,44 +70,84 @@ def fit(
             "than 20 different ones."
         ),
     ] = Task.auto,
-    words: Annotated[int, typer.Option(metavar="N", min=2, help="Keep so many words.")] = 10_000,
-    stop_words: Annotated[
-        str,
-        typer.Option(
-            metavar="WHICH", help="Words to leave out: english, none, or a file of words."
-        ),
-    ] = "english",
-    min_documents: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Leave out words in fewer documents.")
-    ] = 2,
+    words: Words = None,
+    stop_words: StopWords = None,
+    min_documents: MinDocuments = None,
     density: Annotated[
-        float,
-        typer.Option(
-            metavar="X", min=1e-6, max=1.0, help="Links of a unit, as a share of the layer below."
+        float | None,
+        library_option(
+            *("TSENetClassifier", "density"),
+            metavar="X",
+            min=1e-6,
+            max=1.0,
+            help="Links per unit, as a share of the layer below.",
         ),
-    ] = 0.05,
+    ] = None,
     link_rule: Annotated[
-        LinkRule, typer.Option(help="How links are added to the tree.")
-    ] = LinkRule.balanced,
+        LinkRule | None,
+        library_option("TSENetClassifier", "link_rule", help="How links are added to the tree."),
+    ] = None,
     max_top: Annotated[
-        int, typer.Option(metavar="N", min=1, help="At most so many units in the top layer.")
-    ] = 500,
+        int | None,
+        library_option(
+            *("TSENetClassifier", "max_top"),
+            metavar="N",
+            min=1,
+            help="Most units in the top layer.",
+        ),
+    ] = None,
     skip_units: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Units of each skip-path; 0: the Backbone.")
-    ] = 100,
+        int | None,
+        library_option(
+            *("TSENetClassifier", "skip_units"),
+            metavar="N",
+            min=0,
+            help="Units of each skip path; 0: none.",
+        ),
+    ] = None,
     dropout: Annotated[
-        float,
-        typer.Option(metavar="X", min=0.0, max=0.99, help="Share of units left out in a step."),
-    ] = 0.5,
-    learning_rate: Annotated[float, typer.Option(metavar="X", min=1e-9, help="Of Adam.")] = 1e-3,
-    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Rows in a step.")] = 256,
-    epochs: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many.")] = 100,
+        float | None,
+        library_option(
+            *("TSENetClassifier", "dropout"),
+            metavar="X",
+            min=0.0,
+            max=0.99,
+            help="Share of units left out in a step.",
+        ),
+    ] = None,
+    learning_rate: Annotated[
+        float | None,
+        library_option(
+            *("TSENetClassifier", "learning_rate"),
+            metavar="X",
+            min=1e-9,
+            help="Step size of Adam; default: chosen by how the weights are started.",
+        ),
+    ] = None,
+    batch_size: Annotated[
+        int | None,
+        library_option(
+            "TSENetClassifier", "batch_size", metavar="N", min=1, help="Most rows in a step."
+        ),
+    ] = None,
+    max_epochs: Annotated[
+        int | None,
+        library_option(
+            "TSENetClassifier", "max_epochs", metavar="N", min=1, help="Most epochs of training."
+        ),
+    ] = None,
     patience: Annotated[
-        int,
-        typer.Option(metavar="N", min=1, help="Stop after so many epochs that brought nothing."),
-    ] = 5,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Same seed, same model.")] = 0,
+        int | None,
+        library_option(
+            *("TSENetClassifier", "patience"),
+            metavar="N",
+            min=1,
+            help="Stop after this many epochs without a better validation score.",
+        ),
+    ] = None,
+    seed: Seed = 0,
     jobs: Jobs = None,
+    checkpoint: Checkpoint = None,
     force: Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -119,36 +157,37 @@ def fit(
     The structure of the network is learned from the rows without their target. A tenth of the rows is
     held out to tell when to stop.
     """
-    from tsenet.cli._model_data import columns_of_file, targets_of, words_of_file
+    import tsenet
+    from tsenet.cli._model_data import columns_of_file, read_rows, targets_of, word_counts
 
-    _refuse_existing(out, force)
+    refuse_existing(out, force)
     with shown_progress(quiet) as progress:
-        file = _read(data, progress)
+        file = read_rows(data, progress)
         wanted, classifies = targets_of(file, target, task.value)
         if text is not None:
-            table, source = words_of_file(file, text, words, stop_words, min_documents, progress)
+            source: dict[str, Any] = {"text": text}
+            table = word_counts(file.texts(text), progress, words, stop_words, min_documents)
         else:
             table, source = columns_of_file(file, {*target, *(ignore or ())})
-        import tsenet
-
-        progress.start("kernels (the first use on a machine compiles them)", None)
-        tsenet.warmup()
-        progress.finish()
+        warm_up(progress)
         kind = tsenet.TSENetClassifier if classifies else tsenet.TSENetRegressor
         model = kind(
-            density=density,
-            link_rule=link_rule.value,
-            max_top=max_top,
-            skip_units=skip_units,
-            dropout=dropout,
-            learning_rate=learning_rate,
-            batch_size=batch_size,
-            max_epochs=epochs,
-            patience=patience,
             random_state=seed,
-            n_jobs=jobs,
             verbose=progress,
-        ).fit(table, wanted)
+            **given(
+                density=density,
+                link_rule=None if link_rule is None else link_rule.value,
+                max_top=max_top,
+                skip_units=skip_units,
+                dropout=dropout,
+                learning_rate=learning_rate,
+                batch_size=batch_size,
+                max_epochs=max_epochs,
+                patience=patience,
+                n_jobs=jobs,
+            ),
+        )
+        model.fit(table, wanted, **given(checkpoint=checkpoint))
         model.source_ = {"targets": target, **source}
         model.save(out)
     sizes = "-".join(map(str, model.wiring_.layer_sizes))
@@ -157,6 +196,8 @@ def fit(
         f"network {sizes}, {model.n_parameters_:,} parameters\n"
         f"{model.history_.n_epochs} epochs{_best_of(model)}; written to {out}"
     )
+    if checkpoint is not None and model.history_.stopped == "interrupted":
+        typer.echo("to continue, give the same command with --force")
 
 
 def predict(
@@ -173,13 +214,13 @@ def predict(
 ) -> None:
     """Predict the target of each row: a csv of predictions and probabilities."""
     from tsenet._system.atomic import atomic_write
-    from tsenet.cli._model_data import answers_of, model_rows
+    from tsenet.cli._model_data import answers_of, model_rows, read_rows
 
     if out is not None:
-        _refuse_existing(out, force)
+        refuse_existing(out, force)
     fitted = _load(model, jobs)
     with shown_progress(quiet) as progress:
-        file = _read(data, progress)
+        file = read_rows(data, progress)
         names, columns = answers_of(fitted, model_rows(fitted, file))
     if out is None:
         try:
@@ -205,14 +246,14 @@ def evaluate(
     debug: Debug = False,
 ) -> None:
     """Compare predictions with the truth and print how good they are."""
-    from tsenet.cli._model_data import model_rows, scores_of, truth_of
+    from tsenet.cli._model_data import model_rows, read_rows, scores_of, truth_of
 
     fitted = _load(model, jobs)
     names = target or (fitted.source_ or {}).get("targets")
     if not names:
         raise DataError(f"{model} does not say which column holds the truth: give --target")
     with shown_progress(quiet) as progress:
-        file = _read(data, progress)
+        file = read_rows(data, progress)
         table = model_rows(fitted, file)
         truth = truth_of(fitted, file, names)
     width = 10
@@ -221,24 +262,10 @@ def evaluate(
         typer.echo(f"{name:<{width}} {value:.4f}")
 
 
-def _refuse_existing(path: Path, force: bool) -> None:
-    if path.exists() and not force:
-        raise FileExistsError(f"{path} exists: choose another name, or add --force to replace it")
-
-
 def _write_csv(stream: IO[str], names: list[str], columns: list[list[Any]]) -> None:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(names)
     writer.writerows(zip(*columns, strict=True))
-
-
-def _read(path: Path, progress: Progress) -> DataFile:
-    from tsenet.data.files import read_data
-
-    progress.start("reading rows", None)
-    file = read_data(path)
-    progress.finish(f"{file.n_rows:,} rows")
-    return file
 
 
 def _load(path: Path, jobs: int | None) -> Any:

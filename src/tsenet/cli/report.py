@@ -1,4 +1,4 @@
-"""``tsenet report``, and the page that ``tsenet topics`` adds to its results: thin calls into the explorer."""
+"""``tsenet report``: a model or a tree as a page to explore."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from tsenet.cli._console import remember_debug, shown_progress
+from tsenet.cli._console import refuse_existing, shown_progress
+from tsenet.cli._options import Debug, Force, Quiet
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
     from tsenet.data import Table
     from tsenet.data.files import DataFile
-    from tsenet.data.text import Documents
-    from tsenet.progress import Progress
-    from tsenet.skeleton.tree import LatentTree
 
-__all__ = ["report", "write_topic_page"]
+__all__ = ["report"]
 
 
 class _Rows(NamedTuple):
@@ -60,23 +58,19 @@ def report(
     title: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Title; default: the model file's name.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
-    debug: Annotated[
-        bool,
-        typer.Option("--debug", help="Show the traceback of an error.", callback=remember_debug),
-    ] = False,
+    force: Force = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
 ) -> None:
     """Write a model as one HTML page to explore, which needs no network.
 
     With --data the page quotes rows: give it only to those who may read the data.
     """
     import tsenet
-    from tsenet.data.files import read_data
+    from tsenet.cli._model_data import read_rows
     from tsenet.explain.explorer import write_report
 
-    if out.exists() and not force:
-        raise FileExistsError(f"{out} exists: choose another name, or add --force to replace it")
+    refuse_existing(out, force)
     if data is None:
         for option, given in (
             ("--target", target),
@@ -91,9 +85,7 @@ def report(
         rows: _Rows | None = None
         values: Sequence[Any] | None = None
         if data is not None:
-            progress.start("reading rows", None)
-            file = read_data(data)
-            progress.finish(f"{file.n_rows:,} rows")
+            file = read_rows(data, progress)
             rows = _rows_of(fitted, file, target, text)
             if show is not None:
                 rows = rows._replace(texts=file.texts(show))
@@ -112,34 +104,6 @@ def report(
             words=words,
         )
     typer.echo(f"written to {out}")
-
-
-def write_topic_page(
-    path: Path,
-    tree: LatentTree,
-    table: Table,
-    documents: Documents | None,
-    *,
-    along: str | None,
-    title: str,
-    n_words: int,
-    progress: Progress,
-) -> None:
-    """Write the explorer of a topic tree; ``documents`` have the column ``along`` if one is named."""
-    from tsenet.explain.explorer import write_report
-
-    write_report(
-        path,
-        tree,
-        table,
-        texts=None if documents is None else documents.texts,
-        along=None if along is None or documents is None else documents.columns[along],
-        along_name=along or "",
-        progress=progress,
-        title=title,
-        n_features=n_words,
-        words=True,
-    )
 
 
 def _rows_of(fitted: Any, file: DataFile, target: list[str] | None, text: str | None) -> _Rows:

@@ -1,0 +1,56 @@
+"""Defaults of library functions, read from their source: ``--help`` shows them without importing the library."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+__all__ = ["default_of"]
+
+_PACKAGE = Path(__file__).parents[1]
+_SOURCE = {
+    "TSENetClassifier": "estimators/classifier.py",
+    "learn_tree": "skeleton/hlta.py",
+    "topic_tree": "explain/topics.py",
+    "vectorize": "data/text.py",
+}
+
+
+def default_of(function: str, parameter: str) -> Any:
+    """Return the default of a parameter of a function or class; None if it has none that is a literal."""
+    return _defaults_of(function).get(parameter)
+
+
+@cache
+def _defaults_of(function: str) -> dict[str, Any]:
+    try:
+        module = ast.parse((_PACKAGE / _SOURCE[function]).read_text("utf-8"))
+    except OSError:  # installed without sources
+        return {}
+    signature = _signature_of(module.body, function)
+    if signature is None:
+        return {}
+    # defaults of positional parameters belong to the last of them
+    positional = [*signature.posonlyargs, *signature.args][::-1]
+    pairs = [
+        *zip(positional, signature.defaults[::-1], strict=False),
+        *zip(signature.kwonlyargs, signature.kw_defaults, strict=True),
+    ]
+    found = {}
+    for parameter, default in pairs:
+        try:
+            found[parameter.arg] = None if default is None else ast.literal_eval(default)
+        except ValueError:  # an expression, not a literal
+            continue
+    return found
+
+
+def _signature_of(body: list[ast.stmt], name: str) -> ast.arguments | None:
+    for node in body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return node.args
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            return _signature_of(node.body, "__init__")
+    return None

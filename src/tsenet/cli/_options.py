@@ -1,0 +1,116 @@
+"""Options and arguments that several commands share, and how options reach the library.
+
+A default has one place, the library's signature. So an option that sets a parameter of the library is None unless
+given, and only given ones are passed on (`given`). Its help shows the library's default (`library_option`,
+`ShowsDefaults`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from tsenet.cli._console import remember_checkpoint, remember_debug
+from tsenet.cli._defaults import default_of
+
+__all__ = [
+    "Checkpoint",
+    "Data",
+    "Debug",
+    "Force",
+    "Jobs",
+    "MinDocuments",
+    "Model",
+    "Quiet",
+    "Seed",
+    "ShowsDefaults",
+    "StopWords",
+    "Words",
+    "given",
+    "library_option",
+]
+
+_REFERENCE = "library:"
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given: those that are not None."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def library_option(function: str, parameter: str, **settings: Any) -> Any:
+    """Declare an option that sets ``parameter`` of the library's ``function``; its default has to be None."""
+    return typer.Option(show_default=f"{_REFERENCE}{function}.{parameter}", **settings)
+
+
+class ShowsDefaults(TyperCommand):
+    """A command whose help shows the library's default of each `library_option`."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Look the defaults up, and write the help."""
+        for option in self.params:
+            shown = getattr(option, "show_default", None)
+            if isinstance(shown, str) and shown.startswith(_REFERENCE):
+                function, _, parameter = shown.removeprefix(_REFERENCE).partition(".")
+                default = default_of(function, parameter)
+                option.show_default = False if default is None else str(default)  # type: ignore[attr-defined]  # options have it, arguments too
+        super().format_help(ctx, formatter)
+
+
+# ---- what to read and write
+
+Data = Annotated[
+    Path, typer.Argument(metavar="DATA", help="Rows: csv, tsv, jsonl, parquet or npz.")
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by tsenet fit.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
+Checkpoint = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Folder to keep finished work in: after an interruption the same command continues from it.",
+        callback=remember_checkpoint,
+    ),
+]
+
+# ---- which words of documents to count
+
+Words = Annotated[
+    int | None,
+    library_option("vectorize", "n_words", metavar="N", min=2, help="Most words to keep."),
+]
+StopWords = Annotated[
+    str | None,
+    library_option(
+        *("vectorize", "stop_words"),
+        metavar="WHICH",
+        help="Words to leave out: english, none, or a file of words.",
+    ),
+]
+MinDocuments = Annotated[
+    int | None,
+    library_option(
+        *("vectorize", "min_documents"),
+        metavar="N",
+        min=1,
+        help="Leave out words that are in fewer documents.",
+    ),
+]
+
+# ---- how to run
+
+# The one default that is the command line's own: the same command gives the same result.
+Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Same seed, same result.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=1, help="Threads; default: all cores. The result does not depend on it."
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
+Debug = Annotated[
+    bool, typer.Option("--debug", help="Show the traceback of an error.", callback=remember_debug)
+]

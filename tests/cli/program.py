@@ -1,0 +1,49 @@
+"""Running the program inside a test, documents for it to read, and what it wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from typer.testing import CliRunner, Result
+
+from tsenet.cli.app import app
+
+SUBJECTS = (
+    ("football", "goal", "referee", "stadium"),
+    ("election", "senate", "ballot", "candidate"),
+    ("galaxy", "telescope", "orbit", "comet"),
+)
+# Options that make `tsenet topics` quick on the documents of conftest.py.
+QUICK_TOPICS = ("--refine-steps", "2", "--jobs", "1", "--quiet")
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def fine(*arguments: object) -> str:
+    """What a command that has to succeed prints."""
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def make_documents(n: int) -> list[str]:
+    """Texts, each about one subject, with the odd word of another."""
+    rng = np.random.default_rng(0)
+    texts = []
+    for _ in range(n):
+        own = int(rng.integers(3))
+        chosen = [
+            word
+            for subject, words in enumerate(SUBJECTS)
+            for word in words
+            if rng.random() < (0.7 if subject == own else 0.05)
+        ]
+        texts.append("the " + " ".join(chosen))
+    return texts

@@ -1,0 +1,247 @@
+"""How options reach the library: only those that are given, each under the name of a real parameter."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pytest
+import typer
+
+import tsenet
+import tsenet.data.text
+import tsenet.explain.topics
+from tests.cli.program import run
+from tsenet.cli.app import app
+
+CALLED: dict[str, Callable[..., Any]] = {
+    "TSENetClassifier": tsenet.TSENetClassifier,
+    "TSENetRegressor": tsenet.TSENetRegressor,
+    "learn_tree": tsenet.learn_tree,
+    "topic_tree": tsenet.explain.topics.topic_tree,
+    "vectorize": tsenet.data.text.vectorize,
+}
+
+
+class Option(NamedTuple):
+    """An option as typed, and the parameter that has to receive a value of it."""
+
+    command: str
+    typed: str
+    called: str
+    parameter: str
+    value: Any
+
+    @property
+    def flag(self) -> str:
+        return self.typed.split()[0]
+
+
+def of_words(command: str) -> list[Option]:
+    return [
+        Option(command, "--words 7", "vectorize", "n_words", 7),
+        Option(command, "--stop-words none", "vectorize", "stop_words", []),
+        Option(command, "--min-documents 3", "vectorize", "min_documents", 3),
+    ]
+
+
+def of_estimator(called: str) -> list[Option]:
+    return [
+        Option("fit", "--density 0.5", called, "density", 0.5),
+        Option("fit", "--link-rule top-k", called, "link_rule", "top-k"),
+        Option("fit", "--max-top 9", called, "max_top", 9),
+        Option("fit", "--skip-units 0", called, "skip_units", 0),
+        Option("fit", "--dropout 0.25", called, "dropout", 0.25),
+        Option("fit", "--learning-rate 0.02", called, "learning_rate", 0.02),
+        Option("fit", "--batch-size 17", called, "batch_size", 17),
+        Option("fit", "--max-epochs 6", called, "max_epochs", 6),
+        Option("fit", "--patience 2", called, "patience", 2),
+        Option("fit", "--jobs 2", called, "n_jobs", 2),
+    ]
+
+
+OF_TOPICS = [
+    *of_words("topics"),
+    Option("topics", "--select tfidf", "vectorize", "select", "tfidf"),
+    Option("topics", "--top-words 2", "topic_tree", "n_words", 2),
+    Option("topics", "--max-top 4", "learn_tree", "max_top", 4),
+    Option("topics", "--max-island 6", "learn_tree", "max_island", 6),
+    Option("topics", "--ud-threshold 2.5", "learn_tree", "ud_threshold", 2.5),
+    Option("topics", "--no-correlation-test", "learn_tree", "correlation_test", False),
+    Option("topics", "--structure-samples 100", "learn_tree", "structure_samples", 100),
+    Option("topics", "--refine-steps 0", "learn_tree", "refine_steps", 0),
+    Option("topics", "--em-restarts 2", "learn_tree", "em_restarts", 2),
+    Option("topics", "--jobs 1", "learn_tree", "n_jobs", 1),
+]
+PASSED_ON = [*OF_TOPICS, *of_words("fit"), *of_estimator("TSENetClassifier")]
+CHECKPOINTS = [
+    Option("fit", "--checkpoint kept", "fit", "checkpoint", Path("kept")),
+    Option("topics", "--checkpoint kept", "learn_tree", "checkpoint", Path("kept")),
+]
+# What the commands do themselves: which files and columns to read, where to write, what to show.
+OWN = {
+    "fit": "--target --out -o --text --ignore --task --seed --force --quiet --debug",
+    "topics": (
+        "--out --text --format --no-header --along --no-explorer --seed --force --quiet --debug"
+    ),
+}
+# What a command passes on without being asked: the seed, so that the same command gives the same result.
+ALWAYS = {
+    "TSENetClassifier": {"random_state": 0},
+    "TSENetRegressor": {"random_state": 0},
+    "fit": {},
+    "learn_tree": {"random_state": 0},
+    "topic_tree": {},
+    "vectorize": {},
+}
+
+
+def command_of(name: str) -> Any:
+    program: Any = typer.main.get_command(app)
+    return program.commands[name]
+
+
+def by_name(option: Option) -> str:
+    return f"{option.command} {option.flag}"
+
+
+class NoTrainingError(Exception):
+    """Raised in place of training, which these tests do not need."""
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
+    """What each function of the library was called with by name; nothing is trained."""
+    seen: dict[str, dict[str, Any]] = {}
+    hidden = ("verbose", "progress")
+
+    def note(name: str, options: dict[str, Any]) -> None:
+        seen[name] = {key: value for key, value in options.items() if key not in hidden}
+
+    class Untrained:
+        def fit(self, X: object, y: object, **options: Any) -> None:
+            note("fit", options)
+            raise NoTrainingError
+
+    def estimator(name: str) -> Callable[..., Untrained]:
+        def build(**options: Any) -> Untrained:
+            note(name, options)
+            return Untrained()
+
+        return build
+
+    def passing(name: str, **instead: Any) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            note(name, options)
+            return CALLED[name](*arguments, **(instead or options))
+
+        return call
+
+    monkeypatch.setattr(tsenet, "warmup", lambda: None)
+    monkeypatch.setattr(tsenet, "TSENetClassifier", estimator("TSENetClassifier"))
+    monkeypatch.setattr(tsenet, "TSENetRegressor", estimator("TSENetRegressor"))
+    monkeypatch.setattr(tsenet, "learn_tree", passing("learn_tree", refine_steps=0, n_jobs=1))
+    monkeypatch.setattr(tsenet.data.text, "vectorize", passing("vectorize"))
+    monkeypatch.setattr(tsenet.explain.topics, "topic_tree", passing("topic_tree"))
+    return seen
+
+
+@pytest.fixture
+def folder(tmp_path: Path, documents: list[str], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with documents, their lengths and whether they are about football."""
+    frame = pd.DataFrame({"body": documents})
+    frame["sport"] = ["football" in text for text in documents]
+    frame["length"] = [len(text) / 10 for text in documents]
+    frame.to_csv(tmp_path / "news.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def call(command: str, *typed: str, target: str = "sport") -> None:
+    if command == "fit":
+        needed = ["--text", "body", "--target", target, "--out", "model.tsenet"]
+    else:
+        needed = ["--text", "body", "--out", "topics", "--no-explorer"]
+    result = run(command, "news.csv", *needed, "--quiet", *typed)
+    if command == "fit":
+        assert isinstance(result.exception, NoTrainingError), result.output
+    else:
+        assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("command", ["fit", "topics"])
+def test_every_option_is_accounted_for(command: str) -> None:
+    """A new option has to say which parameter it sets, or that it sets none."""
+    flags = {
+        flag
+        for option in command_of(command).params
+        if option.param_type_name == "option"
+        for flag in option.opts
+    }
+    passed_on = {option.flag for option in (*PASSED_ON, *CHECKPOINTS) if option.command == command}
+    assert flags - {"--help"} == passed_on | set(OWN[command].split())
+
+
+@pytest.mark.parametrize("option", [*PASSED_ON, *CHECKPOINTS], ids=by_name)
+def test_an_option_has_no_default_of_its_own(option: Option) -> None:
+    (found,) = [p for p in command_of(option.command).params if option.flag in p.opts]
+    assert found.default is (False if getattr(found, "is_flag", False) else None)
+
+
+@pytest.mark.parametrize("option", [*PASSED_ON, *of_estimator("TSENetRegressor")], ids=by_name)
+def test_an_option_sets_a_real_parameter(option: Option) -> None:
+    parameters = inspect.signature(CALLED[option.called]).parameters
+    assert option.parameter in parameters
+    # a value that differs from the default, or the tests below could not tell that it was passed on
+    assert parameters[option.parameter].default != option.value
+
+
+@pytest.mark.parametrize(
+    ("command", "target", "called"),
+    [
+        ("fit", "sport", {"vectorize", "TSENetClassifier", "fit"}),
+        ("fit", "length", {"vectorize", "TSENetRegressor", "fit"}),
+        ("topics", "", {"vectorize", "learn_tree", "topic_tree"}),
+    ],
+)
+def test_nothing_given_nothing_passed(
+    command: str, target: str, called: set[str], folder: Path, calls: dict[str, dict[str, Any]]
+) -> None:
+    call(command, target=target)
+    assert calls == {name: ALWAYS[name] for name in called}
+
+
+@pytest.mark.parametrize(
+    "option", [*PASSED_ON, *of_estimator("TSENetRegressor"), *CHECKPOINTS], ids=by_name
+)
+def test_a_given_option_is_passed_on_alone(
+    option: Option, folder: Path, calls: dict[str, dict[str, Any]]
+) -> None:
+    target = "length" if option.called == "TSENetRegressor" else "sport"
+    call(option.command, *option.typed.split(), target=target)
+    assert calls.pop(option.called) == {**ALWAYS[option.called], option.parameter: option.value}
+    assert calls == {name: ALWAYS[name] for name in calls}
+
+
+@pytest.mark.parametrize("command", ["fit", "topics"])
+def test_the_seed_is_passed_on(
+    command: str, folder: Path, calls: dict[str, dict[str, Any]]
+) -> None:
+    call(command, "--seed", "3")
+    assert calls["TSENetClassifier" if command == "fit" else "learn_tree"] == {"random_state": 3}
+
+
+@pytest.mark.parametrize("option", [*PASSED_ON, *of_estimator("TSENetRegressor")], ids=by_name)
+def test_help_shows_the_default_of_the_library(option: Option) -> None:
+    """It is read from the source; here it is compared with the function itself."""
+    shown = " ".join(run(option.command, "--help").stdout.split())
+    _, _, text = shown.partition(f" {option.flag} ")
+    text = text.split(" --")[0]
+    default = inspect.signature(CALLED[option.called]).parameters[option.parameter].default
+    if default is None or isinstance(default, bool):
+        assert "[default:" not in text
+    else:
+        assert f"[default: ({default})" in text
