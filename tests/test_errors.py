@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.examples import run_examples, without_example
 from tsenet import errors
 
 
@@ -16,9 +17,14 @@ from tsenet import errors
         (errors.MissingDependencyError, ImportError),
     ],
 )
-def test_each_error_is_ours_and_the_built_in_one(
+def test_each_error_is_a_tsenet_error_and_a_built_in_one(
     error: type[Exception], built_in: type[Exception]
 ) -> None:
     with pytest.raises(built_in, match="why"):
         raise error("why")
     assert issubclass(error, errors.TSENetError)
+
+
+def test_examples() -> None:
+    assert run_examples("tsenet.errors").failed == 0
+    assert without_example(errors) == []

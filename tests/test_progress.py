@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tests.examples import run_examples
 from tsenet.progress import (
     CallbackProgress,
     LogProgress,
@@ -143,7 +144,7 @@ def test_rich_display_stops_after_an_error(capfd: pytest.CaptureFixture[str]) ->
     assert "3/3" in capfd.readouterr().err
 
 
-def test_as_progress_passes_adapters_through_and_refuses_the_rest() -> None:
+def test_as_progress_returns_a_progress_unchanged_and_refuses_other_values() -> None:
     mine = Progress()
     assert as_progress(mine) is mine
     assert isinstance(as_progress(None), LogProgress)
@@ -156,3 +157,7 @@ def test_as_progress_passes_adapters_through_and_refuses_the_rest() -> None:
 def test_import_does_not_load_rich() -> None:
     code = "import sys, tsenet.progress; raise SystemExit('rich' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_examples() -> None:
+    assert run_examples("tsenet.progress").failed == 0

@@ -1,7 +1,7 @@
-"""The errors tsenet raises on purpose.
+"""The exceptions that tsenet raises.
 
-Every one is a :class:`TSENetError`, so one ``except`` catches them all, and each also inherits the
-built-in error a Python programmer would expect, so code that knows nothing of tsenet still works.
+Every one is a :class:`TSENetError`, so one ``except`` clause catches them all. Each also inherits from the built-in
+exception for its case, so code that does not know tsenet can handle it.
 """
 
 from __future__ import annotations
@@ -17,24 +17,93 @@ __all__ = [
 
 
 class TSENetError(Exception):
-    """Root of all errors raised on purpose by tsenet."""
+    """Base class of the exceptions that tsenet raises.
+
+    Examples
+    --------
+    >>> import tsenet
+    >>> from tsenet.errors import TSENetError
+    >>> try:
+    ...     tsenet.Table.of([1, 2, 3])
+    ... except TSENetError as error:
+    ...     print(type(error).__name__)
+    DataError
+    """
 
 
 class DataError(TSENetError, ValueError):
-    """The input data cannot be used; the message names the column and says what to do."""
+    """The input data cannot be used.
+
+    The message names the column, row or file, and says what to do. It is a ``ValueError``.
+
+    Examples
+    --------
+    >>> import tsenet
+    >>> tsenet.Table.of([[1.0], [float("inf")]])
+    Traceback (most recent call last):
+        ...
+    tsenet.errors.DataError: column 0 has 1 infinite (inf) value: fill these in or drop ...
+    """
 
 
 class NonNumericError(DataError, TypeError):
-    """A value that should be a number is something else, such as a dict."""
+    """A value that should be a number is something else, such as a dict.
+
+    It is a ``ValueError`` and a ``TypeError``, because scikit-learn raises either.
+
+    Examples
+    --------
+    >>> import tsenet
+    >>> tsenet.Table.of([["a", {}]])
+    Traceback (most recent call last):
+        ...
+    tsenet.errors.NonNumericError: column 0 has 1 value that cannot be read as a number, such as 'a': ...
+    """
 
 
 class ModelFileError(TSENetError, ValueError):
-    """A model file is missing a part, damaged, or not a tsenet model file."""
+    """A model file is damaged, incomplete, or not a tsenet model file.
+
+    It is a ``ValueError``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import tsenet
+    >>> from tsenet.errors import ModelFileError
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.tsenet"
+    ...     _ = path.write_bytes(b"not a model")
+    ...     try:
+    ...         tsenet.load(path)
+    ...     except ModelFileError:
+    ...         print("damaged")
+    damaged
+    """
 
 
 class DivergenceError(TSENetError, ArithmeticError):
-    """Training left the range of numbers: the loss became infinite or NaN."""
+    """Training diverged: the loss became infinite or NaN.
+
+    It is an ``ArithmeticError``. A smaller learning rate usually helps.
+
+    Examples
+    --------
+    >>> from tsenet.errors import DivergenceError
+    >>> issubclass(DivergenceError, ArithmeticError)
+    True
+    """
 
 
 class MissingDependencyError(TSENetError, ImportError):
-    """An optional package is needed; the message says which extra installs it."""
+    """An optional package is not installed; the message says which extra installs it.
+
+    It is an ``ImportError``.
+
+    Examples
+    --------
+    >>> from tsenet.errors import MissingDependencyError
+    >>> issubclass(MissingDependencyError, ImportError)
+    True
+    """

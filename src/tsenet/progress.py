@@ -1,9 +1,8 @@
-"""One small protocol through which every long stage says how far it is.
+"""Progress reports of long computations: as log messages, progress bars or calls of a function.
 
-A stage is opened with :meth:`Progress.start`, moved on with :meth:`Progress.advance` and closed
-with :meth:`Progress.finish`; one stage is open at a time. The library calls these three and never
-prints: whether they draw bars, write log lines, call a user's function or do nothing is the
-adapter's business.
+Library code starts a stage with :meth:`Progress.start`, reports steps with :meth:`Progress.advance`
+and ends it with :meth:`Progress.finish`. One stage is open at a time. The subclasses decide what is
+shown.
 """
 
 from __future__ import annotations
@@ -19,27 +18,62 @@ if TYPE_CHECKING:
 
 __all__ = ["CallbackProgress", "LogProgress", "Progress", "RichProgress", "as_progress"]
 
+#: A function that is called as ``function(stage, done, total)``; `total` is None if unknown.
 ProgressCallback = Callable[[str, int, "int | None"], None]
 
 
 class Progress:
-    """The protocol, and at once the silent adapter: every hook is empty.
+    """Base class of progress reports; it shows nothing. Subclass it to write your own.
 
-    Any adapter can be used as a context manager, which closes what is still open when an error
-    or Ctrl-C ends the work early. Entering it again inside is allowed and changes nothing.
+    Use it as a context manager, so that an open display is closed after an error or Ctrl-C. Nested
+    ``with`` blocks on the same object are allowed.
+
+    Examples
+    --------
+    >>> from tsenet import Progress
+    >>> class Stages(Progress):
+    ...     def start(self, stage, total=None):
+    ...         print(stage, total)
+    >>> with Stages() as progress:
+    ...     progress.start("counting words", 3)
+    ...     progress.advance()
+    ...     progress.finish()
+    counting words 3
     """
 
     def start(self, stage: str, total: int | None = None) -> None:
-        """Open a stage of `total` steps (None: unknown); a stage still open is finished first."""
+        """Start a stage; a stage that is still open is finished first.
+
+        Parameters
+        ----------
+        stage : str
+            What is being done.
+        total : int or None, default=None
+            Number of steps; None if unknown.
+        """
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Move the open stage on by `steps`; `note` says in a few words where it stands."""
+        """Report steps of the open stage.
+
+        Parameters
+        ----------
+        steps : int, default=1
+            How many steps were done since the last call.
+        note : str, default=""
+            The current state in a few words.
+        """
 
     def finish(self, note: str = "") -> None:
-        """Close the open stage; `note` says what came of it."""
+        """End the open stage.
+
+        Parameters
+        ----------
+        note : str, default=""
+            The result in a few words.
+        """
 
     def close(self) -> None:
-        """Release what the adapter holds; called when the outermost ``with`` block ends."""
+        """Release the display; called at the end of the outermost ``with`` block."""
 
     def __enter__(self) -> Self:
         return self
@@ -54,12 +88,20 @@ class Progress:
 
 
 class LogProgress(Progress):
-    """Log the start and the end of each stage at INFO, and notes in between at DEBUG.
+    """Log the start and the end of each stage at level INFO, and notes at level DEBUG.
 
     Parameters
     ----------
-    logger : logging.Logger, optional
-        Default: the logger named ``tsenet``, which is silent until logging is configured.
+    logger : logging.Logger, default=None
+        Where to log. None: the logger ``tsenet``, which is silent until logging is configured.
+
+    Examples
+    --------
+    >>> import logging
+    >>> from tsenet.progress import LogProgress
+    >>> progress = LogProgress(logging.getLogger("my.program"))
+    >>> progress.start("counting words", 3)
+    >>> progress.finish()
     """
 
     def __init__(self, logger: logging.Logger | None = None) -> None:
@@ -68,7 +110,7 @@ class LogProgress(Progress):
         self._started = 0.0
 
     def start(self, stage: str, total: int | None = None) -> None:
-        """Log that the stage begins and of how many steps."""
+        """Log the start of a stage and its number of steps."""
         self.finish()
         self._stage, self._started = stage, time.perf_counter()
         if total is None:
@@ -77,7 +119,7 @@ class LogProgress(Progress):
             self._logger.info("%s: started, %d steps", stage, total)
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Log the note, if any, at DEBUG."""
+        """Log the note, if there is one."""
         if note and self._stage is not None:
             self._logger.debug("%s: %s", self._stage, note)
 
@@ -92,10 +134,26 @@ class LogProgress(Progress):
 
 
 class CallbackProgress(Progress):
-    """Call ``function(stage, done, total)`` at a stage's start, at each advance and at its end.
+    """Call a function at the start of each stage, after its steps and at its end.
 
-    The last call of a stage has ``done == total``, also when the total was unknown or the stage
-    converged early. What the function raises is passed on, so it can be used to cancel the work.
+    The last call of a stage has ``done == total``, also if the total was unknown or fewer steps
+    were needed. Exceptions of the function are passed on, so it can cancel the computation.
+
+    Parameters
+    ----------
+    function : callable
+        Called as ``function(stage, done, total)``; `total` is None if unknown.
+
+    Examples
+    --------
+    >>> from tsenet.progress import CallbackProgress
+    >>> progress = CallbackProgress(lambda stage, done, total: print(stage, done, total))
+    >>> progress.start("counting words", 3)
+    counting words 0 3
+    >>> progress.advance(2)
+    counting words 2 3
+    >>> progress.finish()
+    counting words 3 3
     """
 
     def __init__(self, function: ProgressCallback) -> None:
@@ -105,19 +163,19 @@ class CallbackProgress(Progress):
         self._total: int | None = None
 
     def start(self, stage: str, total: int | None = None) -> None:
-        """Report no step done."""
+        """Call the function with no steps done."""
         self.finish()
         self._stage, self._done, self._total = stage, 0, total
         self._function(stage, 0, total)
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Report the steps done so far."""
+        """Call the function with the steps done so far."""
         if self._stage is not None:
             self._done += steps
             self._function(self._stage, self._done, self._total)
 
     def finish(self, note: str = "") -> None:
-        """Report all steps done."""
+        """Call the function with all steps done."""
         if self._stage is None:
             return
         stage, self._stage = self._stage, None
@@ -126,10 +184,17 @@ class CallbackProgress(Progress):
 
 
 class RichProgress(Progress):
-    """Show a bar per stage on stderr with rich.
+    """Show a progress bar per stage on stderr, with rich.
 
-    Used as a context manager it keeps one display with all stages; without, each stage opens and
-    closes its own. rich is imported when the first stage starts.
+    Inside a ``with`` block all stages share one display; outside, each stage has its own. rich is
+    imported when the first stage starts.
+
+    Examples
+    --------
+    >>> from tsenet.progress import RichProgress
+    >>> with RichProgress() as progress:
+    ...     progress.start("counting words", 3)
+    ...     progress.advance()
     """
 
     def __init__(self) -> None:
@@ -152,7 +217,7 @@ class RichProgress(Progress):
             self.close()
 
     def start(self, stage: str, total: int | None = None) -> None:
-        """Add a bar, opening the display if none is open."""
+        """Add a bar, and open the display if none is open."""
         self.finish()
         if self._display is None:
             self._display = _rich_display()
@@ -160,7 +225,7 @@ class RichProgress(Progress):
         self._task = self._display.add_task(stage, total=total, note="")
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Move the bar on and show the note beside it."""
+        """Advance the bar and show the note next to it."""
         if self._display is None or self._task is None:
             return
         if note:
@@ -173,7 +238,7 @@ class RichProgress(Progress):
         if self._display is not None and self._task is not None:
             task = self._display.tasks[self._display.task_ids.index(self._task)]
             done = task.completed if task.total is None else task.total
-            # Without a total the bar would pulse for ever: then the stage counts as one step.
+            # A bar without a total never stops moving: a stage of unknown length counts as one step.
             self._display.update(
                 self._task, total=done or 1, completed=done or 1, note=note or task.fields["note"]
             )
@@ -182,7 +247,7 @@ class RichProgress(Progress):
             self.close()
 
     def close(self) -> None:
-        """Stop the display, leaving its last state on the screen."""
+        """Stop the display and leave its last state on the screen."""
         display, self._display, self._task = self._display, None, None
         if display is not None:
             display.stop()
@@ -195,7 +260,7 @@ def _rich_display() -> rich.progress.Progress:
     from rich.progress import Progress as Display
 
     return Display(
-        # Stage names and notes may hold words of the user's data: never read them as markup.
+        # Stage names and notes may contain words of the user's data, which must not be read as markup.
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
@@ -206,18 +271,28 @@ def _rich_display() -> rich.progress.Progress:
 
 
 def as_progress(value: bool | Progress | ProgressCallback | None) -> Progress:
-    """Turn what a user passes as ``progress=`` into a :class:`Progress`.
+    """Return the :class:`Progress` for the value of a ``progress`` parameter.
 
     Parameters
     ----------
     value : None, bool, Progress or callable
-        None or False: log only (logger ``tsenet``). True: bars on stderr. A callable is called as
-        ``value(stage, done, total)``.
+        None or False: log messages only (logger ``tsenet``). True: progress bars on stderr. A
+        callable is called as ``value(stage, done, total)``.
+
+    Returns
+    -------
+    Progress
 
     Raises
     ------
     TypeError
-        For anything else.
+        For any other value.
+
+    Examples
+    --------
+    >>> from tsenet.progress import as_progress
+    >>> type(as_progress(True)).__name__
+    'RichProgress'
     """
     if value is None or value is False:
         return LogProgress()

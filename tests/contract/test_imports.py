@@ -1,4 +1,4 @@
-"""Who may import whom: the house plan of docs and CONTRIBUTING, read off the syntax trees."""
+"""Which package may import which, and that none uses private names of another, read off the syntax trees."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ PACKAGE = Path(__file__).parents[2] / "src" / "tsenet"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 KERNEL_MODULES = [path for path in MODULES if path.stem.endswith("_kernels")]
 
-GROUND = "ground floor"
-FACE = "public face"  # tsenet/__init__.py
-FLOORS = (  # lowest first: each may import itself and what stands before it
-    GROUND,
+BASE = "base"
+PUBLIC = "public names"  # tsenet/__init__.py
+PACKAGES = (  # lowest first: each may import itself and what stands before it
+    BASE,
     "data",
     "datasets",
     "skeleton",
@@ -28,13 +28,13 @@ FLOORS = (  # lowest first: each may import itself and what stands before it
     "explain",
     "store",
     "estimators",
-    FACE,
+    PUBLIC,
     "baselines",
     "scale",
     "cli",
 )
 BESIDE = {"demo": "cli", "demo_networks": "cli", "__main__": "cli"}
-# save() hands an object to the public face, which knows the file format: the one step upward.
+# save() hands an object to the public names, which knows the file format: the one step upward.
 UPWARD_BY_DESIGN = {("tsenet.skeleton.tree", "tsenet"), ("tsenet.expansion.wiring", "tsenet")}
 ROOT_MODULES = {path.stem for path in PACKAGE.glob("*.py")}
 WITHOUT_TORCH_OR_SKLEARN = {"skeleton", "expansion"}
@@ -72,41 +72,41 @@ def imports_of(source: str, package: str) -> Iterator[tuple[int, str]]:
                 yield node.lineno, name
 
 
-def floor_of(name: str, ground: Collection[str]) -> str | None:
-    """Name the floor a dotted name stands on; ``None`` if it is not ours."""
+def package_of(name: str, base: Collection[str]) -> str | None:
+    """Name the package a dotted name belongs to; ``None`` if it is not ours."""
     root, *below = name.split(".")
     if root != "tsenet":
         return None
     if not below:
-        return FACE
+        return PUBLIC
     first = below[0]
     if below[:2] == ["_system", "warmup"]:  # it runs every stage once
         return "estimators"
     if first == "_system":
-        return GROUND
+        return BASE
     if first in BESIDE:
         return BESIDE[first]
-    if first in FLOORS:
+    if first in PACKAGES:
         return first
-    if first in ground or (first.startswith("__") and first != "__init__"):  # __version__
-        return GROUND
-    return FACE  # tsenet.learn_tree and its like
+    if first in base or (first.startswith("__") and first != "__init__"):  # __version__
+        return BASE
+    return PUBLIC  # tsenet.learn_tree and its like
 
 
 def violations(
-    source: str, module: str, *, is_package: bool = False, ground: Collection[str] = ROOT_MODULES
+    source: str, module: str, *, is_package: bool = False, base: Collection[str] = ROOT_MODULES
 ) -> list[str]:
-    """List what a source imports against the house plan, one readable line each."""
+    """List what a source imports against the import order, one readable line each."""
     package = module if is_package else module.rpartition(".")[0]
-    own = floor_of(module, ground)
+    own = package_of(module, base)
     assert own is not None
     found = []
     for line, name in imports_of(source, package):
-        floor = floor_of(name, ground)
+        of_name = package_of(name, base)
         if (module, name) in UPWARD_BY_DESIGN:
             continue
-        if floor is not None and FLOORS.index(floor) > FLOORS.index(own):
-            found.append(f"{module}:{line} ({own}) imports {name} ({floor})")
+        if of_name is not None and PACKAGES.index(of_name) > PACKAGES.index(own):
+            found.append(f"{module}:{line} ({own}) imports {name} ({of_name})")
         if own in WITHOUT_TORCH_OR_SKLEARN and name.split(".")[0] in {"torch", "sklearn"}:
             found.append(f"{module}:{line} ({own}) imports {name}")
     return found
@@ -125,6 +125,83 @@ def foreign_in_kernels(source: str, module: str) -> list[str]:
     return found
 
 
+OF_NAMED_TUPLES = {"_replace", "_asdict", "_fields", "_make"}
+
+
+def package_folder(path: Path) -> str:
+    """The package a module belongs to; the modules of the root are one of their own."""
+    first, *rest = path.relative_to(PACKAGE).parts
+    return first if rest else ""
+
+
+def private_names(source: str) -> set[str]:
+    """Underscored names that a source defines: functions, classes, variables, attributes."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                found.add(name)
+    return {name for name in found if name.startswith("_") and not name.startswith("__")}
+
+
+def foreign_private_access(source: str, module: str, own: Collection[str]) -> list[str]:
+    """List where a source uses private names that its own package does not define.
+
+    ``own`` are the private names of its package; modules of other packages that begin with ``_`` are private too.
+    """
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Attribute(value=ast.Name(id="self" | "cls")):
+                continue
+            case ast.Attribute(attr=name, lineno=line):
+                private = name.startswith("_") and not name.startswith("__")
+                if private and name not in own and name not in OF_NAMED_TUPLES:
+                    found.append(f"{module}:{line} uses ._{name.lstrip('_')}")
+    package = module.split(".")[1] if "." in module else ""
+    for line, name in imports_of(source, module.rpartition(".")[0]):
+        root, *parts = name.split(".")
+        below = parts[1:] if parts[:1] == ["_system"] else parts
+        private = any(part.startswith("_") and not part.startswith("__") for part in below)
+        if root == "tsenet" and private and parts[0] != package:
+            found.append(f"{module}:{line} imports {name}")
+    return found
+
+
+def test_no_package_uses_private_names_of_another() -> None:
+    own: dict[str, set[str]] = {}
+    for path in MODULES:
+        own.setdefault(package_folder(path), set()).update(private_names(path.read_text("utf-8")))
+    found = [
+        line
+        for path in MODULES
+        for line in foreign_private_access(
+            path.read_text("utf-8"), module_name(path), own[package_folder(path)]
+        )
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("source", "allowed"),
+    [
+        ("def f(model):\n    return model._rule", False),
+        ("def f(model):\n    return model._own", True),
+        ("class A:\n    def f(self):\n        return self._anything", True),
+        ("def f(row):\n    return row._replace(x=1)", True),
+        ("from tsenet.store._manifest import read", False),
+        ("from tsenet.store.manifest import _read", False),
+        ("from tsenet.explain._affine import AffineNetwork", True),
+        ("from tsenet._system.jit import kernel", True),
+    ],
+)
+def test_private_checker(source: str, allowed: bool) -> None:
+    found = foreign_private_access(source, "tsenet.explain.units", {"_own"})
+    assert (found == []) == allowed
+
+
 def test_imports_go_one_way() -> None:
     found = [
         line
@@ -137,10 +214,10 @@ def test_imports_go_one_way() -> None:
     assert not found, "\n".join(found)
 
 
-def test_every_folder_has_a_place_in_the_house() -> None:
+def test_every_folder_has_a_place_in_the_import_order() -> None:
     folders = {path.relative_to(PACKAGE).parts[0] for path in MODULES if path.parent != PACKAGE}
     assert folders
-    assert folders <= {*FLOORS, "_system"}, f"not in the house plan: {folders - set(FLOORS)}"
+    assert folders <= {*PACKAGES, "_system"}, f"not in the import order: {folders - set(PACKAGES)}"
 
 
 @pytest.mark.parametrize(
@@ -167,7 +244,7 @@ def test_every_folder_has_a_place_in_the_house() -> None:
 )
 def test_checker_catches(module: str, source: str) -> None:
     is_package = module == "tsenet"
-    assert violations(source, module, is_package=is_package, ground={"errors", "jit"})
+    assert violations(source, module, is_package=is_package, base={"errors", "jit"})
 
 
 @pytest.mark.parametrize(
@@ -190,7 +267,7 @@ def test_checker_catches(module: str, source: str) -> None:
     ],
 )
 def test_checker_allows(module: str, source: str) -> None:
-    assert violations(source, module, ground={"errors", "jit", "threads"}) == []
+    assert violations(source, module, base={"errors", "jit", "threads"}) == []
 
 
 @pytest.mark.parametrize("path", KERNEL_MODULES, ids=module_name)

@@ -230,7 +230,7 @@ def test_free_text_is_not_categories() -> None:
     message = says("column 'text' (index 1) has 202 different values in 202 rows", "vectorize")
     with pytest.raises(DataError, match=message):
         learn(pl.DataFrame(text))
-    learn(pl.DataFrame(text)[:50])  # few rows: cannot be told from categories
+    learn(pl.DataFrame(text)[:50])  # with few rows it may be categories
 
 
 def test_other_columns_at_apply() -> None:
@@ -268,12 +268,12 @@ def test_names_count_only_when_both_sides_have_them() -> None:
 
 def test_a_column_may_not_change_its_kind() -> None:
     numbers, texts = pd.DataFrame({"a": [1.0, 2.0]}), pd.DataFrame({"a": ["u", "v"]})
-    message = says("column 'a' (index 0) held numbers in learning, now categories")
+    message = says("column 'a' (index 0) held numbers in training, now categories")
     with pytest.raises(DataError, match=message):
         learn(numbers).apply(Table.of(texts))
-    with pytest.raises(DataError, match="held categories in learning, now numbers"):
+    with pytest.raises(DataError, match="held categories in training, now numbers"):
         learn(texts).apply(Table.of(numbers))
-    with pytest.raises(DataError, match="held categories in learning, now numbers"):
+    with pytest.raises(DataError, match="held categories in training, now numbers"):
         learn(texts).apply(Table.of(sp.csr_array([[1.0]])))
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tsenet.data.order import canonical_order, kinds_of, repeats_of
+from tsenet.data.order import canonical_order, duplicate_groups, first_of_groups, repeats_of
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_the_same_rows_in_any_order_come_out_the_same(form: type) -> None:
+def test_shuffled_rows_get_the_same_order(form: type) -> None:
     rng = np.random.default_rng(0)
     rows = rng.integers(3, size=(300, 5)).astype(np.float64)  # with many equal rows
     target = rng.normal(size=300)
@@ -24,7 +24,7 @@ def test_the_same_rows_in_any_order_come_out_the_same(form: type) -> None:
     assert np.array_equal(target[first], target[second])
 
 
-def test_equal_numbers_of_other_types_are_equal() -> None:
+def test_type_of_the_numbers_does_not_matter() -> None:
     rows = np.random.default_rng(0).integers(-5, 5, size=(100, 4))
     expected = canonical_order(rows)
     for other in (rows.astype(np.float32), rows.astype(np.int8), np.asfortranarray(rows)):
@@ -42,28 +42,37 @@ def test_every_part_counts() -> None:
     assert sorted(canonical_order(rows, target).tolist()) == list(range(50))
 
 
-def test_columns_are_told_apart() -> None:
+def test_the_column_of_a_value_counts() -> None:
     rows = np.array([[1.0, 2.0], [2.0, 1.0]])
     swapped = rows[::-1]
     assert canonical_order(rows).tolist() == canonical_order(swapped)[::-1].tolist()
 
 
-def test_whole_weights_are_numbers_of_times() -> None:
-    assert repeats_of(np.array([2.0, 0.0, 1.0])).tolist() == [0, 0, 2]  # type: ignore[union-attr]  # it is no None
+def test_integer_weights_are_numbers_of_copies() -> None:
+    rows = repeats_of(np.array([2.0, 0.0, 1.0]))
+    assert rows is not None
+    assert rows.tolist() == [0, 0, 2]
     assert repeats_of(np.array([2.0, 0.5])) is None
-    assert repeats_of(np.array([100.0, 1.0])) is None  # more than tenfold
+    assert repeats_of(np.array([100.0, 1.0])) is None  # more than ten times as many rows
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_copies_of_a_row_are_of_one_kind(form: Any) -> None:
+def test_duplicate_rows_are_in_one_group(form: Any) -> None:
     rows = np.random.default_rng(0).integers(0, 9, (30, 5))
     which = np.r_[np.arange(30), [3, 3, 17]]
-    kinds = kinds_of(form(rows[which]))
-    assert kinds[3] == kinds[30] == kinds[31]
-    assert kinds[17] == kinds[32]
-    assert np.unique(kinds).size == np.unique(rows, axis=0).shape[0]
+    groups = duplicate_groups(form(rows[which]))
+    assert groups[3] == groups[30] == groups[31]
+    assert groups[17] == groups[32]
+    assert np.unique(groups).size == np.unique(rows, axis=0).shape[0]
 
 
-def test_where_most_rows_are_copies_each_is_its_own_kind() -> None:
+def test_every_row_is_its_own_group_if_most_rows_are_duplicates() -> None:
     rows = np.repeat(np.arange(4), 5)[:, None]
-    assert np.array_equal(kinds_of(rows), np.arange(20))
+    assert np.array_equal(duplicate_groups(rows), np.arange(20))
+
+
+def test_first_row_of_each_group() -> None:
+    groups = np.array([7, 3, 7, 9, 3])
+    first, position = first_of_groups(groups)
+    assert first.tolist() == [1, 0, 3]
+    assert np.array_equal(groups[first[position]], groups)

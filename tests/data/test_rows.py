@@ -100,7 +100,7 @@ def test_unsorted_duplicates_and_zeros_are_put_right_in_a_copy(index: type[np.in
         np.testing.assert_array_equal(now, then)
 
 
-def test_flags_of_the_caller_are_not_believed() -> None:
+def test_flags_of_the_callers_matrix_are_not_used() -> None:
     matrix = sp.csr_array(np.array([[0, 1, 1], [1, 0, 0]]))
     assert matrix.has_canonical_format
     matrix.indices[:2] = [2, 1]  # now unsorted, but scipy remembers "sorted"

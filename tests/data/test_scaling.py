@@ -1,4 +1,4 @@
-"""Columns brought to a size that a network learns well from."""
+"""Scaling of dense columns, sparse values and counts."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def bag(n_rows: int = 40, n_words: int = 30) -> sp.csr_array:
 
 @pytest.mark.parametrize("kind", [np.int64, np.float32, np.float64])
 def test_counts_become_tf_idf(kind: type) -> None:
-    """The twin is scikit-learn's; rows have the length that makes their root mean square 1."""
+    """The reference is scikit-learn's tf-idf, with rows scaled to root mean square 1."""
     counts = bag().astype(kind)
     scaling = Scaling.learn(Table.of(counts))
-    twin = TfidfTransformer(sublinear_tf=True).fit(counts.astype(float))
+    reference = TfidfTransformer(sublinear_tf=True).fit(counts.astype(float))
     new = sp.csr_array(np.random.default_rng(1).poisson(1.0, (9, 30))).astype(kind)
     for rows in (counts, new):
-        wanted = twin.transform(rows.astype(float)).toarray() * np.sqrt(30)
+        wanted = reference.transform(rows.astype(float)).toarray() * np.sqrt(30)
         assert scaling.counts
         assert scaling.apply(Table.of(rows)).values.toarray() == pytest.approx(wanted, rel=1e-6)
         assert scaling.apply(Table.of(rows.toarray())).values == pytest.approx(wanted, rel=1e-6)

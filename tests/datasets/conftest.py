@@ -9,7 +9,7 @@ import pytest
 def own_folders(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
-    """A cache of the test's own; the real data only for the tests that are about them."""
+    """Give each test its own cache, and the real data only to tests marked ``data``."""
     monkeypatch.setenv("TSENET_CACHE", str(tmp_path / "cache"))
     if request.node.get_closest_marker("data") is None:
         monkeypatch.delenv("TSENET_DATA", raising=False)

@@ -1,7 +1,8 @@
-"""Small files in the formats the real data sets are distributed in."""
+"""Small files in the official formats of the data sets."""
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import io
@@ -58,6 +59,8 @@ def write(path: Path, content: str | bytes) -> Path:
         data = gzip.compress(data)
     elif path.suffix == ".xz":
         data = lzma.compress(data)
+    elif path.suffix == ".bz2":
+        data = bz2.compress(data)
     path.write_bytes(data)
     return path
 

@@ -1,4 +1,4 @@
-"""A web server in the test's own process that can be told to misbehave."""
+"""A local web server for tests that can be told to fail in several ways."""
 
 from __future__ import annotations
 
@@ -11,31 +11,26 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass
 class Site:
-    """What the server has and how it behaves.
+    """The files of the server and how it answers.
 
     Attributes
     ----------
     files : dict of str to bytes
-    ranges : bool
-        Whether it can send a part of a file.
     cut_after : list of int
-        For the coming answers: break the connection after so many bytes.
+        For each of the next answers: break the connection after this many bytes.
     codes : list of int
-        For the coming answers: only this status.
-    tag : str
-        The ETag, or "" for none.
-    wrong_part : bool
-        Answer to a range with another one.
-    asked : list of (path, range header)
+        For each of the next answers: send this status and no file.
+    sized : bool
+        Whether the answers say how long they are.
+    asked : list of str
+        The paths of all requests so far.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
-    ranges: bool = True
     cut_after: list[int] = field(default_factory=list)
     codes: list[int] = field(default_factory=list)
-    tag: str = '"one"'
-    wrong_part: bool = False
-    asked: list[tuple[str, str | None]] = field(default_factory=list)
+    sized: bool = True
+    asked: list[str] = field(default_factory=list)
     url: str = ""
 
 
@@ -43,35 +38,17 @@ class Site:
 def serving(site: Site) -> Iterator[Site]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            wanted = self.headers.get("Range")
-            site.asked.append((self.path, wanted))
+            site.asked.append(self.path)
             if site.codes:
                 self.send_error(site.codes.pop(0))
                 return
-            content = site.files.get(self.path.lstrip("/"))
-            if content is None:
+            body = site.files.get(self.path.lstrip("/"))
+            if body is None:
                 self.send_error(404)
                 return
-            start, code = 0, 200
-            same = self.headers.get("If-Range") in (None, site.tag)
-            if wanted and site.ranges and same:
-                start, code = int(wanted.removeprefix("bytes=").rstrip("-")), 206
-            if start >= len(content) and code == 206:
-                self.send_response(416)
-                self.send_header("Content-Range", f"bytes */{len(content)}")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-                return
-            if site.wrong_part and code == 206:
-                start = 0
-            body = content[start:]
-            self.send_response(code)
-            self.send_header("Content-Length", str(len(body)))
-            if site.tag:
-                self.send_header("ETag", site.tag)
-            if code == 206:
-                last = len(content) - 1
-                self.send_header("Content-Range", f"bytes {start}-{last}/{len(content)}")
+            self.send_response(200)
+            if site.sized:
+                self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             if site.cut_after:
                 body = body[: site.cut_after.pop(0)]
@@ -79,7 +56,7 @@ def serving(site: Site) -> Iterator[Site]:
             self.wfile.write(body)
 
         def log_message(self, *arguments: object) -> None:
-            """Say nothing."""
+            """Write no log."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

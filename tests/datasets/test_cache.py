@@ -1,4 +1,4 @@
-"""What took long to make is made once; what is damaged is made again."""
+"""Cached arrays are built once, and again if the cache file is damaged."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def the_file(folder: Path) -> Path:
     return path
 
 
-def test_made_once(build: Builder, own_folders: Path) -> None:
+def test_built_once(build: Builder, own_folders: Path) -> None:
     first = cached("thing", {"n": 1}, build)
     again = cached("thing", {"n": 1}, build)
     assert build.calls == 1
@@ -49,12 +49,12 @@ def test_other_inputs_are_other_files(build: Builder) -> None:
     for made_from in ({"n": 1}, {"n": 2}, {"n": 1, "recipe": 2}):
         cached("thing", made_from, build)
     assert build.calls == 3
-    cached("thing", {"recipe": 2, "n": 1}, build)  # order of the keys says nothing
+    cached("thing", {"recipe": 2, "n": 1}, build)  # the order of the keys does not matter
     assert build.calls == 3
 
 
 @pytest.mark.parametrize("harm", ["cut", "flip", "empty", "text", "pickle"])
-def test_damaged_is_made_again(
+def test_damaged_file_is_built_again(
     harm: str, build: Builder, own_folders: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     cached("thing", {"n": 1}, build)
@@ -75,12 +75,12 @@ def test_damaged_is_made_again(
         again = cached("thing", {"n": 1}, build)
     assert build.calls == 2
     assert np.array_equal(again["numbers"], np.arange(1000))
-    assert "making it again" in caplog.text
+    assert "building it again" in caplog.text
     cached("thing", {"n": 1}, build)
     assert build.calls == 2
 
 
-def test_a_file_under_a_wrong_name_is_not_believed(build: Builder, own_folders: Path) -> None:
+def test_file_with_another_key_is_not_used(build: Builder, own_folders: Path) -> None:
     cached("thing", {"n": 1}, build)
     right = the_file(own_folders)
     cached("thing", {"n": 2}, build)
@@ -100,10 +100,10 @@ def test_unwritable_cache_is_no_error(
     monkeypatch.setenv("TSENET_CACHE", str(tmp_path / "file" / "cache"))
     with caplog.at_level(logging.WARNING, "tsenet.datasets"):
         assert np.array_equal(cached("thing", {"n": 1}, build)["numbers"], np.arange(1000))
-    assert "cannot keep" in caplog.text
+    assert "cannot write to the cache" in caplog.text
 
 
-def test_default_folder_is_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     import pooch
 
     monkeypatch.delenv("TSENET_CACHE")

@@ -1,4 +1,4 @@
-"""The catalog is consistent, and a data set's parts fit together."""
+"""The catalog and the parts of a data set are consistent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tsenet.datasets import Dataset, Part, at_hand, entry_of, load, names
+from tsenet.datasets import Dataset, Part, entry_of, is_available, load, names
 from tsenet.datasets.catalog import CATALOG, TOX21_LABELS
 from tsenet.errors import DataError
 
@@ -32,7 +32,7 @@ def test_names() -> None:
 
 @pytest.mark.parametrize("name", list(CATALOG))
 def test_entry_can_be_fetched_and_found(name: str) -> None:
-    """What is downloaded makes up one of the forms that are looked for."""
+    """The files to download are one of the sets of files that are searched for."""
     entry = CATALOG[name]
     fetched = {remote.name.removesuffix(".gz") for remote in entry.remotes} | {
         remote.name for remote in entry.remotes
@@ -69,7 +69,7 @@ def test_sizes_are_those_of_the_paper(name: str, rows: tuple[int, int, int, int]
     [("mnsit", "did you mean mnist"), ("tox21/NR", "tox21/NR-"), ("xyzzy", "there are ag_news")],
 )
 def test_unknown_name(name: str, hint: str) -> None:
-    for function in (load, at_hand, entry_of):
+    for function in (load, is_available, entry_of):
         with pytest.raises(DataError, match=hint):
             function(name)
 
@@ -86,7 +86,7 @@ def test_digits(digits: Dataset) -> None:
     images, y = load_digits(return_X_y=True)
     assert [len(part) for part in digits.parts.values()] == [1294, 144, 359]
     assert sum(len(part) for part in digits.parts.values()) == len(y)
-    assert at_hand("digits")
+    assert is_available("digits")
     together = np.vstack([part.X for part in digits.parts.values()])
     assert together.dtype == np.float32
     assert sorted(map(tuple, together.tolist())) == sorted(map(tuple, (images / 16).tolist()))
@@ -126,7 +126,7 @@ def changed(dataset: Dataset, **fields: Any) -> Dataset:
     return replace(dataset, train=replace(dataset.train, **fields))
 
 
-def test_validate_refuses_what_does_not_fit(digits: Dataset) -> None:
+def test_validate_finds_inconsistent_parts(digits: Dataset) -> None:
     digits.validate()
     train = digits.train
     wrong = {
@@ -135,7 +135,7 @@ def test_validate_refuses_what_does_not_fit(digits: Dataset) -> None:
         "y is float64": changed(digits, y=train.y.astype(np.float64)),
         "outside 0 to 9": changed(digits, y=train.y + 1),
         "1 texts": changed(digits, texts=("one",)),
-        "other rows": replace(digits, train=train.rows(np.arange(10))),
+        "another number of rows": replace(digits, train=train.rows(np.arange(10))),
         "mask": replace(digits, card=replace(digits.card, in_training=np.zeros(3, bool))),
         "y is int64": replace(digits, task="labels"),
     }

@@ -15,7 +15,7 @@ import pytest
 
 from tests.datasets.makers import csv_text, documents, write, write_mnist
 from tests.datasets.server import Site, serving
-from tsenet.datasets import at_hand, fetch, load, verify
+from tsenet.datasets import fetch, is_available, load, verify
 from tsenet.datasets.catalog import CATALOG, Entry, Remote
 from tsenet.datasets.places import download_folder, find
 from tsenet.errors import DataError
@@ -36,7 +36,7 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture
 def tiny(site: Site, monkeypatch: pytest.MonkeyPatch) -> Entry:
-    """A data set of the catalog whose files are on the test's own server; of test.csv no digest is known."""
+    """A catalog entry with files on the local server; test.csv has no published digest."""
     entry = replace(
         CATALOG["ag_news"],
         name="tiny",
@@ -51,20 +51,22 @@ def tiny(site: Site, monkeypatch: pytest.MonkeyPatch) -> Entry:
 
 
 def test_fetch_and_load(tiny: Entry, site: Site, own_folders: Path) -> None:
-    assert not at_hand("tiny")
+    assert not is_available("tiny")
     paths = fetch("tiny")
     assert paths == [own_folders / "files/tiny/train.csv", own_folders / "files/tiny/test.csv"]
-    assert at_hand("tiny")
+    assert is_available("tiny")
     assert [check.status for check in verify("tiny")] == ["official", "as recorded"]
     fetch("tiny")
     assert len(site.asked) == 2
     dataset = load("tiny")
     assert len(dataset.test) == 12
-    assert "No published digest known of test.csv." in dataset.card.notes
+    assert "No published digest is known for test.csv." in dataset.card.notes
 
 
 def test_load_fetches_what_is_missing(tiny: Entry, site: Site) -> None:
-    with pytest.raises(DataError, match=r"tiny is not at hand: run `tsenet data fetch tiny`"):
+    with pytest.raises(
+        DataError, match=r"the files of tiny are missing: run `tsenet data fetch tiny`"
+    ):
         load("tiny", download=False)
     assert site.asked == []
     assert len(load("tiny").test) == 12
@@ -75,10 +77,10 @@ def test_wrong_file_is_refused(tiny: Entry, site: Site) -> None:
     site.files["train.csv"] = b"<html>please log in</html>"
     with pytest.raises(DataError, match="not the expected file"):
         load("tiny")
-    assert not at_hand("tiny")
+    assert not is_available("tiny")
 
 
-def test_second_download_must_be_what_the_first_one_was(tiny: Entry, site: Site) -> None:
+def test_second_download_must_equal_the_first(tiny: Entry, site: Site) -> None:
     (download_folder(tiny) / "test.csv").unlink(missing_ok=True)
     fetch("tiny")
     (download_folder(tiny) / "test.csv").unlink()
@@ -88,7 +90,7 @@ def test_second_download_must_be_what_the_first_one_was(tiny: Entry, site: Site)
 
 
 def test_without_network(monkeypatch: pytest.MonkeyPatch, own_folders: Path) -> None:
-    """A name that does not resolve: the message says what to get and where to put it, and comes at once."""
+    """Without name resolution there is one attempt, and the message says which file to get and where to put it."""
     url = "http://no-such-host.invalid/train.csv"
     entry = replace(CATALOG["ag_news"], name="tiny", remotes=(Remote("train.csv", url),))
     monkeypatch.setitem(CATALOG, "tiny", entry)
@@ -138,7 +140,7 @@ class TestPlaces:
             assert found["train.csv"] == folder / f"train.csv{suffix}"
             assert found["test.csv"] == folder / f"test.csv{suffix}"
 
-    def test_half_of_a_set_is_none(self, tmp_path: Path) -> None:
+    def test_incomplete_set_is_not_found(self, tmp_path: Path) -> None:
         self.put(tmp_path / "ag_news")
         (tmp_path / "ag_news" / "test.csv").unlink()
         assert find(CATALOG["ag_news"], tmp_path) is None
@@ -149,7 +151,7 @@ class TestPlaces:
 
 
 class TestVerify:
-    def test_content_counts_whoever_compressed_it(self, tiny: Entry, tmp_path: Path) -> None:
+    def test_compressed_content_is_compared(self, tiny: Entry, tmp_path: Path) -> None:
         folder = tmp_path / "home"
         write(folder / "train.csv.xz", TRAIN)
         write(folder / "test.csv", TEST)
@@ -187,7 +189,7 @@ class TestVerify:
         assert {check.status for check in verify("mnist", home=tmp_path)} == {"differs"}
         assert len(list(folder.iterdir())) == 4
 
-    def test_nothing_at_hand(self) -> None:
+    def test_missing_files(self) -> None:
         assert verify("imdb") == []
         assert verify("digits") == []
 

@@ -21,7 +21,7 @@ def image() -> NDArray[np.uint8]:
 
 
 @pytest.mark.parametrize("name", ["mnist", "fashion_mnist"])
-@pytest.mark.parametrize("suffix", [".gz", "", ".xz"])
+@pytest.mark.parametrize("suffix", [".gz", "", ".xz", ".bz2"])
 def test_load(tmp_path: Path, name: str, suffix: str) -> None:
     folder = write_mnist(tmp_path / name, suffix=suffix)
     dataset = load(name, home=tmp_path)
@@ -55,7 +55,7 @@ def test_duplicates(tmp_path: Path) -> None:
 
 
 def test_idx_bytes(tmp_path: Path, image: NDArray[np.uint8]) -> None:
-    """The format as its authors describe it, written out by hand."""
+    """The bytes of the format, written out by hand."""
     content = b"\x00\x00\x08\x03" + b"\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00\x04"
     path = write(tmp_path / "a", content + bytes(range(24)))
     assert np.array_equal(read_idx(path, 3), image)
@@ -85,7 +85,7 @@ def test_damaged_gzip(tmp_path: Path, image: NDArray[np.uint8]) -> None:
             read_idx(path, 3)
 
 
-def test_files_that_do_not_fit(tmp_path: Path) -> None:
+def test_inconsistent_files(tmp_path: Path) -> None:
     write_mnist(tmp_path)
     write(tmp_path / "t10k-labels-idx1-ubyte.gz", idx(np.zeros(19, np.uint8)))
     with pytest.raises(DataError, match="20 images, 19 labels"):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tsenet.datasets import Dataset, at_hand, load, verify
+from tsenet.datasets import Dataset, is_available, load, verify
 from tsenet.datasets.catalog import CATALOG
 
 pytestmark = pytest.mark.data
 
 
 def real(name: str) -> Dataset:
-    if not at_hand(name):
-        pytest.skip(f"{name} is not at hand")
+    if not is_available(name):
+        pytest.skip(f"{name} is not available")
     return load(name, download=False)
 
 
@@ -45,7 +45,7 @@ def test_mnist() -> None:
     assert [len(part) for part in dataset.parts.values()] == [54_000, 6_000, 10_000]
     assert dataset.test.y[:10].tolist() == [7, 2, 1, 0, 4, 1, 4, 9, 5, 9]
     pixels = np.concatenate([dataset.train.X.ravel(), dataset.validation.X.ravel()])
-    # as everybody's tutorial has them
+    # as in many tutorials
     assert pixels.mean(dtype=np.float64) == pytest.approx(0.1307, abs=1e-4)
     assert {check.status for check in verify("mnist")} == {"official"}
 

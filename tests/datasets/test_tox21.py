@@ -52,7 +52,7 @@ class TestStructures:
             assert part.texts == tuple(row["smiles"] for row in rows if row["set"] == which)
         assert dataset.card.n_duplicates == 0
         assert any("leaderboard" in note for note in dataset.card.notes)
-        assert "No published digest known of tox21.csv.gz." in dataset.card.notes
+        assert "No published digest is known for tox21.csv.gz." in dataset.card.notes
 
     def test_standardised_by_the_training_compounds(self, tmp_path: Path) -> None:
         dataset = load_rows(tmp_path, tox21_rows())
@@ -159,7 +159,7 @@ class TestStructures:
             assert len(part.texts or ()) == known.sum()
         assert dataset.card.n_train == len(dataset.train)
 
-    def test_made_once(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def test_described_once(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         rows = tox21_rows()
         load_rows(tmp_path, rows)
         with caplog.at_level(logging.INFO, "tsenet"):
@@ -201,7 +201,7 @@ class TestStructures:
             load_rows(tmp_path, tox21_rows())
 
 
-def test_order_of_molecules_says_nothing() -> None:
+def test_order_of_molecules_does_not_matter() -> None:
     smiles = [*SMILES, *SMILES[:3]]
     forward = describe_cached(smiles, Progress())
     backward = describe_cached(smiles[::-1], Progress())
@@ -249,7 +249,7 @@ class TestDeepTox:
         dataset = load("tox21", home=tmp_path)
         assert [len(part) for part in dataset.parts.values()] == [36, 4, 8]
         assert dataset.feature_names[-1] == "sparse:29"
-        # without InChIKeys the same features make the same compound
+        # without InChIKeys, equal features mean equal compounds
         assert np.flatnonzero(dataset.card.in_training).tolist() == [1]
 
     def test_duplicates_by_inchikey(self, tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ class TestDeepTox:
         assert not np.array_equal(before.validation.X, after.validation.X)
         assert not np.array_equal(before.test.X, after.test.X)
 
-    def test_files_that_do_not_fit(self, tmp_path: Path) -> None:
+    def test_inconsistent_files(self, tmp_path: Path) -> None:
         contents = DeepToxFiles().contents()
         table = contents["tox21_labels_test.csv"]
         renamed = contents["tox21_labels_train.csv"].replace(b"SR.p53", b"SR.p54")

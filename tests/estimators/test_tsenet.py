@@ -216,7 +216,7 @@ def test_hidden_units_and_their_names(fitted: TSENetClassifier, rows: Floats) ->
     assert names[-1] == "top.19"
     weight, bias = fitted.net_.output.weight.detach().numpy(), fitted.net_.output.bias.detach()
     outputs = hidden[:, n_latents:] @ weight + bias.numpy()
-    scaled = fitted._scaling.apply(Table.of(rows)).values
+    scaled = fitted.scaling_.apply(Table.of(rows)).values
     straight = np.concatenate([path.detach().numpy() for path in fitted.net_.linear_skips])
     outputs += np.concatenate([scaled, hidden[:, :n_latents]], axis=1) @ straight
     assert np.allclose(outputs, fitted.decision_function(rows), atol=1e-4)
@@ -435,7 +435,7 @@ def test_callbacks_are_called(rows: Floats, kinds: NDArray[Any]) -> None:
         assert count.n_epochs == 4 * n_networks
 
 
-def test_direct_paths_are_kept_if_they_clearly_help() -> None:
+def test_linear_skips_are_kept_if_they_clearly_help() -> None:
     """A linear target wants them; where nothing can be learned it is a tie, which the smaller network wins."""
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(700, 10))
@@ -444,10 +444,10 @@ def test_direct_paths_are_kept_if_they_clearly_help() -> None:
     quick = {**QUICK, "max_epochs": 40}
     for target, wanted in ((linear, True), (noise, False)):
         chosen = TSENetClassifier(**quick).fit(rows, target)
-        twin = TSENetClassifier(**quick, linear_skip=wanted).fit(rows, target)
+        alone = TSENetClassifier(**quick, linear_skip=wanted).fit(rows, target)
         assert bool(list(chosen.net_.linear_skips)) == wanted
-        assert np.array_equal(chosen.predict_proba(rows), twin.predict_proba(rows))
-        assert chosen.n_parameters_ == twin.n_parameters_
+        assert np.array_equal(chosen.predict_proba(rows), alone.predict_proba(rows))
+        assert chosen.n_parameters_ == alone.n_parameters_
     with pytest.raises(ValueError, match="linear_skip must be True, False or 'auto'"):
         TSENetClassifier(**QUICK, linear_skip="maybe").fit(rows, linear)
 

@@ -25,7 +25,7 @@ from tsenet.training.engine import Engine
 from tsenet.training.history import History
 from tsenet.training.loop import TrainingOptions, train
 
-OPTIONS = TrainingOptions(0.02, batch_size=8, max_epochs=6, patience=6, schedule="cosine")
+OPTIONS = TrainingOptions(0.02, batch_size=8, max_epochs=6, patience=6)
 N_BATCHES = 5
 
 

@@ -104,11 +104,11 @@ def held_out(
     return np.arange(n_train), Validation(inputs, rows, labels[rows])
 
 
-def history_of(*scores: float, min_delta: float = 0.0) -> History:
+def history_of(*scores: float) -> History:
     """A history whose epochs differ in their validation scores."""
     made = History()
     for score in scores:
-        made = made.after_epoch(1.0, (0.5, score), 1e-3, 0.1, min_delta)
+        made = made.after_epoch(1.0, (0.5, score), 1e-3, 0.1)
     return made
 
 

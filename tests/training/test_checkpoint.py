@@ -21,7 +21,7 @@ from tests.training.examples import history_of, same_bytes
 from tsenet.errors import ModelFileError
 from tsenet.training.checkpoint import Checkpoint, Position, digest_of
 
-RUN = {"data": "abc", "options": {"learning_rate": 0.1, "schedule": "cosine"}, "seed": 2**70}
+RUN = {"data": "abc", "options": {"learning_rate": 0.1, "max_epochs": 3}, "seed": 2**70}
 STATE = {
     "parameter.layers.0.weight": np.linspace(0, 1, 7, dtype=np.float32),
     "n_steps": np.array([12]),

@@ -18,17 +18,13 @@ class TestBestEpoch:
         made = history_of(0.5, 0.7, 0.7, 0.6)
         assert (made.best_epoch, made.best_score, made.epochs_since_best) == (1, 0.7, 2)
 
-    def test_small_gains_do_not_count(self) -> None:
-        made = history_of(0.5, 0.55, 0.62, 0.7, min_delta=0.1)
-        assert made.best_epoch == 2  # .62 beats .5 by more than .1; .7 does not beat .62
-
     def test_nan_beats_nothing(self) -> None:
         assert history_of(math.nan, math.nan).best_epoch is None
         assert history_of(math.nan, math.nan).epochs_since_best == 2
         assert history_of(math.nan, 0.1, math.nan).best_epoch == 1
 
     def test_even_a_bad_first_score_is_the_best_so_far(self) -> None:
-        assert history_of(-1e300, min_delta=1.0).best_epoch == 0
+        assert history_of(-1e300).best_epoch == 0
 
     def test_without_validation_there_is_none(self) -> None:
         made = History().after_epoch(1.0, None, 1e-3, 0.1)

@@ -53,21 +53,21 @@ def test_wrong_fractions_are_refused(fraction: float) -> None:
     n_classes=st.integers(1, 4),
     seed=st.integers(0, 99),
 )
-def test_copies_of_a_row_stay_together(copies: list[int], n_classes: int, seed: int) -> None:
+def test_duplicates_of_a_row_stay_together(copies: list[int], n_classes: int, seed: int) -> None:
     """Of any class, even of several; training keeps all classes, and no row is lost."""
     rng = np.random.default_rng(seed)
-    kinds = rng.permutation(np.repeat(np.arange(len(copies)), copies))
-    classes = rng.integers(0, n_classes, kinds.size)
-    kept, out = split_rows(kinds.size, 0.2, seed, classes, kinds)
-    assert sorted([*kept, *out]) == list(range(kinds.size))
-    assert not set(kinds[kept]) & set(kinds[out])
+    groups = rng.permutation(np.repeat(np.arange(len(copies)), copies))
+    classes = rng.integers(0, n_classes, groups.size)
+    kept, out = split_rows(groups.size, 0.2, seed, classes, groups)
+    assert sorted([*kept, *out]) == list(range(groups.size))
+    assert not set(groups[kept]) & set(groups[out])
     assert set(classes[kept]) == set(classes)
 
 
-def test_rows_without_copies_are_split_as_if_kinds_were_not_known() -> None:
+def test_rows_without_copies_are_split_as_if_groups_were_unknown() -> None:
     classes = np.arange(100) % 3
-    kinds = np.random.default_rng(0).permutation(100)
+    groups = np.random.default_rng(0).permutation(100)
     for one, other in zip(
-        split_rows(100, 0.1, 0, classes), split_rows(100, 0.1, 0, classes, kinds), strict=True
+        split_rows(100, 0.1, 0, classes), split_rows(100, 0.1, 0, classes, groups), strict=True
     ):
         assert np.array_equal(one, other)

@@ -22,3 +22,8 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     if random_state is np.random:  # scikit-learn's spelling of the global generator
         return np.random.SeedSequence()
     return np.random.SeedSequence(random_state)
+
+
+def seed_number(seed: np.random.SeedSequence) -> int:
+    """A seed of 31 bits, which every generator takes."""
+    return int(seed.generate_state(1)[0] >> 1)

@@ -3,82 +3,125 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tsenet._system.seeds import seed_sequence
+from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet._system.threads import chunks, thread_count
+from tsenet.baselines.grid import check_shape
 from tsenet.data.binary import BinaryRule
 from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
-from tsenet.estimators._classes import ClassTargets
-from tsenet.estimators._job import Rows
-from tsenet.estimators._network import NetworkEstimator, seed_number
-from tsenet.estimators._values import ValueTargets
-from tsenet.progress import Progress
+from tsenet.estimators.network_estimator import (
+    CheckedRows,
+    NetworkClassifier,
+    NetworkEstimator,
+    NetworkRegressor,
+    progress_of,
+)
+from tsenet.progress import as_progress
 
 if TYPE_CHECKING:
     from tsenet.baselines.fnn import FNN
     from tsenet.network.batches import Inputs
     from tsenet.training.callbacks import Callback
-    from tsenet.training.engine import Engine
-    from tsenet.training.losses import Loss
+    from tsenet.training.recipe import TrainingSettings
 
-__all__ = ["DenseBase", "DenseClassifier", "DenseRegressor"]
+__all__ = ["DenseClassifier", "DenseEstimator", "DenseRegressor"]
 
 _ROWS = 1024  # in a forward pass
 _FILLED = 64  # … filled up to a multiple of this, see _levels
 _WORTH_THREADS = 100_000  # weights from which a second thread earns more than it costs
 
 
-class DenseBase(NetworkEstimator):
-    """An estimator whose network is fully connected; what a target is, is the children's."""
+class DenseEstimator(NetworkEstimator):
+    """An estimator whose network is fully connected."""
 
-    # The parameters that the network adds to those of training.
     hidden: Sequence[int]
     dropout: float
+    random_state: Any
 
     net_: FNN
 
     # ---- learning
 
-    def _build(self, rows: Rows, report: Progress) -> None:
-        from tsenet.baselines.fnn import FNN
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train a new network.
 
-        FNN(1, 1, hidden=self.hidden, dropout=self.dropout)  # refuses bad options before the work
-        self._options()
-        self._rule = _columns_as_they_are(rows.table)
-        self._scaling = Scaling.learn(rows.table)
-        self._n_runs = 0
+        Parameters
+        ----------
+        X : array, sparse matrix, dataframe, list of rows or Table, (N, V)
+        y : array-like, (N,) or (N, C)
+            NaN in a 2-D ``y`` is an unknown target: it is left out. For a classifier, the class −1 beside two or
+            more others marks rows without a label, which a dense network cannot use.
+        sample_weight : array-like (N,), default=None
+            Whole numbers count as repetitions of a row; other weights count in the loss. 0 removes a row.
+
+        Returns
+        -------
+        self
+        """
+        from tsenet.baselines.fnn import FNN
+        from tsenet.training.recipe import TrainingSettings
+
+        settings = self._settings(TrainingSettings)
+        check_shape(self.hidden, self.dropout)
+        checked = self._check_rows(X, y, sample_weight, reset=True)
+        self.binary_rule_ = _columns_as_given(checked.table)
+        self.scaling_ = Scaling.learn(checked.table)
         *_, seed = seed_sequence(self.random_state).spawn(3)
         self.net_ = FNN(
-            self._rule.n_variables,
-            self._loss().n_outputs,
+            self.binary_rule_.n_variables,
+            self.targets_.loss().n_outputs,
             hidden=self.hidden,
             dropout=self.dropout,
             seed=seed_number(seed),
         )
+        self._train(checked, settings)
+        return self
+
+    def retrain(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the present network on from its weights, with the same validation rows as in :meth:`fit`.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            What the model was fitted on.
+
+        Returns
+        -------
+        self
+        """
+        from tsenet.training.recipe import TrainingSettings
+
+        checked = self._check_rows(X, y, sample_weight, reset=False)
+        self._train(checked, self._settings(TrainingSettings))
+        return self
+
+    def _train(self, checked: CheckedRows, settings: TrainingSettings) -> None:
+        from tsenet.baselines.engine import DenseEngine, torch_threads
+        from tsenet.training.engine import AutogradEngine, Engine
+        from tsenet.training.recipe import RunSeeds, hold_out, train_network
+
+        rows = self._training_rows(checked)
+        seeds = RunSeeds.of(seed_sequence(self.random_state), 0)
+        split = hold_out(rows, self.targets_, settings, seeds.split)
+        loss = self.targets_.loss(rows.labelled.targets, getattr(self, "class_weight", None))
+        device = settings.torch_device()
+        with torch_threads(self._threads()), as_progress(progress_of(self.verbose)) as report:
+            engine: Engine = (
+                DenseEngine(
+                    self.net_, rows.inputs, loss, seed=seeds.dropout, n_jobs=self._threads()
+                )
+                if device == "cpu"
+                else AutogradEngine(self.net_, rows.inputs, loss, device=device, seed=seeds.dropout)
+            )
+            self.history_ = train_network(engine, split, settings, seeds.order, report)
+        self.net_.to("cpu").eval()
         self.n_parameters_ = self.net_.n_parameters
-
-    def _train(
-        self, rows: Rows, report: Progress, epochs: int, early_stopping: bool, new: bool = False
-    ) -> Engine:
-        from tsenet.baselines.engine import torch_threads
-
-        with torch_threads(self._threads()):
-            return super()._train(rows, report, epochs, early_stopping, new)
-
-    def _engine(self, inputs: Inputs, loss: Loss, seed: int) -> Engine:
-        from tsenet.baselines.engine import DenseEngine
-        from tsenet.training.engine import AutogradEngine
-
-        device = self._device()
-        if device == "cpu":
-            return DenseEngine(self.net_, inputs, loss, seed=seed, n_jobs=self._threads())
-        return AutogradEngine(self.net_, inputs, loss, device=device, seed=seed)
 
     def _threads(self) -> int:
         """Threads of a network of this size."""
@@ -126,7 +169,7 @@ class DenseBase(NetworkEstimator):
         return np.array(names, dtype=object)
 
 
-class DenseClassifier(ClassTargets, DenseBase):
+class DenseClassifier(NetworkClassifier, DenseEstimator):
     """Classifier with a fully connected network, the paper's FNN: what TSE-Net is compared with.
 
     Rows, targets, scaling, training loop, early stopping and answers are those of
@@ -198,7 +241,7 @@ random_state, verbose, callbacks
         self.callbacks = callbacks
 
 
-class DenseRegressor(ValueTargets, DenseBase):
+class DenseRegressor(NetworkRegressor, DenseEstimator):
     """Regressor with a fully connected network; everything else is as in :class:`DenseClassifier`.
 
     Parameters
@@ -245,7 +288,7 @@ n_jobs, random_state, verbose, callbacks
         self.callbacks = callbacks
 
 
-def _columns_as_they_are(table: Table) -> BinaryRule:
+def _columns_as_given(table: Table) -> BinaryRule:
     """How a table's columns become inputs: numbers one each, categories one per level.
 
     Nothing is cut at thresholds: a dense network has no structure to learn.

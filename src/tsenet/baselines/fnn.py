@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
+from tsenet.baselines.grid import check_shape
 from tsenet.network.batches import Batch
 from tsenet.network.tsenet import DenseGroup
 
@@ -41,10 +42,7 @@ class FNN(nn.Module):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        if not len(hidden) or min(hidden) < 1:
-            raise ValueError(
-                f"an FNN needs at least one hidden layer of at least one unit: {hidden}"
-            )
+        check_shape(hidden, dropout)
         self.layers: Sequence[DenseGroup] = _list(
             DenseGroup(below, above) for below, above in pairwise((n_inputs, *hidden, n_outputs))
         )

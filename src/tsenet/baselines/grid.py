@@ -5,10 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-__all__ = ["hidden_for", "paper_grid", "parameters_of_fnn"]
+__all__ = ["check_shape", "hidden_for", "paper_grid", "parameters_of_fnn"]
 
 UNITS = (512, 1024, 2048)
 LAYERS = (1, 2, 3, 4)
+
+
+def check_shape(hidden: Sequence[int], dropout: float) -> None:
+    """Refuse hidden layers and dropout rates that make no network.
+
+    Raises
+    ------
+    ValueError
+        If there is no hidden layer, one without a unit, or a rate outside [0, 1).
+    """
+    if not len(hidden) or min(hidden) < 1:
+        raise ValueError(f"an FNN needs at least one hidden layer of at least one unit: {hidden}")
+    if not 0.0 <= dropout < 1.0:
+        raise ValueError(f"a dropout rate must be at least 0 and below 1, not {dropout}")
 
 
 def paper_grid(n_outputs: int = 2) -> list[tuple[int, ...]]:

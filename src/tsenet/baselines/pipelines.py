@@ -17,7 +17,7 @@ from tsenet.baselines.dense import DenseClassifier
 from tsenet.baselines.linear import STRENGTHS, TunedLogisticRegression
 from tsenet.baselines.ppmi import PPMIVectors
 from tsenet.baselines.two_stage import TwoStage
-from tsenet.estimators._network import NetworkEstimator
+from tsenet.estimators.network_estimator import NetworkEstimator
 
 __all__ = [
     "chi2_fnn",

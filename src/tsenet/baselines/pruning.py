@@ -9,9 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from tsenet.baselines.dense import DenseBase
-from tsenet.estimators._network import progress_of
-from tsenet.progress import as_progress
+from tsenet.baselines.dense import DenseEstimator
 
 if TYPE_CHECKING:
     import torch
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["prune"]
 
-Model = TypeVar("Model", bound=DenseBase)
+Model = TypeVar("Model", bound=DenseEstimator)
 
 
 def prune(
@@ -75,10 +73,7 @@ def prune(
     pruned.net_.keep(_largest(pruned.net_, n_parameters, per_layer))
     pruned.n_parameters_ = pruned.net_.n_parameters
     if retrain:
-        pruned._n_runs = 0  # the run numbers choose the rows held out: the same as in the first
-        with as_progress(progress_of(pruned.verbose)) as report:
-            rows = pruned._rows(X, y, sample_weight, reset=False)
-            pruned._train(rows, report, pruned.max_epochs, pruned.early_stopping)
+        pruned.retrain(X, y, sample_weight)
     return pruned
 
 

@@ -38,7 +38,7 @@ def list_sets(debug: Debug = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from tsenet.datasets import at_hand
+    from tsenet.datasets import is_available
     from tsenet.datasets.catalog import CATALOG
 
     # a file or another program gets whole lines; on a terminal, cells are folded to its width
@@ -54,7 +54,7 @@ def list_sets(debug: Debug = False) -> None:
             "name": entry.name,
             "rows": f"{entry.n_train:,} + {entry.n_test:,}",
             "features": entry.features,
-            "at hand": "yes" if at_hand(entry.name) else "no",
+            "at hand": "yes" if is_available(entry.name) else "no",
             "licence": entry.licence,
             "title": entry.title,
         }
@@ -74,7 +74,7 @@ def fetch(
 ) -> None:
     """Download the official files of data sets into the cache.
 
-    A download that was cut short goes on where it stopped. Files that are there already are only checked.
+    Files that are there already are only checked.
     """
     from tsenet.datasets import entry_of
     from tsenet.datasets import fetch as fetch_files

@@ -1,33 +1,50 @@
-"""Any table becomes a :class:`Table`, and its binary view for structure learning.
+"""Tables, documents and files as input: :class:`Table`, its binary variables, scaling and readers.
 
-The names about text are loaded when first used.
+The names that read files and text are imported on first use.
 """
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
-from tsenet.data.binary import BinaryRows, BinaryRule, constant_columns
+from tsenet.data.binary import BinaryRule
+from tsenet.data.rows import BinaryRows, constant_columns
+from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
 
 if TYPE_CHECKING:
-    from tsenet.data.text import Documents, informative_words, read_documents, vectorize
+    from tsenet.data.documents import Documents, read_documents
+    from tsenet.data.files import DataFile, read_data
+    from tsenet.data.text import count_words, vectorize, words_of
 
 __all__ = [
     "BinaryRows",
     "BinaryRule",
+    "DataFile",
     "Documents",
+    "Scaling",
     "Table",
     "constant_columns",
-    "informative_words",
+    "count_words",
+    "read_data",
     "read_documents",
     "vectorize",
+    "words_of",
 ]
+
+_LATER = {
+    "DataFile": "files",
+    "Documents": "documents",
+    "count_words": "text",
+    "read_data": "files",
+    "read_documents": "documents",
+    "vectorize": "text",
+    "words_of": "text",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        from tsenet.data import text
-
-        return getattr(text, name)
+    if name in _LATER:
+        return getattr(importlib.import_module(f"tsenet.data.{_LATER[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,7 @@
-"""The binary view of a table, which is what structure learning sees (ALGORITHM section 0).
+"""The binary variables of a table, from which the structure is learned (ALGORITHM section 0).
 
-A :class:`BinaryRule` is learned once, from the training table, and stored with the tree, so new
-rows are cut at the same places. The network is trained on the original values, not on this view.
+A :class:`BinaryRule` is learned once, from the training table, and stored with the tree, so that
+new rows are cut at the same thresholds. The network is trained on the original values.
 """
 
 from __future__ import annotations
@@ -25,15 +25,19 @@ from tsenet.errors import DataError
 
 __all__ = ["BinaryRows", "BinaryRule", "constant_columns"]
 
-# Above this number of levels, and one for every two rows, a column is text or a key.
+# A column with more levels than this, and more than half as many levels as rows, is text or a key.
 _MANY_LEVELS = 100
 
+# Cells of one-hot variables made at a time.
 _BLOCK = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
 class BinaryRule:
-    """How each input column becomes binary variables: on if and only if above its threshold.
+    """How each input column becomes binary variables; made with :meth:`learn`.
+
+    A numeric column gives one variable, which is on where the value is above the column's
+    threshold. A column of categories gives one variable per level.
 
     Attributes
     ----------
@@ -42,11 +46,23 @@ class BinaryRule:
     thresholds : ndarray of float64, shape (V,)
         A column is on where its value is greater. NaN for a column of categories.
     presence : ndarray of bool, shape (V,)
-        Whether the threshold 0 means "present": the variable then bears the column's own name.
+        Whether the column is on where it is present, that is, above 0. Its variable then has the
+        column's own name.
     levels : tuple of (tuple of str, or None), length V
-        A column of categories gives one variable per level; a level unseen in learning, none.
+        The levels of a column of categories, None for a numeric column. Levels that did not occur
+        in the training table switch on no variable.
     named : bool
-        Whether the input had names; if so, tables with other names are refused.
+        Whether the training table had column names. If so, tables with other names are refused.
+
+    Examples
+    --------
+    >>> from tsenet.data import BinaryRule, Table
+    >>> table = Table.of([[0, 1.5], [3, 2.0], [0, 4.0], [0, 8.0]], names=["clicks", "age"])
+    >>> rule = BinaryRule.learn(table)
+    >>> rule.names
+    ('clicks', 'age > 3')
+    >>> rule.apply(table).to_dense().astype(int).tolist()
+    [[0, 0], [1, 0], [0, 1], [0, 1]]
     """
 
     names_in: tuple[str, ...]
@@ -59,14 +75,32 @@ class BinaryRule:
     def learn(cls, table: Table) -> BinaryRule:
         """Choose a threshold for each column of a training table.
 
-        A sparse table asks for presence: on where non-zero. A dense column is cut as
-        :func:`tsenet.data.thresholds.column_thresholds` says. A constant column is allowed: it
-        gives a variable that never varies, which :func:`constant_columns` reports.
+        The columns of a sparse table are on where they are not zero. A dense column is on above 0
+        if 0 is its most common value and none is negative, as in counts; above its smaller value
+        if it has two; and else above its median or its most common value. A constant column gives
+        a constant variable, which :func:`constant_columns` reports.
+
+        Parameters
+        ----------
+        table : Table
+            The training rows.
+
+        Returns
+        -------
+        BinaryRule
 
         Raises
         ------
         DataError
-            For fewer than two rows, negative sparse values, or a string column that is free text.
+            For fewer than two rows, negative sparse values, or a string column of free text.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from tsenet.data import BinaryRule, Table
+        >>> frame = pd.DataFrame({"colour": ["red", "blue", "red"], "size": [1.0, 2.0, 5.0]})
+        >>> BinaryRule.learn(Table.of(frame)).names
+        ('colour=blue', 'colour=red', 'size > 2')
         """
         if table.n_rows < 2:
             raise DataError(
@@ -88,15 +122,31 @@ class BinaryRule:
         return cls(table.names, thresholds, presence, table.levels, table.named)
 
     def apply(self, table: Table) -> BinaryRows:
-        """Return the binary rows (N, n_variables) of a table with the same columns.
+        """Return the binary variables of a table with the same columns.
 
-        Rules learned on dense tables apply to sparse ones and the other way round. A negative
-        value is simply not above a threshold of 0.
+        A rule learned from a dense table applies to sparse tables too, and the other way round.
+
+        Parameters
+        ----------
+        table : Table
+            Any number of rows.
+
+        Returns
+        -------
+        BinaryRows, shape (N, n_variables)
 
         Raises
         ------
         DataError
-            If the number of columns, the names, their order or their kinds are not those learned.
+            If the number of columns, their names or order, or which of them hold categories
+            differs from the training table.
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRule, Table
+        >>> rule = BinaryRule.learn(Table.of([[1.0], [2.0], [4.0]]))
+        >>> rule.apply(Table.of([[1.5], [3.0]])).to_dense().tolist()
+        [[False], [True]]
         """
         self.check_columns(table)
         if not self._category_columns.size:
@@ -121,13 +171,13 @@ class BinaryRule:
 
     @cached_property
     def sources(self) -> npt.NDArray[np.int64]:
-        """The input column that each binary variable is made of, shape (n_variables,)."""
+        """The input column of each binary variable, shape (n_variables,)."""
         sizes = [1 if levels is None else len(levels) for levels in self.levels]
         return np.repeat(np.arange(self.n_columns_in, dtype=np.int64), sizes)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the binary variables: ``word``, ``age > 2.45`` or ``colour=red``; unique."""
+        """Unique names of the binary variables: ``word``, ``age > 2.45`` or ``colour=red``."""
         wanted: list[str] = []
         columns = zip(self.names_in, self.thresholds, self.presence, self.levels, strict=True)
         for name, threshold, present, levels in columns:
@@ -140,7 +190,19 @@ class BinaryRule:
         return unique_names(wanted, self.sources)
 
     def describe(self) -> str:
-        """Say in a few lines how the columns become binary variables."""
+        """Describe in a few lines how the columns become binary variables.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRule, Table
+        >>> print(BinaryRule.learn(Table.of([[0, 1.0], [0, 2.0], [1, 4.0]])).describe())
+        2 columns give 2 binary variables: 1 by presence, 1 by threshold, 0 by category
+          x1 > 2
+        """
         n_categories = int(self._category_columns.size)
         n_presence = int(np.count_nonzero(self.presence))
         n_thresholds = self.n_columns_in - n_presence - n_categories
@@ -169,10 +231,23 @@ class BinaryRule:
             and np.array_equal(self.presence, other.presence)
         )
 
-    __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
+    __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rule as JSON-able values; columns not listed are cut by presence."""
+        """Return the rule as values that JSON can store.
+
+        Returns
+        -------
+        dict
+            Columns without threshold and levels are cut by presence.
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRule, Table
+        >>> rule = BinaryRule.learn(Table.of([[1.0], [2.0], [4.0]]))
+        >>> rule.to_dict()
+        {'n_columns_in': 1, 'names_in': None, 'thresholds': {'0': 2.0}, 'levels': {}}
+        """
         cut = np.flatnonzero(~self.presence & ~np.isnan(self.thresholds))
         return {
             "n_columns_in": self.n_columns_in,
@@ -183,12 +258,29 @@ class BinaryRule:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> BinaryRule:
-        """Rebuild a rule from :meth:`to_dict`, exactly.
+        """Rebuild the rule that :meth:`to_dict` described.
+
+        Parameters
+        ----------
+        fields : mapping
+            The result of :meth:`to_dict`.
+
+        Returns
+        -------
+        BinaryRule
+            Equal to the original.
 
         Raises
         ------
         DataError
-            If the fields are not those of a rule.
+            If the fields do not describe a rule.
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRule, Table
+        >>> rule = BinaryRule.learn(Table.of([[1.0], [2.0], [4.0]]))
+        >>> BinaryRule.from_dict(rule.to_dict()) == rule
+        True
         """
         try:
             return _rule_of_fields(cls, fields)
@@ -201,7 +293,26 @@ class BinaryRule:
         return np.array([j for j, levels in enumerate(self.levels) if levels is not None], np.int64)
 
     def check_columns(self, table: Table) -> None:
-        """Refuse a table whose columns are not those learned."""
+        """Raise a DataError if the columns of a table differ from those of the training table.
+
+        Parameters
+        ----------
+        table : Table
+
+        Raises
+        ------
+        DataError
+            Saying which columns differ.
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRule, Table
+        >>> rule = BinaryRule.learn(Table.of([[1.0], [2.0], [4.0]]))
+        >>> rule.check_columns(Table.of([[1.0, 2.0]]))
+        Traceback (most recent call last):
+            ...
+        tsenet.errors.DataError: X has 2 features, but BinaryRule is expecting 1 features as input.
+        """
         message = mismatch_message(
             self.names_in, self.named, table.names, table.named, type(self).__name__
         )
@@ -209,8 +320,10 @@ class BinaryRule:
             raise DataError(message)
         for j, (learned, now) in enumerate(zip(self.levels, table.levels, strict=True)):
             if (learned is None) != (now is None):
-                kinds = ("numbers", "categories") if learned is None else ("categories", "numbers")
-                raise DataError(f"{table.label(j)} held {kinds[0]} in learning, now {kinds[1]}")
+                before, after = "numbers", "categories"
+                if learned is not None:
+                    before, after = after, before
+                raise DataError(f"{table.label(j)} held {before} in training, now {after}")
 
     def _code_map(self, table: Table, column: int) -> npt.NDArray[np.int64]:
         """Return the binary variable of each level code of the table; -1 for an unseen level."""
@@ -235,7 +348,7 @@ class BinaryRule:
 
 
 def _refuse_negative(table: Table) -> None:
-    """Presence has no meaning for negative values: name the first column that holds some."""
+    """Raise a DataError for negative values, which are neither present nor absent."""
     csr = table.values
     if csr.nnz == 0 or csr.dtype.kind in "ub" or csr.data.min() >= 0:
         return
@@ -252,7 +365,7 @@ def _refuse_negative(table: Table) -> None:
 
 
 def _refuse_free_text(table: Table, column: int, n_levels: int) -> None:
-    """One variable per distinct text would teach nothing and cost much: say so."""
+    """Raise a DataError for a column with nearly one distinct text per row."""
     if n_levels > _MANY_LEVELS and 2 * n_levels > table.n_rows:
         raise DataError(
             f"{table.label(column)} has {n_levels} different values in {table.n_rows} rows: free "

@@ -1,7 +1,8 @@
-"""Checks on columns: what is a number, what is missing, and how an error names the column."""
+"""Check the values of columns, and name columns in error messages."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,11 +16,12 @@ __all__ = [
     "Labeller",
     "column_labeller",
     "count_of",
+    "is_missing",
     "numbers_of_objects",
     "refuse_non_finite",
 ]
 
-# Cells looked at together when a slow check goes through a table in row blocks.
+# Cells checked at a time.
 _BLOCK = 1 << 22
 
 RESHAPE = (
@@ -31,12 +33,12 @@ Labeller = Callable[[int], str]
 
 
 def column_labeller(names: Sequence[str] | None) -> Labeller:
-    """Return the function that writes column ``j`` in an error message.
+    """Return the function that names column ``j`` in error messages.
 
     Parameters
     ----------
     names : sequence of str or None
-        None when the table came without names: then only the index is said.
+        None if the table has no names: messages then give only the index.
     """
     if names is None:
         return lambda j: f"column {j}"
@@ -48,20 +50,25 @@ def count_of(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def is_missing(value: Any) -> bool:
+    """Say whether a value read from a file is missing: None, an empty string or NaN."""
+    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+
+
 def numbers_of_objects(array: npt.NDArray[Any], label: Labeller) -> npt.NDArray[np.float64]:
     """Turn an object array (N, V) into float64; None and ``pandas.NA`` become NaN.
 
-    Strings that spell a number are converted, as scikit-learn does.
+    Strings that hold a number are converted, as in scikit-learn.
 
     Raises
     ------
     NonNumericError
-        Naming the first column with other values, how many there are, and the first of them.
+        Naming the first column with other values, their number, and the first of them.
     """
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        # One bad value spoils the quick conversion without saying where: look at each.
+        # The fast conversion does not say which value failed: convert one at a time.
         result = np.empty(array.shape, dtype=np.float64)
         for j in range(array.shape[1]):
             result[:, j] = _numbers_of_column(array[:, j], label(j))
@@ -75,7 +82,7 @@ def _numbers_of_column(column: npt.NDArray[Any], label: str) -> npt.NDArray[np.f
         if isinstance(value, complex | np.complexfloating):
             raise DataError(f"Complex data not supported: {label} holds {value!r}")
         try:
-            # pandas.NA refuses float(), and is known by its type's name without importing pandas.
+            # float() fails on pandas.NA; the name of its type is checked to avoid importing pandas.
             missing = value is None or type(value).__name__ == "NAType"
             numbers[i] = np.nan if missing else float(value)
         except (TypeError, ValueError, OverflowError):
@@ -100,7 +107,7 @@ def refuse_non_finite(values: Any, label: Labeller) -> None:
     if data.dtype.kind != "f":
         return
     with np.errstate(over="ignore", invalid="ignore"):
-        # One sum costs less than looking at each value; a finite sum means finite values.
+        # A finite sum means that all values are finite, and is faster than checking each value.
         if np.isfinite(data.sum()):
             return
     for what, test in (("NaN", np.isnan), ("inf", np.isinf)):

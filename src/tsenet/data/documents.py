@@ -1,38 +1,29 @@
-"""Documents from files: csv, tsv, jsonl (plain or compressed) and parquet."""
+"""Read documents and columns from csv, tsv, jsonl (plain or compressed) and parquet files."""
 
 from __future__ import annotations
 
-import bz2
 import codecs
 import csv
-import gzip
 import json
-import lzma
-import math
 import threading
-import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from tsenet.data.columns import count_of
+from tsenet.data.columns import count_of, is_missing
+from tsenet.data.compression import OPENERS, opener_of, report_damage
 from tsenet.errors import DataError, MissingDependencyError
 
 __all__ = ["Documents", "read_columns", "read_documents"]
 
-_OPENERS: dict[str, Callable[..., IO[str]]] = {
-    ".gz": gzip.open,
-    ".xz": lzma.open,
-    ".bz2": bz2.open,
-}
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _JSON_LINES = (".jsonl", ".ndjson")
 _PARQUET = (".parquet", ".pq")
 
-# csv's limit on a field's length is one number for the whole process. It is raised while a file is
-# read, which only one thread does at a time, and then put back.
+# The csv module has one limit on the length of a field for the whole process. It is raised while a
+# file is read, under a lock, and then restored.
 _FIELD_LIMIT = (1 << 31) - 1
 _field_limit_lock = threading.Lock()
 
@@ -42,17 +33,26 @@ _Record = tuple[int, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Documents:
-    """Texts read from a file, in file order.
+    """Texts read from a file, in file order; :func:`read_documents` makes one.
 
     Attributes
     ----------
     texts : list of str
-        One per document; a missing text is "".
+        One per document; "" for a missing text.
     columns : dict of str to list
-        The further columns asked for, each as long as `texts`; values as the file has them, None
-        where missing.
+        The other columns that were asked for, each as long as `texts`; values as they are in the
+        file, None where missing.
     n_missing : int
-        How many documents had no text at all.
+        How many documents have no text.
+
+    Examples
+    --------
+    >>> from tsenet.data import Documents
+    >>> documents = Documents(["a cat", ""], {"label": ["pet", "none"]}, n_missing=1)
+    >>> len(documents)
+    2
+    >>> documents
+    Documents(2 documents, 1 of them without text)
     """
 
     texts: list[str]
@@ -66,7 +66,18 @@ class Documents:
         return f"Documents({self.report()})"
 
     def report(self) -> str:
-        """Say in one line how many documents there are and how many lack a text."""
+        """Return one line with the number of documents and of those without text.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from tsenet.data import Documents
+        >>> Documents(["a cat", "a dog"]).report()
+        '2 documents'
+        """
         missing = f", {self.n_missing} of them without text" if self.n_missing else ""
         return f"{count_of(len(self), 'document')}{missing}"
 
@@ -79,31 +90,54 @@ def read_documents(
     header: bool = True,
     encoding: str = "utf-8",
 ) -> Documents:
-    """Read one text per record from a file, and other columns on demand.
+    r"""Read one text per record from a file, and optionally other columns.
 
     Parameters
     ----------
-    path : path
-        ``.csv``, ``.tsv``, ``.jsonl`` or ``.ndjson``, each also with ``.gz``, ``.xz`` or ``.bz2``
-        after it; ``.parquet`` or ``.pq`` (needs pyarrow).
+    path : str or Path
+        A ``.csv``, ``.tsv``, ``.jsonl`` or ``.ndjson`` file, optionally compressed (``.gz``,
+        ``.xz`` or ``.bz2``), or a ``.parquet`` or ``.pq`` file (needs pyarrow).
     text : str
-        The column (in json: the key) that holds the text.
-    columns : sequence of str, default ()
-        Other columns to return, such as a label.
-    header : bool, default True
-        Whether the first line of a csv or tsv file names the columns; if not, they are called
-        "1", "2", ... Other formats bring their names.
-    encoding : str, default "utf-8"
-        Encoding of the text formats. A byte-order mark is skipped.
+        Name of the column (in JSON, the key) that holds the text.
+    columns : sequence of str, default=()
+        Other columns to return, for example a label.
+    header : bool, default=True
+        Whether the first line of a csv or tsv file names the columns. If False, they are called
+        "1", "2", ... Other formats always have names.
+    encoding : str, default="utf-8"
+        Encoding of csv, tsv and JSON lines; change it for files that are not UTF-8. A byte-order
+        mark is skipped.
+
+    Returns
+    -------
+    Documents
 
     Raises
     ------
     DataError
-        For an unknown format or column (listing those there are), a broken record (with its line
-        number), a text that is no string or number, a wrong encoding, a damaged archive, no
-        document at all.
+        For an unknown format, an unknown column (lists the known ones), a broken record (gives the
+        line number), a text that is neither string nor number, a wrong encoding, a damaged file,
+        or a file without documents.
     MissingDependencyError
         For parquet without pyarrow.
+
+    See Also
+    --------
+    vectorize : Turn the documents into a table of word counts.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tsenet.data import read_documents
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "pets.csv"
+    ...     _ = path.write_text("body,animal\na cat sleeps,cat\na dog barks,dog\n")
+    ...     documents = read_documents(path, "body", columns=["animal"])
+    >>> documents.texts
+    ['a cat sleeps', 'a dog barks']
+    >>> documents.columns
+    {'animal': ['cat', 'dog']}
     """
     path = Path(path)
     wanted = list(dict.fromkeys([text, *columns]))
@@ -112,17 +146,37 @@ def read_documents(
 
 
 def read_columns(path: str | Path, *, encoding: str = "utf-8") -> dict[str, list[Any]]:
-    """Read all columns of a file in one of the formats of :func:`read_documents`.
+    r"""Read all columns of a file.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file in one of the formats of :func:`read_documents`.
+    encoding : str, default="utf-8"
+        Encoding of csv, tsv and JSON lines.
 
     Returns
     -------
     dict of str to list
-        Values as the file has them, in the order of the file; None where a line of json lacks a key.
+        Values as they are in the file, in file order; None where a JSON object lacks a key.
 
     Raises
     ------
-    DataError, MissingDependencyError
-        As for :func:`read_documents`.
+    DataError
+        For an unknown format, a broken record, a wrong encoding, or a damaged or empty file.
+    MissingDependencyError
+        For parquet without pyarrow.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tsenet.data.documents import read_columns
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "sizes.tsv"
+    ...     _ = path.write_text("name\tsize\nant\t1\nbee\t2\n")
+    ...     read_columns(path)
+    {'name': ['ant', 'bee'], 'size': ['1', '2']}
     """
     path = Path(path)
     columns: dict[str, list[Any]] = {}
@@ -131,7 +185,7 @@ def read_columns(path: str | Path, *, encoding: str = "utf-8") -> dict[str, list
         for _, record in records:
             for name, value in record.items():
                 column = columns.setdefault(name, [])
-                column.extend([None] * (n_rows - len(column)))  # lines of json before this key
+                column.extend([None] * (n_rows - len(column)))  # earlier lines without this key
                 column.append(value)
             n_rows += 1
     for column in columns.values():
@@ -144,20 +198,23 @@ def read_columns(path: str | Path, *, encoding: str = "utf-8") -> dict[str, list
 def _records(
     path: Path, wanted: Sequence[str] | None, header: bool, encoding: str
 ) -> Generator[_Record, None, None]:
-    """Yield the records of a file; of csv and parquet only the wanted columns, None for all."""
+    """Yield the records of a file; from csv and parquet only the wanted columns, or all for None."""
     suffix = _format_of(path)
     if suffix in _PARQUET:
         yield from _parquet_records(path, wanted)
         return
     try:
-        # Both spellings of UTF-8 become the one that skips a byte-order mark.
+        # "utf-8-sig" skips a byte-order mark.
         encoding = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
     except LookupError as error:
         raise DataError(f"unknown encoding {encoding!r}") from error
-    opener = _OPENERS.get(path.suffix.lower(), open)
+    damage = f"{path} is damaged or not a {path.suffix} file"
     try:
-        # csv reads line ends itself: newline="" keeps those inside quoted fields as they are.
-        with opener(path, mode="rt", encoding=encoding, newline="") as file:
+        # The csv module reads line ends itself: newline="" keeps those inside quoted fields.
+        with (
+            report_damage(damage),
+            opener_of(path)(path, mode="rt", encoding=encoding, newline="") as file,
+        ):
             if suffix in _JSON_LINES:
                 yield from _json_records(file, path)
                 return
@@ -173,16 +230,12 @@ def _records(
             f"{path} is not {error.encoding} text (byte 0x{byte:02x}): give its encoding, "
             "for example encoding='latin-1'"
         ) from error
-    except (OSError, lzma.LZMAError, zlib.error, EOFError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # the system's: no such file, not allowed. gzip's and bz2's have no number.
-        raise DataError(f"{path} is damaged or not a {path.suffix} file: {error}") from error
 
 
 def _format_of(path: Path) -> str:
-    """Return the suffix that names the format, looking behind a compression suffix."""
+    """Return the suffix that names the format, without a compression suffix."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if len(suffixes) > 1 and suffixes[-1] in _OPENERS:
+    if len(suffixes) > 1 and suffixes[-1] in OPENERS:
         suffixes.pop()
         known = (*_DELIMITERS, *_JSON_LINES)
     else:
@@ -191,13 +244,13 @@ def _format_of(path: Path) -> str:
         raise DataError(
             f"cannot tell the format of {path.name}: its name should end in "
             f"{', '.join((*_DELIMITERS, *_JSON_LINES, *_PARQUET))} (the text formats also with "
-            f"{', '.join(_OPENERS)})"
+            f"{', '.join(OPENERS)})"
         )
     return suffixes[-1]
 
 
 def _collect(records: Iterable[_Record], wanted: Sequence[str], path: Path) -> Documents:
-    """Put the records' columns into lists, counting missing texts."""
+    """Collect the records into lists by column, and count missing texts."""
     text = wanted[0]
     texts: list[str] = []
     others: dict[str, list[Any]] = {name: [] for name in wanted[1:]}
@@ -206,7 +259,7 @@ def _collect(records: Iterable[_Record], wanted: Sequence[str], path: Path) -> D
     for number, record in records:
         keys.update(dict.fromkeys(record))
         value = record.get(text)
-        if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
+        if is_missing(value):
             n_missing += 1
             value = ""
         elif not isinstance(value, str | int | float):
@@ -217,7 +270,7 @@ def _collect(records: Iterable[_Record], wanted: Sequence[str], path: Path) -> D
             values.append(record.get(name))
     if not texts:
         raise DataError(f"{path} holds no documents")
-    # Keys differ between lines of json, so only now is it known that none has a column.
+    # Lines of JSON have different keys: only after the last one is a column known to be missing.
     _refuse_unknown(wanted, list(keys), path)
     return Documents(texts, others, n_missing)
 
@@ -236,7 +289,7 @@ def _csv_records(
     file: IO[str], path: Path, wanted: Sequence[str] | None, delimiter: str, header: bool
 ) -> Iterator[_Record]:
     """Yield the wanted fields of each row, with the line the row ends on."""
-    # Strict: a quote left open would otherwise swallow the rest of the file as one text.
+    # Not strict, the rest of the file after an unclosed quote would be read as one text.
     reader = csv.reader(file, delimiter=delimiter, strict=True)
     places: dict[str, int] | None = None
     width = 0

@@ -1,4 +1,4 @@
-"""Whole tables from files: csv, tsv, jsonl (plain or compressed), parquet and npz."""
+"""Read tables from csv, tsv, jsonl (plain or compressed), parquet and npz files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import count_of
+from tsenet.data.columns import count_of, is_missing
 from tsenet.data.documents import read_columns
 from tsenet.data.frames import Levels
 from tsenet.data.table import Table
@@ -20,22 +20,33 @@ from tsenet.errors import DataError
 
 __all__ = ["DataFile", "read_data"]
 
-# What numpy's and scipy's own programs call the rows of a table in an npz file.
+# Name of the array that holds the rows, and the arrays that scipy.sparse.save_npz writes.
 _ROWS = "X"
 _CSR_PARTS = ("data", "indices", "indptr", "shape")
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """The columns of a file as it has them, not yet read as numbers or categories.
+    """The columns of a file, not yet converted to numbers or categories; :func:`read_data` makes one.
 
     Attributes
     ----------
     path : Path
+        The file.
     columns : dict of str to sequence
-        Values by column, each of the same length; in text formats strings, "" or None where missing.
+        Values by column, all of the same length. In text formats they are strings, "" or None where missing.
     rows : ndarray, csr_array or None
-        The nameless rows of an npz file.
+        The rows of an npz file, which have no column names.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tsenet.data import DataFile
+    >>> file = DataFile(Path("pets.csv"), {"animal": ["cat", "dog"], "legs": ["4", "4"]})
+    >>> file.n_rows
+    2
+    >>> file.numbers("legs").tolist()
+    [4.0, 4.0]
     """
 
     path: Path
@@ -50,7 +61,29 @@ class DataFile:
         return len(next(iter(self.columns.values())))
 
     def column(self, name: str) -> Sequence[Any]:
-        """The values of a column; raises a DataError that lists those there are."""
+        """Return the values of a column as they are in the file.
+
+        Parameters
+        ----------
+        name : str
+            Name of the column.
+
+        Returns
+        -------
+        sequence
+
+        Raises
+        ------
+        DataError
+            If there is no such column; lists the first ten.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tsenet.data import DataFile
+        >>> DataFile(Path("pets.csv"), {"animal": ["cat", "dog"]}).column("animal")
+        ['cat', 'dog']
+        """
         if name not in self.columns:
             names = [repr(column) for column in self.columns]
             more = f" and {len(names) - 10} more" if len(names) > 10 else ""
@@ -59,32 +92,84 @@ class DataFile:
         return self.columns[name]
 
     def texts(self, name: str) -> list[str]:
-        """A column as strings, "" where missing."""
-        return ["" if _is_missing(value) else str(value) for value in self.column(name)]
+        """Return a column as strings, "" where missing.
+
+        Parameters
+        ----------
+        name : str
+            Name of the column.
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tsenet.data import DataFile
+        >>> DataFile(Path("pets.jsonl"), {"legs": [4, None]}).texts("legs")
+        ['4', '']
+        """
+        return ["" if is_missing(value) else str(value) for value in self.column(name)]
 
     def numbers(self, name: str) -> npt.NDArray[np.float64] | None:
-        """A column as numbers, NaN where missing; None if some value is no number."""
+        """Return a column as numbers.
+
+        Parameters
+        ----------
+        name : str
+            Name of the column.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows,), or None
+            NaN where missing; None if a value is not a number.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tsenet.data import DataFile
+        >>> file = DataFile(Path("pets.csv"), {"animal": ["cat", "dog"], "legs": ["4", ""]})
+        >>> file.numbers("legs").tolist()
+        [4.0, nan]
+        >>> file.numbers("animal") is None
+        True
+        """
         values = self.column(name)
         if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
             return values.astype(np.float64)
         try:
-            return np.array([np.nan if _is_missing(v) else float(v) for v in values], np.float64)
+            return np.array([np.nan if is_missing(v) else float(v) for v in values], np.float64)
         except (TypeError, ValueError):
             return None
 
     def table(self, names: Sequence[str], categories: Collection[str] | None = None) -> Table:
-        """Some columns as a table.
+        """Return some columns as a table.
 
         Parameters
         ----------
         names : sequence of str
-        categories : collection of str, optional
-            Which of them hold categories. Default: those with a value that is not a number.
+            The columns; ignored for the rows of an npz file, which have no names.
+        categories : collection of str, default=None
+            Which of them hold categories. None: those with a value that is not a number. Give the columns of the
+            training table when you read new rows.
+
+        Returns
+        -------
+        Table
 
         Raises
         ------
         DataError
             For missing values, and for a column that should hold numbers and does not.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tsenet.data import DataFile
+        >>> file = DataFile(Path("pets.csv"), {"animal": ["cat", "ant"], "legs": ["4", "6"]})
+        >>> file.table(["legs", "animal"]).levels
+        (None, ('ant', 'cat'))
         """
         if self.rows is not None:
             return Table.of(self.rows)
@@ -112,25 +197,43 @@ class DataFile:
             found, codes = np.unique(texts, return_inverse=True)
             values[:, j] = codes
             levels.append(tuple(found.tolist()))
-        # refuses missing numbers, naming the column
+        # Table.of raises a DataError for missing numbers that names the column.
         table = Table.of(values, names=list(names))
         return Table(table.values, table.names, tuple(levels))
 
 
 def read_data(path: str | Path) -> DataFile:
-    """Read a file whole.
+    r"""Read all columns of a file.
 
     Parameters
     ----------
-    path : path
-        ``.csv``, ``.tsv``, ``.jsonl`` or ``.ndjson``, each also with ``.gz``, ``.xz`` or ``.bz2`` after it;
-        ``.parquet`` or ``.pq`` (needs pyarrow); ``.npz``: the rows as an array ``X`` or as the parts that
-        ``scipy.sparse.save_npz`` writes, other 1-D arrays as columns; without rows, the columns alone.
+    path : str or Path
+        A ``.csv``, ``.tsv``, ``.jsonl`` or ``.ndjson`` file, optionally compressed (``.gz``, ``.xz`` or ``.bz2``); a
+        ``.parquet`` or ``.pq`` file (needs pyarrow); or an ``.npz`` file with the rows as an array ``X`` or as the
+        arrays that ``scipy.sparse.save_npz`` writes, and columns as 1-D arrays.
+
+    Returns
+    -------
+    DataFile
 
     Raises
     ------
     DataError
-        If the format is unknown, the file is damaged, or holds nothing.
+        If the format is unknown, or the file is damaged or empty.
+    MissingDependencyError
+        For parquet without pyarrow.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tsenet.data import read_data
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "pets.csv"
+    ...     _ = path.write_text("animal,legs\ncat,4\nant,6\n")
+    ...     file = read_data(path)
+    >>> file.table(["animal", "legs"]).values.tolist()
+    [[1.0, 4.0], [0.0, 6.0]]
     """
     path = Path(path)
     if path.suffix.lower() == ".npz":
@@ -164,10 +267,6 @@ def _read_npz(path: Path) -> DataFile:
     if len(lengths) > 1:
         raise DataError(f"the arrays of {path} have different numbers of rows: {sorted(lengths)}")
     return DataFile(path, dict(columns), rows)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or value == "" or (isinstance(value, float) and np.isnan(value))
 
 
 def _is_number(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Dataframes of any library narwhals knows (pandas, polars, pyarrow, ...) as numbers and levels."""
+"""Read dataframes of pandas, polars, pyarrow and other libraries as numbers and category levels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CATEGORIES = (nw.String, nw.Categorical, nw.Enum)
 
 
 def is_frame(data: object) -> bool:
-    """Say whether `data` is an eager dataframe; refuse series and lazy frames with advice."""
+    """Say whether `data` is an eager dataframe; raise a DataError for a series or a lazy frame."""
     if nw.dependencies.is_into_series(data):
         kind = type(data).__name__
         raise DataError(f"Expected a table, got a {kind}, which is one-dimensional. {RESHAPE}")
@@ -45,7 +45,7 @@ def frame_values(frame: Any, names: Sequence[str] | None) -> tuple[Any, tuple[Le
     ----------
     frame : eager dataframe
     names : sequence of str or None
-        What :func:`frame_names` gave; unique.
+        Unique names as returned by :func:`frame_names`.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def frame_values(frame: Any, names: Sequence[str] | None) -> tuple[Any, tuple[Le
             return frame.sparse.to_coo(), (None,) * frame.shape[1]
         unique = [str(j) for j in range(frame.shape[1])] if names is None else list(names)
         if list(frame.columns) != unique:
-            # narwhals wants unique string labels; this makes new labels, not new data.
+            # narwhals needs unique string labels; set_axis does not copy the data.
             frame = frame.set_axis(unique, axis=1)
     table = nw.from_native(frame, eager_only=True)
     if all(dtype.is_integer() or dtype.is_float() for dtype in table.schema.values()):
@@ -107,7 +107,7 @@ def _read_column(series: Any, label: str) -> tuple[npt.NDArray[Any], Levels]:
     present = values if missing is None else values[~missing]
     if present.size and all(isinstance(value, str) for value in present):
         return _codes_of(values, missing)
-    # numbers_of_objects names columns by index; here it sees only one.
+    # numbers_of_objects names columns by index, but here it gets a single column.
     return numbers_of_objects(values.reshape(-1, 1), lambda _: label)[:, 0], None
 
 

@@ -1,4 +1,4 @@
-"""Names of columns and of binary variables: how they are written, kept unique, and compared."""
+"""Make unique names of binary variables, and compare column names."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ def threshold_text(threshold: float) -> str:
 
 
 def unique_names(wanted: Sequence[str], columns: npt.NDArray[np.int64]) -> tuple[str, ...]:
-    """Return the names, telling equal ones apart by the column they come from.
+    """Return the names, with the number of the column added to all but the first of equal ones.
 
-    Two can be equal when one column is named as another's variable, such as columns ``a`` (cut
-    at 2) and ``a > 2``. The first keeps its name.
+    Names can be equal if one column is named like the variable of another, such as ``a > 2``.
     """
     if len(set(wanted)) == len(wanted):
         return tuple(wanted)
@@ -46,10 +45,10 @@ def unique_names(wanted: Sequence[str], columns: npt.NDArray[np.int64]) -> tuple
 def mismatch_message(
     learned: Sequence[str], learned_named: bool, now: Sequence[str], now_named: bool, who: str
 ) -> str | None:
-    """Say how a table's columns differ from those learned, or None if they do not.
+    """Return how the columns of a table differ from those in training, or None if they do not.
 
-    Names are compared only when both sides have names. The wording is scikit-learn's, which its
-    users and its estimator checks know.
+    Names are compared only if both tables have names. The wording is scikit-learn's, because its
+    estimator checks look for it.
     """
     if learned_named and now_named and tuple(learned) != tuple(now):
         unseen, missing = set(now) - set(learned), set(learned) - set(now)

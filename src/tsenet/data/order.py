@@ -1,4 +1,4 @@
-"""An order of the rows that depends on what they hold, not on where they stood."""
+"""Order and group rows by their content, independently of the order they were given in."""
 
 from __future__ import annotations
 
@@ -8,29 +8,37 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-__all__ = ["canonical_order", "first_of_kinds", "kinds_of", "repeats_of"]
+__all__ = ["canonical_order", "duplicate_groups", "first_of_groups", "repeats_of"]
 
+# Cells hashed at a time.
 _BLOCK = 1 << 20
 
-#: Whole-number weights are read as repetitions while the table does not grow beyond this factor.
-_MOST_GROWTH = 10
+# Integer weights are read as numbers of copies only if the table grows by at most this factor.
+_MAX_GROWTH = 10
 
 
 def canonical_order(*parts: Any) -> npt.NDArray[np.int64]:
-    """Order of the rows by their content: the same rows in any order come out the same.
+    """Return an order of the rows that depends only on their content.
 
-    What is learned from rows so ordered does not depend on the order they were given in.
+    Training on rows in this order gives the same result however the rows were shuffled before.
 
     Parameters
     ----------
     *parts : ndarray (N,) or (N, V), or csr_array (N, V)
-        What belongs to each row: its values, its target, its weight. Equal numbers of different
-        types are equal.
+        What belongs to each row: its values, its target, its weight. The type of the numbers does not matter.
 
     Returns
     -------
     ndarray of int64, shape (N,)
-        Row numbers; equal rows stay in the order given.
+        Row numbers; equal rows keep their given order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> shuffled = rows[[2, 0, 1]]
+    >>> bool((rows[canonical_order(rows)] == shuffled[canonical_order(shuffled)]).all())
+    True
     """
     key = np.zeros(parts[0].shape[0], np.uint64)
     for number, part in enumerate(parts):
@@ -38,40 +46,91 @@ def canonical_order(*parts: Any) -> npt.NDArray[np.int64]:
     return np.argsort(key, kind="stable").astype(np.int64)
 
 
-def kinds_of(values: Any) -> npt.NDArray[np.int64]:
-    """A number for each row, the same for equal rows, so that copies of a row can be kept together: (N,).
+def duplicate_groups(values: Any) -> npt.NDArray[np.int64]:
+    """Number the rows so that duplicate rows have the same number.
 
-    Where most rows are copies, as of few categories, rows to come will be copies too: then each is its own kind.
+    A split by these groups keeps all copies of a row on one side. If more than half of the rows are copies of others,
+    as with a few categorical columns, new rows will be copies of training rows as well; then every row gets its own
+    number, and a split by groups is an ordinary split.
 
     Parameters
     ----------
-    values : ndarray or csr_array (N, V)
+    values : ndarray or csr_array, shape (N, V)
+        The rows.
+
+    Returns
+    -------
+    ndarray of int64, shape (N,)
+        The group of each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> groups = duplicate_groups(np.array([[1, 2], [3, 4], [1, 2]]))
+    >>> bool(groups[0] == groups[2]), bool(groups[0] == groups[1])
+    (True, False)
     """
-    keys, kinds = np.unique(_keys_of(values), return_inverse=True)
-    return kinds.astype(np.int64) if 2 * keys.size >= kinds.size else np.arange(kinds.size)
+    keys, groups = np.unique(_keys_of(values), return_inverse=True)
+    return groups.astype(np.int64) if 2 * keys.size >= groups.size else np.arange(groups.size)
 
 
-def first_of_kinds(
-    kinds: npt.NDArray[np.int64],
+def first_of_groups(
+    groups: npt.NDArray[np.int64],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The first row of each kind, and the place of each row's kind among them: (kinds,), (N,)."""
-    _, first, place = np.unique(kinds, return_index=True, return_inverse=True)
-    return first, place
+    """Return the first row of each group, and for each row the position of its group among these.
+
+    Parameters
+    ----------
+    groups : ndarray of int64, shape (N,)
+        The group of each row, as :func:`duplicate_groups` numbers them.
+
+    Returns
+    -------
+    first : ndarray of int64, shape (n_groups,)
+        The first row of each group, by ascending group number.
+    position : ndarray of int64, shape (N,)
+        Row ``i`` belongs to the group of row ``first[position[i]]``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first, position = first_of_groups(np.array([5, 2, 5]))
+    >>> first.tolist(), position.tolist()
+    ([1, 0], [1, 0, 1])
+    """
+    _, first, position = np.unique(groups, return_index=True, return_inverse=True)
+    return first, position
 
 
 def repeats_of(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int64] | None:
-    """Row numbers with each row as often as its weight says; None if the weights are no numbers of times.
+    """Return row numbers in which each row occurs as often as its weight says.
 
-    They are not if they are no whole numbers, or if the rows would become more than tenfold.
+    Parameters
+    ----------
+    weights : ndarray of float64, shape (N,)
+        Not negative.
+
+    Returns
+    -------
+    ndarray of int64 or None
+        None if a weight is not an integer, or if there would be more than ten times as many rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> repeats_of(np.array([2.0, 0.0, 1.0])).tolist()
+    [0, 0, 2]
+    >>> repeats_of(np.array([0.5, 1.0])) is None
+    True
     """
     whole = np.array_equal(weights, np.floor(weights))
-    if not whole or weights.sum() > _MOST_GROWTH * weights.size:
+    if not whole or weights.sum() > _MAX_GROWTH * weights.size:
         return None
     return np.repeat(np.arange(weights.size), weights.astype(np.int64))
 
 
 def _keys_of(part: Any) -> npt.NDArray[np.uint64]:
-    """A 64-bit key of each row: (N,)."""
+    """Return a 64-bit hash of each row: (N,)."""
     if sp.issparse(part):
         mixed = _mixed(_bits(part.data) + _column_keys(part.shape[1])[part.indices])
         total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
@@ -88,7 +147,7 @@ def _keys_of(part: Any) -> npt.NDArray[np.uint64]:
 
 
 def _bits(values: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
-    """The numbers as the bits of float64; −0 as 0, every NaN as the same one."""
+    """Return the float64 bits of the numbers, with −0 as 0 and every NaN as the same NaN."""
     numbers = np.ascontiguousarray(values, np.float64) + 0.0
     numbers[np.isnan(numbers)] = np.nan
     return numbers.view(np.uint64)
@@ -99,7 +158,7 @@ def _column_keys(n_columns: int) -> npt.NDArray[np.uint64]:
 
 
 def _mixed(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Stafford's mixer of 64 bits, as in SplitMix64."""
+    """Mix 64 bits with Stafford's function, as in SplitMix64."""
     z = bits + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,7 +1,7 @@
-"""Binary data by rows: for each row, the sorted list of the variables that are on.
+"""Sparse binary data: for each row, the sorted list of the variables that are on.
 
-This is all that structure learning (paper section 3) sees of the data. It is a CSR matrix without
-its values: 4 bytes per non-zero, and nothing per zero.
+Structure learning (paper section 3) uses the data in this form only. It is a CSR matrix without
+values: 4 bytes per variable that is on, none per variable that is off.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tsenet.errors import DataError
 
 __all__ = ["BinaryRows", "canonical_csr", "constant_columns"]
 
-# Elements handled at a time where numpy would otherwise make an 8-byte copy of everything.
+# Elements handled at a time where numpy would otherwise copy all of them to 8 bytes each.
 _BLOCK = 1 << 22
 
 _MAX_COLUMNS = int(np.iinfo(np.int32).max)
@@ -26,16 +26,25 @@ _MAX_COLUMNS = int(np.iinfo(np.int32).max)
 
 @dataclass(frozen=True, eq=False)
 class BinaryRows:
-    """N rows of `n_columns` binary variables, as lists of the columns that are on.
+    """N rows of `n_columns` binary variables, stored as lists of the columns that are on.
 
     Attributes
     ----------
     indptr : ndarray of int64, shape (N + 1,)
-        Row ``i`` owns ``indices[indptr[i]:indptr[i + 1]]``.
+        The columns that are on in row ``i`` are ``indices[indptr[i]:indptr[i + 1]]``.
     indices : ndarray of int32, shape (nnz,)
         Columns that are on, strictly increasing within a row.
     n_columns : int
         Number of binary variables.
+
+    Examples
+    --------
+    >>> from tsenet.data import BinaryRows
+    >>> rows = BinaryRows.of_dense([[1, 0, 1], [0, 0, 1]])
+    >>> rows
+    BinaryRows(2 rows × 3 columns, nnz 3, 50 % on)
+    >>> rows.counts().tolist()
+    [1, 0, 2]
     """
 
     indptr: npt.NDArray[np.int64]
@@ -43,7 +52,7 @@ class BinaryRows:
     n_columns: int
 
     def __post_init__(self) -> None:
-        # What is cheap to see is checked always; what needs a pass over the data, in validate().
+        # Only cheap checks here; those that need a pass over the data are in validate().
         if self.indptr.dtype != np.int64 or self.indptr.ndim != 1 or self.indptr.size == 0:
             raise DataError("BinaryRows.indptr must be a 1-D int64 array of n_rows + 1 positions")
         if self.indices.dtype != np.int32 or self.indices.ndim != 1:
@@ -85,7 +94,7 @@ class BinaryRows:
             and np.array_equal(self.indices, other.indices)
         )
 
-    __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
+    __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
 
     def validate(self) -> None:
         """Check every row: positions ascend, columns are in range and strictly increasing.
@@ -93,7 +102,16 @@ class BinaryRows:
         Raises
         ------
         DataError
-            Naming the first row that is wrong.
+            Naming the first invalid row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tsenet.data import BinaryRows
+        >>> BinaryRows(np.array([0, 2]), np.array([4, 1], np.int32), 5).validate()
+        Traceback (most recent call last):
+            ...
+        tsenet.errors.DataError: BinaryRows: columns of row 0 are not strictly increasing
         """
         if np.any(np.diff(self.indptr) < 0):
             row = int(np.argmax(np.diff(self.indptr) < 0))
@@ -112,7 +130,7 @@ class BinaryRows:
             raise DataError(f"BinaryRows: columns of row {row} are not strictly increasing")
 
     def _row_of(self, position: int) -> int:
-        """Return the row that owns ``indices[position]``."""
+        """Return the row to which ``indices[position]`` belongs."""
         return int(np.searchsorted(self.indptr, position, side="right")) - 1
 
     def counts(self) -> npt.NDArray[np.int64]:
@@ -121,6 +139,12 @@ class BinaryRows:
         Returns
         -------
         ndarray of int64, shape (n_columns,)
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRows
+        >>> BinaryRows.of_dense([[1, 0], [1, 1]]).counts().tolist()
+        [2, 1]
         """
         total = np.zeros(self.n_columns, dtype=np.int64)
         for start in range(0, self.nnz, max(_BLOCK, self.n_columns)):
@@ -129,21 +153,41 @@ class BinaryRows:
         return total
 
     def transpose(self) -> BinaryRows:
-        """Return the entries by column: row ``j`` of the result lists the rows where ``j`` is on.
+        """Return the transpose: row ``j`` of the result lists the rows in which column ``j`` is on.
 
-        A counting sort in compiled code, O(nnz + n_rows + n_columns); the peak is the result plus
-        two bytes per entry.
+        Time is O(nnz + n_rows + n_columns); memory is the result plus two bytes per entry.
+
+        Returns
+        -------
+        BinaryRows, shape (n_columns, n_rows)
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRows
+        >>> BinaryRows.of_dense([[1, 0, 1]]).transpose().to_dense().tolist()
+        [[True], [False], [True]]
         """
         if self.n_rows > _MAX_COLUMNS:
             raise DataError(f"cannot transpose {self.n_rows} rows: at most {_MAX_COLUMNS}")
         return _without_values(self.to_csr().tocsc(), self.n_rows)
 
     def take(self, rows: npt.ArrayLike | slice) -> BinaryRows:
-        """Return the chosen rows, in the order asked for.
+        """Return some of the rows, in the given order.
 
         Parameters
         ----------
         rows : slice, array of int, or boolean mask of shape (n_rows,)
+            Which rows, as in numpy indexing.
+
+        Returns
+        -------
+        BinaryRows
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRows
+        >>> BinaryRows.of_dense([[1, 0], [0, 1]]).take([1, 1]).to_dense().astype(int).tolist()
+        [[0, 1], [0, 1]]
         """
         chosen = rows if isinstance(rows, slice) else np.asarray(rows)
         if isinstance(chosen, np.ndarray) and chosen.size == 0 and chosen.dtype != bool:
@@ -151,26 +195,63 @@ class BinaryRows:
         return _without_values(self.to_csr()[chosen], self.n_columns)
 
     def to_csr(self) -> sp.csr_array:
-        """Return a scipy ``csr_array`` of uint8 ones, shape (n_rows, n_columns)."""
+        """Return a scipy sparse array.
+
+        Returns
+        -------
+        csr_array of uint8, shape (n_rows, n_columns)
+            1 where on.
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRows
+        >>> BinaryRows.of_dense([[True, False]]).to_csr().toarray().tolist()
+        [[1, 0]]
+        """
         ones = np.ones(self.nnz, dtype=np.uint8)
-        # scipy gives both index arrays one type: 32 bits when possible, or it would double them.
+        # scipy uses one type for both index arrays: with a 64-bit indptr it would widen the indices.
         indptr = self.indptr.astype(np.int32) if self.nnz <= _MAX_COLUMNS else self.indptr
         return sp.csr_array((ones, self.indices, indptr), shape=self.shape)
 
     def to_dense(self) -> npt.NDArray[np.bool_]:
-        """Return a boolean array of shape (n_rows, n_columns); for small data and tests."""
+        """Return a dense array; only for small data.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows, n_columns)
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRows
+        >>> BinaryRows.of_dense([[3, 0]]).to_dense().tolist()
+        [[True, False]]
+        """
         dense: npt.NDArray[np.uint8] = self.to_csr().toarray()
         return dense.view(np.bool_)
 
     @classmethod
     def of_csr(cls, matrix: Any) -> BinaryRows:
-        """Take the non-zero pattern of a scipy sparse matrix or array (csr; others are converted).
+        """Return binary rows that are on where a sparse matrix is not zero.
 
-        The caller's matrix is never changed; its index array is shared when it is already int32,
-        sorted, without duplicates and without stored zeros. Duplicates are summed first, so a
-        pair that sums to zero is off.
+        Parameters
+        ----------
+        matrix : scipy sparse matrix or array, shape (N, V)
+            Any format. It is not changed. Its index array is shared if it is int32, sorted and
+            without duplicates and stored zeros. Duplicate entries are summed first, so a pair that
+            sums to zero is off.
+
+        Returns
+        -------
+        BinaryRows
+
+        Examples
+        --------
+        >>> import scipy.sparse as sp
+        >>> from tsenet.data import BinaryRows
+        >>> BinaryRows.of_csr(sp.csr_array([[0, 2], [5, 0]])).indices.tolist()
+        [1, 0]
         """
-        # A fresh object over the same arrays: flags a caller's matrix carries may be out of date.
+        # A new object over the same arrays: the flags of the caller's matrix may be out of date.
         csr = sp.csr_array(matrix)
         csr = sp.csr_array((csr.data, csr.indices, csr.indptr), shape=csr.shape)
         if csr.shape[1] > _MAX_COLUMNS:
@@ -180,7 +261,23 @@ class BinaryRows:
 
     @classmethod
     def of_dense(cls, values: npt.ArrayLike) -> BinaryRows:
-        """Take a 2-D array, on where non-zero; made in row blocks, so beside it only the result."""
+        """Return binary rows that are on where a dense array is not zero.
+
+        Parameters
+        ----------
+        values : array-like, shape (N, V)
+            Numbers or booleans. The array is read in blocks of rows, without a copy of it all.
+
+        Returns
+        -------
+        BinaryRows
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRows
+        >>> BinaryRows.of_dense([[0, 2], [5, 0]]).indices.tolist()
+        [1, 0]
+        """
         array = np.asarray(values)
         if array.ndim != 2:
             raise DataError(f"expected a 2-D array, got {array.ndim}-D")
@@ -196,7 +293,23 @@ class BinaryRows:
         return cls(np.cumsum(indptr), indices, n_columns)
 
     def columns(self, start: int, stop: int) -> BinaryRows:
-        """Return the columns ``start..stop`` of all rows, numbered from 0."""
+        """Return a range of the columns, numbered from 0.
+
+        Parameters
+        ----------
+        start, stop : int
+            The columns from `start` to `stop` − 1.
+
+        Returns
+        -------
+        BinaryRows, shape (n_rows, stop − start)
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRows
+        >>> BinaryRows.of_dense([[1, 0, 1]]).columns(1, 3).to_dense().tolist()
+        [[False, True]]
+        """
         keep = (self.indices >= start) & (self.indices < stop)
         before = np.concatenate([[0], np.cumsum(keep, dtype=np.int64)])
         indices = self.indices[keep] - np.int32(start)
@@ -204,7 +317,29 @@ class BinaryRows:
 
     @classmethod
     def concatenate(cls, parts: Iterable[BinaryRows]) -> BinaryRows:
-        """Put the rows of several parts with the same columns under each other."""
+        """Stack the rows of several parts with the same columns.
+
+        Parameters
+        ----------
+        parts : iterable of BinaryRows
+            At least one.
+
+        Returns
+        -------
+        BinaryRows
+
+        Raises
+        ------
+        DataError
+            If there are no parts or they have different numbers of columns.
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRows
+        >>> rows = BinaryRows.of_dense([[1, 0]])
+        >>> BinaryRows.concatenate([rows, rows]).shape
+        (2, 2)
+        """
         blocks: Sequence[BinaryRows] = list(parts)
         if not blocks:
             raise DataError("nothing to concatenate")
@@ -220,19 +355,35 @@ class BinaryRows:
 def constant_columns(rows: BinaryRows) -> npt.NDArray[np.int64]:
     """Return the columns that are on in no row or in every row.
 
-    They carry no information (ALGORITHM section 0): they join no group and get no tree edge.
+    They carry no information, so they are in no group of the tree (ALGORITHM section 0).
+
+    Parameters
+    ----------
+    rows : BinaryRows
+
+    Returns
+    -------
+    ndarray of int64
+        Column numbers, ascending.
+
+    Examples
+    --------
+    >>> from tsenet.data import BinaryRows, constant_columns
+    >>> constant_columns(BinaryRows.of_dense([[1, 0, 0], [1, 0, 1]])).tolist()
+    [0, 1]
     """
     counts = rows.counts()
     return np.flatnonzero((counts == 0) | (counts == rows.n_rows)).astype(np.int64)
 
 
 def canonical_csr(csr: Any) -> Any:
-    """Sort a csr_array, sum its duplicates and drop its stored zeros; itself if all that is so.
+    """Return a csr_array with sorted indices, without duplicates and without stored zeros.
 
     Parameters
     ----------
     csr : scipy.sparse.csr_array
-        Its arrays may belong to the caller, so they are copied before any change.
+        Returned unchanged if it is canonical already. Its arrays may belong to the caller, so they
+        are copied before any change.
     """
     if csr.has_canonical_format and np.count_nonzero(csr.data) == csr.nnz:
         return csr

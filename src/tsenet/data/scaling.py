@@ -1,4 +1,4 @@
-"""Scaling: the columns of a table brought to the size a network learns well from."""
+"""Scale the columns of a table to a range in which a network learns well."""
 
 from __future__ import annotations
 
@@ -14,20 +14,34 @@ from tsenet.data.table import Table
 
 __all__ = ["Scaling"]
 
+# Cells scaled at a time.
 _BLOCK = 1 << 22
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """``(value − shift) · scale``, column by column; learned once, from the training rows.
+    """Scaling of the columns of a table, learned from the training rows with :meth:`learn`.
+
+    A value becomes ``(value − shift) · scale``. A count becomes ``(1 + ln count) · scale``, and then each row is scaled
+    to the same length (tf-idf).
 
     Attributes
     ----------
-    shift : float64 (V,), or (0,) if zeros must stay zeros
-    scale : float64 (V,), or (1,) for one factor for all columns
-    counts : bool
-        Whether values are counts: then ``(1 + ln value) · scale``, and all rows brought to the same length.
+    shift : ndarray of float64, shape (V,) or (0,)
+        Subtracted from each column; empty if nothing is subtracted, so that zeros stay zeros.
+    scale : ndarray of float64, shape (V,) or (1,)
+        Factor for each column, or one for all columns.
+    counts : bool, default=False
+        Whether the values are counts.
+
+    Examples
+    --------
+    >>> from tsenet.data import Scaling, Table
+    >>> table = Table.of([[1.0, 10.0], [3.0, 10.0]])
+    >>> scaling = Scaling.learn(table)
+    >>> scaling.apply(table).values.tolist()
+    [[-1.0, 0.0], [1.0, 0.0]]
     """
 
     shift: Floats
@@ -36,10 +50,28 @@ class Scaling:
 
     @classmethod
     def learn(cls, table: Table) -> Scaling:
-        """Dense columns to mean 0 and deviation 1, categories left alone; sparse values to RMS 1.
+        """Learn the scaling from the training rows.
 
-        The root mean square of a sparse table counts its zeros too: it is what the sum over a unit's links feels.
-        Counts, as of words, become tf-idf; other sparse values are multiplied by one factor.
+        Dense numeric columns get mean 0 and standard deviation 1; category codes are not changed. Sparse counts, such
+        as word counts, become tf-idf. Other sparse values are multiplied by one factor, so that the root mean square
+        over all cells, zeros included, is 1.
+
+        Parameters
+        ----------
+        table : Table
+            The training rows.
+
+        Returns
+        -------
+        Scaling
+
+        Examples
+        --------
+        >>> import scipy.sparse as sp
+        >>> from tsenet.data import Scaling, Table
+        >>> scaling = Scaling.learn(Table.of(sp.csr_array([[0.0, 0.5], [0.5, 0.0]])))
+        >>> scaling.centres, scaling.scale.round(3).tolist()
+        (False, [2.828])
         """
         if table.is_sparse and _are_counts(table.values):
             n_with = np.bincount(table.values.indices, minlength=table.n_columns)
@@ -59,11 +91,29 @@ class Scaling:
 
     @property
     def centres(self) -> bool:
-        """Whether zeros do not stay zeros, so that a sparse table would become dense."""
+        """Whether a shift is subtracted, which makes a sparse table dense."""
         return self.shift.size > 0
 
     def apply(self, table: Table) -> Table:
-        """Return the table scaled, as float32; sparse rows become dense ones if this centres."""
+        """Scale a table with the same columns.
+
+        Parameters
+        ----------
+        table : Table
+            Any number of rows.
+
+        Returns
+        -------
+        Table
+            Float32 values; sparse if `table` is sparse and no shift is subtracted, else dense.
+
+        Examples
+        --------
+        >>> from tsenet.data import Scaling, Table
+        >>> scaling = Scaling.learn(Table.of([[0.0], [2.0]]))
+        >>> scaling.apply(Table.of([[4.0]])).values.tolist()
+        [[3.0]]
+        """
         values = table.values
         if table.is_sparse and not self.centres:
             data = self._of_row_entries(values)
@@ -77,14 +127,14 @@ class Scaling:
         return Table(scaled, table.names, table.levels, table.named)
 
     def _of_rows(self, block: Floats) -> Floats:
-        """Dense rows (n, V), scaled."""
+        """Scale dense rows (n, V)."""
         if not self.counts:
             return np.asarray((block - self.shift if self.centres else block) * self.scale)
         weighted = _damped(block) * self.scale
         return weighted * self._factors(np.square(weighted).sum(axis=1))[:, None]
 
     def _of_row_entries(self, values: Any) -> npt.NDArray[np.float32]:
-        """The entries of sparse rows, scaled."""
+        """Scale the stored entries of sparse rows."""
         if not self.counts:
             return np.asarray(values.data * self.scale[0], np.float32)
         weighted = _damped(values.data.astype(np.float64)) * self.scale[values.indices]
@@ -93,7 +143,7 @@ class Scaling:
         return np.asarray(weighted * self._factors(squares)[row], np.float32)
 
     def _factors(self, squares: Floats) -> Floats:
-        """What brings rows to length √V, so that their root mean square is 1; empty rows stay empty: (n,)."""
+        """Return the factor that scales each row to length √V (root mean square 1); 0 for empty rows: (n,)."""
         n_columns = self.scale.size
         return np.sqrt(np.divide(n_columns, squares, out=np.zeros_like(squares), where=squares > 0))
 
@@ -106,13 +156,13 @@ class Scaling:
             and self.counts == other.counts
         )
 
-    __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
+    __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
 
 
 def _are_counts(values: Any) -> bool:
-    """Whether sparse rows look like bags of words: whole numbers from 0 on, and rows of different sums.
+    """Say whether sparse rows look like word counts: non-negative integers, with different sums per row.
 
-    Rows that all sum to the same are columns of categories, of which none should weigh more for being rare.
+    Rows that all have the same sum are usually one-hot categories, which tf-idf would weight by their rarity.
     """
     data = values.data
     if not data.size or data.min() < 0 or not np.array_equal(data, np.floor(data)):
@@ -122,12 +172,12 @@ def _are_counts(values: Any) -> bool:
 
 
 def _damped(values: Floats) -> Floats:
-    """A word's tenth occurrence says less than its first: 1 + ln, from 1 on."""
+    """Replace counts above 1 by 1 + ln count: the tenth occurrence of a word says less than the first."""
     return np.where(values > 1, 1.0 + np.log(np.maximum(values, 1.0)), values)
 
 
 def _blocks(values: Any) -> Iterator[Floats]:
-    """The rows as float64, a block at a time."""
+    """Yield the rows as float64, a block at a time."""
     step = max(1, _BLOCK // values.shape[1])
     for start in range(0, values.shape[0], step):
         block = values[start : start + step]

@@ -1,4 +1,4 @@
-"""Any table, dense or sparse, with names: the one form in which data enters tsenet."""
+"""The table: dense or sparse values with column names, checked once at the border of the library."""
 
 from __future__ import annotations
 
@@ -32,14 +32,28 @@ class Table:
     Attributes
     ----------
     values : ndarray or scipy.sparse.csr_array, shape (N, V)
-        Real numbers, integers or booleans; never complex, never objects. Sparse values are
-        sorted, without duplicates and without stored zeros. The memory may be the caller's.
+        Floats, integers or booleans. Sparse values are sorted, without duplicates and without
+        stored zeros. The memory may be shared with the caller's data.
     names : tuple of str, length V
-        Unique. ``x0``, ``x1``, ... when the data came without names.
+        Unique column names; ``x0``, ``x1``, ... if the data had none.
     levels : tuple of (tuple of str, or None), length V
-        For a column of categories, the levels that its codes 0..k-1 stand for; else None.
+        For a column of categories, the levels that its codes 0, 1, ... stand for; None for a
+        numeric column.
     named : bool
-        Whether the names came with the data. Only such names are compared between tables.
+        Whether the data had names. Only such names are compared between tables.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from tsenet import Table
+    >>> frame = pd.DataFrame({"size": [1.5, 2.5], "colour": ["red", "blue"]})
+    >>> table = Table.of(frame)
+    >>> table
+    Table(2 rows × 2 columns, dense float64, 1 of categories)
+    >>> table.levels
+    (None, ('blue', 'red'))
+    >>> table.values.tolist()
+    [[1.5, 1.0], [2.5, 0.0]]
     """
 
     values: Any
@@ -49,23 +63,42 @@ class Table:
 
     @classmethod
     def of(cls, X: Any, names: Sequence[str] | None = None) -> Table:
-        """Make a table of almost anything, without copying where possible and never densifying.
+        """Make a table of an array, a sparse matrix or a dataframe, after checking it.
+
+        Data are copied only where necessary, and sparse data stay sparse.
 
         Parameters
         ----------
         X : array-like, sparse matrix, dataframe or Table
-            numpy array, list of lists, anything with ``__array__``; any scipy sparse format with
-            any index type (unsorted or duplicate entries are put right in a copy); pandas,
-            polars, pyarrow and other dataframes that narwhals knows. String and categorical
-            dataframe columns become categories.
-        names : sequence of str, optional
-            Names for the columns; default: those of the dataframe, else ``x0``, ``x1``, ...
+            A numpy array, a list of lists or any object with ``__array__``; a scipy sparse matrix
+            in any format (unsorted and duplicate entries are corrected in a copy); or a dataframe
+            of pandas, polars, pyarrow or another library that narwhals supports. String and
+            categorical columns of a dataframe become categories.
+        names : sequence of str, default=None
+            Column names. None takes those of the dataframe, or ``x0``, ``x1``, ...
+
+        Returns
+        -------
+        Table
 
         Raises
         ------
         DataError
-            Naming the column and the count: NaN or infinity, values that are not numbers,
-            duplicate names; or for an empty, complex, ragged, 1-D or 3-D input.
+            For NaN or infinity, values that are not numbers, and duplicate names, naming the column
+            and the count; for empty, complex, ragged, 1-D or 3-D data.
+
+        Examples
+        --------
+        >>> import scipy.sparse as sp
+        >>> from tsenet import Table
+        >>> Table.of([[1, 2], [3, 4]], names=["a", "b"]).names
+        ('a', 'b')
+        >>> Table.of(sp.eye_array(3))
+        Table(3 rows × 3 columns, sparse float64, nnz 3)
+        >>> Table.of([[1.0, float("nan")]])
+        Traceback (most recent call last):
+            ...
+        tsenet.errors.DataError: column 1 has 1 NaN (missing) value: fill these in or drop ...
         """
         given = None if names is None else tuple(names)
         if isinstance(X, Table):
@@ -97,18 +130,67 @@ class Table:
         return bool(sp.issparse(self.values))
 
     def label(self, column: int) -> str:
-        """Return how messages call a column: by name and index, or by index alone."""
+        """Return how error messages name a column: by name and index, or by index alone.
+
+        Parameters
+        ----------
+        column : int
+            Index of the column.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from tsenet import Table
+        >>> Table.of([[1, 2]], names=["a", "b"]).label(1)
+        "column 'b' (index 1)"
+        """
         return column_labeller(self.names if self.named else None)(column)
 
     def take(self, rows: npt.ArrayLike | slice) -> Table:
-        """Return the chosen rows (slice, indices or boolean mask), in the order asked for."""
+        """Return some of the rows, in the given order.
+
+        Parameters
+        ----------
+        rows : slice, array of int, or boolean mask of shape (n_rows,)
+            Which rows, as in numpy indexing.
+
+        Returns
+        -------
+        Table
+
+        Examples
+        --------
+        >>> from tsenet import Table
+        >>> Table.of([[1], [2], [3]]).take([2, 0]).values.tolist()
+        [[3], [1]]
+        """
         chosen = rows if isinstance(rows, slice) else np.asarray(rows)
         if isinstance(chosen, np.ndarray) and chosen.size == 0 and chosen.dtype != bool:
             chosen = chosen.astype(np.intp)
         return Table(self.values[chosen], self.names, self.levels, self.named)
 
     def validate(self) -> None:
-        """Check everything this class promises; raise a DataError that says what is broken."""
+        """Check shapes, names, values and category codes.
+
+        :meth:`of` makes valid tables; call this after making one in another way.
+
+        Raises
+        ------
+        DataError
+            Saying what is invalid.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tsenet import Table
+        >>> Table(np.ones((2, 1)), ("a", "b"), (None,)).validate()
+        Traceback (most recent call last):
+            ...
+        tsenet.errors.DataError: 2 names were given for 1 columns
+        """
         if self.values.ndim != 2 or self.values.dtype.kind not in "fiub":
             raise DataError(f"Table: values must be 2-D numbers, got {self.values.dtype}")
         if len(self.levels) != self.n_columns:
@@ -149,13 +231,13 @@ class Table:
             for part in parts
         )
 
-    __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
+    __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
 
 
 def _checked(
     values: Any, names: tuple[str, ...] | None, levels: tuple[Levels, ...] | None
 ) -> Table:
-    """Make the table after the checks that all kinds of input share."""
+    """Make the table after the checks that are the same for all input types."""
     n_rows, n_columns = values.shape
     if n_rows == 0:
         raise DataError(
@@ -195,7 +277,7 @@ def _of_frame(frame: Any, names: tuple[str, ...] | None) -> Table:
     if names is None:
         names = own
     if names is not None:
-        # Before reading: narwhals would refuse duplicate names with an error of its own.
+        # Checked first, because narwhals raises its own error for duplicate names.
         _check_names(names, int(frame.shape[1]))
     if 0 in frame.shape:
         return _checked(np.empty(frame.shape), names, None)
@@ -208,7 +290,7 @@ def _of_frame(frame: Any, names: tuple[str, ...] | None) -> Table:
 
 
 def _fresh_csr(matrix: Any) -> Any:
-    """Return a csr_array over the same arrays, trusting none of the caller's flags."""
+    """Return a new csr_array over the same arrays, without the caller's flags, which may be wrong."""
     csr = sp.csr_array(matrix)
     indices, indptr = csr.indices, csr.indptr
     if indices.dtype != np.int32 and max(csr.nnz, *csr.shape) <= np.iinfo(np.int32).max:

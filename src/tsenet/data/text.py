@@ -1,4 +1,4 @@
-"""Documents become a sparse table of word counts."""
+"""Turn documents into a sparse table of word counts."""
 
 from __future__ import annotations
 
@@ -17,23 +17,16 @@ from tsenet.data.documents import Documents, read_documents
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 
-__all__ = [
-    "Documents",
-    "count_words",
-    "informative_words",
-    "read_documents",
-    "vectorize",
-    "words_of",
-]
+__all__ = ["Documents", "count_words", "read_documents", "vectorize", "words_of"]
 
 _logger = logging.getLogger("tsenet.data")
 
-# Letters and digits of any script, at least two of them and not digits only: a bare number says
-# nothing about a topic. The underscore parts words.
+# Two or more letters and digits of any script, at least one of them a letter: numbers alone say
+# nothing about a topic. An underscore separates words.
 _WORD = re.compile(r"(?=\d*[^\W\d_])[^\W_]{2,}")
 
-# What the apostrophe leaves of English contractions ("don't", "we'll"): stop words as the full
-# forms are, but not in scikit-learn's list.
+# Parts of English contractions ("don't", "we'll") before and after the apostrophe. They are stop
+# words too, but not in scikit-learn's list.
 _ENGLISH_FRAGMENTS = frozenset(
     {"ain", "aren", "couldn", "didn", "doesn", "don", "hadn", "hasn", "haven", "isn", "ll"}
     | {"mightn", "mustn", "needn", "shan", "shouldn", "ve", "wasn", "weren", "wouldn"}
@@ -43,7 +36,25 @@ _ENGLISH_FRAGMENTS = frozenset(
 def words_of(document: str, *, lowercase: bool = True) -> list[str]:
     """Split a document into its words, in order.
 
-    Compatible forms of a letter are made one (NFKC), so composed and decomposed accents agree.
+    A word is two or more letters and digits with at least one letter, in any script. The text is
+    first normalized (Unicode NFKC), so that composed and decomposed accents are the same.
+
+    Parameters
+    ----------
+    document : str
+        The text.
+    lowercase : bool, default=True
+        Whether to lower-case the words; turn it off where case matters, such as for gene names.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from tsenet.data import words_of
+    >>> words_of("The cat's MP3, 42 of them")
+    ['the', 'cat', 'mp3', 'of', 'them']
     """
     text = unicodedata.normalize("NFKC", document)
     return _WORD.findall(text.lower() if lowercase else text)
@@ -58,32 +69,49 @@ def vectorize(
     lowercase: bool = True,
     select: Literal["frequency", "tfidf"] = "frequency",
 ) -> Table:
-    """Count the words of documents.
+    """Choose a vocabulary and count its words in each document.
 
     Parameters
     ----------
     documents : Documents or iterable of str
-    n_words : int or None, default 10_000
-        How many words to keep; None: all.
-    stop_words : "english", collection of str, or None, default "english"
-        Words to leave out.
-    min_documents : int, default 2
-        Words in fewer documents are left out: they cannot be seen to go with any other.
-    lowercase : bool, default True
-    select : {"frequency", "tfidf"}, default "frequency"
-        Keep the words that are in most documents, or those of highest mean tf-idf
-        (:func:`informative_words`). Equals are taken in alphabetical order.
+        The texts.
+    n_words : int or None, default=10_000
+        Size of the vocabulary; None keeps all words. Fewer words make structure learning faster.
+    stop_words : "english", collection of str, or None, default="english"
+        Words to leave out. Give your own for other languages; None leaves out none.
+    min_documents : int, default=2
+        Leave out words that occur in fewer documents: their co-occurrence with other words cannot
+        be estimated.
+    lowercase : bool, default=True
+        Whether to lower-case the words.
+    select : {"frequency", "tfidf"}, default="frequency"
+        Which `n_words` words to keep: those in most documents, or those with the highest mean
+        tf-idf, as in the HLTA papers (arXiv 1605.06650). The latter drops words that are in nearly
+        all documents. Ties are broken alphabetically.
 
     Returns
     -------
     Table
-        Sparse int32 counts, shape (documents, words), words in alphabetical order. A document none
-        of whose words remain is a row of zeros.
+        Sparse int32 counts, shape (documents, words), words in alphabetical order. A document with
+        no word of the vocabulary is a row of zeros.
 
     Raises
     ------
     DataError
-        If a document is not a string or no word remains.
+        If a document is not a string, there are no documents, or no words remain.
+
+    See Also
+    --------
+    count_words : Count a given vocabulary, such as that of a fitted model, in new documents.
+
+    Examples
+    --------
+    >>> from tsenet.data import vectorize
+    >>> table = vectorize(["the cat sat", "a cat and a dog", "the dog sat down"])
+    >>> table.names
+    ('cat', 'dog', 'sat')
+    >>> table.values.toarray().tolist()
+    [[1, 0, 1], [1, 1, 0], [0, 1, 1]]
     """
     if n_words is not None and n_words < 1:
         raise DataError(f"n_words must be at least 1 or None, got {n_words}")
@@ -98,7 +126,7 @@ def vectorize(
     )
     if kept.size == 0:
         raise DataError(
-            f"no words remain of {count_of(len(texts), 'document')}: of {len(words)} different "
+            f"no words remain of {count_of(len(texts), 'document')}: of {len(words)} distinct "
             f"words none is in at least {min_documents} documents (min_documents) without being "
             "a stop word (stop_words)"
         )
@@ -113,38 +141,34 @@ def vectorize(
 
 
 def count_words(documents: Documents | Iterable[str], words: Sequence[str]) -> Table:
-    """Count given words in documents, such as those a model was fitted on: sparse int32 (documents, words)."""
+    """Count given words in documents, for example the words that a model was fitted on.
+
+    Parameters
+    ----------
+    documents : Documents or iterable of str
+        The texts.
+    words : sequence of str
+        The vocabulary, as :func:`words_of` splits and lower-cases it.
+
+    Returns
+    -------
+    Table
+        Sparse int32 counts, shape (documents, words), in the order of `words`.
+
+    Examples
+    --------
+    >>> from tsenet.data import count_words
+    >>> count_words(["dog eats dog", "a cat"], ["cat", "dog"]).values.toarray().tolist()
+    [[0, 2], [1, 0]]
+    """
     from sklearn.feature_extraction.text import CountVectorizer
 
     vectorizer = CountVectorizer(analyzer=words_of, vocabulary=list(words), dtype=np.int32)
     return Table.of(sp.csr_array(vectorizer.transform(_texts_of(documents))), names=list(words))
 
 
-def informative_words(counts: Table, n_words: int) -> npt.NDArray[np.int64]:
-    """Choose the words of highest mean tf-idf, as the HLTA papers do.
-
-    The score of a word is the mean over all documents of its count times
-    ``ln(documents / documents with the word)`` (Chen et al., arXiv 1605.06650): words that are
-    frequent, yet not everywhere.
-
-    Parameters
-    ----------
-    counts : Table
-        Sparse word counts, shape (documents, words).
-    n_words : int
-
-    Returns
-    -------
-    ndarray of int64
-        At most `n_words` columns, ascending. Equals are taken in the order of the columns.
-    """
-    if not counts.is_sparse:
-        raise DataError("informative_words takes the sparse table that vectorize makes")
-    return _highest(_mean_tfidf(counts), n_words)
-
-
 def _mean_tfidf(counts: Table) -> npt.NDArray[np.float64]:
-    """Return the mean tf-idf of each word, shape (words,)."""
+    """Return the mean over the documents of count · ln(documents / documents with the word): (words,)."""
     csr = counts.values
     n_documents = np.bincount(csr.indices, minlength=counts.n_columns)
     occurrences = np.bincount(csr.indices, weights=csr.data, minlength=counts.n_columns)
@@ -154,13 +178,13 @@ def _mean_tfidf(counts: Table) -> npt.NDArray[np.float64]:
 
 
 def _highest(score: npt.NDArray[np.number], n_best: int) -> npt.NDArray[np.int64]:
-    """Return the positions of the `n_best` highest scores, ascending; the first of equals win."""
+    """Return the positions of the `n_best` highest scores, ascending; ties go to the first."""
     order = np.argsort(-score, kind="stable")
     return np.sort(order[:n_best]).astype(np.int64)
 
 
 def _texts_of(documents: Documents | Iterable[str]) -> list[str]:
-    """Return the texts as a list, refusing what is not text."""
+    """Return the texts as a list; raise a DataError for anything but strings."""
     if isinstance(documents, str | bytes):
         raise DataError("expected many documents, got one string: give a list of strings")
     texts = documents.texts if isinstance(documents, Documents) else list(documents)
@@ -173,7 +197,7 @@ def _texts_of(documents: Documents | Iterable[str]) -> list[str]:
 
 
 def _stop_words(given: str | Collection[str] | None, lowercase: bool) -> frozenset[str]:
-    """Return the stop words, split and folded as the documents are."""
+    """Return the stop words, split and lower-cased like the documents."""
     if given is None:
         return frozenset()
     if isinstance(given, str):

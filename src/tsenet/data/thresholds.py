@@ -1,4 +1,4 @@
-"""Where a numeric column is cut into off and on, and the cut itself: plain functions on arrays."""
+"""Choose the threshold of each numeric column and compare values with it: plain functions on arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["column_thresholds", "rows_above_dense", "rows_above_sparse"]
 # Cells copied or compared at a time: 32 MB of float64.
 _BLOCK = 1 << 22
 
-# Share of zeros from which the most common value 0 means "absent".
+# Least share of zeros for the most common value 0 to mean "absent".
 _PRESENCE_SHARE = 0.1
 
 
@@ -23,17 +23,17 @@ def column_thresholds(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Choose for each dense column the threshold above which it is on (ALGORITHM section 0).
 
-    The first of these that fits:
+    The first rule that fits decides:
 
-    1. A constant column: its value, so that it is never on (0: presence).
+    1. A constant column: its value, so that it is never on (if it is 0: presence).
     2. Two distinct values: the smaller one, so that the larger is on.
-    3. Nothing negative, 0 more common than any other value and in at least a tenth of the rows:
-       0, which asks for presence. So counts give the same variables dense and sparse. (Without
-       the tenth, a column scaled to 0..1 would be on in all rows but its smallest.)
-    4. One value holds more than half the rows: that value.
+    3. No negative value, and 0 more common than any other value and in at least a tenth of the
+       rows: 0, that is, presence. So counts give the same variables dense and sparse. (Without the
+       limit of a tenth, a column scaled to 0..1 would be on in all rows but its smallest.)
+    4. One value in more than half of the rows: that value.
     5. Else the median.
 
-    Where 4 or 5 gives the maximum, above which nothing lies, the largest value below it is taken.
+    If rule 4 or 5 gives the maximum, the largest value below it is taken.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def column_thresholds(
     for start in range(0, n_columns, step):
         block = np.ascontiguousarray(values[:, start : start + step].T)  # (columns, N)
         zeros = n_rows - np.count_nonzero(block, axis=1)
-        # Half the values zero and none negative means presence: no need to sort, as most columns.
+        # Half the values zero and none negative means presence: most columns need no sorting.
         unclear = np.flatnonzero((2 * zeros < n_rows) | (block.min(axis=1) < 0))
         for k in unclear:
             thresholds[start + k], presence[start + k] = _threshold(np.sort(block[k], kind=kind))
@@ -71,7 +71,7 @@ def _threshold(ascending: npt.NDArray[Any]) -> tuple[float, bool]:
         return lowest, lowest == 0
     edges = np.concatenate(([0], changes, [n_rows]))
     lengths = np.diff(edges)
-    # The last of equals: 0, the first where nothing is negative, must be the only longest.
+    # Of runs of equal length the last: presence needs 0, the first run, to be the only longest.
     longest = lengths.size - 1 - int(np.argmax(lengths[::-1]))
     if lowest == 0 and longest == 0 and lengths[0] >= _PRESENCE_SHARE * n_rows:
         return 0.0, True
@@ -96,10 +96,10 @@ def rows_above_dense(values: npt.NDArray[Any], thresholds: npt.NDArray[np.float6
 
 
 def rows_above_sparse(csr: Any, thresholds: npt.NDArray[np.float64]) -> BinaryRows:
-    """Return where ``csr > thresholds``, the entries not stored being zeros.
+    """Return where ``csr > thresholds``; entries that are not stored are zeros.
 
-    A zero is above a negative threshold, so then the result itself is dense in that column; only
-    in that case are rows made dense, a block at a time.
+    Zeros are above a negative threshold, so the result is dense in such a column; only then are
+    rows made dense, a block at a time.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def rows_above_sparse(csr: Any, thresholds: npt.NDArray[np.float64]) -> BinaryRo
     for start in range(0, data.size, _BLOCK):
         part = slice(start, start + _BLOCK)
         np.greater(data[part], thresholds[indices[part]], out=above[part])
-    # Entries before each row's end that stay: a running count, read at the row borders.
+    # The running count of kept entries, read at the row borders, gives the new indptr.
     kept = np.concatenate(([0], np.cumsum(above, dtype=np.int64)))
     indptr = kept[csr.indptr].astype(np.int64)
     return BinaryRows(indptr, indices[above].astype(np.int32, copy=False), csr.shape[1])

@@ -1,6 +1,6 @@
-"""Known data sets, and documents of your own, as training, validation and test rows.
+"""Known data sets, and your own documents, as training, validation and test rows.
 
-Whatever is learned to make the features (words, weights, scales) is learned from the training rows alone.
+The features (vocabulary, weights, scales) are learned from the training rows only.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from pathlib import Path
 
 from tsenet.datasets.catalog import Entry, entry_of, names
 from tsenet.datasets.dataset import DataCard, Dataset, Part
-from tsenet.datasets.documents import from_documents
+from tsenet.datasets.document_files import from_documents
 from tsenet.datasets.fetch import Check, fetch, files_of, verify
 from tsenet.datasets.places import find
-from tsenet.datasets.text import Weighting, check_options, load_documents
+from tsenet.datasets.word_features import Weighting, check_options, load_documents
 from tsenet.progress import Progress, ProgressCallback, as_progress
 
 __all__ = [
@@ -22,10 +22,10 @@ __all__ = [
     "Dataset",
     "Entry",
     "Part",
-    "at_hand",
     "entry_of",
     "fetch",
     "from_documents",
+    "is_available",
     "load",
     "names",
     "verify",
@@ -43,23 +43,24 @@ def load(
 ) -> Dataset:
     """Load a data set by name.
 
-    Its files are looked for in `home`, then in the folder ``<name>`` of ``TSENET_DATA``, then in the cache
-    (``TSENET_CACHE``, or the system's place for caches). If they are in none of them, they are downloaded.
+    Its files are searched for in `home`, then in the folder ``<name>`` in ``TSENET_DATA``, then in the cache
+    (``TSENET_CACHE``, or the cache folder of the operating system). If they are in none of these, they are downloaded
+    into the cache.
 
     Parameters
     ----------
     name : str
         One of :func:`names`: ``"ag_news"``, ``"tox21"``, ``"tox21/NR-AR"``, ``"digits"``, ...
-    home : path, optional
-        Folder with the files, or with a folder ``<name>`` that has them.
-    n_words : int, default 10_000
-        Of documents: how many words, those in most training documents; stop words are left out.
-    weighting : {"tfidf", "counts", "binary"}, default "tfidf"
-        Of documents. ``tfidf``: (1 + ln count) · idf, the idf from the training rows, rows of length 1.
-    progress : optional
-        As in :func:`tsenet.learn_tree`.
-    download : bool, default True
-        Whether to download files that are not at hand.
+    home : str or Path, default=None
+        Folder with the files, or with a folder ``<name>`` that has them. Give it for files outside ``TSENET_DATA``.
+    n_words : int, default=10_000
+        For documents, the size of the vocabulary: the words in most training documents, without stop words.
+    weighting : {"tfidf", "counts", "binary"}, default="tfidf"
+        For documents, how counts become features. ``"tfidf"`` is (1 + ln count) · idf with rows of length 1.
+    progress : bool, Progress or callable, default=None
+        True shows progress bars on stderr; a callable is called as ``progress(stage, done, total)``.
+    download : bool, default=True
+        Whether to download missing files. False raises a DataError that says which files to get.
 
     Returns
     -------
@@ -68,9 +69,23 @@ def load(
     Raises
     ------
     DataError
-        For an unknown name; files that are not at hand and cannot be had (says where to put them); damaged files.
+        For an unknown name, damaged files, and files that are missing and cannot be downloaded; the message then says
+        where to put them.
     MissingDependencyError
-        For ``tox21`` from structures without RDKit.
+        For ``tox21`` from chemical structures without RDKit.
+
+    See Also
+    --------
+    from_documents : Make a data set from a file of your own.
+
+    Examples
+    --------
+    >>> from tsenet.datasets import load
+    >>> digits = load("digits")  # comes with scikit-learn, needs no download
+    >>> digits
+    Dataset('digits', 1,294 + 144 + 359 rows × 64 features, 10 classes)
+    >>> digits.train.X.shape, digits.test.y[:3].tolist()
+    ((1294, 64), [2, 7, 5])
     """
     check_options(n_words, weighting)
     entry = entry_of(name)
@@ -109,7 +124,7 @@ def _load(
         dataset = load_documents(entry, found, n_words, weighting, shown)
     unknown = [path.name for path in found.paths.values() if not _has_digest(entry, path)]
     if unknown:
-        note = f"No published digest known of {', '.join(unknown)}."
+        note = f"No published digest is known for {', '.join(unknown)}."
         card = replace(dataset.card, notes=(*dataset.card.notes, note))
         dataset = replace(dataset, card=card)
     return dataset
@@ -119,7 +134,30 @@ def _has_digest(entry: Entry, path: Path) -> bool:
     return any(entry.known_digest(name) is not None for name in (path.name, path.stem))
 
 
-def at_hand(name: str, *, home: str | Path | None = None) -> bool:
-    """Whether a data set can be loaded without a download."""
+def is_available(name: str, *, home: str | Path | None = None) -> bool:
+    """Say whether a data set can be loaded without a download.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
+    home : str or Path, default=None
+        Folder to search first, as in :func:`load`.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    DataError
+        For an unknown name.
+
+    Examples
+    --------
+    >>> from tsenet.datasets import is_available
+    >>> is_available("digits")
+    True
+    """
     entry = entry_of(name)
     return entry.kind == "bundled" or find(entry, home) is not None

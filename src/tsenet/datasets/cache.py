@@ -1,4 +1,4 @@
-"""Features that took long to make, kept as npz files named by the content they were made from."""
+"""Cache slow computations as npz files, named by a hash of everything they depend on."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _logger = logging.getLogger("tsenet.datasets")
 
 Arrays = dict[str, NDArray[Any]]
 
-# Name of the array that holds the key: a file under a wrong name is not believed.
+# Name of the array that holds the key, so that a wrongly named file is noticed.
 _KEY = "made_from"
 
 
 def cache_folder() -> Path:
-    """Where downloads and made features are kept: ``TSENET_CACHE``, or the system's place for caches."""
+    """Return the cache folder: ``TSENET_CACHE``, or the cache folder of the operating system."""
     given = os.environ.get("TSENET_CACHE")
     if given:
         return Path(given).expanduser()
@@ -38,26 +38,28 @@ def cache_folder() -> Path:
 
 
 def sha256_of(path: Path) -> str:
-    """``sha256:hex`` of a file's bytes."""
+    """Return the digest of a file as ``sha256:hex``."""
     with path.open("rb") as file:
         return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
 
 
 def cached(kind: str, made_from: Mapping[str, Any], build: Callable[[], Arrays]) -> Arrays:
-    """Return arrays from the cache, or build them and put them there.
+    """Return arrays from the cache, or build and store them.
+
+    If the cache folder cannot be written, a warning is logged and the arrays are built each time.
 
     Parameters
     ----------
     kind : str
-        Beginning of the file's name.
+        Prefix of the file name.
     made_from : mapping
         Everything the arrays depend on, as JSON values: digests of the inputs, options, version of the recipe.
-    build : function
-        Called without arguments if there is no such file, or it is damaged. Its arrays hold no objects.
+    build : callable
+        Called without arguments if there is no such file or it is damaged. Returns arrays without Python objects.
 
-    Notes
-    -----
-    A cache folder that cannot be written is no error: the arrays are then built every time.
+    Returns
+    -------
+    dict of str to ndarray
     """
     key = json.dumps(made_from, sort_keys=True)
     name = f"{kind}-{hashlib.sha256(key.encode()).hexdigest()[:32]}.npz"
@@ -72,38 +74,38 @@ def cached(kind: str, made_from: Mapping[str, Any], build: Callable[[], Arrays])
         with atomic_write(path) as file:
             np.savez_compressed(file, **contents)
     except OSError as error:
-        _logger.warning("cannot keep what was made in %s: %s", path, error)
+        _logger.warning("cannot write to the cache %s: %s", path, error)
     return arrays
 
 
 def _read(path: Path, key: str) -> Arrays | None:
-    """Read a file of the cache; None if there is none, or none that can be believed."""
+    """Read a cache file; return None if it is missing, damaged or has another key."""
     try:
-        # opened here: numpy leaves a file open that turns out to be no npz
+        # opened here because np.load does not close a file that is not npz
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays: Arrays = {name: file[name] for name in file.files}
     except FileNotFoundError:
         return None
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        _logger.warning("%s is damaged (%s): making it again", path, error)
+        _logger.warning("%s is damaged (%s): building it again", path, error)
         return None
     stored = arrays.pop(_KEY, None)
     if stored is None or stored.tobytes() != key.encode():
-        _logger.warning("%s was made from something else: making it again", path)
+        _logger.warning("%s has another key: building it again", path)
         return None
     return arrays
 
 
 def pack_strings(name: str, strings: Iterable[str]) -> Arrays:
-    """Strings as two arrays: their UTF-8 bytes one after another, and where each ends."""
-    # JSON can spell half a surrogate pair, which strict UTF-8 refuses
+    """Return strings as two arrays: their concatenated UTF-8 bytes, and the position where each ends."""
+    # JSON may contain single surrogates, which strict UTF-8 cannot encode
     encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
     ends = np.cumsum([len(part) for part in encoded], dtype=np.int64)
     return {f"{name}_bytes": np.frombuffer(b"".join(encoded), np.uint8), f"{name}_ends": ends}
 
 
 def unpack_strings(name: str, arrays: Mapping[str, NDArray[Any]]) -> tuple[str, ...]:
-    """The strings that :func:`pack_strings` packed."""
+    """Return the strings that :func:`pack_strings` packed."""
     whole = arrays[f"{name}_bytes"].tobytes()
     ends: Sequence[int] = arrays[f"{name}_ends"].tolist()
     starts = [0, *ends][:-1]

@@ -1,7 +1,7 @@
-"""Which data sets there are: where each comes from, on what terms, and which files hold it.
+"""The catalog of known data sets: source, licence, citation and files of each.
 
-Digests are only those that others have published: torchtext (md5), scikit-learn and the data sets
-library of Hugging Face (SHA-256). Where none is known, the digest of the first download is recorded instead.
+All digests were published by others: torchtext (md5), scikit-learn and Hugging Face's datasets library (SHA-256).
+Where none is known, the digest of the first download is recorded.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ class Remote:
     Attributes
     ----------
     name : str
-        Under which it is kept.
+        File name in the cache.
     url : str
+        Where to download it from.
     digest : str or None
-        ``algorithm:hex`` of the file's bytes; None: nobody has published one.
+        ``algorithm:hex`` of the file's bytes; None if none has been published.
     """
 
     name: str
@@ -36,38 +37,50 @@ class Remote:
 
 @dataclass(frozen=True)
 class Entry:
-    """One data set of the catalog.
+    """One data set of the catalog; :func:`entry_of` finds it by name.
 
     Attributes
     ----------
-    name, title : str
+    name : str
+        Name that :func:`tsenet.datasets.load` takes.
+    title : str
+        Name to show to people.
     kind : {"documents", "tox21", "images", "bundled"}
         Which loader reads it.
     source, licence, citation : str
+        Where it comes from, its terms of use, and the publication to cite.
     classes : tuple of str
-        In the order of the class numbers, or of the labels.
+        Names of the classes or labels, in the order of their numbers.
     n_train, n_test : int
-        Rows of the official files; validation rows are taken from the training rows.
+        Rows of the official files. Validation rows are taken from the training rows.
     features : str
         What the features are, in a word or two.
     forms : tuple of tuple of str
-        Sets of file names, each of which holds the whole; a file may also have .gz, .xz or .bz2 after its name.
+        Alternative sets of files, each with the complete data. Each file may be compressed (.gz, .xz or .bz2).
     optional : tuple of str
-        Files that are read if they lie beside the others.
+        Files that are read too if they are in the same folder.
     remotes : tuple of Remote
-        What to download: the files of one of the forms.
+        The files to download: those of one of the forms.
     n_validation : int or None
-        The paper's number of validation rows; None: the paper does not use this set.
+        The paper's number of validation rows; None if the paper does not use this data set.
     text_columns : tuple of int
-        Of a csv of documents: the columns (from 1) that make up the text; the class is in column 1.
+        For documents in csv files, the columns (from 1) of the text. The class is in column 1.
     escaped_lines : bool
-        Whether the csv spells a new line as a backslash and an n.
+        Whether the csv files write a line break as a backslash and an n.
     bodies_only : bool
-        Whether headers, footers and quotes of posts are stripped.
+        Whether headers, footers and quotes of newsgroup posts are removed.
     shares : str
-        Name of the data set whose files it reads; its own if empty.
+        Name of the data set whose files it reads; empty for its own.
     digests : mapping of str to str
-        Further published digests by file name; that of a name without compression suffix is of the plain content.
+        Other published digests by file name. The digest for a name without compression suffix is that of the
+        uncompressed content.
+
+    Examples
+    --------
+    >>> from tsenet.datasets import entry_of
+    >>> entry = entry_of("ag_news")
+    >>> entry.title, entry.n_train, entry.classes
+    ("AG's News", 120000, ('World', 'Sports', 'Business', 'Sci/Tech'))
     """
 
     name: str
@@ -92,16 +105,32 @@ class Entry:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Names of the folder its files may lie in; the archives of Zhang et al. make the second."""
+        """Possible names of the folder with its files; the archives of Zhang et al. unpack to the second."""
         return (self.folder, f"{self.folder}_csv")
 
     @property
     def folder(self) -> str:
-        """Name of the folder its files are put in."""
+        """Name of the folder for its downloaded files."""
         return self.shares or self.name
 
     def known_digest(self, file_name: str) -> str | None:
-        """The published digest of a file of that name, ``algorithm:hex``."""
+        """Return the published digest of a file.
+
+        Parameters
+        ----------
+        file_name : str
+
+        Returns
+        -------
+        str or None
+            ``algorithm:hex``; None if none has been published.
+
+        Examples
+        --------
+        >>> from tsenet.datasets import entry_of
+        >>> entry_of("ag_news").known_digest("train.csv")
+        'md5:b1a00f826fdfbd249f79597b59e1dc12'
+        """
         for remote in self.remotes:
             if remote.name == file_name and remote.digest is not None:
                 return remote.digest
@@ -109,12 +138,31 @@ class Entry:
 
 
 def entry_of(name: str) -> Entry:
-    """Find the entry of a data set; ``tox21/NR-AR`` is in that of ``tox21``.
+    """Return the catalog entry of a data set.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`. Single labels such as ``"tox21/NR-AR"`` belong to the entry ``tox21``.
+
+    Returns
+    -------
+    Entry
 
     Raises
     ------
     DataError
-        For an unknown name, with the nearest known ones.
+        For an unknown name; suggests similar ones.
+
+    Examples
+    --------
+    >>> from tsenet.datasets import entry_of
+    >>> entry_of("mnist").licence
+    'CC BY-SA 3.0'
+    >>> entry_of("minst")
+    Traceback (most recent call last):
+        ...
+    tsenet.errors.DataError: there is no data set 'minst': did you mean mnist?
     """
     if name in names():
         return CATALOG[name.partition("/")[0]]
@@ -124,7 +172,18 @@ def entry_of(name: str) -> Entry:
 
 
 def names() -> tuple[str, ...]:
-    """The names that :func:`tsenet.datasets.load` takes."""
+    """Return the names of all known data sets.
+
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
+    >>> from tsenet.datasets import names
+    >>> "ag_news" in names(), "tox21/NR-AR" in names()
+    (True, True)
+    """
     return (*CATALOG, *(f"tox21/{label}" for label in TOX21_LABELS))
 
 

@@ -1,4 +1,4 @@
-"""Molecules as features, by RDKit: descriptors, and which substructures they have."""
+"""Features of molecules computed by RDKit: descriptors, and which substructures are present."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tsenet.progress import Progress
 
 __all__ = ["describe", "describe_cached"]
 
-# Raised whenever the same molecules would give other arrays: it is part of the cache's key.
+# Part of the cache key: increase it when the same molecules would give other arrays.
 _RECIPE = 2
-# Grows with the size of a molecule beyond every number; AvgIpc says the same within bounds.
+# Ipc overflows for large molecules; AvgIpc carries the same information in a bounded range.
 _LEFT_OUT = ("Ipc",)
 
 
 def describe_cached(smiles: Sequence[str], progress: Progress) -> tuple[Any, Any, Any, list[str]]:
-    """Features of molecules, from the cache if they were made before.
+    """Return the features of molecules, from the cache if they were computed before.
 
     Parameters
     ----------
@@ -31,11 +31,11 @@ def describe_cached(smiles: Sequence[str], progress: Progress) -> tuple[Any, Any
     Returns
     -------
     sound : ndarray of bool, shape (N,)
-        Whether RDKit could read the molecule. The rows of the others are zeros.
+        Whether RDKit could read the molecule. Other rows are zeros.
     descriptors : ndarray of float64, shape (N, D)
         NaN or infinite where a descriptor is not defined.
     bits : csr_array of uint8, shape (N, B)
-        Substructures present.
+        1 for each substructure that is present.
     names : list of str, length D + B
     """
     distinct = sorted(set(smiles))
@@ -54,10 +54,10 @@ def describe_cached(smiles: Sequence[str], progress: Progress) -> tuple[Any, Any
 
 
 def describe(smiles: Sequence[str], progress: Progress) -> Arrays:
-    """Descriptors and substructures of each molecule; nothing is learned from the others.
+    """Compute descriptors and substructures of each molecule, independently of the other molecules.
 
     Substructures are Morgan environments up to radius 3, atom pairs, topological torsions (all three unfolded, so that
-    no two share a bit) and the MACCS keys.
+    each has its own column) and the MACCS keys.
     """
     from rdkit import Chem, rdBase
     from rdkit.Chem import Descriptors
@@ -65,12 +65,11 @@ def describe(smiles: Sequence[str], progress: Progress) -> Arrays:
     functions = [(name, f) for name, f in Descriptors.descList if name not in _LEFT_OUT]
     descriptors = np.zeros((len(smiles), len(functions)))
     sound = np.zeros(len(smiles), dtype=bool)
-    present: list[
-        set[tuple[int, int]]
-    ] = []  # kind and number of the substructures of each molecule
+    # Type and number of the substructures of each molecule.
+    present: list[set[tuple[int, int]]] = []
     substructures = _substructures()
     progress.start("describing molecules", len(smiles))
-    with rdBase.BlockLogs():  # it would write on stderr what is wrong with a molecule
+    with rdBase.BlockLogs():  # RDKit writes to stderr about molecules it cannot read
         for row, text in enumerate(smiles):
             molecule = Chem.MolFromSmiles(text)
             if molecule is not None:
@@ -87,7 +86,7 @@ def describe(smiles: Sequence[str], progress: Progress) -> Arrays:
                 present.append(set())
             progress.advance()
     progress.finish(f"{int(sound.sum()):,} of {len(smiles):,}")
-    # Sorted, so that the order of the columns does not depend on which other molecules there are.
+    # Sorted, so that the order of two columns does not depend on the other molecules.
     columns = {key: place for place, key in enumerate(sorted(set().union(*present)))}
     names = [f"{substructures[kind][0]}:{bit}" for kind, bit in columns]
     return {
@@ -102,7 +101,7 @@ def describe(smiles: Sequence[str], progress: Progress) -> Arrays:
 
 
 def _substructures() -> list[tuple[str, Callable[[Any], Any]]]:
-    """The kinds of substructures, each with what lists those of a molecule as numbers."""
+    """Return the types of substructures, each with a function that lists those of a molecule as numbers."""
     from rdkit.Chem import rdFingerprintGenerator
     from rdkit.Chem.rdMolDescriptors import GetMACCSKeysFingerprint
 

@@ -1,4 +1,4 @@
-"""Reading documents and their classes from the files they are distributed in."""
+"""Read documents and their classes from the official files of the data sets."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import re
 import shutil
 import tarfile
 import tempfile
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -16,16 +15,17 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet.data.compression import report_damage
 from tsenet.data.documents import read_documents
 from tsenet.datasets.catalog import Entry
 from tsenet.datasets.places import Found
 from tsenet.errors import DataError
 
-__all__ = ["Labelled", "body_of", "read_corpus"]
+__all__ = ["LabelledTexts", "body_of", "read_corpus"]
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
+class LabelledTexts:
     """Documents with their targets, in file order.
 
     Attributes
@@ -39,13 +39,13 @@ class Labelled:
     y: NDArray[Any]
 
 
-def read_corpus(entry: Entry, found: Found) -> tuple[Labelled, Labelled]:
+def read_corpus(entry: Entry, found: Found) -> tuple[LabelledTexts, LabelledTexts]:
     """Read the training and the test documents of a data set of the catalog.
 
     Raises
     ------
     DataError
-        If a file is damaged, or holds a class the data set does not have.
+        If a file is damaged, or has a class that the data set does not have.
     """
     if "train.csv" in found:
         train = _read_csv(entry, found["train.csv"])
@@ -61,12 +61,12 @@ def read_corpus(entry: Entry, found: Found) -> tuple[Labelled, Labelled]:
     return (_bodies(train), _bodies(test)) if entry.bodies_only else (train, test)
 
 
-def _bodies(posts: Labelled) -> Labelled:
-    return Labelled([body_of(text) for text in posts.texts], posts.y)
+def _bodies(posts: LabelledTexts) -> LabelledTexts:
+    return LabelledTexts([body_of(text) for text in posts.texts], posts.y)
 
 
-def _read_csv(entry: Entry, path: Path) -> Labelled:
-    """Read a csv without header: the class from 1 in the first column, then the columns of the text."""
+def _read_csv(entry: Entry, path: Path) -> LabelledTexts:
+    """Read a csv without header: the class number, from 1, in the first column, then columns of text."""
     *others, last = map(str, entry.text_columns)
     read = read_documents(path, last, columns=["1", *others], header=False)
     columns = [read.columns[name] for name in others] + [read.texts]
@@ -80,15 +80,15 @@ def _read_csv(entry: Entry, path: Path) -> Labelled:
         raise DataError(
             f"{path}: the class {error} in column 1 is not one of 1 to {len(classes)}"
         ) from error
-    return Labelled(texts, y)
+    return LabelledTexts(texts, y)
 
 
-def _read_archived_csv(entry: Entry, found: Found) -> tuple[Labelled, Labelled]:
-    """Read train.csv and test.csv out of an archive, by way of a temporary folder."""
+def _read_archived_csv(entry: Entry, found: Found) -> tuple[LabelledTexts, LabelledTexts]:
+    """Read train.csv and test.csv from an archive, through a temporary folder."""
     path = next(iter(found.paths.values()))
     wanted = {f"{entry.name}_csv/train.csv": "train.csv", f"{entry.name}_csv/test.csv": "test.csv"}
     with tempfile.TemporaryDirectory(prefix="tsenet-") as folder:
-        with _readable(path):
+        with _archive_damage(path):
             for name, file in _members(path):
                 target = wanted.pop(name, None)
                 if target is not None:
@@ -102,12 +102,12 @@ def _read_archived_csv(entry: Entry, found: Found) -> tuple[Labelled, Labelled]:
 
 def _read_folders(
     found: Found, parts: tuple[str, str], folders: tuple[str, ...], encoding: str
-) -> tuple[Labelled, Labelled]:
-    """Read an archive of one text file per document, in one folder per class, in the order of their names."""
+) -> tuple[LabelledTexts, LabelledTexts]:
+    """Read an archive with one folder per class and one text file per document, sorted by file name."""
     path = next(iter(found.paths.values()))
     classes = {folder: number for number, folder in enumerate(folders)}
     documents: dict[str, list[tuple[str, int, str]]] = {part: [] for part in parts}
-    with _readable(path):
+    with _archive_damage(path):
         for name, file in _members(path):
             part, _, folder = name.rpartition("/")[0].rpartition("/")
             if part in documents and folder in classes:
@@ -119,12 +119,12 @@ def _read_folders(
             raise DataError(f"{path} holds no documents in {part}")
         rows.sort()
         y = np.array([number for _, number, _ in rows], dtype=np.int64)
-        read.append(Labelled([text for _, _, text in rows], y))
+        read.append(LabelledTexts([text for _, _, text in rows], y))
     return read[0], read[1]
 
 
 def _members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
-    """Yield name and content of each file of a tar archive, in one pass, writing nothing."""
+    """Yield name and content of each file in a tar archive, in one pass and without unpacking it."""
     with tarfile.open(path, "r|*") as archive:
         for member in archive:
             file = archive.extractfile(member) if member.isfile() else None
@@ -132,15 +132,8 @@ def _members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
                 yield member.name.removeprefix("./"), file
 
 
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Say of a damaged archive that it is one."""
-    try:
-        yield
-    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # the system's: no such file, not allowed. gzip's have no number.
-        raise DataError(f"{path} is damaged or not a tar archive: {error}") from error
+def _archive_damage(path: Path) -> AbstractContextManager[None]:
+    return report_damage(f"{path} is damaged or not a tar archive")
 
 
 # ---- newsgroup posts
@@ -150,10 +143,10 @@ _QUOTED = re.compile(r"writes in|writes:|wrote:|says:|said:|^In article|^Quoted 
 
 
 def body_of(post: str) -> str:
-    """A newsgroup post without its headers, footer and quotes, as scikit-learn strips them.
+    """Return a newsgroup post without headers, footer and quotes, as scikit-learn's loader removes them.
 
-    Headers end at the first blank line. The footer is the last paragraph, set off by a blank line or one of dashes
-    alone; a post of one paragraph has none.
+    Headers end at the first blank line. The footer is the last paragraph, after a line that is blank or all dashes; a
+    post of one paragraph has none.
     """
     _, _, body = post.partition("\n\n")
     lines = body.strip().split("\n")

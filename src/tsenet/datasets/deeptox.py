@@ -1,16 +1,12 @@
-"""The Tox21 files of DeepTox: dense features as csv, sparse ones in the Matrix Market format."""
+"""Read the Tox21 files of DeepTox: dense features as csv, sparse ones in Matrix Market format."""
 
 from __future__ import annotations
 
-import bz2
 import csv
-import gzip
 import io
-import lzma
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -19,37 +15,36 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tsenet.data.compression import OPENERS, opener_of, report_damage
 from tsenet.datasets.catalog import TOX21_LABELS
-from tsenet.datasets.places import COMPRESSIONS, Found
+from tsenet.datasets.places import SUFFIXES, Found
 from tsenet.errors import DataError
 
 __all__ = ["DeepTox", "read_deeptox"]
 
 _MISSING = {"", "NA"}
-_OPENERS: dict[str, Callable[..., Any]] = {
-    ".gz": gzip.open,
-    ".xz": lzma.open,
-    ".bz2": bz2.open,
-}
 
 
 @dataclass(frozen=True, eq=False)
 class DeepTox:
-    """Everything the files say, training rows first.
+    """The content of the files, training rows first.
 
     Attributes
     ----------
     ids : list of str, length N
+        Identifiers of the compounds.
     n_train : int
         How many of them are in the training files.
-    dense : float64 (N, D)
-        NaN where missing.
-    sparse : csr_array (N, B)
+    dense : ndarray of float64, shape (N, D)
+        Dense features, NaN where missing.
+    sparse : csr_array, shape (N, B)
+        Sparse features.
     names : list of str, length D + B
-    labels : float64 (N, 12)
+        Names of the features.
+    labels : ndarray of float64, shape (N, 12)
         In the order of the catalog, NaN where not measured.
     compounds : dict of str to dict
-        By id, the columns of ``tox21_compoundData.csv``; empty if there is no such file.
+        The columns of ``tox21_compoundData.csv`` by id; empty if there is no such file.
     """
 
     ids: list[str]
@@ -62,12 +57,12 @@ class DeepTox:
 
 
 def read_deeptox(found: Found) -> DeepTox:
-    """Read the files, whether they lie in a folder or in tox21.zip.
+    """Read the files, from a folder or from tox21.zip.
 
     Raises
     ------
     DataError
-        If a file is missing or damaged, or rows and columns of two files do not agree.
+        If a file is missing or damaged, or the rows or columns of two files differ.
     """
     files = _Files(found)
     read = {part: _read_part(files, part) for part in ("train", "test")}
@@ -99,7 +94,7 @@ def read_deeptox(found: Found) -> DeepTox:
 def _read_part(
     files: _Files, part: str
 ) -> tuple[list[str], list[str], NDArray[np.float64], Any, NDArray[np.float64]]:
-    """Ids, names of the dense features, dense and sparse features, labels of one part."""
+    """Return ids, names of the dense features, dense features, sparse features and labels of one part."""
     from scipy.io import mmread
 
     ids, names, dense = _read_matrix(files, f"tox21_dense_{part}.csv")
@@ -118,7 +113,7 @@ def _read_part(
 
 
 def _read_matrix(files: _Files, name: str) -> tuple[list[str], list[str], NDArray[np.float64]]:
-    """Read a csv whose first column names the rows: row names, column names, numbers."""
+    """Read a csv with row names in the first column: row names, column names, numbers."""
     ids: list[str] = []
     rows: list[NDArray[np.float64]] = []
     with files.open(name) as stream:
@@ -134,18 +129,18 @@ def _read_matrix(files: _Files, name: str) -> tuple[list[str], list[str], NDArra
             raise DataError(f"{files}: {name} is not a table of numbers: {error}") from error
     if numbers.ndim != 2:
         raise DataError(f"{files}: {name} holds no rows")
-    # R writes the header with or without a name for the column of row names
+    # R writes the header with or without an entry for the column of row names
     return ids, header[-numbers.shape[1] :], numbers
 
 
 class _Files:
-    """The files of a folder or of a zip archive, by their names without compression suffix."""
+    """The files of a folder or a zip archive, by their names without compression suffix."""
 
     def __init__(self, found: Found) -> None:
         self._paths = dict(found.paths)
         self._members: dict[str, str] = {}
         if "tox21.zip" in found:
-            with self._readable(), zipfile.ZipFile(found["tox21.zip"]) as archive:
+            with self._damage(), zipfile.ZipFile(found["tox21.zip"]) as archive:
                 self._members = {PurePosixPath(name).name: name for name in archive.namelist()}
 
     def __str__(self) -> str:
@@ -156,11 +151,11 @@ class _Files:
 
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
-        """Open a file, uncompressed."""
-        with self._readable():
+        """Open a file for reading its uncompressed content."""
+        with self._damage():
             path = self._paths.get(name)
             if path is not None:
-                with _OPENERS.get(path.suffix, open)(path, "rb") as stream:
+                with opener_of(path)(path, "rb") as stream:
                     yield stream
                 return
             member = self._member(name)
@@ -168,20 +163,14 @@ class _Files:
                 raise DataError(f"{self._paths['tox21.zip']} does not hold {name}")
             with zipfile.ZipFile(self._paths["tox21.zip"]) as archive, archive.open(member) as raw:
                 suffix = Path(member).suffix
-                with _OPENERS[suffix](raw, "rb") if suffix in _OPENERS else raw as stream:
+                with OPENERS[suffix](raw, "rb") if suffix in OPENERS else raw as stream:
                     yield stream
 
     def _member(self, name: str) -> str | None:
-        for suffix in COMPRESSIONS:
+        for suffix in SUFFIXES:
             if name + suffix in self._members:
                 return self._members[name + suffix]
         return None
 
-    @contextmanager
-    def _readable(self) -> Iterator[None]:
-        try:
-            yield
-        except (zipfile.BadZipFile, OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
-            raise DataError(f"{self}: a file of Tox21 is damaged: {error}") from error
+    def _damage(self) -> AbstractContextManager[None]:
+        return report_damage(f"{self}: a file of Tox21 is damaged")

@@ -1,190 +1,143 @@
-"""Downloading one file: goes on where a broken download stopped, and never leaves a wrong file behind."""
+"""Download one file with pooch, check its digest and report progress."""
 
 from __future__ import annotations
 
-import http.client
 import logging
-import os
 import socket
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tsenet.errors import DataError
 from tsenet.progress import Progress
 
-__all__ = ["Resuming", "download"]
+__all__ = ["download", "reason_of"]
 
-_logger = logging.getLogger("tsenet.datasets")
-
-_BLOCK = 1 << 18
+# A server that answers with one of these is busy or restarting: a later attempt may succeed.
+_TRANSIENT = (408, 425, 429, 500, 502, 503, 504)
+_RETRIES = 2
+_CHUNK = 1 << 18
 _SECONDS = 30.0
-# What passes by itself: a cut connection, a server that is busy. A missing page does not.
-_PASSING = (408, 425, 429, 500, 502, 503, 504)
 
 
-@dataclass
-class Resuming:
-    """A downloader for pooch that keeps what it has in ``<target>.part`` and asks only for the rest.
+def download(url: str, target: Path, digest: str | None, progress: Progress) -> None:
+    """Download a file, unless it is already there with the right digest.
 
-    What is there is only continued if the server says it is still the same file (its ETag or date, kept in
-    ``<target>.part.tag``).
-
-    Attributes
-    ----------
-    target : Path
-        The file to make; the parts lie beside it.
-    progress : Progress
-    attempts : int
-        Tries in a row that may bring nothing new.
-    pause : float
-        Seconds before the second try, doubled for each one after it.
-    """
-
-    target: Path
-    progress: Progress = field(default_factory=Progress)
-    attempts: int = 4
-    pause: float = 1.0
-
-    def __call__(self, url: str, output_file: str, pooch: Any) -> None:
-        """Download `url` to `output_file`; pooch checks the digest afterwards and moves it into place."""
-        part = self._beside(".part")
-        failures = 0
-        while True:
-            before = _size(part)
-            try:
-                self._go_on(url, part)
-                break
-            except (OSError, http.client.HTTPException) as error:
-                if not _passes(error):
-                    raise
-                failures = 1 if _size(part) > before else failures + 1
-                if failures >= self.attempts:
-                    raise
-                _logger.info("%s: %s; trying again", url, error)
-                time.sleep(self.pause * 2.0 ** (failures - 1))
-        os.replace(part, output_file)
-        self._beside(".part.tag").unlink(missing_ok=True)
-
-    def _go_on(self, url: str, part: Path) -> None:
-        """Ask for what is missing of the file and append it."""
-        tag = self._beside(".part.tag")
-        known = tag.read_text("utf-8") if tag.is_file() else ""
-        have = _size(part) if known else 0
-        headers = {"User-Agent": "tsenet", "Accept-Encoding": "identity"}
-        if have:
-            headers |= {"Range": f"bytes={have}-", "If-Range": known}
-        request = urllib.request.Request(url, headers=headers)
-        try:
-            response = urllib.request.urlopen(request, timeout=_SECONDS)
-        except urllib.error.HTTPError as error:
-            if error.code == 416 and have:  # nothing after these bytes: they are all, or too many
-                error.close()
-                if error.headers.get("Content-Range", "") == f"bytes */{have}":
-                    return
-                tag.unlink(missing_ok=True)
-                self._go_on(url, part)
-                return
-            raise
-        with response:
-            if response.status == 206:
-                if not response.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
-                    tag.unlink(missing_ok=True)  # from the beginning the next time
-                    raise ConnectionError("the server sent another part than the one asked for")
-            else:  # the whole file: the server cannot resume, or it changed
-                have = 0
-                _remember(tag, response.headers)
-            length = response.headers.get("Content-Length")
-            total = have + int(length) if length is not None else None
-            self.progress.start(f"downloading {self.target.name}", total)
-            self.progress.advance(have)
-            with open(part, "ab" if have else "wb") as file:
-                while block := response.read(_BLOCK):
-                    file.write(block)
-                    self.progress.advance(len(block))
-        if total is not None and _size(part) < total:
-            raise ConnectionError(
-                f"the connection was cut after {_size(part):,} of {total:,} bytes"
-            )
-        self.progress.finish()
-
-    def _beside(self, suffix: str) -> Path:
-        return self.target.with_name(self.target.name + suffix)
-
-
-def download(
-    url: str, target: Path, digest: str | None, progress: Progress, *, pause: float = 1.0
-) -> None:
-    """Download a file, unless it is there already with the right digest.
+    After a cut connection, an answer from a busy server or a wrong digest, it is tried again twice, after one and two
+    seconds.
 
     Parameters
     ----------
     url : str
+        Where the file is.
     target : Path
-        Replaced only by a complete file with the right digest.
+        Where to put it. It is replaced only by a complete file with the right digest.
     digest : str or None
         ``algorithm:hex``; None: not checked.
     progress : Progress
-    pause : float, default 1.0
-        Seconds before trying again after a failure.
+        Told about each block of bytes.
 
     Raises
     ------
     DataError
-        If what came has another digest. It is deleted.
-    OSError, http.client.HTTPException
-        If it could not be had, after several tries. The part that came is kept for the next time.
+        If the downloaded file has another digest; it is deleted.
+    OSError
+        If the file cannot be downloaded; :func:`reason_of` says why in a few words.
     """
     import pooch
 
-    target.parent.mkdir(parents=True, exist_ok=True)
-    downloader = Resuming(target, progress, pause=pause)
-    with _quiet(pooch.get_logger()):
+    store = pooch.create(
+        path=target.parent,
+        base_url="",
+        registry={target.name: digest},
+        urls={target.name: url},
+        retry_if_failed=_RETRIES,
+    )
+    http = pooch.HTTPDownloader(
+        progressbar=_ProgressBar(f"downloading {target.name}", progress),
+        chunk_size=_CHUNK,
+        timeout=_SECONDS,
+        headers={"User-Agent": "tsenet", "Accept-Encoding": "identity"},
+    )
+
+    def download_once(url: str, output_file: str, store: Any) -> None:
         try:
-            pooch.retrieve(
-                url, digest, fname=target.name, path=target.parent, downloader=downloader
-            )
-        except ValueError as error:  # pooch's word for a wrong digest
+            http(url, output_file, store)
+        except OSError as error:
+            if _is_transient(error):
+                raise
+            # pooch tries again after errors of requests only, so it stops at a plain OSError.
+            raise OSError(reason_of(error)) from error
+
+    with _silent(pooch.get_logger()):
+        try:
+            store.fetch(target.name, downloader=download_once)
+        except ValueError as error:  # pooch's error for a wrong digest
             raise DataError(
-                f"what came from {url} is not the expected file ({digest}): it was not kept. "
-                "Try again, or fetch the file by other means"
+                f"the download from {url} is not the expected file ({digest}): it was not kept. "
+                "Try again, or get the file in another way"
             ) from error
 
 
-def _passes(error: Exception) -> bool:
-    """Whether trying again may help: not without a network, and not if there is no such page."""
-    if isinstance(error, urllib.error.HTTPError):
-        error.close()
-        return error.code in _PASSING
-    reason = error.reason if isinstance(error, urllib.error.URLError) else error
-    return not isinstance(reason, socket.gaierror)
+def reason_of(error: BaseException) -> str:
+    """Return the message of the first error in a chain, without what requests and urllib3 wrap around it."""
+    return str(_first_cause(error))
 
 
-def _remember(tag: Path, headers: Any) -> None:
-    """Keep what tells this version of the file from others; without it, it cannot be resumed."""
-    etag = headers.get("ETag") or ""
-    # a weak ETag may stand for other bytes
-    mark = etag if etag and not etag.startswith("W/") else headers.get("Last-Modified") or ""
-    if mark:
-        tag.write_text(mark, "utf-8")
-    else:
-        tag.unlink(missing_ok=True)
+def _first_cause(error: BaseException) -> BaseException:
+    while (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
+    return error
 
 
-def _size(path: Path) -> int:
-    with suppress(FileNotFoundError):
-        return path.stat().st_size
-    return 0
+def _is_transient(error: OSError) -> bool:
+    """Say whether another attempt may help: not without a network, and not for a missing page."""
+    response = getattr(error, "response", None)
+    if response is not None:
+        return response.status_code in _TRANSIENT
+    return not isinstance(_first_cause(error), socket.gaierror)
+
+
+class _ProgressBar:
+    """The methods that pooch calls on a progress bar, passed on to a :class:`Progress`."""
+
+    def __init__(self, stage: str, progress: Progress) -> None:
+        self._stage = stage
+        self._progress = progress
+        self._total = 0
+        self._done = 0
+
+    @property
+    def total(self) -> int:
+        """Size of the file in bytes; 0 if the server does not say."""
+        return self._total
+
+    @total.setter
+    def total(self, total: int) -> None:
+        # pooch sets it once per attempt, when the answer begins.
+        self._total, self._done = total, 0
+        self._progress.start(self._stage, total or None)
+
+    def update(self, n_bytes: int) -> None:
+        """Add bytes, up to the total: pooch counts every chunk as full, and at the end the whole file again."""
+        if self._total:
+            n_bytes = min(n_bytes, self._total - self._done)
+        if n_bytes:
+            self._done += n_bytes
+            self._progress.advance(n_bytes)
+
+    def reset(self) -> None:
+        """Do nothing: :meth:`update` never exceeds the total."""
+
+    def close(self) -> None:
+        """Finish the stage."""
+        self._progress.finish()
 
 
 @contextmanager
-def _quiet(logger: logging.Logger) -> Iterator[None]:
-    """Keep pooch from writing on stderr: libraries do not."""
+def _silent(logger: logging.Logger) -> Iterator[None]:
+    """Keep pooch from writing to stderr: libraries never print."""
     before = logger.level
     logger.setLevel(logging.ERROR)
     try:

@@ -1,24 +1,20 @@
-"""Getting the files of a data set, and checking that they are the right ones."""
+"""Download the files of a data set and compare them with their digests."""
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import hashlib
-import http.client
 import json
 import logging
-import lzma
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from tsenet._system.atomic import atomic_write
+from tsenet.data.compression import OPENERS, report_damage
 from tsenet.datasets.cache import cache_folder, sha256_of
 from tsenet.datasets.catalog import Entry, Remote, entry_of
-from tsenet.datasets.download import download
+from tsenet.datasets.download import download, reason_of
 from tsenet.datasets.places import Found, download_folder, find, where_to_put
 from tsenet.errors import DataError
 from tsenet.progress import Progress, ProgressCallback, as_progress
@@ -27,32 +23,34 @@ __all__ = ["Check", "fetch", "files_of", "verify"]
 
 _logger = logging.getLogger("tsenet.datasets")
 
-_OPENERS: dict[str, Callable[..., Any]] = {
-    ".gz": gzip.open,
-    ".xz": lzma.open,
-    ".bz2": bz2.open,
-}
-
 
 def fetch(name: str, *, progress: bool | Progress | ProgressCallback | None = None) -> list[Path]:
-    """Download the official files of a data set into the cache, those that are not there already.
+    """Download the official files of a data set into the cache.
+
+    Files that are in the cache already are only checked. A damaged or incomplete download never replaces a file.
 
     Parameters
     ----------
     name : str
-        As in :func:`tsenet.datasets.names`.
-    progress : optional
-        As in :func:`tsenet.learn_tree`.
+        One of :func:`tsenet.datasets.names`.
+    progress : bool, Progress or callable, default=None
+        True shows progress bars on stderr; a callable is called as ``progress(stage, done, total)``.
 
     Returns
     -------
     list of Path
-        The files; empty for a set that needs none.
+        The files; empty for a data set that needs none.
 
     Raises
     ------
     DataError
-        If a file cannot be had, with where to put it by hand, or is not the published one.
+        If a file cannot be downloaded, saying where to put it by hand; or if it does not have the published digest.
+
+    Examples
+    --------
+    >>> from tsenet.datasets import fetch
+    >>> fetch("digits")  # comes with scikit-learn
+    []
     """
     entry = entry_of(name)
     shown = as_progress(progress)
@@ -63,15 +61,14 @@ def fetch(name: str, *, progress: bool | Progress | ProgressCallback | None = No
 
 def _fetch_one(entry: Entry, remote: Remote, progress: Progress) -> Path:
     target = download_folder(entry) / remote.name
-    # without a published digest, a second download must be what the first one was
+    # without a published digest, a second download must equal the first one
     digest = remote.digest or _records().get(str(target.resolve()))
     try:
         download(remote.url, target, digest, progress)
-    except (OSError, http.client.HTTPException) as error:
-        reason = getattr(error, "reason", None) or error  # urllib wraps what happened
+    except OSError as error:
         raise DataError(
-            f"cannot download {remote.name} of {entry.name} from {remote.url} ({reason}): "
-            f"{where_to_put(entry)}"
+            f"cannot download {remote.name} of {entry.name} from {remote.url} "
+            f"({reason_of(error)}): {where_to_put(entry)}"
         ) from error
     if remote.digest is None:
         _record(target)
@@ -79,12 +76,12 @@ def _fetch_one(entry: Entry, remote: Remote, progress: Progress) -> Path:
 
 
 def files_of(entry: Entry, home: str | Path | None, fetch_missing: bool, shown: Progress) -> Found:
-    """The files of a data set, downloaded if they are not at hand and may be.
+    """Find the files of a data set, and download them if they are missing and `fetch_missing` is True.
 
     Raises
     ------
     DataError
-        If they are not to be had; says where to put them.
+        If they are missing and not downloaded; says where to put them.
     """
     found = find(entry, home)
     if found is None and fetch_missing and entry.remotes:
@@ -93,7 +90,7 @@ def files_of(entry: Entry, home: str | Path | None, fetch_missing: bool, shown: 
     if found is None:
         urls = " and ".join(remote.url for remote in entry.remotes)
         raise DataError(
-            f"{entry.name} is not at hand: run `tsenet data fetch {entry.name}`, or get {urls} and "
+            f"the files of {entry.name} are missing: run `tsenet data fetch {entry.name}`, or get {urls} and "
             f"{where_to_put(entry)}"
         )
     return found
@@ -104,16 +101,25 @@ def files_of(entry: Entry, home: str | Path | None, fetch_missing: bool, shown: 
 
 @dataclass(frozen=True)
 class Check:
-    """What is known of one file.
+    """The result of checking one file; :func:`verify` returns one per file.
 
     Attributes
     ----------
     path : Path
+        The file.
     status : {"official", "as recorded", "recorded", "differs", "changed", "damaged"}
-        Has the published digest; has none, but is what it was when first seen; was first seen now; has another digest
-        than the published one; is not what it was when first seen; cannot be read.
+        ``"official"``: it has the published digest. ``"differs"``: it has another digest than the published one.
+        Without a published digest, ``"recorded"``: its digest was recorded now; ``"as recorded"``: it has the recorded
+        digest; ``"changed"``: it has another one. ``"damaged"``: it cannot be decompressed.
     digest : str
-        ``algorithm:hex`` that was compared.
+        ``algorithm:hex`` of the file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tsenet.datasets import Check
+    >>> Check(Path("train.csv"), "differs", "md5:00ff").good
+    False
     """
 
     path: Path
@@ -122,25 +128,32 @@ class Check:
 
     @property
     def good(self) -> bool:
-        """Whether the file is what it should be, as far as is known."""
+        """Whether the file has the published or recorded digest."""
         return self.status in ("official", "as recorded", "recorded")
 
 
 def verify(name: str, *, home: str | Path | None = None) -> list[Check]:
-    """Compare the files of a data set at hand with their published digests.
+    """Compare the files of a data set with their published digests.
 
-    A file without a published digest is compared with what it was when it was first seen.
+    The digest of a file without a published one is recorded the first time, and compared from then on.
 
     Parameters
     ----------
     name : str
-    home : path, optional
-        As in :func:`tsenet.datasets.load`.
+        One of :func:`tsenet.datasets.names`.
+    home : str or Path, default=None
+        Folder to search first, as in :func:`tsenet.datasets.load`.
 
     Returns
     -------
     list of Check
-        One per file; empty if the set is not at hand or needs no files.
+        One per file; empty if the files are missing or the data set needs none.
+
+    Examples
+    --------
+    >>> from tsenet.datasets import verify
+    >>> verify("digits")  # comes with scikit-learn
+    []
     """
     entry = entry_of(name)
     found = find(entry, home)
@@ -151,11 +164,12 @@ def _check(entry: Entry, path: Path) -> Check:
     expected = entry.known_digest(path.name)
     if expected is not None and _digest(path, expected) == expected:
         return Check(path, "official", expected)
-    plain = entry.known_digest(path.stem) if path.suffix in _OPENERS else None
-    if plain is not None:  # compressed by someone else: its content may still be the official one
+    plain = entry.known_digest(path.stem) if path.suffix in OPENERS else None
+    if plain is not None:  # compressed by someone else: compare the content
         try:
-            actual = _digest(path, plain, _OPENERS[path.suffix])
-        except (OSError, EOFError, lzma.LZMAError, zlib.error):
+            with report_damage(str(path)):
+                actual = _digest(path, plain, OPENERS[path.suffix])
+        except DataError:
             return Check(path, "damaged", plain)
         return Check(path, "official" if actual == plain else "differs", actual)
     if expected is not None:
@@ -169,7 +183,7 @@ def _check(entry: Entry, path: Path) -> Check:
 
 
 def _digest(path: Path, like: str, opener: Callable[..., Any] = open) -> str:
-    """Digest of a file, or of its uncompressed content, by the algorithm of another digest."""
+    """Return the digest of a file, or of its uncompressed content, with the algorithm of `like`."""
     algorithm = like.partition(":")[0]
     digest = hashlib.new(algorithm, usedforsecurity=False)
     with opener(path, "rb") as file:
@@ -183,7 +197,7 @@ def _record_file() -> Path:
 
 
 def _records() -> dict[str, str]:
-    """Digests of files without a published one, as they were when first seen."""
+    """Return the recorded digests of files without a published one."""
     try:
         read = json.loads(_record_file().read_text("utf-8"))
     except FileNotFoundError:
@@ -194,7 +208,7 @@ def _records() -> dict[str, str]:
 
 
 def _record(path: Path) -> None:
-    """Remember the digest of a file; one that is remembered already stays as it was."""
+    """Record the digest of a file, unless one is recorded already."""
     records = _records()
     if str(path.resolve()) in records:
         return

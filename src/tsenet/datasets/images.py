@@ -1,17 +1,14 @@
-"""Images as rows of pixels between 0 and 1: the idx files of MNIST and its likes, and scikit-learn's digits."""
+"""Images as rows of pixels between 0 and 1: idx files such as MNIST's, and scikit-learn's digits."""
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import lzma
-import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet.data.compression import opener_of, report_damage
 from tsenet.datasets.catalog import Entry
 from tsenet.datasets.dataset import DataCard, Dataset, Part
 from tsenet.datasets.places import Found
@@ -21,13 +18,13 @@ from tsenet.progress import Progress
 
 __all__ = ["load_digits", "load_images", "read_idx"]
 
-# The third and fourth byte of an idx file: unsigned bytes, and the number of dimensions.
+# The third byte of an idx file of unsigned bytes; the fourth is the number of dimensions.
 _UNSIGNED_BYTES = 0x08
 _SHARE = 0.1
 
 
 def load_images(entry: Entry, found: Found, progress: Progress) -> Dataset:
-    """A data set of the four idx files; a tenth of the training images validates."""
+    """Load four idx files; a tenth of the training images is held out for validation."""
     progress.start("reading images", None)
     rows = {}
     for part, name in (("train", "train"), ("test", "t10k")):
@@ -47,7 +44,7 @@ def load_images(entry: Entry, found: Found, progress: Progress) -> Dataset:
 
 
 def load_digits(entry: Entry) -> Dataset:
-    """scikit-learn's bundled digits: a fifth of them tests, a tenth of the others validates."""
+    """Load scikit-learn's digits: a fifth for testing, a tenth of the others for validation."""
     from sklearn.datasets import load_digits as bundled
 
     images, y = bundled(return_X_y=True)
@@ -59,19 +56,35 @@ def load_digits(entry: Entry) -> Dataset:
 def read_idx(path: Path, n_dimensions: int) -> NDArray[np.uint8]:
     """Read an idx file of unsigned bytes, plain or compressed.
 
+    Parameters
+    ----------
+    path : Path
+        The file; ``.gz``, ``.xz`` and ``.bz2`` are decompressed.
+    n_dimensions : int
+        3 for images, 1 for labels.
+
+    Returns
+    -------
+    ndarray of uint8
+
     Raises
     ------
     DataError
-        If it is damaged, cut short, or of another kind.
+        If the file is damaged, truncated, or not an idx file of bytes with that many dimensions.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tsenet.datasets.images import read_idx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "labels-idx1-ubyte"
+    ...     _ = path.write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 2, 1]))
+    ...     read_idx(path, n_dimensions=1).tolist()
+    [7, 2, 1]
     """
-    opener: Any = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix, open)
-    try:
-        with opener(path, "rb") as file:
-            content = file.read()
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise DataError(f"{path} is damaged: {error}") from error
+    with report_damage(f"{path} is damaged"), opener_of(path)(path, "rb") as file:
+        content = file.read()
     start = 4 + 4 * n_dimensions
     if content[:4] != bytes([0, 0, _UNSIGNED_BYTES, n_dimensions]) or len(content) < start:
         raise DataError(f"{path} is not an idx file of bytes in {n_dimensions} dimensions")
@@ -105,7 +118,9 @@ def _dataset(
         n_validation=len(parts[1]),
         n_test=len(parts[2]),
         in_training=occurs_in(map(_key, test[0]), map(_key, images)),
-        notes=("The paper does not use this set: a tenth of its training rows validates.",),
+        notes=(
+            "The paper does not use this set: a tenth of its training rows is held out for validation.",
+        ),
     )
     names = tuple(f"row{i}col{j}" for i in range(height) for j in range(width))
     return Dataset(

@@ -1,4 +1,4 @@
-"""Where the files of a data set lie: in a folder the caller names, in ``TSENET_DATA``, or in the cache."""
+"""Find the files of a data set: in a given folder, in ``TSENET_DATA``, or in the cache."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tsenet.data.compression import OPENERS
 from tsenet.datasets.cache import cache_folder
 from tsenet.datasets.catalog import Entry
 
-__all__ = ["COMPRESSIONS", "Found", "download_folder", "find", "where_to_put"]
+__all__ = ["SUFFIXES", "Found", "download_folder", "find", "where_to_put"]
 
-COMPRESSIONS = ("", ".gz", ".xz", ".bz2")
+# What may follow a file name of the catalog.
+SUFFIXES = ("", *OPENERS)
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Found:
     Attributes
     ----------
     paths : mapping of str to Path
-        By the names of the catalog; the file itself may have a compression suffix more.
+        By their names in the catalog; the file itself may have a compression suffix.
     """
 
     paths: Mapping[str, Path]
@@ -35,18 +37,18 @@ class Found:
 
 
 def find(entry: Entry, home: str | Path | None = None) -> Found | None:
-    """Look for the files of a data set.
+    """Search for the files of a data set.
 
     Parameters
     ----------
     entry : Entry
     home : path, optional
-        Folder to look in first: that of the data set, or the one above it.
+        Folder to search first: that of the data set, or its parent.
 
     Returns
     -------
     Found or None
-        The first complete form in the first folder that has one.
+        The first complete set of files in the first folder that has one.
     """
     for folder in _places(entry, home):
         for form in entry.forms:
@@ -57,7 +59,7 @@ def find(entry: Entry, home: str | Path | None = None) -> Found | None:
 
 
 def download_folder(entry: Entry) -> Path:
-    """Where downloads of a data set go."""
+    """Return the folder for the downloaded files of a data set."""
     return cache_folder() / "files" / entry.folder
 
 
@@ -80,8 +82,8 @@ def _places(entry: Entry, home: str | Path | None) -> Iterator[Path]:
 
 
 def _variant(folder: Path, name: str) -> Path | None:
-    """The file of that name, plain or compressed; None if there is none."""
-    for suffix in COMPRESSIONS:
+    """Return the path of a file, plain or compressed; None if there is none."""
+    for suffix in SUFFIXES:
         path = folder / f"{name}{suffix}"
         if path.is_file():
             return path

@@ -24,9 +24,9 @@ from tsenet.progress import Progress
 
 __all__ = ["load_tox21", "one_label"]
 
-# A substructure in a smaller share of the training compounds is left out, as in the paper.
+# Substructures in a smaller share of the training compounds are left out, as in the paper.
 _LEAST_SHARE = 0.05
-# Descriptors beyond these quantiles of the training compounds are brought back to them: a few grow without bound.
+# Descriptors are clipped to these quantiles of the training compounds, because some have extreme outliers.
 _TAILS = (0.005, 0.995)
 _RECIPE = 1
 _SETS = ("training", "validation", "test")
@@ -38,17 +38,22 @@ class _Compounds:
 
     Attributes
     ----------
-    values : float64 (N, V)
-        All finite; features already chosen by the training compounds.
+    values : ndarray of float64, shape (N, V)
+        Finite features, selected by the training compounds.
     names : tuple of str, length V
-    labels : float64 (N, 12)
+        Names of the features.
+    labels : ndarray of float64, shape (N, 12)
+        0 or 1, NaN where not measured.
     keys : list of bytes or None, length N
-        The same for the same compound.
+        Equal for equal compounds.
     sets : ndarray of str, length N
-        Of the training, validation or test set.
+        "training", "validation" or "test".
     smiles : tuple of str or None
+        The structures, if known.
     recipe : str
+        How the features were made.
     notes : tuple of str
+        For the card.
     """
 
     values: NDArray[np.float64]
@@ -62,7 +67,7 @@ class _Compounds:
 
 
 def load_tox21(entry: Entry, found: Found, progress: Progress) -> Dataset:
-    """The twelve labels at once; NaN where a compound was not measured."""
+    """Load all twelve labels; NaN where a compound was not measured."""
     if "tox21.csv" in found:
         compounds = _from_structures(found, entry, progress)
     else:
@@ -104,7 +109,7 @@ def load_tox21(entry: Entry, found: Found, progress: Progress) -> Dataset:
 
 
 def one_label(dataset: Dataset, label: str) -> Dataset:
-    """One of the labels as two classes; compounds that were not measured are left out."""
+    """Return one label as two classes, without the compounds that were not measured."""
     column = dataset.class_names.index(label)
     known = {name: ~np.isnan(part.y[:, column]) for name, part in dataset.parts.items()}
     parts = {}
@@ -130,7 +135,7 @@ def one_label(dataset: Dataset, label: str) -> Dataset:
 
 
 def _from_structures(found: Found, entry: Entry, progress: Progress) -> _Compounds:
-    """Features by RDKit of the SMILES in tox21.csv, whose column ``set`` has the official split."""
+    """Compute features with RDKit from the SMILES in tox21.csv, whose column ``set`` has the official split."""
     path = found["tox21.csv"]
     columns = {name.replace(".", "-"): values for name, values in read_columns(path).items()}
     missing = [name for name in ("smiles", "set", *TOX21_LABELS) if name not in columns]
@@ -144,7 +149,7 @@ def _from_structures(found: Found, entry: Entry, progress: Progress) -> _Compoun
     rows = np.flatnonzero(sound)
     sets, notes = _with_validation(np.array(columns["set"])[rows], entry, labels[rows])
     train = sets == "training"
-    tame, kept = _tame(descriptors[rows], train)
+    clipped, kept = _clip_tails(descriptors[rows], train)
     bits = bits[rows]
     common = _common(bits, train)
     everywhere = bits[np.flatnonzero(train)][:, common].sum(axis=0) == np.count_nonzero(train)
@@ -155,7 +160,7 @@ def _from_structures(found: Found, entry: Entry, progress: Progress) -> _Compoun
         notes += (f"{count_of(n_failed, 'molecule')} that RDKit cannot read left out.",)
     identity = columns.get("inchikey", columns["smiles"])
     return _Compounds(
-        values=np.hstack([tame, bits[:, common].toarray().astype(np.float64)]),
+        values=np.hstack([clipped, bits[:, common].toarray().astype(np.float64)]),
         names=tuple(names[column] for column in chosen),
         labels=labels[rows],
         keys=[str(identity[row]).encode() for row in rows],
@@ -170,10 +175,10 @@ def _from_structures(found: Found, entry: Entry, progress: Progress) -> _Compoun
     )
 
 
-def _tame(
+def _clip_tails(
     dense: NDArray[np.float64], train: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Dense features without gaps and outliers, and which columns they are: those that vary in training."""
+    """Return dense features, filled and clipped, that vary among the training rows; and their columns."""
     filled = _fill(dense, train)
     low, high = np.quantile(filled[train], _TAILS, axis=0)
     columns = np.flatnonzero(high > low)
@@ -181,7 +186,7 @@ def _tame(
 
 
 def _fill(dense: NDArray[np.float64], train: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Put the median of the training rows where a number is missing or infinite; 0 if there is none."""
+    """Replace missing and infinite numbers by the median of the training rows, or by 0 without one."""
     filled = dense.copy()
     known = np.isfinite(dense)
     for column in np.flatnonzero(~known.all(axis=0)):
@@ -191,7 +196,7 @@ def _fill(dense: NDArray[np.float64], train: NDArray[np.bool_]) -> NDArray[np.fl
 
 
 def _common(bits: Any, train: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The columns that are not zero in enough of the training rows."""
+    """Return the columns that are not zero in at least 5 % of the training rows."""
     rows = bits[np.flatnonzero(train)]
     present = np.bincount(rows.indices[rows.data != 0], minlength=bits.shape[1])
     return np.flatnonzero(present >= _LEAST_SHARE * rows.shape[0])
@@ -220,7 +225,7 @@ def _label(value: Any) -> float:
 
 
 def _from_deeptox(found: Found, entry: Entry, progress: Progress) -> _Compounds:
-    """The features of the paper: all dense ones, and the sparse ones that are common enough."""
+    """Read the features of the paper: all dense ones, and the sparse ones of at least 5 % of the compounds."""
 
     def build() -> Arrays:
         progress.start("reading DeepTox's features", None)
@@ -252,7 +257,7 @@ def _from_deeptox(found: Found, entry: Entry, progress: Progress) -> _Compounds:
     arrays = cached("deeptox", {"recipe": _RECIPE, "files": files}, build)
     values = arrays["values"]
     names = unpack_strings("names", arrays)
-    # without InChIKeys, compounds of the same features count as the same
+    # without InChIKeys, compounds with equal features count as equal
     keys: list[bytes | None] = [
         key.encode() if key else row.tobytes()
         for key, row in zip(unpack_strings("keys", arrays), values, strict=True)

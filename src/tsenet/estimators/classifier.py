@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tsenet.estimators._base import TSENetBase
-from tsenet.estimators._classes import ClassTargets
-from tsenet.estimators._files import array_of_values, values_of_array
+from tsenet.estimators.network_estimator import NetworkClassifier
+from tsenet.estimators.tsenet_estimator import TSENetEstimator
 
 if TYPE_CHECKING:
     from tsenet.expansion.wiring import Wiring
     from tsenet.training.callbacks import Callback
 
 
-class TSENetClassifier(ClassTargets, TSENetBase):
+class TSENetClassifier(NetworkClassifier, TSENetEstimator):
     """Classifier whose sparse network has the structure of the data (tree skeleton expansion).
 
     ``fit`` learns a latent tree from ``X`` alone, adds links, and trains the network they make. Columns of a dense
@@ -194,10 +192,3 @@ class TSENetClassifier(ClassTargets, TSENetBase):
         ):
             raise ValueError(f"classes is not the same as on the first call: {known}")
         return self._partial_fit(X, y, classes, sample_weight)
-
-    def _target_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        return {"classes": values_of_array(self.classes_), "multilabel": self._multilabel}, {}
-
-    def _set_target_parts(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        self.classes_ = array_of_values(meta["classes"])
-        self._multilabel = bool(meta["multilabel"])

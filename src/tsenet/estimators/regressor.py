@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from numpy.typing import NDArray
-
-from tsenet.estimators._base import TSENetBase
-from tsenet.estimators._values import ValueTargets
+from tsenet.estimators.network_estimator import NetworkRegressor
+from tsenet.estimators.tsenet_estimator import TSENetEstimator
 
 if TYPE_CHECKING:
     from tsenet.expansion.wiring import Wiring
     from tsenet.training.callbacks import Callback
 
 
-class TSENetRegressor(ValueTargets, TSENetBase):
+class TSENetRegressor(NetworkRegressor, TSENetEstimator):
     """Regressor whose sparse network has the structure of the data (tree skeleton expansion).
 
     The targets are brought to mean 0 and deviation 1 and the squared error is made small. Everything else is as in
@@ -107,11 +105,3 @@ patience, warm_start, wiring, device, n_jobs, random_state, verbose, callbacks
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train for one epoch on some rows; the first call learns structure and scales from its rows."""
         return self._partial_fit(X, y, None, sample_weight)
-
-    def _target_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        arrays = {"target_shift": self._target_shift, "target_scale": self._target_scale}
-        return {"one_target": self._one_target}, arrays
-
-    def _set_target_parts(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        self._one_target = bool(meta["one_target"])
-        self._target_shift, self._target_scale = arrays["target_shift"], arrays["target_scale"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from tsenet._system.atomic import atomic_write, remove_leftovers
 from tsenet.errors import ModelFileError
+from tsenet.network.batches import Inputs
 from tsenet.training.history import History
 
-__all__ = ["Checkpoint", "Position", "digest_of"]
+__all__ = ["Checkpoint", "Position", "RunFolder", "digest_of", "parts_of"]
 
 _HEAD = b"tsenet-checkpoint 1 "
 _FIELDS = {"run", "batch", "loss_sum", "seconds", "history", "has_best"}
@@ -178,3 +179,91 @@ def digest_of(*arrays: NDArray[Any] | None) -> str:
             digest.update(f"{array.dtype.str} {array.shape};".encode())
             digest.update(np.asarray(array, order="C").tobytes())
     return digest.hexdigest()
+
+
+def parts_of(inputs: Inputs) -> tuple[NDArray[Any], ...]:
+    """The arrays that hold a table's values: one of a dense table, three of a sparse one."""
+    values = inputs.values
+    if isinstance(values, np.ndarray):
+        return (values,)
+    return values.data, values.indices, values.indptr
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The checkpoint folder of a whole ``fit``: structure learning and the training of each candidate network.
+
+    ``run.json`` says which run it belongs to. A run with other data, parameters or seed is refused.
+
+    Attributes
+    ----------
+    path : Path
+    seed : SeedSequence
+        That of the run's first start, also where ``random_state`` would draw another one now.
+    """
+
+    path: Path
+    seed: np.random.SeedSequence
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        identity: dict[str, Any],
+        data: Sequence[NDArray[Any] | None],
+        seed: np.random.SeedSequence,
+    ) -> RunFolder:
+        """Make the folder, or check that it is this run's.
+
+        Parameters
+        ----------
+        path : path
+            Made if it does not exist.
+        identity : dict
+            JSON-able fields that must agree.
+        data : sequence of ndarray or None
+            Arrays whose digest must agree.
+        seed : SeedSequence
+            The seed to begin with; a folder that exists has its own.
+
+        Raises
+        ------
+        ModelFileError
+            If the folder is another run's, or its ``run.json`` is damaged.
+        """
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / "run.json"
+        # What JSON makes of it, tuples as lists, is what is compared
+        ours = json.loads(json.dumps({**identity, "data": digest_of(*data)}))
+        if not file.exists():
+            entropy = {"entropy": seed.entropy, "spawn_key": list(seed.spawn_key)}
+            with atomic_write(file, "w") as stream:
+                json.dump({"run": ours, "seed": entropy}, stream, sort_keys=True)
+            return cls(folder, seed)
+        try:
+            stored = json.loads(file.read_text("utf-8"))
+            theirs = dict(stored["run"])
+            first = np.random.SeedSequence(
+                stored["seed"]["entropy"], spawn_key=stored["seed"]["spawn_key"]
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(
+                f"{file} is damaged ({error}): delete the folder {folder} to start again"
+            ) from error
+        differing = sorted(key for key in ours | theirs if ours.get(key) != theirs.get(key))
+        if differing:
+            raise ModelFileError(
+                f"the checkpoint folder {folder} is of another run, with other {', '.join(differing)}: "
+                "give another folder, or delete it"
+            )
+        return cls(folder, first)
+
+    @property
+    def structure(self) -> Path:
+        """Where structure learning keeps its finished levels."""
+        return self.path / "structure"
+
+    def training(self, candidate: str) -> Checkpoint:
+        """Where the training of a candidate network writes its state."""
+        return Checkpoint(self.path / f"training-{candidate}.checkpoint")

@@ -22,7 +22,7 @@ class History:
     validation_loss, validation_score : tuple of float
         After the epoch, without dropout; a higher score is better.
     learning_rate : tuple of float
-        That of the epoch's last step.
+        Adam's step size.
     seconds : tuple of float
         Wall-clock time of the epoch, validation included.
     best_epoch : int or None
@@ -66,11 +66,10 @@ class History:
         validation: tuple[float, float] | None,
         learning_rate: float,
         seconds: float,
-        min_delta: float = 0.0,
     ) -> History:
         """Return the history with one more epoch; ``validation`` is its loss and score.
 
-        The epoch becomes the best one if its score beats the best by more than ``min_delta``. NaN beats nothing.
+        The epoch becomes the best one if its score beats the best. NaN beats nothing.
         """
         longer = replace(
             self,
@@ -82,7 +81,7 @@ class History:
             return longer
         loss, score = validation
         best = self.best_score
-        is_best = not math.isnan(score) if best is None else score > best + min_delta
+        is_best = not math.isnan(score) if best is None else score > best
         return replace(
             longer,
             validation_loss=(*self.validation_loss, loss),

@@ -17,12 +17,12 @@ from tsenet.errors import DivergenceError, ModelFileError
 from tsenet.network.batches import Inputs
 from tsenet.progress import Progress, as_progress
 from tsenet.training.callbacks import Callback, Callbacks, StopTraining
-from tsenet.training.checkpoint import Checkpoint, Position, digest_of
+from tsenet.training.checkpoint import Checkpoint, Position, digest_of, parts_of
 from tsenet.training.clock import Clock
 from tsenet.training.engine import Engine
 from tsenet.training.history import History
 from tsenet.training.interrupt import CtrlC
-from tsenet.training.options import TrainingOptions, learning_rate_at, stop_reason
+from tsenet.training.options import TrainingOptions, stop_reason
 
 __all__ = ["Score", "TrainingOptions", "Validation", "train"]
 
@@ -114,7 +114,7 @@ def train(
                 raise
             stopped = "diverged"
             logger.warning("%s. The best weights so far are kept", error)
-        if at.best is not None and options.restore_best:
+        if at.best is not None:
             engine.load_weights(at.best)
         history = replace(at.history, stopped=stopped)
         hooks.on_train_end(engine, history)
@@ -161,18 +161,17 @@ class _Run:
                 # All batches are alike up to one row: a small last one would count its rows for more than they are.
                 first, last = (n_rows * (at.batch + k) // n_batches for k in (0, 1))
                 part = order[first:last]  # (B,)
-                rate = learning_rate_at(options, at.history, at.batch / n_batches)
                 loss = engine.step(
                     self.rows[part],
                     self.targets[part],  # (B,) or (B, C)
                     None if self.weights is None else self.weights[part],
-                    rate,
+                    options.learning_rate,
                     epoch * n_batches + at.batch,
                 )
                 if not math.isfinite(loss):
                     raise DivergenceError(
                         f"the loss became {loss} in epoch {epoch + 1}: lower the learning rate "
-                        f"({rate:g}), or scale the columns of the data to similar sizes"
+                        f"({options.learning_rate:g}), or scale the columns of the data to similar sizes"
                     )
                 at.batch += 1
                 at.loss_sum += loss * part.size
@@ -185,9 +184,8 @@ class _Run:
             validated = self.validate()
             clock.tick(at)
             mean_loss = at.loss_sum / n_rows
-            rate = learning_rate_at(options, at.history, (n_batches - 1) / n_batches)
             at.history = at.history.after_epoch(
-                mean_loss, validated, rate, at.seconds, options.min_delta
+                mean_loss, validated, options.learning_rate, at.seconds
             )
             at.batch, at.loss_sum, at.seconds = 0, 0.0, 0.0
             if at.history.best_epoch == epoch:
@@ -233,7 +231,9 @@ class _Run:
         """What makes this run this run: a checkpoint of another one is refused."""
         held_out = () if self.validation is None else self.validation[1:]
         return {
-            "data": digest_of(self.rows, self.targets, self.weights, *held_out),
+            "data": digest_of(
+                *parts_of(self.engine.inputs), self.rows, self.targets, self.weights, *held_out
+            ),
             "options": self.options.to_dict(),
             "seed": int(self.seed),
         }

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.data.order import first_of_kinds
+from tsenet.data.order import first_of_groups
 
 __all__ = ["check_fraction", "split_rows"]
 
@@ -26,7 +26,7 @@ def split_rows(
     fraction: float,
     seed: Any,
     classes: NDArray[np.int64] | None = None,
-    kinds: NDArray[np.int64] | None = None,
+    duplicate_groups: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Split row numbers into those for training and those for validation, both ascending.
 
@@ -40,13 +40,15 @@ def split_rows(
     classes : int64 (n_rows,), optional
         Class number of each row: each class gets its share of the validation rows, up to rounding. Training
         always keeps a row of every class.
-    kinds : int64 (n_rows,), optional
-        Rows of the same kind go to the same side: a copy of a row that was trained on tells nothing.
+    duplicate_groups : int64 (n_rows,), optional
+        Rows of one group go to the same side: a duplicate of a training row tells nothing about new rows.
     """
     check_fraction(fraction)
     everything = np.arange(n_rows, dtype=np.int64)
-    if kinds is not None and (found := _split_kinds(kinds, fraction, seed, classes)) is not None:
-        return everything[~found], everything[found]
+    if duplicate_groups is not None:
+        held_out_rows = _split_groups(duplicate_groups, fraction, seed, classes)
+        if held_out_rows is not None:
+            return everything[~held_out_rows], everything[held_out_rows]
     if n_rows < FEWEST_ROWS:
         return everything, everything[:0]
     order = np.random.default_rng(seed).permutation(n_rows)
@@ -64,17 +66,17 @@ def split_rows(
     return everything[~held_out], everything[held_out]
 
 
-def _split_kinds(
-    kinds: NDArray[np.int64], fraction: float, seed: Any, classes: NDArray[np.int64] | None
+def _split_groups(
+    groups: NDArray[np.int64], fraction: float, seed: Any, classes: NDArray[np.int64] | None
 ) -> NDArray[np.bool_] | None:
-    """Which rows are held out if kinds are split instead of rows: (n_rows,); None if no row has a copy."""
-    first, kind = first_of_kinds(kinds)
-    if first.size == kinds.size:
+    """Which rows are held out if groups of duplicates are split: (n_rows,); None if no row has a duplicate."""
+    first, group = first_of_groups(groups)
+    if first.size == groups.size:
         return None
     of_first = None if classes is None else classes[first]
     _, chosen = split_rows(first.size, fraction, seed, of_first)
-    held_out = np.isin(kind, chosen)
-    if classes is not None:  # copies of a row may be of several classes
+    held_out = np.isin(group, chosen)
+    if classes is not None:  # duplicate rows may be of several classes
         for lost in np.setdiff1d(classes, classes[~held_out]):
-            held_out &= kind != kind[np.argmax(classes == lost)]
+            held_out &= group != group[np.argmax(classes == lost)]
     return held_out

@@ -1,8 +1,8 @@
-"""A start from few labels: linear paths from the input and from every level to the outputs, before back-propagation.
+"""The linear start: linear skips from the input and from every level to the outputs, before back-propagation.
 
-Three linear parts, each fitted to its end: one on the input, one on the latents' units, and the class model that EM
-carries over rows without labels. How much each is worth is found by cross-validation, so a part that does not help
-on these data gets no say. All are linear, so their blend is nothing but weights of the network's linear skips.
+Three linear models, each fitted to convergence: one on the input, one on the latents' units, and a class model that EM
+extends over rows without labels. Cross-validation finds the weight of each in a blend, so a model that does not help
+gets none. All are linear, so the blend is a set of weights for the network's linear skips.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
-from tsenet.data.order import first_of_kinds
+from tsenet.data.order import first_of_groups
 from tsenet.network.batches import Inputs
 from tsenet.network.start import is_bag, levels_of
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
 from tsenet.training.class_model import ClassModel
-from tsenet.training.judge import losses_by_part, standard_error
-from tsenet.training.labelled import Labelled
+from tsenet.training.comparison import losses_by_part, standard_error
 from tsenet.training.linear_fit import Linear, Rows, blend_weights, fit_linear
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss
+from tsenet.training.rows import Labelled
 
 __all__ = ["start_from_labels"]
 
@@ -42,7 +42,7 @@ _ROWS = 8192  # of activations at a time
 def start_from_labels(
     net: TSENet, inputs: Inputs, labelled: Labelled, loss: Loss, seed: int, report: Progress
 ) -> None:
-    """Set the linear skips of a network, so that its outputs are the blend; its feature layer starts at no effect.
+    """Set a network's linear skips so that its outputs are the blend; the weights of its feature layer become 0.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class _Blend:
         n_fitted = min(_FITTED, max(_ACTIVATIONS // n_units, 2 * _HELD_OUT))
         few = self.labelled.take(self._spread(self.labelled, n_fitted))
         fold = self._folds(few)
-        judged = few.take(np.flatnonzero(fold >= 0))
+        held = few.take(np.flatnonzero(fold >= 0))
         bag = self.has_classes and is_bag(self.inputs.values)
         self.report.start("first weights", 2 + bag)
         x, h = self._sources(few)
@@ -97,10 +97,10 @@ class _Blend:
         on_units = self._cross_validated(h, few, fold)
         self.report.advance(1, "from the units")
         parts = [on_input, on_units]
-        share = self._shares(parts, judged)
+        share = self._shares(parts, held)
         if bag:
             parts.append(self._class_part(x, few, fold, parts, share))
-            share = self._shares(parts, judged)
+            share = self._shares(parts, held)
             self.report.advance(1, "from rows without labels")
         self.report.finish("shares " + " ".join(f"{part:.2g}" for part in share))
         final = [part.models[-1].scaled(amount) for part, amount in zip(parts, share, strict=True)]
@@ -133,21 +133,21 @@ class _Blend:
     def _folds(self, few: Labelled) -> NDArray[np.int64]:
         """Fold of each row, every class spread over all of them; −1: never held out. Many rows need one fold: (n,).
 
-        Copies of a row are in the same fold: one that was fitted says nothing of rows to come.
+        Duplicate rows are in the same fold: one that was fitted says nothing about new rows.
         """
-        first, kind = first_of_kinds(few.kinds)
+        first, group = first_of_groups(few.duplicate_groups)
         if first.size < _FOLDS:
-            first = kind = np.arange(few.rows.size)
+            first = group = np.arange(few.rows.size)
         few = few.take(first)
-        n_kinds = first.size
-        fold = np.full(n_kinds, -1)
-        if n_kinds > 2 * _HELD_OUT:
+        n_groups = first.size
+        fold = np.full(n_groups, -1)
+        if n_groups > 2 * _HELD_OUT:
             fold[self._spread(few, _HELD_OUT)] = 0
         else:
-            shuffled = self.rng.permutation(n_kinds)
+            shuffled = self.rng.permutation(n_groups)
             by_class = shuffled[np.argsort(self._classes(few.targets)[shuffled], kind="stable")]
-            fold[by_class] = np.arange(n_kinds) % min(_FOLDS, n_kinds)
-        return fold[kind]
+            fold[by_class] = np.arange(n_groups) % min(_FOLDS, n_groups)
+        return fold[group]
 
     def _sources(self, labelled: Labelled) -> tuple[Rows, Rows]:
         """Inputs and activations of some rows."""
@@ -158,19 +158,19 @@ class _Blend:
     def _cross_validated(self, rows: Rows, few: Labelled, fold: NDArray[np.int64]) -> _Part:
         """Fits with the largest penalty that is as good on held-out rows as the best, up to a standard error.
 
-        Rows to come are less like the labelled ones than these are like each other; and too large a penalty does
-        little harm, as the blend gives the outputs their size.
+        New rows are less like the labelled ones than these are like each other; and too large a penalty does little
+        harm, as the blend rescales the outputs.
         """
         squares = rows.multiply(rows) if isinstance(rows, csr_array) else np.square(rows)
         length = max(float(squares.sum()) / rows.shape[0], 1e-12)
-        judged = few.take(np.flatnonzero(fold >= 0))
+        held = few.take(np.flatnonzero(fold >= 0))
         folds = range(int(fold.max()) + 1)
         tried: list[tuple[float, _Part, NDArray[np.float64]]] = []
         models: list[Linear | None] = [None for _ in folds]
         for factor in _PENALTIES:
             fits = [self._fit(rows, few, fold != k, factor * length, models[k]) for k in folds]
             part = _Part(fits, self._held_out(fits, rows, fold))
-            losses = losses_by_part(self.loss, part.held_out, judged.targets, judged.weights)
+            losses = losses_by_part(self.loss, part.held_out, held.targets, held.weights)
             tried.append((factor * length, part, losses))
             if len(tried) > 1 and tried[-1][2].mean() >= tried[-2][2].mean():
                 break
@@ -202,10 +202,10 @@ class _Blend:
             outputs[fold == k] = models[k](rows[fold == k])
         return outputs[fold >= 0]
 
-    def _shares(self, parts: list[_Part], judged: Labelled) -> NDArray[np.float64]:
+    def _shares(self, parts: list[_Part], held: Labelled) -> NDArray[np.float64]:
         """How much of each part makes the best blend of held-out rows: (parts,)."""
         held_out = [part.held_out for part in parts]
-        return blend_weights(held_out, judged.targets, judged.weights, self.loss)
+        return blend_weights(held_out, held.targets, held.weights, self.loss)
 
     # ---- rows without labels
 

@@ -12,9 +12,9 @@ from sklearn.datasets import load_digits
 import tsenet
 from tests.network.wirings import random_wiring
 from tsenet import TSENetClassifier
-from tsenet.estimators._pruning import _strengths, _weights_on_outputs
 from tsenet.network.batches import Inputs
 from tsenet.network.tsenet import TSENet
+from tsenet.training.pruning import _strengths, _weights_on_outputs
 
 X, Y = load_digits(return_X_y=True)
 

@@ -1,9 +1,10 @@
-"""The structure an estimator works with: learned from its rows, or a wiring that was given."""
+"""The structure of a network: learned from a table (skeleton, then expansion), or a wiring that was given."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, NamedTuple
+import os
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,13 +18,12 @@ from tsenet.progress import Progress
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
 
-if TYPE_CHECKING:
-    from tsenet.estimators._base import TSENetBase
+__all__ = ["NetworkStructure", "learn_structure", "structure_of_wiring"]
 
 logger = logging.getLogger("tsenet")
 
 
-class Structure(NamedTuple):
+class NetworkStructure(NamedTuple):
     """A tree (None if only the wiring is known), its wiring, and how a table's columns become its inputs."""
 
     tree: LatentTree | None
@@ -31,39 +31,64 @@ class Structure(NamedTuple):
     rule: BinaryRule
 
 
-def structure_of(
-    table: Table, settings: TSENetBase, tree_seed: Any, wiring_seed: Any, report: Progress
-) -> Structure:
-    """Learn the structure of a table, or fit the given wiring to its columns."""
-    if settings.wiring is not None:
-        return Structure(None, settings.wiring, rule_of_wiring(table, settings.wiring))
+def learn_structure(
+    table: Table,
+    *,
+    density: float,
+    link_rule: Any,
+    tree_seed: Any,
+    wiring_seed: Any,
+    n_jobs: int | None,
+    progress: Progress,
+    checkpoint: str | os.PathLike[str] | None = None,
+    **tree_options: Any,
+) -> NetworkStructure:
+    """Learn a tree and expand it to a wiring (paper §3 and §4).
+
+    Parameters
+    ----------
+    table : Table
+    density, link_rule
+        As for :func:`tsenet.expand`.
+    tree_seed, wiring_seed : seeds
+    n_jobs, progress, checkpoint
+        As for :func:`tsenet.learn_tree`.
+    **tree_options
+        Other options of :func:`tsenet.learn_tree`.
+    """
+    if checkpoint is not None:
+        tree_options["checkpoint"] = checkpoint
     tree = learn_tree(
-        table,
-        max_island=settings.max_island,
-        max_top=settings.max_top,
-        correlation_test=settings.correlation_test,
-        structure_samples=settings.structure_samples,
-        random_state=tree_seed,
-        n_jobs=settings.n_jobs,
-        progress=report,
+        table, random_state=tree_seed, n_jobs=n_jobs, progress=progress, **tree_options
     )
     if tree.n_levels == 0:
         logger.warning("no column of the table varies: there is no structure to learn")
-        return Structure(tree, bare_wiring(tree.names), tree.rule)
+        return NetworkStructure(tree, _one_unit_over_all(tree.names), tree.rule)
     wiring = expand(
         tree,
         table,
-        density=settings.density,
-        link_rule=settings.link_rule,
+        density=density,
+        link_rule=link_rule,
         random_state=wiring_seed,
-        n_jobs=settings.n_jobs,
-        progress=report,
+        n_jobs=n_jobs,
+        progress=progress,
     )
-    return Structure(tree, wiring, tree.rule)
+    return NetworkStructure(tree, wiring, tree.rule)
 
 
-def bare_wiring(names: tuple[str, ...]) -> Wiring:
-    """One unit over all inputs: what is left where no column varies, so that there is no structure to learn."""
+def structure_of_wiring(table: Table, wiring: Wiring) -> NetworkStructure:
+    """Fit a given wiring to a table's columns: numbers are one input each, categories one per level it knows.
+
+    Raises
+    ------
+    DataError
+        If the wiring was made for other columns.
+    """
+    return NetworkStructure(None, wiring, _rule_of_wiring(table, wiring))
+
+
+def _one_unit_over_all(names: tuple[str, ...]) -> Wiring:
+    """The wiring where no column varies: one unit over all inputs."""
     n_inputs = len(names)
     layer = WiringLayer(
         np.array([0, n_inputs]),
@@ -78,14 +103,8 @@ def bare_wiring(names: tuple[str, ...]) -> Wiring:
     return Wiring((layer,), (names, (unit,)), "tree")
 
 
-def rule_of_wiring(table: Table, wiring: Wiring) -> BinaryRule:
-    """How a table's columns become a wiring's inputs: numbers one each, categories one per level it knows.
-
-    Raises
-    ------
-    DataError
-        If the wiring was made for other columns.
-    """
+def _rule_of_wiring(table: Table, wiring: Wiring) -> BinaryRule:
+    """How a table's columns become a wiring's inputs."""
     inputs = wiring.names[0]
     levels: list[Levels] = []
     at = 0

@@ -11,48 +11,57 @@ from tsenet.data.binary import BinaryRule
 from tsenet.data.scaling import Scaling
 from tsenet.expansion.wiring import Wiring
 from tsenet.skeleton.tree import LatentTree
+from tsenet.training.targets import targets_from_parts
 
 if TYPE_CHECKING:
-    from tsenet.estimators._base import TSENetBase
+    from tsenet.estimators.tsenet_estimator import TSENetEstimator
 
 Arrays = dict[str, NDArray[Any]]
 
 
-def estimator_parts(estimator: TSENetBase) -> tuple[dict[str, Any], Arrays]:
+def estimator_parts(estimator: TSENetEstimator) -> tuple[dict[str, Any], Arrays]:
     """Everything a fitted estimator needs to be the same again."""
-    params = {name: _plain(value) for name, value in estimator.get_params(deep=False).items()}
-    if isinstance(estimator.get_params(deep=False).get("class_weight"), dict | list):
-        params["class_weight"] = _weights_as_pairs(estimator.get_params(deep=False)["class_weight"])
     names = getattr(estimator, "feature_names_in_", None)
     wiring, wiring_arrays = estimator.wiring_.to_parts()
-    target, target_arrays = estimator._target_parts()
+    target, target_arrays = estimator.targets_.to_parts()
+    options = estimator._network_options.to_dict()
     meta = {
-        "params": params,
+        "params": plain_parameters(estimator),
         "has_wiring": estimator.wiring is not None,
         "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": None if names is None else names.tolist(),
         "tree": None,
-        "rule": estimator._rule.to_dict(),
+        "rule": estimator.binary_rule_.to_dict(),
         "wiring": wiring,
-        "network": {name: _plain(value) for name, value in estimator._net_options.items()},
+        "network": {name: _plain(value) for name, value in options.items()},
         "target": target,
         "history": estimator.history_.to_dict(),
         "n_runs": estimator._n_runs,
-        "pruned": estimator._kept is not None,
-        "counts": estimator._scaling.counts,
+        "started": estimator._started,
+        "pruned": estimator._kept_weights is not None,
+        "counts": estimator.scaling_.counts,
         "source": estimator.source_,
     }
     arrays = {
         **_under("wiring", wiring_arrays),
         **_under("target", target_arrays),
         **_under("net", {k: v.numpy() for k, v in estimator.net_.state_dict().items()}),
-        "scaling.shift": estimator._scaling.shift,
-        "scaling.scale": estimator._scaling.scale,
+        "scaling.shift": estimator.scaling_.shift,
+        "scaling.scale": estimator.scaling_.scale,
     }
     if estimator.tree_ is not None:
         meta["tree"], tree_arrays = estimator.tree_.to_parts()
         arrays.update(_under("tree", tree_arrays))
     return meta, arrays
+
+
+def plain_parameters(estimator: TSENetEstimator) -> dict[str, Any]:
+    """The parameters as JSON holds them; None for what is no plain value."""
+    given = estimator.get_params(deep=False)
+    params = {name: _plain(value) for name, value in given.items()}
+    if isinstance(given.get("class_weight"), dict | list):
+        params["class_weight"] = _weights_as_pairs(given["class_weight"])
+    return params
 
 
 def parameters_of(meta: dict[str, Any]) -> dict[str, Any]:
@@ -63,14 +72,15 @@ def parameters_of(meta: dict[str, Any]) -> dict[str, Any]:
     return params
 
 
-def fill_estimator(estimator: TSENetBase, meta: dict[str, Any], arrays: Arrays) -> None:
+def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arrays) -> None:
     """Give a new estimator what the file holds."""
     import torch
 
+    from tsenet.network.options import NetworkOptions
     from tsenet.network.tsenet import TSENet
     from tsenet.training.history import History
 
-    estimator._set_target_parts(meta["target"], _of("target", arrays))
+    estimator._set_targets(targets_from_parts(meta["target"], _of("target", arrays)))
     estimator.n_features_in_ = meta["n_features_in"]
     if meta["feature_names_in"] is not None:
         estimator.feature_names_in_ = np.array(meta["feature_names_in"], dtype=object)
@@ -79,17 +89,17 @@ def fill_estimator(estimator: TSENetBase, meta: dict[str, Any], arrays: Arrays) 
         estimator.wiring = estimator.wiring_
     tree = meta["tree"]
     estimator.tree_ = None if tree is None else LatentTree.from_parts(tree, _of("tree", arrays))
-    estimator._rule = BinaryRule.from_dict(meta["rule"])
-    estimator._scaling = Scaling(
+    estimator.binary_rule_ = BinaryRule.from_dict(meta["rule"])
+    estimator.scaling_ = Scaling(
         arrays["scaling.shift"], arrays["scaling.scale"], bool(meta.get("counts", False))
     )
-    estimator._net_options = dict(meta["network"])
+    estimator._network_options = NetworkOptions(**meta["network"])
     estimator._n_runs = meta["n_runs"]
+    estimator._started = bool(meta["started"])
     estimator.source_ = meta["source"]
     estimator.history_ = History.from_dict(meta["history"])
-    estimator.net_ = TSENet(
-        estimator.wiring_, estimator._loss().n_outputs, **estimator._net_options
-    )
+    n_outputs = estimator.targets_.loss().n_outputs
+    estimator.net_ = TSENet(estimator.wiring_, n_outputs, **estimator._network_options.to_dict())
     _check_fit(estimator)
     weights = {name: torch.from_numpy(array.copy()) for name, array in _of("net", arrays).items()}
     estimator.net_.load_state_dict(weights)
@@ -98,18 +108,18 @@ def fill_estimator(estimator: TSENetBase, meta: dict[str, Any], arrays: Arrays) 
     estimator.net_.eval()
     estimator.n_parameters_ = estimator.net_.n_parameters
     if meta["pruned"]:
-        estimator._kept = {
+        estimator._kept_weights = {
             name: array != 0
             for name, array in _of("net", arrays).items()
             if not name.endswith("bias")
         }
-        removed = sum(int((~mask).sum()) for mask in estimator._kept.values())
+        removed = sum(int((~mask).sum()) for mask in estimator._kept_weights.values())
         estimator.n_parameters_ -= removed
 
 
-def _check_fit(estimator: TSENetBase) -> None:
+def _check_fit(estimator: TSENetEstimator) -> None:
     """Refuse parts that are each well formed but do not belong together."""
-    rule, scaling = estimator._rule, estimator._scaling
+    rule, scaling = estimator.binary_rule_, estimator.scaling_
     n_columns = rule.n_columns_in
     if rule.n_variables != estimator.wiring_.layer_sizes[0]:
         raise ValueError(
@@ -129,22 +139,6 @@ def _check_fit(estimator: TSENetBase) -> None:
         tree.rule != rule or tree.n_observed != estimator.wiring_.layer_sizes[0]
     ):
         raise ValueError("the tree does not fit the columns")
-
-
-def values_of_array(array: NDArray[Any]) -> dict[str, Any]:
-    """An array of classes as JSON-able values with their type."""
-    values = array.tolist()
-    if not all(isinstance(value, bool | int | float | str) for value in values):
-        raise TypeError(f"classes of this kind cannot be saved: {values[0]!r}")
-    return {"type": array.dtype.str if array.dtype.kind != "O" else "object", "values": values}
-
-
-def array_of_values(plain: dict[str, Any]) -> NDArray[Any]:
-    """The inverse of :func:`values_of_array`."""
-    kind = plain["type"]
-    if kind != "object" and np.dtype(kind).kind not in "biufU":
-        raise ValueError(f"classes cannot be of type {kind!r}")
-    return np.array(plain["values"], dtype=object if kind == "object" else np.dtype(kind))
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Any file of documents as a data set."""
+"""Make a data set from a file of documents."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.data.columns import count_of
+from tsenet.data.columns import count_of, is_missing
 from tsenet.data.documents import read_documents
 from tsenet.datasets.cache import Arrays, cached, pack_strings, unpack_strings
-from tsenet.datasets.corpora import Labelled
+from tsenet.datasets.corpora import LabelledTexts
 from tsenet.datasets.dataset import Dataset, Task
 from tsenet.datasets.split import SEED, hold_out
-from tsenet.datasets.text import (
+from tsenet.datasets.word_features import (
     VALIDATION_SHARE,
     StopWords,
     Weighting,
@@ -48,37 +48,64 @@ def from_documents(
     seed: int = SEED,
     progress: bool | Progress | ProgressCallback | None = None,
 ) -> Dataset:
-    """Make a data set from a file of documents: csv, tsv, jsonl (plain or compressed) or parquet.
+    r"""Make a data set from a file of documents: csv, tsv, jsonl (plain or compressed) or parquet.
 
     Parameters
     ----------
-    path : path
+    path : str or Path
         The training documents.
     text : str
-        The column of the text; without a header the columns are called "1", "2", ...
+        Name of the column with the text. Without a header the columns are called "1", "2", ...
     target : str or sequence of str
-        The column of the class; or several columns of labels 0 and 1, empty where unknown.
-    test : path, float or None, default 0.2
-        A file of test documents with the same columns; or the share of the rows to take as such; None: no test rows.
-    validation : float, default 0.1
-        Share of the training rows held out for validation.
-    n_words : int, default 10_000
-    weighting : {"tfidf", "counts", "binary"}, default "tfidf"
-        As in :func:`tsenet.datasets.load`.
-    stop_words : "english", sequence of str or None, default "english"
-    header : bool, default True
-        Whether the first line of a csv or tsv names its columns.
-    encoding : str, default "utf-8"
-    seed : int
-        Of the draws of test and validation rows.
-    progress : optional
-        As in :func:`tsenet.learn_tree`.
+        Name of the column with the class; or of several columns with labels 0 and 1, empty where unknown.
+    test : str, Path, float or None, default=0.2
+        A file of test documents with the same columns; or the share of rows to hold out for testing; None for no test
+        rows.
+    validation : float, default=0.1
+        Share of the training rows to hold out for validation.
+    n_words : int, default=10_000
+        Size of the vocabulary: the words in most training documents, without stop words.
+    weighting : {"tfidf", "counts", "binary"}, default="tfidf"
+        How counts become features. ``"tfidf"`` is (1 + ln count) · idf with rows of length 1.
+    stop_words : "english", sequence of str or None, default="english"
+        Words to leave out. Give your own for other languages; None leaves out none.
+    header : bool, default=True
+        Whether the first line of a csv or tsv file names the columns.
+    encoding : str, default="utf-8"
+        Encoding of csv, tsv and JSON lines; change it for files that are not UTF-8.
+    seed : int, default=180306120
+        Seed of the draws of test and validation rows; change it for another split.
+    progress : bool, Progress or callable, default=None
+        True shows progress bars on stderr; a callable is called as ``progress(stage, done, total)``.
+
+    Returns
+    -------
+    Dataset
 
     Raises
     ------
     DataError
-        If the file cannot be read, has no such column, a class is missing, or the test file has a class that the
-        training file does not have.
+        If the file cannot be read, has no such column or a document without class, or if the test file has a class
+        that the training file does not have.
+
+    See Also
+    --------
+    tsenet.data.read_documents : Read texts without making a data set.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tsenet.datasets import from_documents
+    >>> lines = ["body,animal"] + 10 * ["a cat sleeps,cat", "my dog barks,dog"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "pets.csv"
+    ...     _ = path.write_text("\n".join(lines))
+    ...     pets = from_documents(path, text="body", target="animal")
+    >>> pets
+    Dataset('pets.csv', 14 + 2 + 4 rows × 4 features, 2 classes)
+    >>> pets.feature_names, pets.class_names
+    (('barks', 'cat', 'dog', 'sleeps'), ('cat', 'dog'))
     """
     check_options(n_words, weighting)
     path = Path(path)
@@ -99,7 +126,7 @@ def from_documents(
         elif "test" in files:
             tested, _ = columns.read(files["test"], classes)
         else:
-            tested = Labelled([], train.y[:0])
+            tested = LabelledTexts([], train.y[:0])
         shown.finish(f"{len(train.texts):,} training, {len(tested.texts):,} test")
         held = hold_out(train.y, max(1, round(validation * len(train.y))), seed + 1)
         arrays = count_parts(train, held, tested, n_words, stops, shown)
@@ -135,26 +162,28 @@ class _Columns:
 
     @property
     def several(self) -> bool:
-        """Whether there are labels instead of one class."""
+        """Whether there are several labels instead of one class."""
         return not isinstance(self.target, str)
 
-    def read(self, path: Path, classes: tuple[str, ...] | None) -> tuple[Labelled, tuple[str, ...]]:
-        """Read a file; the classes are those given, or else those it holds."""
+    def read(
+        self, path: Path, classes: tuple[str, ...] | None
+    ) -> tuple[LabelledTexts, tuple[str, ...]]:
+        """Read a file with the given classes, or for None with those that occur in it."""
         columns = [self.target] if isinstance(self.target, str) else list(self.target)
         read = read_documents(
             path, self.text, columns=columns, header=self.header, encoding=self.encoding
         )
         if self.several:
-            return Labelled(read.texts, _labels(read.columns, path)), tuple(columns)
+            return LabelledTexts(read.texts, _labels(read.columns, path)), tuple(columns)
         values = read.columns[columns[0]]
         if classes is None:
             classes = _classes(values, path)
-        return Labelled(read.texts, _numbers(values, classes, path)), classes
+        return LabelledTexts(read.texts, _numbers(values, classes, path)), classes
 
 
 def _classes(values: Sequence[Any], path: Path) -> tuple[str, ...]:
-    """The classes there are: those that spell numbers in their order, then the others by the alphabet."""
-    found = {str(value) for value in values if not _missing(value)}
+    """Return the classes that occur: numbers in numeric order, then other names alphabetically."""
+    found = {str(value) for value in values if not is_missing(value)}
     if len(found) < 2:
         number = "one class" if found else "no class"
         raise DataError(f"{path}: the target holds {number}, not two or more")
@@ -163,7 +192,7 @@ def _classes(values: Sequence[Any], path: Path) -> tuple[str, ...]:
 
 def _numbers(values: Sequence[Any], classes: Sequence[str], path: Path) -> NDArray[np.int64]:
     numbers = {name: number for number, name in enumerate(classes)}
-    n_missing = sum(map(_missing, values))
+    n_missing = sum(map(is_missing, values))
     if n_missing:
         raise DataError(
             f"{path}: {count_of(n_missing, 'document')} without a class: leave them out"
@@ -175,23 +204,19 @@ def _numbers(values: Sequence[Any], classes: Sequence[str], path: Path) -> NDArr
 
 
 def _labels(columns: dict[str, list[Any]], path: Path) -> NDArray[np.float64]:
-    """Labels as numbers, shape (N, C), NaN where unknown."""
+    """Return labels as numbers, shape (N, C), NaN where unknown."""
     known = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "False": 0.0, "True": 1.0}
     read = []
     for name, values in columns.items():
-        wrong = [value for value in values if not _missing(value) and str(value) not in known]
+        wrong = [value for value in values if not is_missing(value) and str(value) not in known]
         if wrong:
             raise DataError(f"{path}: column {name!r} holds {wrong[0]!r}, expected 0, 1 or nothing")
-        read.append([np.nan if _missing(value) else known[str(value)] for value in values])
+        read.append([np.nan if is_missing(value) else known[str(value)] for value in values])
     return np.array(read, dtype=np.float64).T
 
 
-def _missing(value: Any) -> bool:
-    return value is None or value == "" or (isinstance(value, float) and np.isnan(value))
-
-
 def _by_number(name: str) -> tuple[int, float, str]:
-    """Sorting key: what spells a number by its value, and before the rest."""
+    """Return a sorting key: numbers by value, before all other names."""
     try:
         return (0, float(name), name)
     except ValueError:

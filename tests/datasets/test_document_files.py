@@ -125,7 +125,7 @@ def test_without_header(tmp_path: Path) -> None:
     assert dataset.class_names == ("1", "2", "3", "4")
 
 
-def test_kept_in_the_cache(csv: Path, own_folders: Path) -> None:
+def test_cached(csv: Path, own_folders: Path) -> None:
     first = from_documents(csv, text="body", target="kind")
     again = from_documents(csv, text="body", target="kind", weighting="counts")
     assert len(list((own_folders / "made").iterdir())) == 1
@@ -136,7 +136,7 @@ def test_kept_in_the_cache(csv: Path, own_folders: Path) -> None:
 
 
 def test_test_rows_change_nothing_in_training(frame: pd.DataFrame, tmp_path: Path) -> None:
-    """Of a share of one file: which rows are drawn depends on the classes alone."""
+    """With test rows from the same file, the draw depends only on the classes."""
     frame.to_csv(tmp_path / "a.csv", index=False)
     before = from_documents(tmp_path / "a.csv", text="body", target="kind")
     drawn = frame["body"].isin(before.test.texts or ())

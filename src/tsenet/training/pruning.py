@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from tsenet.network.tsenet import TSENet
     from tsenet.training.engine import Engine
 
-__all__ = ["KeepRemoved", "remove_weakest"]
+__all__ = ["KeepRemoved", "Masks", "remove_weakest"]
 
-Masks = dict[str, NDArray[np.bool_]]
+Masks: TypeAlias = dict[str, NDArray[np.bool_]]
 Floats = NDArray[np.float64]
 _SAMPLE = 4096  # rows that tell how strong a unit is
 

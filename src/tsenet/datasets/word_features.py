@@ -1,4 +1,4 @@
-"""Documents become a data set of words: those of the training rows, weighted by what the training rows tell."""
+"""Turn documents into word features; vocabulary and weights come from the training rows only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tsenet.data.columns import count_of
 from tsenet.data.text import count_words, vectorize
 from tsenet.datasets.cache import Arrays, cached, pack_strings, sha256_of, unpack_strings
 from tsenet.datasets.catalog import Entry
-from tsenet.datasets.corpora import Labelled, read_corpus
+from tsenet.datasets.corpora import LabelledTexts, read_corpus
 from tsenet.datasets.dataset import DataCard, Dataset, Part, Task
 from tsenet.datasets.places import Found
 from tsenet.datasets.split import hold_out, occurs_in, text_keys
@@ -39,7 +39,7 @@ __all__ = [
 Weighting = Literal["tfidf", "counts", "binary"]
 WEIGHTINGS = ("tfidf", "counts", "binary")
 
-# Raised whenever the same files and options would give other arrays: it is part of the cache's key.
+# Part of the cache key: increase it when the same files and options would give other arrays.
 _RECIPE = 2
 _PARTS = ("train", "validation", "test")
 VALIDATION_SHARE = 0.1
@@ -52,7 +52,7 @@ def load_documents(
 ) -> Dataset:
     """Make the data set of a catalog entry from its files.
 
-    The vocabulary is that of the training rows that remain once the validation rows are taken out.
+    The vocabulary is chosen after the validation rows are held out.
     """
 
     def build() -> Arrays:
@@ -66,7 +66,9 @@ def load_documents(
     n_rows = sum(len(arrays[f"{part}_y"]) for part in _PARTS[:2])
     notes = [] if n_rows == entry.n_train else [_partial(entry, n_rows)]
     if entry.n_validation is None:
-        notes.append("The paper does not use this set: a tenth of its training rows validates.")
+        notes.append(
+            "The paper does not use this set: a tenth of its training rows is held out for validation."
+        )
     return dataset_of(
         (entry.name, entry.title, "classes", entry.classes),
         arrays,
@@ -77,42 +79,41 @@ def load_documents(
 
 
 def weigh(counts: Sequence[Any], weighting: Weighting) -> list[Any]:
-    """Turn word counts of several parts into features; what is learned is learned from the first part.
+    """Turn the word counts of several parts into features.
 
     Parameters
     ----------
     counts : sequence of csr_array, each of shape (N, V)
-        The training part first.
+        The training part first: the document frequencies are learned from it.
     weighting : {"tfidf", "counts", "binary"}
         ``tfidf``: (1 + ln count) · (1 + ln((1 + N) / (1 + documents with the word))), rows of length 1.
 
     Returns
     -------
     list of csr_array, float32
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from tsenet.datasets.word_features import weigh
+    >>> weigh([sp.csr_array([[3, 0], [1, 1]])], "binary")[0].toarray().tolist()
+    [[1.0, 0.0], [1.0, 1.0]]
     """
-    idf = np.ones(counts[0].shape[1])
     if weighting == "tfidf":
-        n_rows, n_words = counts[0].shape
-        n_documents = np.bincount(counts[0].indices, minlength=n_words)
-        idf = 1.0 + np.log((1.0 + n_rows) / (1.0 + n_documents))
-    weighed = []
-    for part in counts:
-        data = part.data.astype(np.float64)
-        if weighting == "binary":
-            data = np.ones_like(data)
-        elif weighting == "tfidf":
-            data = (1.0 + np.log(data)) * idf[part.indices]
-            row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
-            length = np.sqrt(np.bincount(row, weights=data * data, minlength=part.shape[0]))
-            data /= length[row]
-        weighed.append(
-            sp.csr_array((data.astype(np.float32), part.indices, part.indptr), shape=part.shape)
-        )
-    return weighed
+        from sklearn.feature_extraction.text import TfidfTransformer
+
+        tfidf = TfidfTransformer(sublinear_tf=True).fit(counts[0])
+        # scikit-learn refuses parts without rows, such as missing test rows.
+        parts = [tfidf.transform(part) if part.shape[0] else part for part in counts]
+    elif weighting == "binary":
+        parts = [part.astype(bool) for part in counts]
+    else:
+        parts = list(counts)
+    return [sp.csr_array(part, dtype=np.float32) for part in parts]
 
 
 def check_options(n_words: int, weighting: str) -> None:
-    """Refuse options of words that mean nothing."""
+    """Raise a DataError for invalid options."""
     if n_words < 1:
         raise DataError(f"n_words must be at least 1, got {n_words}")
     if weighting not in WEIGHTINGS:
@@ -123,14 +124,14 @@ def check_options(n_words: int, weighting: str) -> None:
 
 
 def count_parts(
-    train: Labelled,
+    train: LabelledTexts,
     held: NDArray[np.bool_],
-    test: Labelled,
+    test: LabelledTexts,
     n_words: int,
     stop_words: StopWords,
     progress: Progress,
 ) -> Arrays:
-    """Count words, choosing them by the training rows alone, and pack everything into arrays."""
+    """Choose the vocabulary from the training rows, count its words, and pack everything into arrays."""
     parts = {"train": take(train, ~held), "validation": take(train, held), "test": test}
     progress.start("counting words", len(_PARTS))
     table = vectorize(parts["train"].texts, n_words=n_words, stop_words=stop_words)
@@ -169,6 +170,7 @@ def dataset_of(
     names : tuple
         Name, title, task and class names.
     arrays : mapping of str to ndarray
+        The result of :func:`count_parts`.
     weighting : {"tfidf", "counts", "binary"}
     origin : tuple of str
         Source, licence and citation.
@@ -207,7 +209,7 @@ def dataset_of(
 
 
 def _n_validation(entry: Entry, n_rows: int) -> int:
-    """The paper's number for the official file, a tenth for any other."""
+    """Return the paper's number of validation rows for the official file, a tenth of the rows for any other."""
     if entry.n_validation is not None and n_rows == entry.n_train:
         return entry.n_validation
     return max(1, round(VALIDATION_SHARE * n_rows))
@@ -215,25 +217,25 @@ def _n_validation(entry: Entry, n_rows: int) -> int:
 
 def _partial(entry: Entry, n_rows: int) -> str:
     return (
-        f"The training file holds {n_rows:,} rows, not the official {entry.n_train:,}: figures do not "
-        "compare with published ones. A tenth of its rows validates."
+        f"The training file holds {n_rows:,} rows, not the official {entry.n_train:,}: results cannot be "
+        "compared with published ones. A tenth of its rows is held out for validation."
     )
 
 
-def take(documents: Labelled, chosen: NDArray[np.bool_]) -> Labelled:
-    """The documents that a mask chooses."""
+def take(documents: LabelledTexts, chosen: NDArray[np.bool_]) -> LabelledTexts:
+    """Return the documents for which a mask is True."""
     places = np.flatnonzero(chosen)
-    return Labelled([documents.texts[i] for i in places], documents.y[places])
+    return LabelledTexts([documents.texts[i] for i in places], documents.y[places])
 
 
 def options_of(n_words: int) -> dict[str, Any]:
-    """What the counts depend on besides the files: part of the cache's key."""
+    """Return what the counts depend on besides the files, for the cache key."""
     import sklearn
 
-    # scikit-learn brings the stop words
+    # the stop words are scikit-learn's
     return {"recipe": _RECIPE, "n_words": n_words, "sklearn": sklearn.__version__}
 
 
 def digests_of(paths: Mapping[str, Path]) -> dict[str, str]:
-    """Digests of files by name, for the cache's key."""
+    """Return the digests of files by name, for the cache key."""
     return {name: sha256_of(path) for name, path in paths.items()}

@@ -18,10 +18,10 @@ from tsenet.network.start import follow_model, levels_of
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import as_progress
 from tsenet.training.class_model import ClassModel
-from tsenet.training.labelled import Labelled
 from tsenet.training.linear_fit import blend_weights, fit_linear
+from tsenet.training.linear_start import start_from_labels
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, MultilabelLoss, RegressionLoss
-from tsenet.training.start import start_from_labels
+from tsenet.training.rows import Labelled
 
 RNG = np.random.default_rng(0)
 N_ROWS, N_WORDS, N_CLASSES = 600, 60, 3
@@ -50,7 +50,7 @@ def started(inputs: Inputs, labelled: Labelled, loss: Loss, seed: int = 0) -> TS
 
 
 def labelled_rows(n_rows: int, targets: NDArray[Any] = CLASSES) -> Labelled:
-    return Labelled.of(np.arange(n_rows), targets, None, np.arange(n_rows))
+    return Labelled(np.arange(n_rows), targets[:n_rows], None, np.arange(n_rows))
 
 
 # ---- units
@@ -194,7 +194,7 @@ def test_same_seed_same_bytes_and_many_labels() -> None:
     """More labels than are cross-validated: chosen on some, fitted on all."""
     rows = np.tile(np.arange(N_ROWS), 5)
     inputs = Inputs(csr_array(COUNTS[rows]))
-    labelled = Labelled.of(np.arange(rows.size), CLASSES[rows], None, np.arange(rows.size))
+    labelled = Labelled(np.arange(rows.size), CLASSES[rows], None, np.arange(rows.size))
     first, second = (started(inputs, labelled, MulticlassLoss(3), seed=4) for _ in range(2))
 
     for a, b in zip(first.state_dict().values(), second.state_dict().values(), strict=True):
@@ -209,9 +209,9 @@ def test_copies_of_a_row_do_not_choose_the_penalty() -> None:
     targets = np.repeat(rng.integers(0, 2, 60), 2).astype(np.float64)
     wiring = random_wiring(rng, (80, 5), 0.3)
     size = {}
-    for name, kinds in (("known", np.repeat(np.arange(60), 2)), ("unknown", np.arange(120))):
+    for name, groups in (("known", np.repeat(np.arange(60), 2)), ("unknown", np.arange(120))):
         net = TSENet(wiring, 1, linear_skip=True, init="tree").eval()
-        labelled = Labelled.of(np.arange(120), targets, None, kinds)
+        labelled = Labelled(np.arange(120), targets, None, groups)
         start_from_labels(net, Inputs(rows), labelled, BinaryLoss(), 0, as_progress(None))
         size[name] = float(net.linear_skips[0].detach().abs().max())
     assert size["known"] < 0.1 * size["unknown"]

@@ -1,4 +1,4 @@
-"""Sets of documents from small files of the real formats; weights as scikit-learn has them; no leaks."""
+"""Data sets of documents from small files in the official formats; weights; no leaks from test rows."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.feature_extraction.text import CountVectorizer
 
 from tests.datasets.makers import csv_text, documents, titled, write, write_tar
 from tsenet.data.text import words_of
 from tsenet.datasets import Dataset, load
 from tsenet.datasets.catalog import CATALOG
 from tsenet.datasets.corpora import body_of
-from tsenet.datasets.text import weigh
+from tsenet.datasets.word_features import weigh
 from tsenet.errors import DataError
 
 Rows = list[tuple[int, str]]
@@ -55,7 +55,7 @@ class TestZhang:
         assert set(ag.feature_names) >= {"football", "senate", "telescope", "sugar"}
         assert "the" not in ag.feature_names
 
-    def test_partial_file_is_said_to_be_one(self, ag: Dataset) -> None:
+    def test_partial_file_is_noted(self, ag: Dataset) -> None:
         assert "The training file holds 80 rows, not the official 120,000" in ag.card.notes[0]
 
     def test_official_number_of_rows_gets_the_papers_validation(
@@ -96,7 +96,7 @@ class TestZhang:
         assert dataset.test.y.tolist() == list(range(14))
 
     def test_columns_and_escapes(self, tmp_path: Path) -> None:
-        """Yelp has the text alone, Yahoo! three columns; both spell new lines with a backslash."""
+        """Yelp has the text alone, Yahoo! three columns; both write a line break as backslash and n."""
         yelp = [(1 + k % 5, f'said ""good{k % 7}\\nfood') for k in range(40)]
         write(tmp_path / "yelp_review_full/train.csv", csv_text(yelp))
         write(tmp_path / "yelp_review_full/test.csv", csv_text(yelp[:5]))
@@ -235,12 +235,15 @@ class TestWeights:
         return [sp.csr_array(counter.transform(part.texts)) for part in ag.parts.values()]
 
     def test_tfidf(self, ag: Dataset, counts: list[Any]) -> None:
-        oracle = TfidfTransformer(sublinear_tf=True).fit(counts[0])
+        train = counts[0].toarray()
+        idf = 1 + np.log((1 + len(train)) / (1 + (train > 0).sum(axis=0)))
         for part, count in zip(ag.parts.values(), counts, strict=True):
+            dense = count.toarray()
+            weights = np.where(dense > 0, 1 + np.log(np.maximum(dense, 1)), 0) * idf
+            length = np.linalg.norm(weights, axis=1, keepdims=True)
+            expected = np.divide(weights, length, out=np.zeros_like(weights), where=length > 0)
             assert part.X.dtype == np.float32
-            np.testing.assert_allclose(
-                part.X.toarray(), oracle.transform(count).toarray(), rtol=1e-6, atol=1e-7
-            )
+            np.testing.assert_allclose(part.X.toarray(), expected, rtol=1e-6, atol=1e-7)
 
     @pytest.mark.parametrize("weighting", ["counts", "binary"])
     def test_counts_and_binary(
@@ -275,7 +278,7 @@ class TestWeights:
 
 
 class TestNoLeaks:
-    """What is not a training row changes nothing in the training features."""
+    """Validation and test rows do not change the training features."""
 
     def change(self, tmp_path: Path, alter: Callable[[Rows, Rows, Dataset], None]) -> list[Dataset]:
         train, test = documents(80, 4), documents(16, 4, seed=1)
@@ -325,8 +328,8 @@ class TestNoLeaks:
 
     def test_duplicates_are_marked(self, tmp_path: Path) -> None:
         train, test = documents(80, 4), documents(16, 4, seed=1)
-        for place, twin in ((3, 10), (7, 50)):
-            test[place] = (test[place][0], train[twin][1].upper())
+        for place, copied in ((3, 10), (7, 50)):
+            test[place] = (test[place][0], train[copied][1].upper())
         put_ag(tmp_path, train, test)
         card = load("ag_news", home=tmp_path).card
         assert np.flatnonzero(card.in_training).tolist() == [3, 7]
@@ -347,9 +350,9 @@ class TestCache:
         assert np.array_equal(again.train.X.indices, ag.train.X.indices)
         assert again.card.recipe != ag.card.recipe
         assert again.card.notes == ag.card.notes
-        assert len(self.made(own_folders)) == 1  # counts are kept, weights are not
+        assert len(self.made(own_folders)) == 1  # counts are cached, weights are not
 
-    def test_other_content_or_words_are_made_anew(
+    def test_other_content_or_words_are_built_again(
         self, ag: Dataset, tmp_path: Path, own_folders: Path
     ) -> None:
         load("ag_news", home=tmp_path / "ag", n_words=5)
@@ -365,11 +368,11 @@ class TestCache:
         path.write_bytes(path.read_bytes()[:-100])
         with caplog.at_level(logging.WARNING, "tsenet"):
             again = load("ag_news", home=tmp_path / "ag")
-        assert "making it again" in caplog.text
+        assert "building it again" in caplog.text
         assert same_rows(again.train.X, ag.train.X)
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
+def test_progress_is_reported(tmp_path: Path) -> None:
     put_ag(tmp_path, documents(20, 4), documents(4, 4))
     stages: list[str] = []
     load("ag_news", home=tmp_path, progress=lambda stage, done, total: stages.append(stage))

@@ -1,0 +1,49 @@
+"""Options of a network, checked before any work is done."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+__all__ = ["Activation", "Init", "NetworkOptions", "Norm"]
+
+Activation = Literal["relu", "tanh", "sigmoid"]
+Norm = Literal["batch"]
+Init = Literal["fan-in", "tree"]
+
+
+@dataclass(frozen=True)
+class NetworkOptions:
+    """Options of :class:`tsenet.TSENet`, which documents them."""
+
+    skip_units: int = 100
+    feature_units: int = 100
+    activation: Activation = "relu"
+    dropout: float = 0.5
+    norm: Norm | None = None
+    linear_skip: bool = False
+    init: Init = "fan-in"
+
+    def __post_init__(self) -> None:
+        if self.feature_units < 1 or self.skip_units < 0:
+            raise ValueError(
+                "a network needs at least one feature unit and no negative skip units: "
+                f"feature_units={self.feature_units}, skip_units={self.skip_units}"
+            )
+        if not 0.0 <= self.dropout < 1.0:
+            raise ValueError(
+                f"dropout: the rate must be at least 0 and below 1, not {self.dropout}"
+            )
+        for name, allowed in (
+            ("activation", get_args(Activation)),
+            ("norm", (*get_args(Norm), None)),
+            ("init", get_args(Init)),
+        ):
+            if (value := getattr(self, name)) not in allowed:
+                raise ValueError(
+                    f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}"
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options by name."""
+        return asdict(self)

@@ -1,0 +1,432 @@
+"""Targets: what a network is trained to answer, as values that encode, decode and weigh it.
+
+Each kind of target is a frozen object learned from the first ``y``. It encodes further ones as its loss wants them
+and turns raw outputs of the network back into answers; estimators hold one as ``targets_``.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, column_or_1d
+
+from tsenet.errors import DataError, NonNumericError
+
+if TYPE_CHECKING:
+    from tsenet.training.losses import Loss
+
+__all__ = [
+    "ClassTargets",
+    "LabelTargets",
+    "Targets",
+    "ValueTargets",
+    "learn_targets",
+    "read_targets",
+    "targets_from_parts",
+]
+
+logger = logging.getLogger("tsenet")
+
+Floats = NDArray[np.float64]
+
+
+class _Comparable(ABC):
+    """Equality by what a file would hold."""
+
+    @abstractmethod
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The file form."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        (meta, arrays), (other_meta, other_arrays) = self.to_parts(), other.to_parts()
+        return meta == other_meta and all(
+            np.array_equal(array, other_arrays[name]) for name, array in arrays.items()
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTargets(_Comparable):
+    """One of K classes for each row; encoded as class numbers, −1 for a row without a label.
+
+    Attributes
+    ----------
+    classes : (K,)
+        Sorted.
+    """
+
+    classes: NDArray[Any]
+
+    @classmethod
+    def learn(cls, y: NDArray[Any], classes: Any = None) -> ClassTargets:
+        """Find the classes of ``y`` (N,), or take those given; −1 beside two or more others marks unlabelled rows.
+
+        Raises
+        ------
+        DataError
+            If there are fewer than two classes.
+        """
+        found = np.unique(y if classes is None else classes)
+        unlabelled = _is_unlabelled(found)
+        # −1 and one other class are two classes, as many people write them
+        kept = found[~unlabelled] if found.size > 2 else found
+        if kept.size < found.size:
+            logger.info("%d rows have the class −1: no label", np.count_nonzero(y == -1))
+        if kept.size < 2:
+            raise DataError(
+                f"a classifier needs at least two classes, but y holds only one class: {kept.tolist()[0]!r}"
+            )
+        return cls(kept)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """A name for each raw output: the classes, for two classes only the second."""
+        names = tuple(str(name) for name in self.classes.tolist())
+        return names[1:] if len(names) == 2 else names
+
+    @property
+    def output_scale(self) -> Floats:
+        """Factor (C,) from raw outputs to answers: raw outputs are log-odds, so 1."""
+        return np.ones(len(self.output_names))
+
+    @property
+    def output_shift(self) -> Floats:
+        """Shift (C,) from raw outputs to answers: 0."""
+        return np.zeros(len(self.output_names))
+
+    def encode(self, y: NDArray[Any]) -> NDArray[np.int64]:
+        """Class numbers (N,), −1 for rows without a label.
+
+        Raises
+        ------
+        DataError
+            If ``y`` holds a class that is not one of ``classes``.
+        """
+        if y.ndim != 1:
+            raise DataError("y must be one column of classes, as before")
+        known = np.isin(y, self.classes)
+        unlabelled = ~known & _is_unlabelled(y)
+        if not (known | unlabelled).all():
+            raise DataError(
+                f"y holds classes that were not there before: {np.unique(y[~known & ~unlabelled]).tolist()}; "
+                f"classes_ is {self.classes.tolist()}"
+            )
+        return np.where(unlabelled, -1, np.searchsorted(self.classes, y))
+
+    def decode(self, outputs: Floats) -> NDArray[Any]:
+        """The most probable class of raw outputs (N, C): (N,)."""
+        two = self.classes.size == 2
+        number = (outputs[:, 0] > 0).astype(np.intp) if two else outputs.argmax(axis=1)
+        answer: NDArray[Any] = self.classes[number]
+        return answer
+
+    def decision(self, outputs: Floats) -> Floats:
+        """Raw outputs as scikit-learn's ``decision_function`` gives them: two classes share one column."""
+        return outputs[:, 0] if self.classes.size == 2 else outputs
+
+    def loss(self, encoded: NDArray[Any] | None = None, class_weight: Any = None) -> Loss:
+        """The loss; with weights of the classes if encoded targets and ``class_weight`` are given."""
+        from tsenet.training.losses import BinaryLoss, MulticlassLoss
+
+        weights = None
+        if encoded is not None and class_weight is not None:
+            present = np.unique(encoded)  # a class without rows has no weight to balance
+            weights = np.ones(self.classes.size)
+            weights[present] = compute_class_weight(
+                class_weight, classes=self.classes[present], y=self.classes[encoded]
+            )
+        if self.classes.size == 2:
+            return BinaryLoss(weights)
+        return MulticlassLoss(self.classes.size, weights)
+
+    def stratify(self, encoded: NDArray[Any]) -> NDArray[np.int64]:
+        """Class numbers by which validation rows are drawn."""
+        return encoded
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The file form."""
+        return {"kind": "classes", "classes": _values_of_array(self.classes)}, {}
+
+
+@dataclass(frozen=True, eq=False)
+class LabelTargets(_Comparable):
+    """C labels for each row, each 0, 1 or unknown (NaN)."""
+
+    n_labels: int
+
+    @classmethod
+    def learn(cls, y: NDArray[Any]) -> LabelTargets:
+        """Count the labels of ``y`` (N, C)."""
+        return cls(y.shape[1])
+
+    @property
+    def classes(self) -> NDArray[np.int64]:
+        """Column numbers of the labels."""
+        return np.arange(self.n_labels)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The labels' column numbers."""
+        return tuple(str(number) for number in range(self.n_labels))
+
+    @property
+    def output_scale(self) -> Floats:
+        """Factor (C,) from raw outputs to answers: raw outputs are log-odds, so 1."""
+        return np.ones(self.n_labels)
+
+    @property
+    def output_shift(self) -> Floats:
+        """Shift (C,) from raw outputs to answers: 0."""
+        return np.zeros(self.n_labels)
+
+    def encode(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Labels (N, C), as given.
+
+        Raises
+        ------
+        DataError
+            If there are not C of them.
+        """
+        if y.ndim != 2 or y.shape[1] != self.n_labels:
+            raise DataError(f"y must have {self.n_labels} columns of labels, as before")
+        return y
+
+    def decode(self, outputs: Floats) -> NDArray[np.int64]:
+        """Which labels are more probable than not: 0 or 1, (N, C)."""
+        return (outputs > 0).astype(np.int64)
+
+    def decision(self, outputs: Floats) -> Floats:
+        """Log-odds of each label: (N, C)."""
+        return outputs
+
+    def loss(self, encoded: NDArray[Any] | None = None, class_weight: Any = None) -> Loss:
+        """The loss; with weights of absence and presence of each label if these are given."""
+        from tsenet.training.losses import MultilabelLoss
+
+        weighted = encoded is not None and class_weight is not None
+        return MultilabelLoss(
+            self.n_labels, self._weights(encoded, class_weight) if weighted else None
+        )
+
+    def _weights(self, encoded: Any, given: Any) -> Floats:
+        """Weights of the absence and presence of each label: (C, 2)."""
+        if isinstance(given, str):
+            if given != "balanced":
+                raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {given!r}")
+            counts = np.stack([(encoded == k).sum(axis=0) for k in (0, 1)], axis=1)  # (C, 2)
+            balanced: Floats = counts.sum(axis=1, keepdims=True) / (2.0 * np.maximum(counts, 1))
+            return balanced
+        each = [given] * self.n_labels if isinstance(given, dict) else list(given)
+        return np.array([[weight.get(0, 1.0), weight.get(1, 1.0)] for weight in each])
+
+    def stratify(self, encoded: NDArray[Any]) -> None:
+        """Validation rows are drawn without regard to the labels."""
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The file form."""
+        return {"kind": "labels", "n_labels": self.n_labels}, {}
+
+
+@dataclass(frozen=True, eq=False)
+class ValueTargets(_Comparable):
+    """One value or several for each row; encoded with mean 0 and deviation 1. In a 2-D ``y`` NaN is unknown.
+
+    Attributes
+    ----------
+    one_target : bool
+        Whether ``y`` was 1-D.
+    output_shift, output_scale : float64 (C,)
+        Mean and deviation of the known values: answers are raw outputs · scale + shift.
+    """
+
+    one_target: bool
+    output_shift: Floats
+    output_scale: Floats
+
+    @classmethod
+    def learn(cls, y: Floats) -> ValueTargets:
+        """Find mean and deviation of each column's known values.
+
+        Raises
+        ------
+        DataError
+            If a column has no known value.
+        """
+        column = y[:, None] if y.ndim == 1 else y
+        known = ~np.isnan(column)
+        if not known.any(axis=0).all():
+            raise DataError("a column of y holds no known value")
+        count = known.sum(axis=0)
+        shift = np.where(known, column, 0.0).sum(axis=0) / count
+        square = np.square(np.where(known, column - shift, 0.0)).sum(axis=0) / count
+        return cls(y.ndim == 1, shift, np.where(square > 0, np.sqrt(square), 1.0))
+
+    @property
+    def output_names(self) -> None:
+        """Values have no names."""
+
+    def encode(self, y: Floats) -> Floats:
+        """Scaled values: (N,) for one target, else (N, C).
+
+        Raises
+        ------
+        DataError
+            If ``y`` has another number of columns than the first one.
+        """
+        if (y.ndim == 1) != self.one_target or (
+            y.ndim == 2 and y.shape[1] != self.output_shift.size
+        ):
+            raise DataError(f"y must have {self.output_shift.size} columns, as before")
+        scaled: Floats = (y.reshape(len(y), -1) - self.output_shift) / self.output_scale
+        return scaled[:, 0] if self.one_target else scaled
+
+    def decode(self, outputs: Floats) -> Floats:
+        """Values from raw outputs (N, C): (N,) for one target, else (N, C)."""
+        values = outputs * self.output_scale + self.output_shift
+        return values[:, 0] if self.one_target else values
+
+    def loss(self, encoded: NDArray[Any] | None = None, class_weight: Any = None) -> Loss:
+        """Squared error."""
+        from tsenet.training.losses import RegressionLoss
+
+        return RegressionLoss(self.output_shift.size)
+
+    def stratify(self, encoded: NDArray[Any]) -> None:
+        """Validation rows are drawn without regard to the values."""
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The file form."""
+        arrays = {"shift": self.output_shift, "scale": self.output_scale}
+        return {"kind": "values", "one_target": self.one_target}, arrays
+
+
+Targets: TypeAlias = ClassTargets | LabelTargets | ValueTargets
+
+
+def read_targets(y: Any, classification: bool) -> NDArray[Any]:
+    """Check a user's ``y`` without learning from it.
+
+    Parameters
+    ----------
+    y : array-like
+        Classes (N,); labels (N, C) that are 0, 1 or NaN (unknown); numbers (N,), or (N, C) where NaN is unknown.
+    classification : bool
+        Whether ``y`` holds classes or labels, not numbers.
+
+    Raises
+    ------
+    DataError, ValueError
+        If ``y`` holds anything else.
+    """
+    return _read_classes(y) if classification else _read_values(y)
+
+
+def learn_targets(y: NDArray[Any], classification: bool, classes: Any = None) -> Targets:
+    """Learn what the targets are from a checked ``y``; ``classes`` names all there will be, if ``y`` does not."""
+    if not classification:
+        return ValueTargets.learn(y)
+    return LabelTargets.learn(y) if y.ndim == 2 else ClassTargets.learn(y, classes)
+
+
+def targets_from_parts(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Targets:
+    """Rebuild targets from their ``to_parts``; raises ValueError if it cannot be done."""
+    kind = meta["kind"]
+    if kind == "classes":
+        return ClassTargets(_array_of_values(meta["classes"]))
+    if kind == "labels":
+        return LabelTargets(int(meta["n_labels"]))
+    if kind == "values":
+        return ValueTargets(bool(meta["one_target"]), arrays["shift"], arrays["scale"])
+    raise ValueError(f"targets of the kind {kind!r} are unknown")
+
+
+def _read_classes(y: Any) -> NDArray[Any]:
+    """Check a classifier's ``y``: classes (N,), or labels (N, C) that are 0, 1 or NaN (unknown)."""
+    given = _dense(y)
+    if given.ndim == 2 and (given.shape[1] > 1 or _has_unknown(given)):
+        return _labels_of(given)
+    given = np.asarray(column_or_1d(given, warn=True))
+    assert_all_finite(given, input_name="y")
+    check_classification_targets(given)
+    return given
+
+
+def _read_values(y: Any) -> Floats:
+    """Check a regressor's ``y``: numbers (N,), or (N, C) where NaN is unknown."""
+    given = _dense(y)
+    try:
+        values = given.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise NonNumericError(f"y must hold numbers: {error}") from error
+    if values.ndim not in (1, 2) or values.size == 0:
+        raise DataError(f"y must be 1-D or 2-D, not of shape {values.shape}")
+    if values.ndim == 1:
+        assert_all_finite(values, input_name="y")
+    elif np.isinf(values).any():
+        raise DataError("Input y contains infinity")
+    return values
+
+
+def _dense(y: Any) -> NDArray[Any]:
+    """Targets as an array; a sparse matrix of labels becomes dense."""
+    return np.asarray(y.toarray() if sp.issparse(y) else y)
+
+
+def _is_unlabelled(y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which entries are −1, in numbers; classes of other kinds have no mark for a missing label."""
+    return y == -1 if y.dtype.kind in "if" else np.zeros(y.shape, bool)
+
+
+def _has_unknown(given: NDArray[Any]) -> bool:
+    """Whether a 2-D y of one column has unknown entries."""
+    if given.dtype.kind == "O":
+        return any(
+            value is None or (isinstance(value, float) and math.isnan(value))
+            for value in given.ravel()
+        )
+    return given.dtype.kind == "f" and bool(np.isnan(given).any())
+
+
+def _labels_of(given: NDArray[Any]) -> Floats:
+    """A 2-D y of labels as 0, 1 and NaN."""
+    try:
+        labels = given.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"a 2-D y must hold 0, 1 or NaN (unknown): {error}") from error
+    known = labels[~np.isnan(labels)]
+    if not np.isin(known, (0.0, 1.0)).all():
+        other = known[~np.isin(known, (0.0, 1.0))][0]
+        raise DataError(
+            f"Unknown label type: a 2-D y must hold 0, 1 or NaN (unknown), but it holds {other:g}"
+        )
+    if not known.size:
+        raise DataError("y holds no known label")
+    return labels
+
+
+def _values_of_array(array: NDArray[Any]) -> dict[str, Any]:
+    """An array of classes as JSON-able values with their type."""
+    values = array.tolist()
+    if not all(isinstance(value, bool | int | float | str) for value in values):
+        raise TypeError(f"classes of this kind cannot be saved: {values[0]!r}")
+    return {"type": array.dtype.str if array.dtype.kind != "O" else "object", "values": values}
+
+
+def _array_of_values(plain: dict[str, Any]) -> NDArray[Any]:
+    """The inverse of :func:`_values_of_array`."""
+    kind = plain["type"]
+    if kind != "object" and np.dtype(kind).kind not in "biufU":
+        raise ValueError(f"classes cannot be of type {kind!r}")
+    return np.array(plain["values"], dtype=object if kind == "object" else np.dtype(kind))

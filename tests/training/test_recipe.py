@@ -1,0 +1,99 @@
+"""The recipe: which rows are held out, which learning rate, which candidates, and that bad settings are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests.builders import one_latent_rows
+from tsenet import TSENetClassifier
+from tsenet.network.batches import Inputs
+from tsenet.training.callbacks import Callback
+from tsenet.training.recipe import Recipe, RunSeeds, TrainingSettings, hold_out
+from tsenet.training.rows import TrainingRows
+from tsenet.training.targets import ClassTargets
+
+ROWS = one_latent_rows(np.random.default_rng(0), 600, (4, 4, 4)).astype(np.float64)
+CLASSES = ROWS.reshape(600, 3, 4).sum(axis=2).argmax(axis=1)
+QUICK: dict[str, Any] = {"random_state": 0, "skip_units": 8, "feature_units": 8, "n_jobs": 1}
+
+
+class Rates(Callback):
+    """Notes the learning rate of each training."""
+
+    def __init__(self) -> None:
+        self.seen: list[float] = []
+
+    def on_train_begin(self, engine: Any, options: Any) -> None:
+        self.seen.append(options.learning_rate)
+
+
+def test_partial_fit_of_sparse_rows_starts_at_the_usual_rate() -> None:
+    """Nothing started the network from labels, so nothing is there that large steps could undo."""
+    rates = Rates()
+    model = TSENetClassifier(**QUICK, callbacks=[rates])
+    model.partial_fit(sp.csr_array(ROWS), CLASSES, classes=range(3))
+    model.partial_fit(sp.csr_array(ROWS), CLASSES)
+    assert rates.seen == [1e-3, 1e-3]
+
+
+def test_the_rate_after_a_linear_start_on_sparse_rows() -> None:
+    rates = Rates()
+    rng = np.random.default_rng(1)
+    rows = sp.csr_array(ROWS[rng.integers(0, 600, 2400)] * rng.random((2400, 12)))
+    classes = rng.integers(0, 3, 2400)
+    options = {**QUICK, "max_epochs": 1, "warm_start": True}
+    model = TSENetClassifier(**options, callbacks=[rates]).fit(rows, classes)
+    model.fit(rows, classes)  # a warm start goes on from the same weights
+    TSENetClassifier(**options, callbacks=[rates], learning_rate=0.5).fit(rows, classes)
+    TSENetClassifier(**options, callbacks=[rates], init="fan-in").fit(rows, classes)
+    assert rates.seen == [1e-4, 1e-4, 0.5, 1e-3]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"learning_rate": -1.0},
+        {"batch_size": 0},
+        {"max_epochs": 0},
+        {"validation_fraction": 1.0},
+        {"patience": 0},
+        {"linear_skip": "maybe"},
+        {"init": "zeros"},
+        {"dropout": 1.0},
+        {"activation": "gelu"},
+        {"norm": "layer"},
+        {"skip_units": -1},
+        {"feature_units": 0},
+    ],
+)
+def test_bad_settings_are_refused_before_any_work(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong)).replace("_", ".")):
+        Recipe(**wrong)
+
+
+def test_validation_rows_keep_shares_and_duplicates_together() -> None:
+    groups = np.arange(600) // 2
+    targets = ClassTargets.learn(CLASSES)
+    rows = TrainingRows.of(Inputs(ROWS.astype(np.float32)), CLASSES[groups * 2], None, groups)
+    seeds = RunSeeds.of(np.random.SeedSequence(0), 0)
+    split = hold_out(rows, targets, TrainingSettings(), seeds.split)
+    assert split.validation is not None
+    assert not set(groups[split.kept.rows]) & set(groups[split.validation.rows])
+    shares = [
+        np.bincount(part) / part.size for part in (rows.labelled.targets, split.validation.targets)
+    ]
+    assert np.abs(shares[0] - shares[1]).max() < 0.05
+    whole = hold_out(rows, targets, TrainingSettings(early_stopping=False), seeds.split)
+    assert whole.validation is None
+    assert whole.kept.rows.size == 600
+
+
+def test_every_run_has_seeds_of_its_own() -> None:
+    seed = np.random.SeedSequence(0)
+    first, second = (RunSeeds.of(seed, k) for k in range(2))
+    assert first.dropout != second.dropout
+    assert RunSeeds.of(seed, 0)[1:] == first[1:]

@@ -1,0 +1,140 @@
+"""Targets: what is encoded can be decoded, and bad input is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tsenet.errors import DataError
+from tsenet.training.losses import BinaryLoss, MulticlassLoss, MultilabelLoss, RegressionLoss
+from tsenet.training.targets import (
+    ClassTargets,
+    LabelTargets,
+    ValueTargets,
+    learn_targets,
+    read_targets,
+    targets_from_parts,
+)
+
+
+@given(st.lists(st.sampled_from("abcde"), min_size=2, max_size=30))
+def test_classes_survive_encoding(names: list[str]) -> None:
+    y = np.array([*names, "a", "b"])
+    targets = ClassTargets.learn(y)
+    encoded = targets.encode(y)
+    outputs = np.eye(targets.classes.size)[encoded]
+    if targets.classes.size == 2:
+        outputs = outputs[:, 1:] - 0.5
+    assert np.array_equal(targets.decode(outputs), y)
+    assert len(targets.output_names) == targets.loss().n_outputs == outputs.shape[1]
+    assert np.array_equal(targets.stratify(encoded), encoded)
+
+
+@given(
+    hnp.arrays(
+        np.float64, st.tuples(st.integers(2, 9), st.integers(1, 3)), elements=st.floats(-1e6, 1e6)
+    )
+)
+def test_values_survive_encoding(y: Any) -> None:
+    for given_y in (y, y[:, 0]):
+        targets = ValueTargets.learn(given_y)
+        encoded = targets.encode(given_y)
+        assert np.allclose(targets.decode(encoded.reshape(len(y), -1)), given_y, atol=1e-6)
+        column = encoded.reshape(len(y), -1)
+        assert np.all(np.abs(column.mean(axis=0)) < 1e-6)
+        assert targets.stratify(encoded) is None
+
+
+def test_unlabelled_rows_are_minus_one() -> None:
+    y = np.array([2, -1, 5, 2, -1])
+    targets = ClassTargets.learn(y)
+    assert targets.classes.tolist() == [2, 5]
+    assert targets.encode(y).tolist() == [0, -1, 1, 0, -1]
+    assert ClassTargets.learn(np.array([-1, 1])).classes.tolist() == [-1, 1]
+
+
+def test_which_loss() -> None:
+    assert isinstance(ClassTargets.learn(np.array([0, 1])).loss(), BinaryLoss)
+    assert isinstance(ClassTargets.learn(np.arange(3)).loss(), MulticlassLoss)
+    assert isinstance(LabelTargets(2).loss(), MultilabelLoss)
+    assert isinstance(ValueTargets.learn(np.arange(3.0)).loss(), RegressionLoss)
+
+
+def test_balanced_weights_are_scikit_learns() -> None:
+    y = np.array(["a"] * 6 + ["b"] * 3 + ["c"])
+    targets = ClassTargets.learn(y)
+    loss = targets.loss(targets.encode(y), "balanced")
+    assert np.asarray(loss.class_weights) == pytest.approx([10 / 18, 10 / 9, 10 / 3])  # type: ignore[attr-defined]
+    labels = np.array([[1.0, 0.0], [0.0, np.nan], [0.0, 0.0]])
+    weighted = LabelTargets(2).loss(labels, "balanced")
+    assert np.asarray(weighted.class_weights) == pytest.approx(  # type: ignore[attr-defined]
+        np.array([[0.75, 1.5], [0.5, 1.0]])
+    )
+    with pytest.raises(ValueError, match="class_weight"):
+        LabelTargets(2).loss(labels, "best")
+
+
+@pytest.mark.parametrize(
+    ("targets", "y", "says"),
+    [
+        (ClassTargets(np.array(["a", "b"])), np.array(["a", "c"]), "not there before: \\['c'\\]"),
+        (ClassTargets(np.array([0, 1])), np.zeros((2, 2)), "one column"),
+        (LabelTargets(2), np.zeros((4, 3)), "2 columns"),
+        (ValueTargets(True, np.zeros(1), np.ones(1)), np.zeros((4, 2)), "1 columns"),
+    ],
+)
+def test_other_targets_than_before_are_refused(targets: Any, y: Any, says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        targets.encode(y)
+
+
+@pytest.mark.parametrize(
+    ("y", "classification", "says"),
+    [
+        ([[0, 2]], True, "0, 1 or NaN"),
+        ([["a", "b"]], True, "0, 1 or NaN"),
+        ([[np.nan, np.nan]], True, "no known label"),
+        (["a", "b"], False, "numbers"),
+        ([[np.inf, 1.0]], False, "infinity"),
+        (np.zeros((2, 2, 2)), False, "1-D or 2-D"),
+    ],
+)
+def test_bad_targets_are_refused(y: Any, classification: bool, says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        read_targets(np.array(y), classification)
+
+
+def test_a_column_without_a_known_value_is_refused() -> None:
+    with pytest.raises(DataError, match="no known value"):
+        ValueTargets.learn(np.array([[1.0, np.nan], [2.0, np.nan]]))
+    with pytest.raises(DataError, match="only one class"):
+        ClassTargets.learn(np.array(["a", "a"]))
+
+
+@pytest.mark.parametrize(
+    ("y", "classification"),
+    [
+        (np.array(["x", "y", "zebra"]), True),
+        (np.array([True, False]), True),
+        (np.array(["x", 3, "z"], dtype=object), True),
+        (np.array([[0.0, 1.0], [1.0, np.nan]]), True),
+        (np.array([1.5, 2.5, 9.0]), False),
+        (np.array([[1.5, 2.5], [np.nan, 3.0]]), False),
+    ],
+)
+def test_the_file_form_is_whole(y: Any, classification: bool) -> None:
+    if y.dtype == object:  # mixed classes cannot be sorted
+        targets: Any = ClassTargets(np.array(["x", "y"], dtype=object))
+    else:
+        targets = learn_targets(read_targets(y, classification), classification)
+    again = targets_from_parts(*targets.to_parts())
+    assert again == targets
+    assert type(again) is type(targets)
+    assert targets != LabelTargets(99)
+    with pytest.raises(ValueError, match="unknown"):
+        targets_from_parts({"kind": "other"}, {})
