@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.builders import random_tree
-from tsenet.cli import app
+from tsenet.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -100,6 +100,7 @@ def reader_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     [page for page in PAGES if blocks_of(page.read_text("utf-8"))],

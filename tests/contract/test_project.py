@@ -54,24 +54,6 @@ def test_public_name_resolves_and_is_documented(name: str) -> None:
         assert (value.__doc__ or "").strip(), f"tsenet.{name} has no docstring"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "LatentTree",
-        "learn_tree",
-        "LatentTreeTransformer",
-        "Table",
-        "BinaryRule",
-        "save",
-        "load",
-        "Progress",
-    ],
-)
-def test_public_name_is_in_the_api_page(name: str) -> None:
-    assert name in tsenet.__all__
-    assert f"::: tsenet.{name}\n" in (ROOT / "docs" / "api.md").read_text("utf-8")
-
-
 def test_unknown_name_is_an_attribute_error() -> None:
     name = "no_such_name"
     with pytest.raises(AttributeError, match=name):

@@ -1,0 +1,74 @@
+"""The site builds without a warning, and the docstrings' references are links in it."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ROLE = re.compile(r":(?:py:)?(?:class|func|meth|mod|attr|data|const|exc|obj|ref|doc|term):")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def text_of(page: Path) -> str:
+    return html.unescape(page.read_text("utf-8"))
+
+
+@pytest.mark.slow
+def test_no_role_or_reference_is_left_as_text(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 30
+    left = {
+        str(page.relative_to(site)): found
+        for page in pages
+        if (found := ROLE.findall(text_of(page)) + re.findall("</?autoref", text_of(page)))
+    }
+    assert left == {}
+
+
+@pytest.mark.slow
+def test_references_are_links_that_lead_somewhere(site: Path) -> None:
+    links = [
+        (page, href)
+        for page in sorted((site / "api").rglob("*.html"))
+        for href in re.findall(r'<a class="autorefs[^>]*href="([^"]+)"><code>', page.read_text())
+    ]
+    assert len(links) > 50
+    assert any(href.startswith("../") for _, href in links)
+    for page, href in links:
+        folder, _, anchor = href.partition("#")
+        target = (page.parent / folder).resolve() / "index.html" if folder else page
+        assert f'id="{anchor}"' in target.read_text("utf-8"), f"{page}: {href}"
+
+
+@pytest.mark.slow
+def test_inherited_methods_are_on_the_pages(site: Path) -> None:
+    page = (site / "api" / "networks" / "index.html").read_text("utf-8")
+    for method in ("fit", "predict", "predict_proba", "transform", "prune", "save", "report"):
+        assert f'id="tsenet.TSENetClassifier.{method}"' in page, method
+
+
+@pytest.mark.slow
+def test_the_extension_itself_is_not_published(site: Path) -> None:
+    assert list(site.rglob("*.py")) == []
