@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from tsenet.network._activation_kernels import RELU, SIGMOID, TANH
-from tsenet.network._document_kernels import add_outputs, list_active
-from tsenet.network._prefetch_kernels import fetch_ahead
+from tsenet.network.kernels.activation_kernels import RELU, SIGMOID, TANH
+from tsenet.network.kernels.forward_kernels import add_outputs, list_active
+from tsenet.network.kernels.prefetch_kernels import fetch_ahead
 
 PLAIN = {RELU: lambda z: np.where(z <= 0, 0, z), TANH: np.tanh, SIGMOID: expit}
 

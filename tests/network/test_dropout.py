@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom, chi2
 
-from tsenet.network._activation_kernels import (
+from tsenet.network.kernels.activation_kernels import (
     RELU,
     activate,
     draw,

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.network.wirings import Mask, layer_of, random_mask
-from tsenet.network import _group_kernels as groups
-from tsenet.network import _sparse_kernels as sparse
+from tsenet.network.kernels import group_kernels as groups
+from tsenet.network.kernels import sparse_kernels as sparse
 from tsenet.network.links import Links
 
 Array = NDArray[Any]

@@ -12,6 +12,7 @@ from torch import nn
 from torch.func import functional_call
 
 from tsenet.network.batches import Batch
+from tsenet.network.initial_weights import draw_group
 from tsenet.network.tsenet import DenseGroup
 
 __all__ = ["FNN"]
@@ -52,7 +53,7 @@ class FNN(nn.Module):
         self._step = (0, 0)
         generator = torch.Generator().manual_seed(seed)
         for layer in self.layers:
-            layer.reset_parameters(generator)
+            draw_group(layer, generator)
 
     def set_dropout(self, rate: float) -> None:
         """Choose the rate of dropout."""

@@ -172,7 +172,7 @@ class TSENetBase(NetworkEstimator):
         self, inputs: Inputs, labelled: Labelled, loss: Loss, seed: int, report: Progress
     ) -> None:
         """Units that follow the model of all rows; if there are linear skips, outputs that follow the labels."""
-        from tsenet.network.start import follow_model
+        from tsenet.network.initial_weights import follow_model
         from tsenet.training.start import start_from_labels
 
         if self.init == "tree":
@@ -225,13 +225,13 @@ class TSENetBase(NetworkEstimator):
     # ---- answers
 
     def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
-        from tsenet.network.evaluate import network_outputs
+        from tsenet.network.forward import network_outputs
 
         return network_outputs(self.net_, inputs, self.n_jobs)
 
     def _hidden_of(self, inputs: Inputs) -> NDArray[np.float32]:
         """Level by level, then the feature layer."""
-        from tsenet.network.evaluate import hidden_activations
+        from tsenet.network.forward import hidden_activations
 
         return hidden_activations(self.net_, inputs, self.n_jobs)
 
