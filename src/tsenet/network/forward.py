@@ -98,7 +98,11 @@ class ForwardPass:
         n_rows = len(inputs) if rows is None else rows.size
         run_all = map if workers is None else workers.map
         for start, stop in chunks(n_rows, _BLOCK_ROWS):
-            values = inputs.values[slice(start, stop) if rows is None else rows[start:stop]]
+            values = inputs.values
+            if rows is not None:
+                values = values[rows[start:stop]]
+            elif stop - start < n_rows:
+                values = values[start:stop]
             run_chunk = self._sparse_runner(values) if inputs.is_sparse else self._runner(values)
             parts = chunks(stop - start, _CHUNK_ROWS)
             for (first, last), found in zip(parts, run_all(run_chunk, parts), strict=True):
