@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom, chi2
 
+from tsenet.network.dropout import CounterDropout, mix
 from tsenet.network.kernels.activation_kernels import (
     RELU,
     activate,
@@ -20,7 +21,6 @@ from tsenet.network.kernels.activation_kernels import (
     dropout_factors,
     random_word,
 )
-from tsenet.network.dropout import CounterDropout, mix
 
 MASK = 2**64 - 1
 RATES = [0.1, 0.25, 0.5, 0.9]
