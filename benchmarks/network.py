@@ -184,14 +184,16 @@ def _inference_steps(
 ) -> dict[str, Step]:
     engine = FusedEngine(net, rows, MulticlassLoss(4), n_jobs=n_jobs)
     fnn.eval()
-    batches = [rows.batch(_rows_of_turn(len(rows), batch, turn)) for turn in range(16)]
+    chosen = [_rows_of_turn(len(rows), batch, turn) for turn in range(16)]
+    batches = [rows.batch(own) for own in chosen]
+    parts = [Inputs(rows.values[own]) for own in chosen]
 
     def theirs(turn: int) -> None:
         with torch.inference_mode():
             fnn(batches[turn % 16])
 
     return {
-        "ours": lambda turn: engine.passes.outputs(batches[turn % 16], engine.workers),
+        "ours": lambda turn: engine.forward.outputs(parts[turn % 16], None, engine.workers),
         "FNN": theirs,
     }
 

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from tsenet.network._activation_kernels import (
+from tsenet.network.kernels.activation_kernels import (
     RELU,
     SIGMOID,
     TANH,

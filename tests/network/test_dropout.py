@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom, chi2
 
-from tsenet.network._activation_kernels import (
+from tsenet.network.dropout import CounterDropout, mix
+from tsenet.network.kernels.activation_kernels import (
     RELU,
     activate,
     draw,
     dropout_factors,
     random_word,
 )
-from tsenet.network.dropout import CounterDropout, mix
 
 MASK = 2**64 - 1
 RATES = [0.1, 0.25, 0.5, 0.9]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.network.wirings import Mask, layer_of, random_mask
-from tsenet.network import _group_kernels as groups
-from tsenet.network import _sparse_kernels as sparse
+from tsenet.network.kernels import group_kernels as groups
+from tsenet.network.kernels import sparse_kernels as sparse
 from tsenet.network.links import Links
 
 Array = NDArray[Any]
@@ -168,18 +168,18 @@ def check_fill_rows(case: Case) -> None:
     np.testing.assert_array_equal(out, np.repeat(values[:, None], case.n_rows, axis=1))
 
 
-def check_turn(case: Case) -> None:
+def check_transpose_add_bias(case: Case) -> None:
     source, bias = case.draw(case.n_rows, case.n_units), case.draw(case.n_units)
     out = case.draw(case.n_units, case.n_rows)
-    groups.turn(source, bias, out)
+    groups.transpose_add_bias(source, bias, out)
     np.testing.assert_array_equal(out, (source + bias).T)
 
 
-def check_turn_back(case: Case) -> None:
+def check_transpose_into(case: Case) -> None:
     first = 3
     source, before = case.draw(case.n_units, case.n_rows), case.draw(case.n_rows + 8, case.n_units)
     out = before.copy()
-    groups.turn_back(source, first, out)
+    groups.transpose_into(source, first, out)
     inside = slice(first, first + case.n_rows)
     np.testing.assert_array_equal(out[inside], source.T)
     out[inside] = before[inside]

@@ -77,7 +77,7 @@ def batch_of(rows: NDArray[Any], is_sparse: bool, dtype: torch.dtype = torch.flo
     return sparse_batch(rows, dtype) if is_sparse else torch.from_numpy(rows).to(dtype)
 
 
-class MaskedTwin:
+class MaskedReference:
     """A TSENet as dense matrices with masks, its weights copied from ``net``; each (U, D) or (D, S) is a leaf."""
 
     def __init__(self, net: TSENet) -> None:
@@ -99,26 +99,26 @@ class MaskedTwin:
     ) -> list[torch.Tensor]:
         """Activations of all hidden layers for dense rows x (B, D).
 
-        ``factors`` are those of dropout: for the input, each level and the features.
+        ``factors`` are those of dropout: for each level and the features.
         """
-        bend = getattr(torch, self.activation)
+        activate = getattr(torch, self.activation)
         one = torch.ones((), dtype=x.dtype)
-        drop = factors or [one] * (len(self.masks) + 2)
-        levels = [x * drop[0]]
+        drop = factors or [one] * (len(self.masks) + 1)
+        levels = [x]
         for k, mask in enumerate(self.masks):
             weight = self.leaves[f"layers.{k}.weight"] * mask.t()
             z = levels[-1] @ weight + self.leaves[f"layers.{k}.bias"]
             if f"norms.{k}.weight" in self.leaves:
                 z = (z - z.mean(0)) / torch.sqrt(z.var(0, unbiased=False) + 1e-5)
                 z = z * self.leaves[f"norms.{k}.weight"] + self.leaves[f"norms.{k}.bias"]
-            levels.append(bend(z) * drop[k + 1])
+            levels.append(activate(z) * drop[k])
         names = [*(f"skips.{k}" for k in range(self.n_skips)), "top"]
         sources = [*levels[: self.n_skips], levels[-1]]
         groups = [
             source @ self.leaves[f"{name}.weight"] + self.leaves[f"{name}.bias"]
             for name, source in zip(names, sources, strict=True)
         ]
-        return [*levels[1:], bend(torch.cat(groups, dim=1)) * drop[-1]]
+        return [*levels[1:], activate(torch.cat(groups, dim=1)) * drop[-1]]
 
     def __call__(
         self, x: torch.Tensor, factors: Sequence[torch.Tensor] | None = None

@@ -36,7 +36,7 @@ def inputs(is_sparse: bool) -> Inputs:
 
 def network(n_outputs: int = 4, density: float = 0.1, **options: Any) -> TSENet:
     wiring = random_wiring(np.random.default_rng(3), (N_INPUTS, 20, 10), density)
-    given = {"skip_units": 6, "feature_units": 7, "input_dropout": 0.2, "seed": 1, **options}
+    given = {"skip_units": 6, "feature_units": 7, "seed": 1, **options}
     net = TSENet(wiring, n_outputs, **given)
     for name, parameter in net.named_parameters():
         if name.endswith("bias"):

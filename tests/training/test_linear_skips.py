@@ -15,13 +15,11 @@ from tests.training.fused_examples import (
     network,
     typed,
 )
-from tsenet._system.threads import Workers
-from tsenet.network.evaluate import network_outputs
-from tsenet.network.passes import Passes
+from tsenet.network.forward import network_outputs
 from tsenet.network.tsenet import TSENet
 
 
-def with_direct(dtype: torch.dtype = torch.float64, skip_units: int = 6) -> TSENet:
+def with_linear_skips(dtype: torch.dtype = torch.float64, skip_units: int = 6) -> TSENet:
     net = network(linear_skip=True, skip_units=skip_units).to(dtype)
     generator = torch.Generator().manual_seed(9)
     for path in net.linear_skips:
@@ -36,24 +34,18 @@ def test_gradients_equal_autograds(skip_units: int, is_sparse: bool, dtype: torc
     rows = np.random.default_rng(1).permutation(300)[:150]
 
     assert_same_gradients(
-        with_direct(dtype, skip_units), inputs(is_sparse), MULTICLASS, rows, CLASSES[rows]
+        with_linear_skips(dtype, skip_units), inputs(is_sparse), MULTICLASS, rows, CLASSES[rows]
     )
 
 
 @pytest.mark.parametrize("n_rows", [1, 100, 300])
 @pytest.mark.parametrize("is_sparse", [False, True])
-def test_all_ways_to_the_outputs_agree(is_sparse: bool, n_rows: int) -> None:
-    """Row by row, in chunks, by the estimators' way and by torch."""
-    net, data = with_direct().eval(), inputs(is_sparse)
-    batch = typed(data.batch(np.arange(n_rows)), torch.float64)
+def test_outputs_equal_the_modules(is_sparse: bool, n_rows: int) -> None:
+    net, data = with_linear_skips().eval(), inputs(is_sparse)
     with torch.no_grad():
-        expected = net(batch).numpy()
+        expected = net(typed(data.batch(np.arange(n_rows)), torch.float64)).numpy()
 
-    with Workers(1) as workers:
-        assert np.allclose(Passes(net).outputs(batch, workers), expected, atol=1e-12)
-    if is_sparse:  # the estimators' networks are float32
-        by_estimator = network_outputs(net.float(), data, 1)[:n_rows]
-        assert np.allclose(by_estimator, expected, atol=1e-4)
+    assert np.allclose(network_outputs(net, data, 1)[:n_rows], expected, atol=1e-12)
 
 
 def test_they_start_at_nothing_and_are_counted() -> None:

@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from tests.network.wirings import random_wiring
 from tsenet.network.batches import Inputs
-from tsenet.network.evaluate import network_outputs
-from tsenet.network.start import follow_model, levels_of
+from tsenet.network.forward import levels_of, network_outputs
+from tsenet.network.initial_weights import follow_model
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import as_progress
 from tsenet.training.class_model import ClassModel

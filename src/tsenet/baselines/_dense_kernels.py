@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tsenet._system.jit import Array, kernel
-from tsenet.training._adam_kernels import adam_step
+from tsenet.training.kernels.adam_kernels import adam_step
 
 
 @kernel
@@ -22,10 +22,6 @@ def step_columns(
     square: Array,
     rate: float,
     correction: float,
-    beta1: float,
-    beta2: float,
-    epsilon: float,
-    weight_decay: float,
 ) -> None:
     """Adam step on rows first..last−1 of a weight (D, S) whose gradient is Xᵀ·delta.
 
@@ -44,15 +40,4 @@ def step_columns(
         if mask.shape[0]:
             for unit in range(n_units):
                 gradient[unit] *= mask[column, unit]
-        adam_step(
-            weight[column],
-            gradient,
-            mean[column],
-            square[column],
-            rate,
-            correction,
-            beta1,
-            beta2,
-            epsilon,
-            weight_decay,
-        )
+        adam_step(weight[column], gradient, mean[column], square[column], rate, correction)

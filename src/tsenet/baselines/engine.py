@@ -8,7 +8,6 @@ weights. Same results as autograd and torch's Adam up to rounding.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
@@ -23,6 +22,7 @@ from tsenet.baselines._dense_kernels import step_columns
 from tsenet.baselines.fnn import FNN
 from tsenet.network.batches import Batch, Inputs, SparseBatch
 from tsenet.training.engine import AutogradEngine
+from tsenet.training.kernels.adam_kernels import adam_factors
 from tsenet.training.losses import Loss
 
 __all__ = ["DenseEngine", "torch_threads"]
@@ -98,13 +98,12 @@ class DenseEngine(AutogradEngine):
         super()._adam(learning_rate)
         if self._batch is None:
             return
-        batch, first, (group,) = self._batch, self._first, self._optimiser.param_groups
+        batch, first = self._batch, self._first
         state = self._optimiser.state[first]
         if not state:
             state["step"] = torch.tensor(0.0)
             state["exp_avg"], state["exp_avg_sq"] = torch.zeros_like(first), torch.zeros_like(first)
         state["step"] += 1
-        beta1, beta2 = group["betas"]
         mask = cast(FNN, self.net).mask(0)
 
         def serve(part: tuple[int, int]) -> None:
@@ -115,12 +114,7 @@ class DenseEngine(AutogradEngine):
                 first.detach().numpy(),
                 state["exp_avg"].numpy(),
                 state["exp_avg_sq"].numpy(),
-                learning_rate / (1.0 - beta1 ** int(state["step"])),
-                math.sqrt(1.0 - beta2 ** int(state["step"])),
-                beta1,
-                beta2,
-                group["eps"],
-                group["weight_decay"],
+                *adam_factors(learning_rate, int(state["step"])),
             )
 
         for _ in self._workers.map(serve, chunks(first.shape[0], COLUMNS_PER_CHUNK)):

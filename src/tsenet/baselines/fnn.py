@@ -13,6 +13,7 @@ from torch.func import functional_call
 
 from tsenet.baselines.grid import check_shape
 from tsenet.network.batches import Batch
+from tsenet.network.initial_weights import draw_group
 from tsenet.network.tsenet import DenseGroup
 
 __all__ = ["FNN"]
@@ -50,7 +51,7 @@ class FNN(nn.Module):
         self._step = (0, 0)
         generator = torch.Generator().manual_seed(seed)
         for layer in self.layers:
-            layer.reset_parameters(generator)
+            draw_group(layer, generator)
 
     def set_dropout(self, rate: float) -> None:
         """Choose the rate of dropout."""

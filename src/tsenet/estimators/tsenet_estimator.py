@@ -288,13 +288,13 @@ class TSENetEstimator(NetworkEstimator):
     # ---- answers
 
     def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
-        from tsenet.network.evaluate import network_outputs
+        from tsenet.network.forward import network_outputs
 
         return network_outputs(self.net_, inputs, self.n_jobs)
 
     def _hidden_of(self, inputs: Inputs) -> NDArray[np.float32]:
         """Level by level, then the feature layer."""
-        from tsenet.network.evaluate import hidden_activations
+        from tsenet.network.forward import hidden_activations
 
         return hidden_activations(self.net_, inputs, self.n_jobs)
 

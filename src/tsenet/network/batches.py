@@ -91,3 +91,8 @@ class Inputs:
             torch.from_numpy(chosen.data),
             self.n_columns,
         )
+
+
+def is_bag(values: NDArray[np.float32] | csr_array) -> bool:
+    """Whether rows are sparse and have no negative value, as bags of words are."""
+    return not isinstance(values, np.ndarray) and bool((values.data >= 0).all())

@@ -50,7 +50,7 @@ class CounterDropout(nn.Module):
         if not self.training or self.threshold == 0:
             return x
         if x.device.type == "cpu":
-            from tsenet.network._activation_kernels import dropout_factors
+            from tsenet.network.kernels.activation_kernels import dropout_factors
 
             factors = np.empty((x.shape[1], x.shape[0]), np.float64)
             dropout_factors(self.key, 0, self.threshold, factors)

@@ -1,7 +1,7 @@
-"""Gradients of the parameters from what both passes left, by blocks that each belong to one task.
+"""Gradients of the parameters, computed in blocks after both passes over a batch.
 
-How parameters are cut into blocks does not depend on the number of threads, and a block's sums are taken over all rows
-in a fixed order, so the gradient has the same bytes on any number of threads.
+One task computes a block. The blocks do not depend on the number of threads, and the sums of a block run over all rows
+in a fixed order: the gradient has the same bytes on any number of threads.
 """
 
 from __future__ import annotations
@@ -13,22 +13,23 @@ from functools import partial
 import numpy as np
 
 from tsenet._system.threads import chunks, chunks_of_equal_work
-from tsenet.network import _group_kernels as groups
-from tsenet.network import _sparse_kernels as sparse
-from tsenet.network.passes import Chunk, Float, Passes, SparseRows
+from tsenet.network.kernels import group_kernels as groups
+from tsenet.network.kernels import sparse_kernels as sparse
+from tsenet.network.passes import Chunk, Float, SparseRows, TrainingPasses
 from tsenet.network.sparse_linear import DENSE_ABOVE
 
-BLOCK_PARAMETERS = 100_000  # of what reads a sparse batch: few sums for each
-BLOCK_LINKS = 8_192  # of links that read all rows
-BLOCK_WEIGHTS = 50_000  # of a matrix product
+BLOCK_PARAMETERS = 100_000  # parameters that read the input; sparse rows leave few sums for each
+BLOCK_LINKS = 8_192  # links between levels, whose sums run over all rows
+BLOCK_WEIGHTS = 50_000  # weights of a dense group, whose gradient is a matrix product
 
 
 @dataclass
-class Passed:
-    """A whole batch after both passes: activations ``level[k]`` (units, B), k = 0 the input; gradients ``delta[k]``.
+class BatchState:
+    """Activations and gradients of a whole batch after both passes.
 
-    If the input is sparse, the gradients of what it leads to are kept by row instead: ``level_rows`` (B, units of level
-    1), ``skip_rows`` (B, S). Those of the outputs are by row in any case: ``output_rows`` (B, C).
+    ``level[k]`` (units, B) are activations, k = 0 the input; ``delta[k]`` the gradients by the sums behind them. For a
+    sparse input the gradients that its weights need are kept by row instead: ``level_rows`` (B, units of level 1) and
+    ``skip_rows`` (B, S). Those by the outputs are always by row: ``output_rows`` (B, C).
     """
 
     data: SparseRows | Float
@@ -41,7 +42,7 @@ class Passed:
     output_rows: Float
 
     @classmethod
-    def of(cls, passes: Passes, n_rows: int) -> Passed:
+    def of(cls, passes: TrainingPasses, n_rows: int) -> BatchState:
         """Buffers for batches of ``n_rows``."""
 
         def empty(*shape: int) -> Float:
@@ -67,7 +68,7 @@ class Passed:
         self.output_rows[:] = output_delta
 
     def take(self, part: Chunk) -> None:
-        """Copy what a chunk's passes left."""
+        """Copy a chunk's activations and gradients."""
         rows = slice(part.first, part.first + part.output.shape[1])
         is_sparse = isinstance(self.data, SparseRows)
         for k in range(1, len(self.level)):
@@ -77,9 +78,9 @@ class Passed:
         self.features[:, rows] = part.features
         self.features_delta[:, rows] = part.features_delta
         if is_sparse:
-            groups.turn_back(part.delta[1], part.first, self.level_rows)
+            groups.transpose_into(part.delta[1], part.first, self.level_rows)
             skip = part.features_delta[: self.skip_rows.shape[1]]
-            groups.turn_back(skip, part.first, self.skip_rows)
+            groups.transpose_into(skip, part.first, self.skip_rows)
 
 
 @dataclass(frozen=True)
@@ -89,18 +90,18 @@ class Block:
     name: str
     start: int
     stop: int
-    fill: Callable[[Passed, Float], None]
+    fill: Callable[[BatchState, Float], None]
 
 
-def blocks_of(passes: Passes) -> list[Block]:
+def blocks_of(passes: TrainingPasses) -> list[Block]:
     """All parameters of a network in blocks."""
     weight, bias = passes.output
 
-    def output_bias(passed: Passed, gradient: Float) -> None:
-        np.sum(passed.output_rows, axis=0, out=gradient)
+    def output_bias(state: BatchState, gradient: Float) -> None:
+        np.sum(state.output_rows, axis=0, out=gradient)
 
-    def output_weight(passed: Passed, gradient: Float) -> None:
-        np.matmul(passed.features, passed.output_rows, out=gradient.reshape(weight.shape))
+    def output_weight(state: BatchState, gradient: Float) -> None:
+        np.matmul(state.features, state.output_rows, out=gradient.reshape(weight.shape))
 
     found = [
         Block("output.weight", 0, weight.size, output_weight),
@@ -123,7 +124,7 @@ def _sums(delta: Float, gradient: Float) -> None:
 # ---- sparse layers: blocks of inputs, which own their links
 
 
-def _level_blocks(passes: Passes, k: int) -> Iterator[Block]:
+def _level_blocks(passes: TrainingPasses, k: int) -> Iterator[Block]:
     links = passes.links[k - 1]
     work = np.diff(links.in_start).astype(np.int64) + 1
     for first, last in chunks_of_equal_work(work, BLOCK_PARAMETERS if k == 1 else BLOCK_LINKS):
@@ -138,25 +139,25 @@ def _level_blocks(passes: Passes, k: int) -> Iterator[Block]:
     )
 
 
-def _bias_gradient(k: int, passed: Passed, gradient: Float) -> None:
-    if k == 1 and isinstance(passed.data, SparseRows):
-        np.sum(passed.level_rows, axis=0, out=gradient)
+def _bias_gradient(k: int, state: BatchState, gradient: Float) -> None:
+    if k == 1 and isinstance(state.data, SparseRows):
+        np.sum(state.level_rows, axis=0, out=gradient)
     else:
-        _sums(passed.delta[k], gradient)
+        _sums(state.delta[k], gradient)
 
 
 def _links_gradient(
-    passes: Passes, k: int, first: int, last: int, passed: Passed, gradient: Float
+    passes: TrainingPasses, k: int, first: int, last: int, state: BatchState, gradient: Float
 ) -> None:
     """Gradient of the links of inputs ``first..last`` of level k."""
-    links, data = passes.links[k - 1], passed.data
+    links, data = passes.links[k - 1], state.data
     if k == 1 and isinstance(data, SparseRows):
         by_column = (data.column_start, data.column_rows, data.column_values)
         sparse.rows_weight_gradient(
-            first, last, *by_column, links.in_start, links.in_unit, passed.level_rows, gradient
+            first, last, *by_column, links.in_start, links.in_unit, state.level_rows, gradient
         )
         return
-    below, delta = passed.level[k - 1], passed.delta[k]
+    below, delta = state.level[k - 1], state.delta[k]
     if links.density < DENSE_ABOVE:
         sparse.units_weight_gradient(
             first, last, links.in_start, links.in_unit, below, delta, gradient
@@ -170,7 +171,7 @@ def _links_gradient(
 # ---- dense groups and linear skips: blocks of inputs
 
 
-def _group_blocks(passes: Passes, level: int, place: slice) -> Iterator[Block]:
+def _group_blocks(passes: TrainingPasses, level: int, place: slice) -> Iterator[Block]:
     name = f"skips.{level}" if level < len(passes.skips) else "top"
     weight, bias = passes.group(level)
     yield from _weight_blocks(f"{name}.weight", weight, level, place)
@@ -178,7 +179,7 @@ def _group_blocks(passes: Passes, level: int, place: slice) -> Iterator[Block]:
         f"{name}.bias",
         0,
         bias.size,
-        lambda passed, gradient: _sums(passed.features_delta[place], gradient),
+        lambda state, gradient: _sums(state.features_delta[place], gradient),
     )
 
 
@@ -192,14 +193,14 @@ def _weight_blocks(name: str, weight: Float, level: int, place: slice | None) ->
 
 
 def _weight_gradient(
-    level: int, place: slice | None, first: int, last: int, passed: Passed, gradient: Float
+    level: int, place: slice | None, first: int, last: int, state: BatchState, gradient: Float
 ) -> None:
     """Gradient of the weights of inputs ``first..last``."""
-    data, own = passed.data, gradient.reshape(last - first, -1)
+    data, own = state.data, gradient.reshape(last - first, -1)
     if level == 0 and isinstance(data, SparseRows):
         by_column = (data.column_start, data.column_rows, data.column_values)
-        rows = passed.output_rows if place is None else passed.skip_rows
+        rows = state.output_rows if place is None else state.skip_rows
         groups.group_weight_gradient(first, last, *by_column, rows, own)
     else:
-        asked = passed.output_rows if place is None else passed.features_delta[place].T  # (B, S)
-        np.matmul(passed.level[level][first:last], asked, out=own)
+        delta = state.output_rows if place is None else state.features_delta[place].T  # (B, S)
+        np.matmul(state.level[level][first:last], delta, out=own)

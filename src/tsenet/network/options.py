@@ -22,7 +22,7 @@ class NetworkOptions:
     dropout: float = 0.5
     norm: Norm | None = None
     linear_skip: bool = False
-    init: Init = "fan-in"
+    init: Init | None = "fan-in"
 
     def __post_init__(self) -> None:
         if self.feature_units < 1 or self.skip_units < 0:
@@ -37,7 +37,7 @@ class NetworkOptions:
         for name, allowed in (
             ("activation", get_args(Activation)),
             ("norm", (*get_args(Norm), None)),
-            ("init", get_args(Init)),
+            ("init", (*get_args(Init), None)),
         ):
             if (value := getattr(self, name)) not in allowed:
                 raise ValueError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,19 +12,19 @@ from torch import nn
 from torch.autograd.function import once_differentiable
 
 from tsenet.expansion.wiring import WiringLayer
-from tsenet.network import _sparse_kernels as kernels
 from tsenet.network.batches import Batch, SparseBatch
+from tsenet.network.kernels import sparse_kernels as kernels
 from tsenet.network.links import Links
 
 DENSE_ABOVE = 0.2  # share of links from which a dense product is faster (benchmarks/network)
 
 
 class SparseLinear(nn.Module):
-    """y = W x + b where W has the E links of a wiring and nothing else.
+    """y = W x + b, where W has weights for the E links of a wiring only.
 
-    The weights are one flat vector (E,), in the order of :class:`Links`, so the parameters, the optimiser's state and
-    the file are those of the links. On a CPU the products are numba kernels; elsewhere, and when the
-    module is traced for export, plain torch gathers and sums.
+    The weights are one flat vector (E,) in the order of `Links`; the optimiser's state and model files have the same
+    size. On a CPU the products are numba kernels; on other devices, and when the module is traced for export, plain
+    torch. Weights are 0 until `tsenet.network.initial_weights` sets them.
 
     Parameters
     ----------
@@ -36,7 +35,7 @@ class SparseLinear(nn.Module):
     def __init__(self, layer: WiringLayer) -> None:
         super().__init__()
         self.links = Links.of(layer)
-        self.weight = nn.Parameter(torch.empty(self.links.n_links))
+        self.weight = nn.Parameter(torch.zeros(self.links.n_links))
         self.bias = nn.Parameter(torch.zeros(self.links.n_units))
         self.register_buffer("link_input", torch.from_numpy(self.links.input_of_link()), False)
         self.register_buffer(
@@ -46,35 +45,12 @@ class SparseLinear(nn.Module):
         self.link_unit: torch.Tensor
         self.portable = False  # use plain torch everywhere
 
-    def reset_parameters(self, generator: torch.Generator) -> None:
-        """Draw weights uniformly, scaled to each unit's own number of links (He's rule), biases 0."""
-        fan_in = torch.from_numpy(np.maximum(np.diff(self.links.unit_start), 1)).to(
-            self.weight.dtype
-        )
-        bound = math.sqrt(6.0) / fan_in.sqrt()
-        with torch.no_grad():
-            draw = (
-                torch.rand(self.weight.shape, generator=generator, dtype=self.weight.dtype) * 2 - 1
-            )
-            self.weight.copy_(draw * bound[self.link_unit])
-            self.bias.zero_()
-
     def set_links(self, weight: NDArray[np.float64]) -> None:
         """Set the weights (E,), given by unit as in a wiring."""
         with torch.no_grad():
             self.weight[torch.from_numpy(self.links.unit_link.astype(np.int64))] = torch.from_numpy(
                 weight
             ).to(self.weight)
-
-    def follow(self, direction: torch.Tensor) -> None:
-        """Point each unit's weights along ``direction`` (E,), given by unit, at the length a random draw would have."""
-        place = torch.from_numpy(self.links.unit_link.astype(np.int64))
-        along = torch.zeros_like(self.weight)
-        along[place] = direction.to(along.dtype)
-        square = torch.zeros_like(self.bias).index_add_(0, self.link_unit, along.detach() ** 2)
-        length = square.sqrt().clamp_min(1e-12)
-        with torch.no_grad():
-            self.weight.copy_(along * (math.sqrt(2.0) / length)[self.link_unit])
 
     def forward(self, x: Batch) -> torch.Tensor:
         """Return (B, U) for a dense (B, D) tensor or a sparse batch."""
@@ -89,7 +65,7 @@ class SparseLinear(nn.Module):
         return product + self.bias
 
     def _check(self, x: Batch) -> None:
-        """Refuse what a kernel would read past its end or round to its own type."""
+        """Refuse rows of another width, which a kernel would read past their end, or of another type."""
         width, values = (x.n_columns, x.values) if isinstance(x, SparseBatch) else (x.shape[-1], x)
         if width != self.links.n_inputs:
             raise ValueError(f"rows of {width} columns for a layer of {self.links.n_inputs} inputs")
@@ -104,22 +80,20 @@ class SparseLinear(nn.Module):
     def _portable_product(self, x: Batch) -> torch.Tensor:
         """The same product in plain torch, for other devices, export, and dense patterns."""
         if isinstance(x, SparseBatch):
-            # A row's non-zero meets all links of its column: list these meetings, then add them up.
+            # Each non-zero of a row is multiplied by all links of its column: list these pairs, then sum by unit.
             start = torch.from_numpy(self.links.in_start.astype(np.int64)).to(x.device)
             n_links = start[x.columns + 1] - start[x.columns]  # (nnz,)
-            meeting = torch.repeat_interleave(
+            pair = torch.repeat_interleave(
                 torch.arange(x.columns.numel(), device=x.device), n_links
             )
             first = n_links.cumsum(0) - n_links
             link = (
-                torch.arange(meeting.numel(), device=x.device)
-                - first[meeting]
-                + start[x.columns][meeting]
+                torch.arange(pair.numel(), device=x.device) - first[pair] + start[x.columns][pair]
             )
-            row = x.row_numbers()[meeting]
+            row = x.row_numbers()[pair]
             out = x.values.new_zeros(x.n_rows * self.links.n_units)
             place = row * self.links.n_units + self.link_unit[link]
-            return out.index_add(0, place, x.values[meeting] * self.weight[link]).view(
+            return out.index_add(0, place, x.values[pair] * self.weight[link]).view(
                 x.n_rows, self.links.n_units
             )
         return x @ self.dense_weight().t()

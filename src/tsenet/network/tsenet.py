@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from itertools import islice
-from typing import Any, Literal, get_args
+from typing import Any
 
 import torch
 from torch import nn
@@ -14,31 +13,23 @@ from torch.nn import functional
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.batches import Batch, SparseBatch
 from tsenet.network.dropout import CounterDropout
+from tsenet.network.initial_weights import set_initial_weights
+from tsenet.network.options import Activation, Init, NetworkOptions, Norm
 from tsenet.network.sparse_linear import SparseLinear
 from tsenet.network.summary import LayerSummary, Summary
-
-Activation = Literal["relu", "tanh", "sigmoid"]
-Norm = Literal["batch"]
-Init = Literal["fan-in", "tree"]
 
 
 class DenseGroup(nn.Module):
     """A narrow fully connected group of S feature units over the D units of one layer: weight (D, S).
 
-    Over sparse input it reads only the rows of its weight that the batch names.
+    For a sparse batch it reads only the rows of its weight whose columns occur in the batch. Weights are 0 until
+    `tsenet.network.initial_weights` sets them.
     """
 
     def __init__(self, n_inputs: int, n_units: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(n_inputs, n_units))
+        self.weight = nn.Parameter(torch.zeros(n_inputs, n_units))
         self.bias = nn.Parameter(torch.zeros(n_units))
-
-    def reset_parameters(self, generator: torch.Generator) -> None:
-        """He's rule, as for the sparse layers; biases 0."""
-        bound = math.sqrt(6.0 / max(1, self.weight.shape[0]))
-        with torch.no_grad():
-            self.weight.copy_((torch.rand(self.weight.shape, generator=generator) * 2 - 1) * bound)
-            self.bias.zero_()
 
     def forward(self, x: Batch) -> torch.Tensor:
         """Return (B, S)."""
@@ -60,32 +51,62 @@ def _linear(x: Batch, weight: torch.Tensor) -> torch.Tensor:
 
 
 class TSENet(nn.Module):
-    """Tree skeleton expansion network.
+    """Tree skeleton expansion network: a sparse deep network over a learned wiring, as an ordinary torch module.
 
-    Every latent of the wiring is a unit over its links (the *backbone*). The feature layer has one fully connected
-    group on the top layer and, for each layer below it including the input, a narrow *skip* group; then the output.
+    Each latent of the wiring is a unit that reads its links (the *backbone*). The feature layer has one fully connected
+    group that reads the top level and, for the input and each level below the top, a narrow *skip* group. The outputs
+    read the feature layer. Use it where you want your own training loop; otherwise `TSENetClassifier` and
+    `TSENetRegressor` build and train one.
 
     Parameters
     ----------
     wiring : Wiring
-        Links of L layers over D inputs.
+        Links of L levels over D inputs, from `tsenet.expand`.
     n_outputs : int
-        Number of outputs C: raw values, no softmax.
-    skip_units, feature_units : int
-        Width of each skip group, and of the group on the top layer. No skip units: the paper's Backbone.
-    activation : {"relu", "tanh", "sigmoid"}
-    dropout, input_dropout : float
-        Rate after each non-linearity, and on the input.
-    norm : {"batch"} or None
-        Batch normalisation before each non-linearity of the backbone.
-    linear_skip : bool
-        Whether the outputs also read the input and every level directly, by linear paths that start at 0: logistic
+        Number of outputs C. Outputs are raw values, without softmax.
+    skip_units : int, default=100
+        Width of each skip group. 0 leaves the skip paths out: the paper's Backbone.
+    feature_units : int, default=100
+        Width of the group that reads the top level. Raise it if the top level is wide.
+    activation : {"relu", "tanh", "sigmoid"}, default="relu"
+        Non-linearity of the levels and the feature layer.
+    dropout : float, default=0.5
+        Rate after each non-linearity, in training mode. Lower it for narrow layers or many rows.
+    norm : {"batch"} or None, default=None
+        Batch normalisation before each non-linearity of the backbone. It needs autograd, which is slower on a CPU.
+    linear_skip : bool, default=False
+        Whether the outputs also read the input and each level directly, by linear paths that start at 0. Logistic
         regression is then a special case of the network (wide and deep).
-    init : {"fan-in", "tree"}
-        Weights drawn at random, scaled to each unit's number of links; or, for the sparse layers, along the log-odds
-        of the completed data, scaled alike.
-    seed : int
+    init : {"fan-in", "tree"} or None, default="fan-in"
+        Initial weights of the sparse layers: drawn at random, scaled to each unit's number of links; or the log-odds
+        of the latent tree. None leaves all weights at 0, for networks whose weights are set or loaded next.
+    seed : int, default=0
         Of the initial weights.
+
+    Attributes
+    ----------
+    wiring : Wiring
+    layers : ModuleList of SparseLinear
+        The backbone, from the input up.
+    skips : ModuleList
+        Skip groups, of the input first; empty if ``skip_units=0``.
+    top, output : Module
+        The group that reads the top level, and the outputs.
+    linear_skips : ParameterList
+        Weights (units, C) of the linear skips, of the input first; empty without them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> import tsenet
+    >>> rng = np.random.default_rng(0)
+    >>> rows = np.repeat(rng.random((300, 4)) < 0.4, 3, axis=1) & (rng.random((300, 12)) < 0.8)
+    >>> tree = tsenet.learn_tree(rows, random_state=0)
+    >>> wiring = tsenet.expand(tree, rows)
+    >>> net = tsenet.TSENet(wiring, n_outputs=2, skip_units=4, feature_units=8).eval()
+    >>> net(torch.from_numpy(rows.astype(np.float32))).shape
+    torch.Size([300, 2])
     """
 
     def __init__(
@@ -97,14 +118,15 @@ class TSENet(nn.Module):
         feature_units: int = 100,
         activation: Activation = "relu",
         dropout: float = 0.5,
-        input_dropout: float = 0.0,
         norm: Norm | None = None,
         linear_skip: bool = False,
-        init: Init = "fan-in",
+        init: Init | None = "fan-in",
         seed: int = 0,
     ) -> None:
         super().__init__()
-        _check(n_outputs, skip_units, feature_units, activation, norm, init)
+        if n_outputs < 1:
+            raise ValueError(f"a network needs at least one output: n_outputs={n_outputs}")
+        NetworkOptions(skip_units, feature_units, activation, dropout, norm, linear_skip, init)
         sizes = wiring.layer_sizes
         self.wiring = wiring
         self.activation = activation
@@ -124,47 +146,36 @@ class TSENet(nn.Module):
                 torch.zeros(size, n_outputs) for size in sizes if linear_skip
             )
         )
-        self.input_dropout = CounterDropout(input_dropout, place=0)
         self.dropouts: Iterable[CounterDropout] = _list(
             CounterDropout(dropout, place=1 + k) for k in range(len(sizes))
         )
-        self.reset_parameters(init, seed)
-
-    def reset_parameters(self, init: Init, seed: int) -> None:
-        """Draw all weights anew from a seed."""
-        generator = torch.Generator().manual_seed(seed)
-        modules: list[SparseLinear | DenseGroup] = [
-            *self.layers,
-            *self.skips,
-            self.top,
-            self.output,
-        ]
-        for module in modules:
-            module.reset_parameters(generator)
-        if init == "tree":
-            for layer, links in zip(self.layers, self.wiring.layers, strict=True):
-                layer.follow(torch.from_numpy(links.log_odds.copy()))
+        if init is not None:
+            set_initial_weights(self, init, seed)
 
     def begin_step(self, seed: int, step: int) -> None:
         """Choose all dropout masks of the next forward pass in training mode."""
-        for module in (self.input_dropout, *self.dropouts):
-            module.begin_step(seed, step)
+        for dropout in self.dropouts:
+            dropout.begin_step(seed, step)
 
     def forward(self, x: Batch) -> torch.Tensor:
         """Raw outputs (B, C) of a dense batch (B, D) or a sparse one."""
-        x = self._drop_input(x)
-        levels = self.levels(x)
-        output: torch.Tensor = self.output(self._features(x, levels))
-        for level, weight in zip([x, *levels], self.linear_skips, strict=False):
-            output = output + _linear(level, weight)
-        return output
+        *_, outputs = self.activations(x)
+        return outputs
 
     def hidden(self, x: Batch) -> dict[str, torch.Tensor]:
         """Activations of every hidden layer, by name: ``level 1`` …, then ``features``."""
-        x = self._drop_input(x)
-        levels = self.levels(x)
+        levels, features, _ = self.activations(x)
         named = {f"level {k}": level for k, level in enumerate(levels, start=1)}
-        return {**named, "features": self._features(x, levels)}
+        return {**named, "features": features}
+
+    def activations(self, x: Batch) -> tuple[list[torch.Tensor], torch.Tensor, torch.Tensor]:
+        """Activations (B, units) of each level and of the feature layer, and raw outputs (B, C)."""
+        levels = self.levels(x)
+        features = self._features(x, levels)
+        outputs: torch.Tensor = self.output(features)
+        for level, weight in zip([x, *levels], self.linear_skips, strict=False):
+            outputs = outputs + _linear(level, weight)
+        return levels, features, outputs
 
     def levels(self, x: Batch, n_levels: int | None = None) -> list[torch.Tensor]:
         """Activations (B, units) of the levels 1, 2, … up to ``n_levels``, by default all."""
@@ -173,25 +184,21 @@ class TSENet(nn.Module):
         steps = zip(self.layers, self.norms, between, strict=True)
         for layer, norm, dropout in islice(steps, n_levels):
             below = levels[-1] if levels else x  # only the input may be sparse
-            levels.append(dropout(self._bend(norm(layer(below)))))
+            levels.append(dropout(self._activate(norm(layer(below)))))
         return levels
 
     def _features(self, x: Batch, levels: list[torch.Tensor]) -> torch.Tensor:
         """Activations of the feature layer: (B, L·S + F)."""
         *_, last = self.dropouts
         groups = [skip(level) for skip, level in zip(self.skips, [x, *levels], strict=False)]
-        features: torch.Tensor = last(self._bend(torch.cat([*groups, self.top(levels[-1])], dim=1)))
+        features: torch.Tensor = last(
+            self._activate(torch.cat([*groups, self.top(levels[-1])], dim=1))
+        )
         return features
 
-    def _drop_input(self, x: Batch) -> Batch:
-        if isinstance(x, SparseBatch):
-            return x._replace(values=self.input_dropout(x.values[:, None])[:, 0])
-        dropped: torch.Tensor = self.input_dropout(x)
-        return dropped
-
-    def _bend(self, z: torch.Tensor) -> torch.Tensor:
-        bent: torch.Tensor = getattr(torch, self.activation)(z)
-        return bent
+    def _activate(self, z: torch.Tensor) -> torch.Tensor:
+        activated: torch.Tensor = getattr(torch, self.activation)(z)
+        return activated
 
     @property
     def n_parameters(self) -> int:
@@ -214,30 +221,5 @@ class TSENet(nn.Module):
 
 
 def _list(modules: Iterable[Any]) -> Any:
-    """A ModuleList; typed as what it holds by whoever asks, since torch's own type says only Module."""
+    """A ModuleList; untyped, since torch's own type says Module for every entry."""
     return nn.ModuleList(modules)
-
-
-def _check(
-    n_outputs: int,
-    skip_units: int,
-    feature_units: int,
-    activation: str,
-    norm: str | None,
-    init: str,
-) -> None:
-    """Refuse options that mean nothing."""
-    if n_outputs < 1 or feature_units < 1 or skip_units < 0:
-        raise ValueError(
-            "a network needs at least one output and one feature unit, and no negative skip units: "
-            f"n_outputs={n_outputs}, feature_units={feature_units}, skip_units={skip_units}"
-        )
-    for name, value, allowed in (
-        ("activation", activation, get_args(Activation)),
-        ("norm", norm, (*get_args(Norm), None)),
-        ("init", init, get_args(Init)),
-    ):
-        if value not in allowed:
-            raise ValueError(
-                f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}"
-            )

@@ -1,4 +1,4 @@
-"""Engines: what takes the training loop's steps. This one leaves the gradients to torch's autograd."""
+"""`Engine`, which takes the training loop's steps, and `AutogradEngine`, whose gradients are torch's."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Arrays = dict[str, NDArray[Any]]
 
 # Rows per forward pass of `outputs`, which bounds its memory.
 _EVALUATION_ROWS = 1024
-_MOMENTS = {"mean": "exp_avg", "square": "exp_avg_sq"}  # our name of Adam's moments, and torch's
+_MOMENTS = {"mean": "exp_avg", "square": "exp_avg_sq"}  # names of Adam's moments: here, in torch
 
 
 class Engine(Protocol):
-    """A network, its training rows and an Adam optimiser, seen by the loop as a few verbs.
+    """A network, its training rows and an Adam optimiser, as the training loop uses them.
 
-    Everything an engine remembers between steps is in :meth:`state`, so loading it goes on exactly as before.
+    `state` holds everything an engine remembers between steps: after `load_state` training continues exactly as before.
     """
 
     @property
@@ -59,13 +59,13 @@ class Engine(Protocol):
         """
 
     def load_state(self, state: Arrays) -> None:
-        """Go back to a :meth:`state`; raises ValueError if it is another network's."""
+        """Go back to a `state`; raises ValueError if it is another network's."""
 
     def weights(self) -> Arrays:
         """Copy of the network alone, by the names of its ``state_dict``."""
 
     def load_weights(self, weights: Arrays) -> None:
-        """Go back to some :meth:`weights`; raises ValueError if they are another network's."""
+        """Go back to some `weights`; raises ValueError if they are another network's."""
 
 
 class AutogradEngine:
@@ -79,11 +79,10 @@ class AutogradEngine:
     inputs : Inputs
         The table whose rows it trains on.
     loss : Loss
-    device : str or torch.device
+        What training makes small.
+    device : str or torch.device, default="cpu"
         Where the network is moved and trained.
-    betas, eps, weight_decay
-        As for :class:`torch.optim.Adam`.
-    seed : int
+    seed : int, default=0
         Of the dropout masks.
     """
 
@@ -94,9 +93,6 @@ class AutogradEngine:
         loss: Loss,
         *,
         device: str | torch.device = "cpu",
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
         seed: int = 0,
     ) -> None:
         self.device = torch.device(device)
@@ -108,12 +104,8 @@ class AutogradEngine:
         self.net.eval()
         self._optimiser = torch.optim.Adam(
             net.parameters(),
-            lr=1e-3,  # each step brings its own
-            betas=betas,
-            eps=eps,
-            weight_decay=weight_decay,
-            fused=self.device.type == "cpu"
-            or None,  # one pass over memory; torch's default takes many
+            lr=1e-3,  # replaced at each step
+            fused=self.device.type == "cpu" or None,  # one pass over memory; the default takes many
         )
 
     def step(
@@ -125,7 +117,7 @@ class AutogradEngine:
         step: int,
     ) -> float:
         """Take one Adam step on rows (B,) and return their mean loss before it."""
-        self.net.train()  # nowhere else: between steps the network is ready to predict
+        self.net.train()  # only during a step; in between the network is ready to predict
         cast(Any, self.net).begin_step(self.seed, step)
         loss = self._gradients(self.inputs.batch(rows).to(self.device), targets, weights)
         self._adam(learning_rate)
@@ -170,7 +162,7 @@ class AutogradEngine:
         return {**state, "n_steps": np.array([self._n_steps])}
 
     def load_state(self, state: Arrays) -> None:
-        """Go back to a :meth:`state`; raises ValueError if it is another network's."""
+        """Go back to a `state`; raises ValueError if it is another network's."""
         (n_steps,) = state["n_steps"].tolist()
         moments = {
             parameter: {
@@ -195,7 +187,7 @@ class AutogradEngine:
 
     @torch.no_grad()
     def load_weights(self, weights: Arrays) -> None:
-        """Go back to some :meth:`weights`; raises ValueError if they are another network's."""
+        """Go back to some `weights`; raises ValueError if they are another network's."""
         own = self.net.state_dict()
         if own.keys() != weights.keys():
             raise ValueError(

@@ -1,13 +1,12 @@
-"""``FusedEngine``: training steps in kernels on a CPU; same gradients as autograd, several times faster.
+"""`FusedEngine`: training steps in kernels on a CPU; same gradients as autograd, several times faster.
 
 A step has three parallel phases: forward by chunks of rows, backward by chunks of rows, then gradient and Adam by
-blocks of parameters. Chunks and blocks do not depend on the number of threads and each block of parameters is owned by
-one task, so a step gives the same bytes on any number of threads.
+blocks of parameters. Chunks and blocks do not depend on the number of threads, and one task computes a whole block, so
+a step gives the same bytes on any number of threads.
 """
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
@@ -16,20 +15,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet._system.threads import Workers, chunks
+from tsenet._system.threads import Workers
 from tsenet.network.batches import Inputs
-from tsenet.network.gradients import Block, Passed, blocks_of
-from tsenet.network.passes import Chunk, Float, Passes, SparseRows
+from tsenet.network.forward import ForwardPass
+from tsenet.network.gradients import BatchState, Block, blocks_of
+from tsenet.network.passes import Chunk, Float, SparseRows, TrainingPasses
 from tsenet.network.tsenet import TSENet
-from tsenet.training._adam_kernels import adam_step
+from tsenet.training.kernels.adam_kernels import adam_factors, adam_step
 from tsenet.training.losses import Loss
 
-OUTPUT_ROWS = 1024
 SMALL = 4_096  # parameters: blocks up to this size share a task
 
 
 class FusedEngine:
-    """Adam steps on a :class:`TSENet` without batch normalisation, on a CPU.
+    """Adam steps on a `TSENet` without batch normalisation, on a CPU.
 
     Parameters
     ----------
@@ -38,12 +37,11 @@ class FusedEngine:
     inputs : Inputs
         The training rows.
     loss : Loss
-    betas, eps, weight_decay
-        As for ``torch.optim.Adam``.
-    seed : int
+        What training makes small.
+    seed : int, default=0
         Of the dropout masks.
-    n_jobs : int or None
-        Threads.
+    n_jobs : int or None, default=None
+        Threads; None takes every core. Results do not depend on it.
     """
 
     def __init__(
@@ -52,21 +50,16 @@ class FusedEngine:
         inputs: Inputs,
         loss: Loss,
         *,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
         seed: int = 0,
         n_jobs: int | None = None,
     ) -> None:
-        self.net = net.eval()  # whoever calls the module meanwhile wants no dropout
+        self.net = net.eval()  # the engine applies dropout itself; calls of the module want none
         self.inputs = inputs
         self.loss = loss
-        self.betas = betas
-        self.eps = eps
-        self.weight_decay = weight_decay
         self.seed = seed
         self.workers = Workers(n_jobs)
-        self.passes = Passes(net)
+        self.passes = TrainingPasses(net)
+        self.forward = ForwardPass(net)
         self.parameters = {name: p.detach().numpy() for name, p in net.named_parameters()}
         self.means, self.squares = (
             {name: np.zeros_like(p) for name, p in self.parameters.items()} for _ in range(2)
@@ -75,7 +68,7 @@ class FusedEngine:
         self._blocks = blocks_of(self.passes)
         self._tasks = _tasks(self._blocks)
         self._thread = threading.local()
-        self._kept = lru_cache(maxsize=2)(partial(Passed.of, self.passes))  # most, and last, batch
+        self._state_of_size = lru_cache(maxsize=2)(partial(BatchState.of, self.passes))
 
     # ---- one step
 
@@ -89,11 +82,10 @@ class FusedEngine:
     ) -> float:
         """One Adam step on the given training rows; returns the batch's loss before it."""
         with self.passes.one_blas_thread():
-            loss, passed = self._passed(rows, targets, weights, step)
+            loss, state = self._run_passes(rows, targets, weights, step)
             self.n_steps += 1
-            rate = learning_rate / (1.0 - self.betas[0] ** self.n_steps)
-            root = math.sqrt(1.0 - self.betas[1] ** self.n_steps)
-            self._run(partial(self._adam, passed, rate, root), self._tasks)
+            factors = adam_factors(learning_rate, self.n_steps)
+            self._run(partial(self._adam, state, factors), self._tasks)
         return loss
 
     def compute_gradients(
@@ -106,39 +98,39 @@ class FusedEngine:
         """Loss and gradients by name, without taking a step."""
         gradients = {name: np.empty_like(p) for name, p in self.parameters.items()}
         with self.passes.one_blas_thread():
-            loss, passed = self._passed(rows, targets, weights, step)
+            loss, state = self._run_passes(rows, targets, weights, step)
             for block in self._blocks:
                 flat = gradients[block.name].reshape(-1)
-                block.fill(passed, flat[block.start : block.stop])
+                block.fill(state, flat[block.start : block.stop])
         return loss, gradients
 
-    def _passed(
+    def _run_passes(
         self,
         rows: NDArray[np.int64],
         targets: NDArray[Any],
         weights: NDArray[Any] | None,
         step: int,
-    ) -> tuple[float, Passed]:
-        """Run both passes; return the loss and what they left."""
+    ) -> tuple[float, BatchState]:
+        """Run both passes; return the loss, and the activations and gradients of the batch."""
         self.net.begin_step(self.seed, step)
-        data = self.passes.read(self.inputs.batch(rows), training=True)
+        data = self.passes.read(self.inputs.batch(rows))
         parts = self.passes.chunks(rows.size, isinstance(data, SparseRows))
-        self._run(lambda part: self.passes.forward(data, part, True), parts)
+        self._run(partial(self.passes.forward, data), parts)
         outputs = np.concatenate([part.output.T for part in parts])  # (B, C)
         loss, delta = self.loss.gradient(outputs, targets, weights)
-        passed = self._kept(rows.size)
-        passed.start(data, delta)
-        self._run(partial(self._backward, passed), parts)
-        return loss, passed
+        state = self._state_of_size(rows.size)  # one for most batches, one for the last
+        state.start(data, delta)
+        self._run(partial(self._backward, state), parts)
+        return loss, state
 
-    def _backward(self, passed: Passed, part: Chunk) -> None:
+    def _backward(self, state: BatchState, part: Chunk) -> None:
         rows = slice(part.first, part.first + part.output.shape[1])
-        part.output[:] = passed.output_rows[rows].T  # the outputs have served
+        part.output[:] = state.output_rows[rows].T  # the outputs are no longer needed
         self.passes.backward(part, part.output)
-        passed.take(part)
+        state.take(part)
 
     def _run(self, function: Callable[[Any], None], tasks: list[Any]) -> None:
-        """Do all tasks: each thread takes the next one left, which costs less than handing them out one by one."""
+        """Do all tasks: each thread takes the next one left, which is cheaper than one submission per task."""
         left = iter(tasks)
 
         def take(_: int) -> None:
@@ -148,26 +140,16 @@ class FusedEngine:
         for _ in self.workers.map(take, range(self.workers.n_threads)):
             pass
 
-    def _adam(self, passed: Passed, rate: float, root: float, blocks: list[Block]) -> None:
+    def _adam(self, state: BatchState, factors: tuple[float, float], blocks: list[Block]) -> None:
         """Gradient and Adam step of some blocks, one after another."""
         for block in blocks:
             gradient = self._scratch(block.stop - block.start)
-            block.fill(passed, gradient)
+            block.fill(state, gradient)
             parameter, mean, square = self._views(block)
-            adam_step(
-                parameter,
-                gradient,
-                mean,
-                square,
-                rate,
-                root,
-                *self.betas,
-                self.eps,
-                self.weight_decay,
-            )
+            adam_step(parameter, gradient, mean, square, *factors)
 
     def _scratch(self, size: int) -> Float:
-        """Memory for a block's gradient, one for each thread: it stays in the cache, unlike a gradient of all."""
+        """Memory for a block's gradient, one for each thread: small enough to stay in the cache."""
         if not hasattr(self._thread, "scratch"):
             largest = max(block.stop - block.start for block in self._blocks)
             self._thread.scratch = np.empty(largest, self.passes.dtype)
@@ -181,21 +163,16 @@ class FusedEngine:
 
     # ---- outputs and state
 
-    def outputs(self, inputs: Inputs, rows: NDArray[np.int64] | None = None) -> Float:
-        """Raw outputs (n, C) of some rows, without dropout."""
-        chosen = np.arange(len(inputs)) if rows is None else rows
-        answer = np.empty((chosen.size, self.passes.output[1].size), self.passes.dtype)
-        for start, stop in chunks(chosen.size, OUTPUT_ROWS):
-            batch = inputs.batch(chosen[start:stop])
-            answer[start:stop] = self.passes.outputs(batch, self.workers)
-        return answer
+    def outputs(self, inputs: Inputs, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """Raw outputs (n, C) of some rows, without dropout; those of `tsenet.network.forward.network_outputs`."""
+        return self.forward.outputs(inputs, rows, self.workers)
 
     def weights(self) -> dict[str, Float]:
         """A copy of all parameters."""
         return {name: p.copy() for name, p in self.parameters.items()}
 
     def load_weights(self, weights: Mapping[str, Float]) -> None:
-        """Go back to some :meth:`weights`; raises ValueError if they are another network's."""
+        """Go back to some `weights`; raises ValueError if they are another network's."""
         _put(self.parameters, weights)
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -205,7 +182,7 @@ class FusedEngine:
         return {**arrays, "n_steps": np.array([self.n_steps])}
 
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go back to a :meth:`state`; raises ValueError if it is another network's."""
+        """Go back to a `state`; raises ValueError if it is another network's."""
         parts = {"parameter": self.parameters, "mean": self.means, "square": self.squares}
         own = {f"{kind}.{name}": a for kind, arrays in parts.items() for name, a in arrays.items()}
         (n_steps,) = state["n_steps"].tolist()
@@ -214,7 +191,7 @@ class FusedEngine:
 
 
 def _tasks(blocks: list[Block]) -> list[list[Block]]:
-    """Large blocks one by one, those of matrix products first since they take longest; the small ones together."""
+    """One task for each large block, matrix products first since they take longest; one for all small blocks."""
     large = [block for block in blocks if block.stop - block.start > SMALL]
     small = [block for block in blocks if block.stop - block.start <= SMALL]
     return [*([block] for block in reversed(large)), small]

@@ -17,8 +17,8 @@ from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
 from tsenet.data.order import first_of_groups
-from tsenet.network.batches import Inputs
-from tsenet.network.start import is_bag, levels_of
+from tsenet.network.batches import Inputs, is_bag
+from tsenet.network.forward import levels_of
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
 from tsenet.training.class_model import ClassModel
@@ -47,7 +47,7 @@ def start_from_labels(
     Parameters
     ----------
     net : TSENet
-        With linear skips, its units started by :func:`tsenet.network.start.follow_model`.
+        With linear skips, its units started by `tsenet.network.initial_weights.follow_model`.
     inputs : Inputs
         All rows (N, D), with and without labels.
     labelled : Labelled

@@ -112,7 +112,7 @@ def _weights_on_outputs(net: TSENet) -> tuple[list[Floats], list[Floats]]:
 
 def _sizes_of_values(net: TSENet, inputs: Inputs) -> list[Floats]:
     """Root mean square of the inputs, of the units of each level, and of the feature units."""
-    from tsenet.network.evaluate import hidden_activations
+    from tsenet.network.forward import hidden_activations
 
     values = inputs.values
     step = max(1, -(-len(inputs) // _SAMPLE))

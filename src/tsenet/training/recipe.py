@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.batches import Inputs
-from tsenet.network.evaluate import network_outputs
+from tsenet.network.forward import network_outputs
+from tsenet.network.initial_weights import set_initial_weights
 from tsenet.network.options import NetworkOptions
-from tsenet.network.start import follow_model
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
 from tsenet.training.callbacks import Callback
@@ -300,7 +300,7 @@ class _Task:
     def fit_candidate(self, linear_skip: bool, back_propagation: bool) -> TrainedNetwork:
         """Build a network, give it its initial weights, and train it."""
         options = self.recipe.network(linear_skip)
-        net = TSENet(self.wiring, self.loss.n_outputs, **options.to_dict(), seed=self.net_seed)
+        net = TSENet(self.wiring, self.loss.n_outputs, **{**options.to_dict(), "init": None})
         started = self.set_initial_weights(net, self.split.kept)
         engine = _engine(net, self.rows.inputs, self.loss, self.recipe, self.seeds.dropout)
         if not back_propagation:
@@ -321,11 +321,12 @@ class _Task:
         return TrainedNetwork(net.to("cpu").eval(), options, history, engine, started)
 
     def set_initial_weights(self, net: TSENet, labelled: Labelled) -> bool:
-        """Units that follow the latent tree; if there are linear skips, a linear start. Tells whether there was one."""
-        if self.recipe.init != "tree":
-            return False
-        follow_model(net, self.rows.inputs)
-        if not list(net.linear_skips):
+        """Random weights, or units that follow the latent tree and, where there are linear skips, a linear start.
+
+        Tells whether there was a linear start.
+        """
+        set_initial_weights(net, self.recipe.init, self.net_seed, self.rows.inputs)
+        if self.recipe.init != "tree" or not list(net.linear_skips):
             return False
         start_from_labels(net, self.rows.inputs, labelled, self.loss, self.seeds.start, self.report)
         return True

@@ -1,4 +1,4 @@
-"""Kernels for dense groups over sparse rows, for biases, and for laying out a sparse batch by column."""
+"""Kernels of dense groups over sparse rows, of biases and transposes, and the layout of a sparse batch by column."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def group_forward(
         total = out[row - first]
         k = row_start[row]
         stop = row_start[row + 1]
-        while k + 4 <= stop:  # four non-zeros at a time: one pass over the output for all
+        while k + 4 <= stop:  # four non-zeros for one pass over the output
             a, b = weight[columns[k]], weight[columns[k + 1]]
             c, d = weight[columns[k + 2]], weight[columns[k + 3]]
             v_a, v_b, v_c, v_d = values[k], values[k + 1], values[k + 2], values[k + 3]
@@ -47,7 +47,7 @@ def group_weight_gradient(
 ) -> None:
     """Gradient (last − first, S) of rows ``first..last`` of a dense weight from the batch by column.
 
-    ``delta`` (B, S) is the gradient of what the weight leads to.
+    ``delta`` (B, S) is the gradient by the products.
     """
     for column in range(first, last):
         own = gradient[column - first]
@@ -69,7 +69,7 @@ def transpose_batch(
     column_rows: Array,
     column_values: Array,
 ) -> None:
-    """Lay out a sparse batch by column, by a counting sort; ``column_start`` (D + 1,) comes in as zeros."""
+    """Lay out a sparse batch by column with a counting sort; ``column_start`` (D + 1,) must hold zeros."""
     n_columns = column_start.size - 1
     for k in range(columns.size):
         column_start[columns[k] + 1] += 1
@@ -95,7 +95,7 @@ def fill_rows(values: Array, out: Array) -> None:
 
 
 @kernel
-def turn(source: Array, bias: Array, out: Array) -> None:
+def transpose_add_bias(source: Array, bias: Array, out: Array) -> None:
     """Transpose ``source`` (B, U) into ``out`` (U, B) and add a bias (U,)."""
     n_rows, n_units = source.shape
     for u in range(n_units):
@@ -104,7 +104,7 @@ def turn(source: Array, bias: Array, out: Array) -> None:
 
 
 @kernel
-def turn_back(source: Array, first: Int, out: Array) -> None:
+def transpose_into(source: Array, first: Int, out: Array) -> None:
     """Transpose ``source`` (U, b) into rows ``first..`` of ``out`` (B, U)."""
     n_units, n_rows = source.shape
     own = out[first : first + n_rows]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from tsenet._system.jit import Array, Int, kernel, sum_kernel
-from tsenet.network._prefetch_kernels import fetch_ahead
+from tsenet.network.kernels.prefetch_kernels import fetch_ahead
 
 AHEAD = 2  # words: while one word's links are added, those of the next but one are on their way
 NEAR = 50_000  # links: so few stay in the cache and need not be called for

@@ -12,6 +12,7 @@ import numpy as np
 from tsenet._system.jit import Array, Int, kernel
 
 RELU, TANH, SIGMOID = 0, 1, 2
+KIND_OF_ACTIVATION = {"relu": RELU, "tanh": TANH, "sigmoid": SIGMOID}
 
 
 @kernel
@@ -72,9 +73,7 @@ def activate(kind: Int, key: Int, first_row: Int, threshold: Int, z: Array) -> N
     row_salts(key, first_row, low, high)
     limit = np.uint32(threshold)
     for u in range(z.shape[0]):
-        if (
-            kind == RELU
-        ):  # one choice between two computed values: no jumps, so it runs eight rows at a time
+        if kind == RELU:  # a choice between two computed values, no branch: eight rows at a time
             for r in range(n_rows):
                 value = z[u, r] * kept
                 off = (draw(u, low[r], high[r]) < limit) | (value <= zero)

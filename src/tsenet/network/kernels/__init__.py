@@ -1,0 +1,1 @@
+"""Numba kernels of the network: plain functions on arrays."""
