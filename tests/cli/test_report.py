@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 import tsenet
 from tests.builders import planted_tree
-from tests.explain.explorer.corpus import documents
+from tests.explain.report.corpus import documents
 from tsenet.cli.app import app
 
 FIT = ["--max-top", "2", "--epochs", "2", "--skip-units", "4", "--jobs", "1", "--quiet"]

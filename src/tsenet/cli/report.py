@@ -73,7 +73,7 @@ def report(
     """
     import tsenet
     from tsenet.data.files import read_data
-    from tsenet.explain.explorer import write_report
+    from tsenet.explain.report import write_report
 
     if out.exists() and not force:
         raise FileExistsError(f"{out} exists: choose another name, or add --force to replace it")
@@ -126,7 +126,7 @@ def write_topic_page(
     progress: Progress,
 ) -> None:
     """Write the explorer of a topic tree; ``documents`` have the column ``along`` if one is named."""
-    from tsenet.explain.explorer import write_report
+    from tsenet.explain.report import write_report
 
     write_report(
         path,

@@ -121,10 +121,10 @@ class AffineNetwork:
         below, sums, activations = inputs, [], []
         for level in self.levels:
             sums.append(level.forward(below))
-            activations.append(below := bend(self.activation, sums[-1]))
+            activations.append(below := activate(self.activation, sums[-1]))
         read = [inputs, *activations]
         sums.append(np.concatenate([g.linear.forward(read[g.level]) for g in self.groups], axis=1))
-        activations.append(bend(self.activation, sums[-1]))
+        activations.append(activate(self.activation, sums[-1]))
         outputs = self.output.forward(activations[-1])
         for level, weight in zip(read, self.linear_skips, strict=False):
             outputs = outputs + level @ weight
@@ -278,8 +278,8 @@ def _array(tensor: Any) -> Floats:
     return array
 
 
-def bend(activation: str, z: Floats) -> Floats:
-    """The non-linearity."""
+def activate(activation: str, z: Floats) -> Floats:
+    """Apply the activation function to sums z."""
     if activation == "relu":
         return np.maximum(z, 0.0)
     if activation == "tanh":
@@ -297,11 +297,11 @@ def slope(activation: str, z: Floats, kind: Slopes) -> Floats:
     """The derivative at z, or the slope of the line through (0, f(0)) and (z, f(z))."""
     if activation == "relu":
         return (z > 0).astype(np.float64)
-    bent = bend(activation, z)
-    tangent = 1.0 - bent**2 if activation == "tanh" else bent * (1.0 - bent)
+    active = activate(activation, z)
+    tangent = 1.0 - active**2 if activation == "tanh" else active * (1.0 - active)
     if kind == "tangent":
         return tangent
     # tanh(z / 2) / 2 is sigmoid(z) − ½ without cancellation
-    rise = bent if activation == "tanh" else 0.5 * np.tanh(0.5 * z)
+    rise = active if activation == "tanh" else 0.5 * np.tanh(0.5 * z)
     away = np.abs(z) > 1e-150  # nearer to 0 the line is the tangent, to the last digit
     return np.divide(rise, z, out=tangent, where=away)

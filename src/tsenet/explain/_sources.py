@@ -9,7 +9,7 @@ import numpy as np
 
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.explain._fitted import FittedUnits
+from tsenet.explain._estimator_units import FittedUnits
 from tsenet.explain._hooks import ModuleUnits
 from tsenet.explain._unit_source import Block, UnitSource, checked_names
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from tsenet.data.table import Table
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.explain._affine import AffineNetwork
-from tsenet.explain._fitted import input_names, output_scale, rule_of
 from tsenet.explain._parts import FeatureContribution, Parts, UnitContribution
 from tsenet.explain._unit_source import checked_names
+from tsenet.explain.fitted import FittedNetwork, input_names, output_scale, rule_of
 
 __all__ = [
     "FeatureContribution",
@@ -226,15 +226,15 @@ def _unit_names(model: Any, network: AffineNetwork, level: int) -> tuple[str, ..
 
 def _read(model: Any, table: Table) -> tuple[Floats, Floats]:
     """The row as the network reads it, (1, D), and as the user gave it, (D,)."""
-    if not hasattr(model, "network_inputs"):
+    if not isinstance(model, FittedNetwork):
         values = table.values.toarray() if table.is_sparse else np.asarray(table.values)
         exact = values.astype(np.float64)
         return exact, exact[0]
     (read,) = model.network_inputs(table)
-    inputs = read.values.toarray() if read.is_sparse else read.values
+    block: Any = read.values
+    inputs = block.toarray() if read.is_sparse else block
     given = table.values.toarray()[0] if table.is_sparse else np.asarray(table.values[0])
-    rule = rule_of(model)
-    assert rule is not None
+    rule = model.binary_rule_
     category = np.array([rule.levels[source] is not None for source in rule.sources])
     values = np.where(category, inputs[0], given.astype(np.float64)[rule.sources])
     return inputs.astype(np.float64), values

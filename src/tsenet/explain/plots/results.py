@@ -1,4 +1,4 @@
-"""Pictures of models and results with matplotlib (extra ``plot``): each draws on one Axes and returns it."""
+"""Plots of results: how training went, how large models are, and how size and score go together."""
 
 from __future__ import annotations
 
@@ -9,27 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tsenet.errors import DataError
-from tsenet.explain._axes import COLOURS, GREY, MARKERS, bare, new_axes
-from tsenet.explain.calibration import plot_calibration
-from tsenet.explain.pictures import plot_pixel_groups
-from tsenet.explain.receptive_field import plot_receptive_field
-from tsenet.explain.tree_plot import plot_tree
+from tsenet.explain.plots._axes import COLOURS, GREY, MARKERS, new_axes, plain_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from tsenet.training.history import History
 
-__all__ = [
-    "frontier_of",
-    "plot_calibration",
-    "plot_frontier",
-    "plot_history",
-    "plot_parameters",
-    "plot_pixel_groups",
-    "plot_receptive_field",
-    "plot_tree",
-]
+__all__ = ["frontier_of", "plot_frontier", "plot_history", "plot_parameters"]
 
 
 # ---- training
@@ -80,7 +67,7 @@ def plot_history(
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.margins(x=0.03)
     ax.legend(frameon=False)
-    bare(ax)
+    plain_frame(ax)
     return ax
 
 
@@ -145,7 +132,7 @@ def plot_parameters(
     ax.set(ylabel="number of parameters", title=f"Parameters, as a share of {reference}’s")
     ax.margins(y=0.15)
     ax.legend(frameon=False, ncols=len(methods), loc="upper center", bbox_to_anchor=(0.5, -0.18))
-    bare(ax)
+    plain_frame(ax)
     return ax
 
 
@@ -226,5 +213,5 @@ def plot_frontier(
         xlabel="number of parameters", ylabel=score_name, title=f"Size and {score_name} of models"
     )
     ax.legend(frameon=False)
-    bare(ax)
+    plain_frame(ax)
     return ax

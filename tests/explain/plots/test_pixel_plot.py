@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from tests.builders import cpt_of, level_of, node_names, presence_rule, random_tree
 from tsenet.errors import DataError, MissingDependencyError
-from tsenet.explain import pictures
-from tsenet.explain.pictures import (
+from tsenet.explain.plots import (
     PALETTE,
     connected_share,
     group_colours,
@@ -231,4 +230,4 @@ class TestPlot:
         monkeypatch.setitem(sys.modules, "matplotlib", None)
         with pytest.raises(MissingDependencyError, match=r"pip install 'tsenet\[plot\]'"):
             plot_pixel_groups(tree, (3, 4))
-        assert pictures.pixel_groups(tree, (3, 4), 1).shape == (3, 4)
+        assert pixel_groups(tree, (3, 4), 1).shape == (3, 4)

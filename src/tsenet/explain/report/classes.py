@@ -1,4 +1,4 @@
-"""For which classes the units of a network speak."""
+"""Effects of a network's units on its classes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.explain.explorer.structure import Structure, place_by_strength
-from tsenet.explain.explorer.views import short
+from tsenet.explain.report.structure import Structure, place_by_strength
+from tsenet.explain.report.views import short
 
 if TYPE_CHECKING:
     from tsenet.explain.units import Units
@@ -21,7 +21,7 @@ _UNITS_PER_CLASS = 60
 
 
 class ClassView(TypedDict):
-    """For which classes the units speak: flat pairs of class and effect for each unit, the strongest only."""
+    """Effects on the classes: for each unit flat pairs of class and effect, only the strongest."""
 
     noun: list[str]
     names: list[str]
@@ -31,10 +31,26 @@ class ClassView(TypedDict):
     of: list[list[float]]
 
 
-def class_view(found: Units, model: Any, structure: Structure, y: Any) -> ClassView | None:
-    """Effects of the units on the outputs, by class; None if the units have none.
+def class_view(
+    found: Units, model: Any, structure: Structure, y: Any, *, multilabel: bool
+) -> ClassView | None:
+    """Effects of the units on the outputs, by class; None if the units have no effects.
 
-    Of two classes the network has one output, the log-odds of the second: what speaks for one speaks against the other.
+    For two classes the network has one output, the log-odds of the second: an effect on one class is the opposite of
+    that on the other.
+
+    Parameters
+    ----------
+    found : Units
+        The units, with their effects on the outputs.
+    model : fitted estimator
+        Its ``classes_``, if it is a classifier, and ``source_``, if it has one, give the names.
+    structure : Structure
+        The nodes of the page.
+    y : array-like or None
+        Targets of the rows, to count the rows of each class.
+    multilabel : bool
+        Whether the outputs are labels of which a row may have several.
     """
     units = [found[name] for name in structure.names[structure.n_inputs :]]
     if not units or units[0].classes is None:
@@ -51,7 +67,7 @@ def class_view(found: Units, model: Any, structure: Structure, y: Any) -> ClassV
     else:
         names = [str(name) for name in found.class_names or _numbered("class", effect)]
         noun = ["class", "classes"]
-        if getattr(model, "_multilabel", False):
+        if multilabel:
             noun = ["label", "labels"]
             names = list(targets) if len(targets) == effect.shape[1] else names
     unit, column = np.nonzero(effect)

@@ -1,4 +1,4 @@
-"""What the pictures share: colours, marks, axes."""
+"""Colours, marks and axes that all plots share."""
 
 from __future__ import annotations
 
@@ -17,21 +17,19 @@ INK = "#26323c"
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """The user's axes, or those of a new figure."""
+    """Return the user's axes, or those of a new figure."""
     if ax is not None:
         return ax
     try:
         from matplotlib import pyplot
     except ImportError as error:
-        raise MissingDependencyError(
-            "pictures need matplotlib: pip install 'tsenet[plot]'"
-        ) from error
+        raise MissingDependencyError("plots need matplotlib: pip install 'tsenet[plot]'") from error
     _, made = pyplot.subplots(figsize=size, layout="constrained")
     return made
 
 
-def bare(ax: Axes) -> None:
-    """Only the lines that carry something."""
+def plain_frame(ax: Axes) -> None:
+    """Leave out the upper and right side of the frame; draw light horizontal grid lines."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", color="#e6e6e6", linewidth=0.8)
     ax.set_axisbelow(True)

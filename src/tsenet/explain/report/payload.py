@@ -10,14 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
+import numpy as np
+
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.explain.explorer import facts
-from tsenet.explain.explorer.activity import tree_activity
-from tsenet.explain.explorer.along import Bins, bins_of
-from tsenet.explain.explorer.classes import ClassView, class_view
-from tsenet.explain.explorer.structure import Structure, structure_of_tree, structure_of_wiring
-from tsenet.explain.explorer.views import (
+from tsenet.explain.fitted import WiredNetwork
+from tsenet.explain.report import facts
+from tsenet.explain.report.activity import tree_activity
+from tsenet.explain.report.along import Bins, bins_of
+from tsenet.explain.report.classes import ClassView, class_view
+from tsenet.explain.report.structure import Structure, structure_of_tree, structure_of_wiring
+from tsenet.explain.report.views import (
     AlongView,
     RowView,
     TrainedView,
@@ -36,7 +39,7 @@ from tsenet.skeleton.tree import LatentTree
 if TYPE_CHECKING:
     from tsenet.progress import ProgressCallback
 
-__all__ = ["Payload", "ReportOptions", "explorer_payload"]
+__all__ = ["Payload", "ReportOptions", "report_payload"]
 
 
 class LinkView(TypedDict):
@@ -120,7 +123,7 @@ class _Given:
     options: ReportOptions
 
 
-def explorer_payload(
+def report_payload(
     model: Any,
     X: Any = None,
     y: Any = None,
@@ -158,7 +161,7 @@ def explorer_payload(
     """
     given = _check(X, y, texts, along, along_name, options or ReportOptions())
     with as_progress(progress) as report:
-        if hasattr(model, "wiring_") and hasattr(model, "net_"):
+        if isinstance(model, WiredNetwork):
             return _network_payload(model, given, report)
         tree = model if isinstance(model, LatentTree) else getattr(model, "tree_", None)
         if not isinstance(tree, LatentTree):
@@ -204,7 +207,7 @@ def _tree_payload(model: Any, tree: LatentTree, given: _Given, progress: Progres
     return payload
 
 
-def _network_payload(model: Any, given: _Given, progress: Progress) -> Payload:
+def _network_payload(model: WiredNetwork, given: _Given, progress: Progress) -> Payload:
     if given.bins is not None:
         raise DataError(
             "along shows the topics of a tree: for a network give the labels as y, "
@@ -214,14 +217,15 @@ def _network_payload(model: Any, given: _Given, progress: Progress) -> Payload:
     structure = structure_of_wiring(
         model.wiring_, model.net_, options.links_per_unit, options.links_per_node
     )
-    payload = _plain_payload(model, structure, model._rule, given, _nouns(given, model, "unit"))
+    nouns = _nouns(given, model, "unit")
+    payload = _plain_payload(model, structure, model.binary_rule_, given, nouns)
     payload["kind"] = "classifier" if hasattr(model, "classes_") else "regressor"
     payload["links"] = _link_view(structure, options)
     payload["network"] = facts.network_facts(model.net_.summary())
     if model.history_.n_epochs:
         payload["training"] = facts.training_facts(model.history_)
     else:
-        payload["data"].append(("Training", "no epochs: the start was kept"))
+        payload["data"].append(("Training", "no epochs: the first weights were kept"))
     tree = model.tree_
     payload["units"] = (
         tree_units(tree, None, options.n_features)
@@ -244,7 +248,8 @@ def _network_payload(model: Any, given: _Given, progress: Progress) -> Payload:
     payload["trained"], rows = trained_units(found, structure)
     known = {"model": model, "table": given.table, "y": given.y}
     payload["rows"] = row_view("activation", rows, given.texts, options.snippet, **known)
-    payload["classes"] = class_view(found, model, structure, given.y)
+    multilabel = np.ndim(model.predict(given.table.take(slice(0, 1)))) == 2
+    payload["classes"] = class_view(found, model, structure, given.y, multilabel=multilabel)
     if given.y is not None:
         measure = "Accuracy" if payload["kind"] == "classifier" else "R²"
         score = f"{float(model.score(given.table, given.y)):.4g}"

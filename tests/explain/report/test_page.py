@@ -14,11 +14,11 @@ import pytest
 
 import tsenet
 from tests.builders import cpt_of, level_of
-from tests.explain.explorer.corpus import classifier, documents, table, tree
+from tests.explain.report.corpus import classifier, documents, table, tree
 from tsenet.data.binary import BinaryRule
 from tsenet.data.table import Table
-from tsenet.explain.explorer import explorer_payload, write_report
-from tsenet.explain.explorer.page import render, to_json
+from tsenet.explain.report import report_payload, write_report
+from tsenet.explain.report.page import render, to_json
 from tsenet.skeleton.tree import LatentTree
 
 HOSTILE = (
@@ -74,7 +74,7 @@ def page() -> str:
     texts = [f"text of {HOSTILE[k % len(HOSTILE)]}" for k in range(40)]
     rows = np.random.default_rng(0).integers(2, size=(40, len(HOSTILE)))
     along = [HOSTILE[k % 3] for k in range(40)]
-    payload = explorer_payload(
+    payload = report_payload(
         hostile_tree(),
         Table.of(rows, names=HOSTILE),
         texts=texts,
@@ -143,7 +143,7 @@ class TestSafety:
 
 class TestFile:
     def test_the_page_without_data_is_small(self) -> None:
-        payload = explorer_payload(tree())
+        payload = report_payload(tree())
         assert len(render(payload).encode()) - len(to_json(payload).encode()) < 1_000_000
 
     def test_same_model_same_bytes(self, tmp_path: Path) -> None:

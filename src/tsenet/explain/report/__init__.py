@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
-from tsenet.explain.explorer.payload import Payload, ReportOptions, explorer_payload
+from tsenet.explain.report.payload import Payload, ReportOptions, report_payload
 from tsenet.progress import Progress, ProgressCallback
 
-__all__ = ["Payload", "ReportOptions", "explorer_payload", "write_report"]
+__all__ = ["Payload", "ReportOptions", "report_payload", "write_report"]
 
 
 def write_report(
@@ -32,13 +32,13 @@ def write_report(
         The file to write; one of that name is replaced.
     model : LatentTree, LatentTreeTransformer, TSENetClassifier or TSENetRegressor
     X, y, texts, along, along_name, progress
-        As for :func:`explorer_payload`.
+        As for :func:`report_payload`.
     **options
         Those of :class:`ReportOptions`.
     """
-    from tsenet.explain.explorer.page import write_page
+    from tsenet.explain.report.page import write_page
 
-    payload = explorer_payload(
+    payload = report_payload(
         model,
         X,
         y,

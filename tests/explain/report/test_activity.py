@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.explain.explorer.corpus import documents, table, tree
-from tsenet.explain.explorer import activity
-from tsenet.explain.explorer.activity import largest, tree_activity
-from tsenet.explain.explorer.along import bins_of
+from tests.explain.report.corpus import documents, table, tree
+from tsenet.explain.report import activity
+from tsenet.explain.report.activity import largest, tree_activity
+from tsenet.explain.report.along import bins_of
 from tsenet.progress import CallbackProgress, Progress
 
 

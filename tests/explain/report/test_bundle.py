@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 SOURCES = ROOT / "explorer-src"
-ASSETS = ROOT / "src" / "tsenet" / "explain" / "explorer" / "assets"
+ASSETS = ROOT / "src" / "tsenet" / "explain" / "report" / "assets"
 
 
 def stamp() -> str:

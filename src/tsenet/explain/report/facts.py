@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from tsenet.data.binary import BinaryRule
     from tsenet.data.table import Table
-    from tsenet.explain.explorer.structure import Structure
+    from tsenet.explain.report.structure import Structure
     from tsenet.network.summary import Summary
     from tsenet.training.history import History
 

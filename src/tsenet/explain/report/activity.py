@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tsenet.data.table import Table
 
 if TYPE_CHECKING:
-    from tsenet.explain.explorer.along import Bins
+    from tsenet.explain.report.along import Bins
     from tsenet.progress import Progress
     from tsenet.skeleton.tree import LatentTree
 

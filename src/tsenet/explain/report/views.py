@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.explain.explorer.activity import Activity
-from tsenet.explain.explorer.structure import Structure
+from tsenet.explain.report.activity import Activity
+from tsenet.explain.report.structure import Structure
 from tsenet.explain.topics import Topic, topic_tree
 
 if TYPE_CHECKING:
     from tsenet.data.table import Table
-    from tsenet.explain.explorer.along import Bins
+    from tsenet.explain.report.along import Bins
     from tsenet.explain.units import Units
     from tsenet.skeleton.tree import LatentTree
 

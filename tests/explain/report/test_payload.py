@@ -12,11 +12,11 @@ import pytest
 
 import tsenet
 from tests.builders import planted_tree
-from tests.explain.explorer.corpus import classifier, documents, model, table, tree
+from tests.explain.report.corpus import classifier, documents, model, table, tree
 from tsenet.errors import DataError
 from tsenet.explain import topic_tree
-from tsenet.explain.explorer import Payload, ReportOptions, explorer_payload
-from tsenet.explain.explorer.views import short, snippet_of
+from tsenet.explain.report import Payload, ReportOptions, report_payload
+from tsenet.explain.report.views import short, snippet_of
 from tsenet.explain.units import describe_units
 from tsenet.skeleton.tree import LatentTree
 
@@ -29,13 +29,13 @@ def pairs(flat: list[Any], stride: int = 2) -> list[tuple[Any, ...]]:
 def network() -> Payload:
     """The classifier with everything that can be given."""
     texts, subjects = documents()
-    return explorer_payload(classifier(), table(), subjects, texts=texts)
+    return report_payload(classifier(), table(), subjects, texts=texts)
 
 
 @pytest.fixture(scope="module")
 def topics() -> Payload:
     texts, subjects = documents()
-    return explorer_payload(tree(), table(), texts=texts, along=subjects, along_name="subject")
+    return report_payload(tree(), table(), texts=texts, along=subjects, along_name="subject")
 
 
 class TestEveryModel:
@@ -71,12 +71,12 @@ class TestEveryModel:
 
     def test_the_title_is_the_kind_unless_given(self, network: Payload) -> None:
         assert network["title"] == "TSENetClassifier"
-        named = explorer_payload(tree(), options=ReportOptions(title="Mine"))
+        named = report_payload(tree(), options=ReportOptions(title="Mine"))
         assert named["title"] == "Mine"
 
     def test_same_model_same_payload(self, topics: Payload) -> None:
         texts, subjects = documents()
-        again = explorer_payload(tree(), table(), texts=texts, along=subjects, along_name="subject")
+        again = report_payload(tree(), table(), texts=texts, along=subjects, along_name="subject")
         assert again == topics
 
 
@@ -84,7 +84,7 @@ class TestTree:
     def test_shares_are_mean_posteriors(self, topics: Payload) -> None:
         posterior = tree().posterior(table())
         assert topics["units"]["share"] == pytest.approx(posterior.mean(axis=0), rel=5e-3)
-        bare = explorer_payload(tree())
+        bare = report_payload(tree())
         expected = tree().marginals()[tree().n_observed :]
         assert bare["units"]["share"] == pytest.approx(expected, rel=5e-3)
 
@@ -104,7 +104,7 @@ class TestTree:
 
     def test_rows_in_which_a_topic_is_off_are_left_out(self) -> None:
         few = table().take(np.array([0]))
-        payload = explorer_payload(tree(), few)
+        payload = report_payload(tree(), few)
         posterior = tree().posterior(few)[0]
         assert payload["rows"] is not None
         shown = [bool(flat) for flat in payload["rows"]["of"]]
@@ -133,7 +133,7 @@ class TestTree:
     def test_a_transformer_is_its_tree(self) -> None:
         options = {"max_top": 2, "max_island": 4, "refine_steps": 3, "random_state": 0}
         transformer = tsenet.LatentTreeTransformer(**options).fit(table())
-        payload = explorer_payload(transformer)
+        payload = report_payload(transformer)
         assert payload["names"] == list(transformer.tree_.names)
         assert ("max_island", "4") in payload["settings"]
 
@@ -141,7 +141,7 @@ class TestTree:
         caplog.set_level(logging.ERROR)
         lonely = tsenet.learn_tree(np.ones((4, 3)))
         assert lonely.n_levels == 0
-        payload = explorer_payload(lonely, np.ones((4, 3)), texts=list("abcd"))
+        payload = report_payload(lonely, np.ones((4, 3)), texts=list("abcd"))
         assert payload["layers"] == [3]
         assert payload["units"]["label"] == []
         assert payload["rows"] is None
@@ -216,7 +216,7 @@ class TestNetwork:
 
     def test_links_are_cut_where_they_are_many(self) -> None:
         options = ReportOptions(links_per_unit=1, links_per_node=1)
-        links = explorer_payload(classifier(), options=options)["links"]
+        links = report_payload(classifier(), options=options)["links"]
         assert links is not None
         n_nodes = len(links["nAbove"])
         n_shown = sum(len(flat) // 2 for flat in links["of"])
@@ -253,7 +253,7 @@ class TestNetwork:
         assert dict(network["settings"])["density"] == "0.7"
 
     def test_without_data_the_tree_speaks(self) -> None:
-        payload = explorer_payload(classifier())
+        payload = report_payload(classifier())
         assert payload["trained"] is payload["rows"] is payload["classes"] is None
         assert payload["units"]["fields"] == ["information", "inside", "outside"]
         assert payload["nouns"]["input"] == ["input", "inputs"]
@@ -261,7 +261,7 @@ class TestNetwork:
     def test_without_a_tree_the_links_speak(self) -> None:
         wiring = classifier().wiring_
         fitted = model(documents()[1], wiring=wiring)
-        payload = explorer_payload(fitted)
+        payload = report_payload(fitted)
         units = payload["units"]
         assert units["fields"] == ["path"]
         assert units["share"] == []
@@ -277,7 +277,7 @@ class TestNetwork:
 class TestOtherTargets:
     def test_two_classes_oppose_each_other(self) -> None:
         sport = np.where(documents()[1] == "sport", "yes", "no")
-        payload = explorer_payload(model(sport), table(), sport)
+        payload = report_payload(model(sport), table(), sport)
         classes = payload["classes"]
         assert classes is not None
         assert classes["names"] == ["no", "yes"]
@@ -292,7 +292,7 @@ class TestOtherTargets:
         labels = np.stack([subjects == "sport", subjects == "space"], axis=1).astype(float)
         labels[0] = np.nan
         fitted = model(labels)
-        payload = explorer_payload(fitted, table(), labels)
+        payload = report_payload(fitted, table(), labels)
         classes = payload["classes"]
         assert classes is not None
         assert (classes["noun"][0], classes["names"]) == ("label", ["0", "1"])
@@ -300,7 +300,7 @@ class TestOtherTargets:
         assert payload["rows"] is not None
         assert payload["rows"]["truth"] == {}
         fitted.source_ = {"targets": ["is sport", "is space"], "columns": None}
-        named = explorer_payload(fitted, table())["classes"]
+        named = report_payload(fitted, table())["classes"]
         assert named is not None
         assert named["names"] == ["is sport", "is space"]
         assert named["counts"] is None
@@ -308,7 +308,7 @@ class TestOtherTargets:
     def test_numbers(self) -> None:
         goals = np.asarray(table().values.sum(axis=1), np.float64)
         fitted = model(goals, tsenet.TSENetRegressor)
-        payload = explorer_payload(fitted, table(), goals)
+        payload = report_payload(fitted, table(), goals)
         assert payload["kind"] == "regressor"
         classes = payload["classes"]
         assert classes is not None
@@ -332,7 +332,7 @@ class TestOtherTargets:
         )
         fitted = tsenet.TSENetClassifier(max_epochs=2, random_state=0, n_jobs=1, skip_units=2)
         fitted.fit(frame, warm.astype(int))
-        payload = explorer_payload(fitted, frame, warm.astype(int))
+        payload = report_payload(fitted, frame, warm.astype(int))
         card = dict(payload["data"])
         assert card["Columns of the table"] == "3"
         assert card["Categories"] == "1 columns"
@@ -349,7 +349,7 @@ class TestOtherTargets:
 class TestSize:
     def test_a_large_wiring_is_cut(self) -> None:
         big = planted_tree(np.random.default_rng(0), (2000, 300, 40))
-        payload = explorer_payload(big)
+        payload = report_payload(big)
         assert len(json.dumps(payload, separators=(",", ":"))) < 400_000
         assert len(payload["units"]["label"]) == 340
 
@@ -377,19 +377,19 @@ class TestRefusals:
         texts, subjects = documents()
         for given in ({"texts": texts[:-1]}, {"y": subjects[:-1]}, {"along": [1]}):
             with pytest.raises(DataError, match="X has 240 rows"):
-                explorer_payload(tree(), table(), **given)  # type: ignore[arg-type]  # of mixed kinds
+                report_payload(tree(), table(), **given)  # type: ignore[arg-type]  # of mixed kinds
 
     def test_texts_need_rows(self) -> None:
         with pytest.raises(DataError, match="texts belongs to rows"):
-            explorer_payload(tree(), texts=["a"])
+            report_payload(tree(), texts=["a"])
 
     def test_along_is_for_trees(self) -> None:
         with pytest.raises(DataError, match="along shows the topics of a tree"):
-            explorer_payload(classifier(), table(), along=documents()[1])
+            report_payload(classifier(), table(), along=documents()[1])
 
     def test_other_things_are_no_models(self) -> None:
         with pytest.raises(DataError, match="not dict"):
-            explorer_payload({})
+            report_payload({})
 
     @pytest.mark.parametrize("name", ["n_features", "n_rows", "links_per_unit", "snippet"])
     def test_options_must_be_positive(self, name: str) -> None:

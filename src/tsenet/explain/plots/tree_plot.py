@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tsenet.errors import DataError
-from tsenet.explain._axes import COLOURS, INK, new_axes
+from tsenet.explain.plots._axes import COLOURS, INK, new_axes
 from tsenet.explain.topics import Topic, topic_tree
 
 if TYPE_CHECKING:

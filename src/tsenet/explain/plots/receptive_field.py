@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.errors import DataError
-from tsenet.explain._axes import INK, new_axes
+from tsenet.explain.plots._axes import INK, new_axes
 from tsenet.explain.units import Units
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from sklearn.calibration import calibration_curve
 from tests.builders import planted_tree
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.explain import plots
-from tsenet.explain._axes import COLOURS
-from tsenet.explain.calibration import calibration_of
+from tsenet.explain.plots._axes import COLOURS
+from tsenet.explain.plots.calibration import calibration_of
 from tsenet.explain.topics import topic_tree
 from tsenet.explain.units import Feature, Unit, Units
 from tsenet.training.history import History

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tests.builders import random_tree
-from tests.explain.explorer.corpus import classifier
+from tests.explain.report.corpus import classifier
 from tests.network.wirings import random_wiring
 from tsenet.expansion.wiring import Wiring, WiringLayer
-from tsenet.explain.explorer.structure import (
+from tsenet.explain.report.structure import (
     place_by_strength,
     structure_of_tree,
     structure_of_wiring,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tsenet._system.atomic import atomic_write
 
 if TYPE_CHECKING:
-    from tsenet.explain.explorer.payload import Payload
+    from tsenet.explain.report.payload import Payload
 
 __all__ = ["render", "write_page"]
 
@@ -86,7 +86,7 @@ def _digest(text: str) -> str:
 
 @cache
 def _asset(name: str) -> str:
-    return (files("tsenet.explain.explorer") / "assets" / name).read_text("utf-8")
+    return (files("tsenet.explain.report") / "assets" / name).read_text("utf-8")
 
 
 @cache
@@ -94,7 +94,7 @@ def _environment() -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(
-        loader=PackageLoader("tsenet.explain.explorer", "."),
+        loader=PackageLoader("tsenet.explain.report", "."),
         autoescape=True,
         undefined=StrictUndefined,
         keep_trailing_newline=True,
