@@ -131,7 +131,7 @@ class AffineNetwork:
         return Pass(inputs, sums, activations, outputs)
 
     def start(self, seed: Floats, n_rows: int = 1) -> dict[int, Floats]:
-        """Where :meth:`backward` starts for a combination of outputs, seed (C,): layer to (n_rows, units)."""
+        """Where ``backward`` starts for a combination of outputs, seed (C,): layer to (n_rows, units)."""
         ends = dict(enumerate(weight @ seed for weight in self.linear_skips))
         ends[self.n_levels + 1] = seed @ self.output.weight
         return {layer: np.tile(gradient, (n_rows, 1)) for layer, gradient in ends.items()}
@@ -155,7 +155,7 @@ class AffineNetwork:
         start : dict of layer to (B, units)
             How much it changes with the activations it is made of; layer L + 1 is the feature layer.
         slopes : list of (B, units) or (1, units)
-            As :meth:`slopes` gives them.
+            As ``slopes`` gives them.
         lowest : int
             The lowest layer wanted; 0 is the input.
         read_below : int, optional

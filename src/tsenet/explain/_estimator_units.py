@@ -18,7 +18,7 @@ from tsenet.skeleton.tree import LatentTree
 class FittedUnits(UnitSource):
     """Units of a fitted estimator: the columns of its ``transform``.
 
-    A :class:`FittedNetwork` also says how its network reads the rows, so that categories are seen one by one, and gives
+    A ``FittedNetwork`` also says how its network reads the rows, so that categories are seen one by one, and gives
     the weights from which links and effects are read.
     """
 

@@ -34,7 +34,7 @@ def correlations(
     batch_size: int = 1024,
     progress: bool | Progress | Callable[..., None] | None = None,
 ) -> Floats:
-    """Correlate every unit of a model with every feature, as the model reads it: an estimator reads counts as tf-idf.
+    """Correlate every unit of a model with every feature, as the network reads it (counts as tf-idf, numbers scaled).
 
     Parameters
     ----------
@@ -43,18 +43,26 @@ def correlations(
         (B, V) to activations (B, U).
     X : array, sparse matrix, dataframe or Table, (N, V)
         Read in batches; a sparse one stays sparse.
-    layers : dict of name to torch module, optional
-        Submodules whose outputs are the units.
-    batch_size : int
-        Rows at a time.
-    progress : optional
-        As for :func:`tsenet.learn_tree`.
+    layers : dict of str to torch module, optional
+        Submodules whose outputs are the units. Only for torch modules.
+    batch_size : int, default=1024
+        Rows read at a time; lower it if a batch of activations does not fit in memory.
+    progress : None, bool, Progress or callable, default=None
+        How to report progress: True draws a bar, a callable gets ``(stage, done, total)``, None is silent.
 
     Returns
     -------
-    ndarray of float64, shape (U, D)
-        0 where the unit or the feature does not vary. D is the number of the network's inputs: one per column, or per
-        category of a column of categories.
+    ndarray of float64, (U, D)
+        Pearson correlations; 0 where the unit or the feature does not vary. D is the number of the network's inputs:
+        one per column, or one per category of a column of categories.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tsenet.explain import correlations
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, -1.0]])
+    >>> correlations(lambda rows: rows[:, :1], X).round(2).tolist()
+    [[1.0, -1.0]]
     """
     source = unit_source(model, X, layers=layers, batch_size=batch_size)
     answer = np.empty((len(source.unit_names), len(source.feature_names)))

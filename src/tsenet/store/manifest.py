@@ -113,7 +113,7 @@ class Manifest:
 
     @classmethod
     def unseal(cls, sealed: str) -> Manifest:
-        """Read what :meth:`seal` wrote, trusting nothing.
+        """Read what ``seal`` wrote, trusting nothing.
 
         Raises
         ------

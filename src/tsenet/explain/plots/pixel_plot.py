@@ -1,4 +1,4 @@
-"""Pictures of a tree over pixels: which pixels each latent holds, level by level (the paper's MNIST figure, §6)."""
+"""Plots of a tree over pixels: which pixels each group holds, level by level (the paper's MNIST figure, §6)."""
 
 from __future__ import annotations
 
@@ -36,19 +36,20 @@ _Labels = NDArray[np.int64]
 
 
 def pixel_groups(tree: LatentTree, shape: Sequence[int], level: int) -> _Labels:
-    """Lay a level's partition out as an image.
+    """Arrange a level's groups as an image.
 
     Parameters
     ----------
     tree : LatentTree
-        Over the pixels of images, row by row: V = rows · columns observed variables.
-    shape : (rows, columns)
+        A tree over the pixels of images, row by row: V = rows · columns observed variables.
+    shape : (int, int)
+        Rows and columns of the image.
     level : int
         A latent level, from 1.
 
     Returns
     -------
-    ndarray of int64, shape (rows, columns)
+    ndarray of int64, (rows, columns)
         For each pixel the position of its ancestor within the level; −1 for a pixel that never varies.
 
     Raises
@@ -57,6 +58,15 @@ def pixel_groups(tree: LatentTree, shape: Sequence[int], level: int) -> _Labels:
         If the tree has not one observed variable per pixel.
     ValueError
         If the tree has no such level.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from tsenet import learn_tree
+    >>> from tsenet.explain.plots import pixel_groups
+    >>> tree = learn_tree(load_digits().data[:300], random_state=0)
+    >>> pixel_groups(tree, (8, 8), level=1).shape
+    (8, 8)
     """
     if len(shape) != 2 or min(shape) < 1:
         raise DataError(f"shape must be (rows, columns) of an image, not {tuple(shape)}")
@@ -74,12 +84,24 @@ def pixel_groups(tree: LatentTree, shape: Sequence[int], level: int) -> _Labels:
 def connected_share(groups: _Labels) -> float:
     """Share of the pixels that lie in the largest connected part of their group.
 
-    Pixels are connected where they share a side. Pixels that never vary (−1) do not count; 1.0 if there are no others.
+    Pixels are connected where they share a side. Pixels that never vary (−1) do not count.
 
     Parameters
     ----------
-    groups : int64 (rows, columns)
-        As :func:`pixel_groups` gives them.
+    groups : ndarray of int64, (rows, columns)
+        As ``pixel_groups`` returns them.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 1.0 if no pixel varies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tsenet.explain.plots import connected_share
+    >>> connected_share(np.array([[0, 0, 1], [1, 0, -1]]))
+    0.8
     """
     inside = largest = 0
     for group in np.unique(groups[groups >= 0]):
@@ -99,14 +121,23 @@ def group_colours(groups: _Labels, n_colours: int = len(PALETTE)) -> _Labels:
 
     Parameters
     ----------
-    groups : int64 (rows, columns)
-        As :func:`pixel_groups` gives them.
-    n_colours : int
+    groups : ndarray of int64, (rows, columns)
+        As ``pixel_groups`` returns them.
+    n_colours : int, default=7
+        Number of colours; the default is the length of ``PALETTE``.
 
     Returns
     -------
-    ndarray of int64, shape (largest group + 1,)
+    ndarray of int64, (largest group + 1,)
         Colour 0 … ``n_colours`` − 1 of each group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tsenet.explain.plots import group_colours
+    >>> left, right = group_colours(np.array([[0, 1], [0, 1]]))
+    >>> bool(left != right)
+    True
     """
     n_groups = int(groups.max(initial=-1)) + 1
     everyone = np.arange(n_groups)
@@ -132,7 +163,7 @@ def plot_pixel_groups(
     levels: Iterable[int] | None = None,
     axes: Iterable[Axes] | None = None,
 ) -> list[Axes]:
-    """Draw how each level of a tree parts the pixels of an image, one panel per level (extra ``plot``).
+    """Draw how each level of a tree groups the pixels of an image, one panel per level (extra ``plot``).
 
     Pixels of one group share a colour, and neighbouring groups have different ones. A thin line joins the parts
     of a group that do not touch. Pixels that never vary are hatched.
@@ -140,16 +171,18 @@ def plot_pixel_groups(
     Parameters
     ----------
     tree : LatentTree
-        Over the pixels of images, row by row.
-    shape : (rows, columns)
+        A tree over the pixels of images, row by row.
+    shape : (int, int)
+        Rows and columns of the image.
     levels : iterable of int, optional
-        Default: all latent levels.
+        Levels to draw; default: all latent levels.
     axes : iterable of matplotlib Axes, optional
         One for each level; default: a new figure with the panels side by side.
 
     Returns
     -------
     list of matplotlib Axes
+        One panel per level.
 
     Raises
     ------
@@ -157,6 +190,15 @@ def plot_pixel_groups(
         If the tree has not one observed variable per pixel, or axes and levels differ in number.
     MissingDependencyError
         Without matplotlib.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from tsenet import learn_tree
+    >>> from tsenet.explain.plots import plot_pixel_groups
+    >>> tree = learn_tree(load_digits().data[:300], random_state=0)
+    >>> len(plot_pixel_groups(tree, (8, 8))) == tree.n_levels
+    True
     """
     chosen = list(range(1, tree.n_levels + 1) if levels is None else levels)
     images = [pixel_groups(tree, shape, level) for level in chosen]
@@ -229,7 +271,7 @@ def _borders(groups: _Labels) -> list[list[tuple[float, float]]]:
 def _links(inside: NDArray[np.bool_]) -> list[list[tuple[float, float]]]:
     """Shortest lines that join the connected parts of one group, each as its two (x, y) ends.
 
-    Prim's way: the part nearest to those joined so far is joined next.
+    Prim's algorithm: the part nearest to those joined so far is joined next.
     """
     parts, n_parts = ndimage.label(inside)
     links: list[list[tuple[float, float]]] = []

@@ -1,4 +1,4 @@
-"""Where in an image a unit looks."""
+"""Plot of the pixels that a unit of a network over images reads."""
 
 from __future__ import annotations
 
@@ -21,21 +21,40 @@ __all__ = ["plot_receptive_field"]
 def plot_receptive_field(
     units: Units, name: str, shape: Sequence[int], ax: Axes | None = None
 ) -> Axes:
-    """Draw where in an image a unit looks: its correlation with each pixel, its direct links framed.
+    """Draw a unit's correlation with each pixel of an image; the pixels it has links from are framed.
 
     Parameters
     ----------
     units : Units
-        Of :func:`describe_units` over images whose pixels are the features, row by row. Only the features it kept are
-        drawn, so give it ``n_features=`` the number of pixels.
+        From ``describe_units`` over images whose pixels are the features, row by row. Only the features it kept are
+        drawn, so call it with ``n_features`` equal to the number of pixels.
     name : str
-        The unit.
-    shape : (rows, columns)
+        Name of the unit.
+    shape : (int, int)
+        Rows and columns of the image.
     ax : matplotlib Axes, optional
+        Axes to draw on; a new figure by default.
 
     Returns
     -------
     matplotlib Axes
+        The image, with a colour bar.
+
+    Raises
+    ------
+    DataError
+        If the shape does not fit the features, or there is no such unit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tsenet.explain import describe_units
+    >>> from tsenet.explain.plots import plot_receptive_field
+    >>> X = np.random.default_rng(0).random((50, 6))
+    >>> units = describe_units(lambda rows: np.maximum(rows[:, :2] - 0.5, 0), X, n_features=6)
+    >>> ax = plot_receptive_field(units, "unit.0", (2, 3))
+    >>> ax.get_title().startswith("unit.0, active in")
+    True
     """
     if len(shape) != 2 or int(np.prod(shape)) != len(units.feature_names):
         raise DataError(

@@ -25,19 +25,34 @@ __all__ = ["frontier_of", "plot_frontier", "plot_history", "plot_parameters"]
 def plot_history(
     history: History, ax: Axes | None = None, *, series: Literal["loss", "score"] = "loss"
 ) -> Axes:
-    """Draw what happened in training, epoch by epoch.
+    """Draw losses or scores of training, epoch by epoch.
 
     Parameters
     ----------
     history : History
         ``history_`` of an estimator.
     ax : matplotlib Axes, optional
-    series : {"loss", "score"}
+        Axes to draw on; a new figure by default.
+    series : {"loss", "score"}, default="loss"
         Losses on training and validation rows, or the validation score, which early stopping watches.
 
     Returns
     -------
     matplotlib Axes
+        A dotted line marks the epoch whose weights were kept.
+
+    Raises
+    ------
+    DataError
+        If the history holds no epoch, or no scores where these are asked for.
+
+    Examples
+    --------
+    >>> from tsenet.explain.plots import plot_history
+    >>> from tsenet.training.history import History
+    >>> history = History((3.0, 2.0), (2.5, 2.1), (0.5, 0.7), (0.1, 0.1), (1.0, 1.0), 1, "max_epochs")
+    >>> plot_history(history).get_ylabel()
+    'loss'
     """
     if history.n_epochs == 0:
         raise DataError("the history holds no epoch")
@@ -81,15 +96,30 @@ def plot_parameters(
 
     Parameters
     ----------
-    counts : dict of task to dict of method to int
-        Such as ``{"AG News": {"FNN": 5_000_000, "TSE-Net": 600_000}}``. A method may lack in a task.
+    counts : dict of str to dict of str to int
+        Number of parameters by task and method, such as ``{"AG News": {"FNN": 5_000_000, "TSE-Net": 600_000}}``. A
+        task may lack a method.
     ax : matplotlib Axes, optional
+        Axes to draw on; a new figure by default.
     reference : str, optional
         Method that the shares written over the other bars refer to. Default: the first.
 
     Returns
     -------
     matplotlib Axes
+        One group of bars per task.
+
+    Raises
+    ------
+    DataError
+        If there are no numbers, one is below 1, or ``reference`` is no method.
+
+    Examples
+    --------
+    >>> from tsenet.explain.plots import plot_parameters
+    >>> ax = plot_parameters({"AG News": {"FNN": 5_000_000, "TSE-Net": 600_000}})
+    >>> len(ax.patches)
+    2
     """
     methods = list(dict.fromkeys(method for task in counts.values() for method in task))
     if not methods:
@@ -137,16 +167,30 @@ def plot_parameters(
 
 
 def frontier_of(n_parameters: ArrayLike, scores: ArrayLike) -> NDArray[np.int64]:
-    """Models that no other one beats: those with a higher score than every smaller or equally small one.
+    """Find the models that no other one beats: those with a higher score than every smaller or equally small one.
 
     Parameters
     ----------
-    n_parameters, scores : array-like (N,)
+    n_parameters : array-like of int, (N,)
+        Size of each model.
+    scores : array-like of float, (N,)
+        Score of each model; higher is better.
 
     Returns
     -------
     ndarray of int64
-        Their places, smallest model first.
+        Positions of these models, smallest model first.
+
+    Raises
+    ------
+    DataError
+        If the two differ in length or are empty.
+
+    Examples
+    --------
+    >>> from tsenet.explain.plots import frontier_of
+    >>> frontier_of([10, 100, 50], [0.7, 0.8, 0.6]).tolist()
+    [0, 1]
     """
     size, score = np.asarray(n_parameters, np.float64), np.asarray(scores, np.float64)
     if size.ndim != 1 or size.shape != score.shape or size.size == 0:
@@ -169,17 +213,32 @@ def plot_frontier(
 
     Parameters
     ----------
-    n_parameters, scores : array-like (N,)
-        One entry per model.
+    n_parameters : array-like of int, (N,)
+        Size of each model.
+    scores : array-like of float, (N,)
+        Score of each model; higher is better.
     methods : sequence of str, length N
         The method of each model; each has its own colour and mark.
     ax : matplotlib Axes, optional
-    score_name : str
-        What the scores are; higher is better.
+        Axes to draw on; a new figure by default.
+    score_name : str, default="accuracy"
+        What the scores are, for the axis and the title.
 
     Returns
     -------
     matplotlib Axes
+        Sizes on a logarithmic axis.
+
+    Raises
+    ------
+    DataError
+        If the three differ in length or are empty.
+
+    Examples
+    --------
+    >>> from tsenet.explain.plots import plot_frontier
+    >>> plot_frontier([10, 100], [0.7, 0.8], ["TSE-Net", "FNN"]).get_ylabel()
+    'accuracy'
     """
     best = frontier_of(n_parameters, scores)
     size, score = np.asarray(n_parameters, np.float64), np.asarray(scores, np.float64)

@@ -1,4 +1,4 @@
-"""A tree of topics as a picture: levels from left to right, words beside the topics."""
+"""Plot of a tree of topics: levels from left to right, words beside the topics."""
 
 from __future__ import annotations
 
@@ -29,21 +29,37 @@ def plot_tree(
     max_topics: int = 40,
     n_words: int = 4,
 ) -> Axes:
-    """Draw an overview of a tree: its topics from the top level to as low as there is room for, largest first.
+    """Draw an overview of a tree: its topics from the top level down as far as there is room, largest first.
 
     Parameters
     ----------
-    tree : LatentTree, or topics as :func:`tsenet.explain.topic_tree` gives them
+    tree : LatentTree, or sequence of Topic
+        A tree, or topics as ``topic_tree`` returns them.
     ax : matplotlib Axes, optional
-    max_topics : int
-        Draw levels downwards as long as each has at most so many topics; of a top level that has more, its largest.
-    n_words : int
+        Axes to draw on; a new figure by default.
+    max_topics : int, default=40
+        Levels are drawn downwards as long as each has at most this many topics; of a larger top level, the largest
+        topics.
+    n_words : int, default=4
         Words written beside each topic of the lowest level drawn.
 
     Returns
     -------
     matplotlib Axes
-        A topic's mark grows with its share of the rows.
+        The mark of a topic grows with its share of the rows.
+
+    Raises
+    ------
+    DataError
+        If the tree has no latents, or a number is below 1.
+
+    Examples
+    --------
+    >>> from tsenet.explain import Topic, TopicWord
+    >>> from tsenet.explain.plots import plot_tree
+    >>> topic = Topic("Z1.0", 1, "goal", 0.2, (TopicWord("goal", 0.1, 0.4, 0.01),))
+    >>> plot_tree([topic]).get_title()
+    'Tree of topics: 1 of 1 drawn'
     """
     roots = list(tree) if isinstance(tree, Sequence) else topic_tree(tree)
     if not roots:
@@ -75,7 +91,7 @@ def plot_tree(
 
 
 def _heights(levels: Sequence[Sequence[Topic]]) -> dict[str, float]:
-    """Where topics stand: those that end a branch one below the other, the others amid their children."""
+    """Vertical positions: ends of branches one below the other, other topics at the mean of their children."""
     height: dict[str, float] = {}
 
     def place(topic: Topic, depth: int) -> float:

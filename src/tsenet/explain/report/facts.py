@@ -1,4 +1,4 @@
-"""The report's plain facts: the network beside a dense one, how training went, what the data were."""
+"""Facts of a report: the network compared with a dense one, how training went, what the data were."""
 
 from __future__ import annotations
 

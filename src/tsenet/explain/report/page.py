@@ -1,4 +1,4 @@
-"""One HTML file that needs nothing else: the payload, the styles and the program, all inside."""
+"""The HTML file: the payload, the styles and the program in one file that loads nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fitted model as the plain data that the explorer's page shows: numbers and strings only, as JSON holds them.
+"""A fitted model as the plain data that the report page shows: numbers and strings only, as JSON holds them.
 
 Nodes are numbered layer by layer, inputs first, so that a list with one entry per *unit* starts after the inputs. Lists
 of pairs are flat, ``[node, value, node, value, …]``: a page holds thousands of them.
@@ -53,7 +53,19 @@ class LinkView(TypedDict):
 
 
 class Payload(TypedDict):
-    """All that a page knows; None for what the model or the missing data cannot tell."""
+    """The data of a page; None for what the model alone, without rows, does not tell.
+
+    The fields, in camel case as JavaScript has them, are those of the JSON block in the page.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from tsenet import learn_tree
+    >>> from tsenet.explain.report import report_payload
+    >>> payload = report_payload(learn_tree(load_digits().data[:300], random_state=0))
+    >>> payload["kind"], payload["rows"] is None
+    ('tree', True)
+    """
 
     format: str
     formatVersion: int
@@ -82,19 +94,34 @@ class Payload(TypedDict):
 class ReportOptions:
     """How much a report shows.
 
-    Attributes
+    Parameters
     ----------
-    title : str or None
-        None: the kind of model.
-    n_features, n_rows : int
-        Features and rows listed for each unit.
-    links_per_unit, links_per_node : int
-        Added links kept: the strongest from each unit down, and from each node up.
-    snippet : int
+    title : str, optional
+        Title of the page; default: the kind of model.
+    n_features : int, default=10
+        Features listed for each unit.
+    n_rows : int, default=5
+        Rows listed for each unit; more rows make a larger file.
+    links_per_unit : int, default=40
+        Added links kept: the strongest from each unit down. Lower it for a smaller file.
+    links_per_node : int, default=10
+        Added links kept: the strongest from each node up.
+    snippet : int, default=240
         Characters shown of a row's text.
-    words : bool or None
-        Whether to call inputs words and rows documents; None: if texts are given or the model was fitted on a column
-        of them.
+    words : bool, optional
+        Whether to call inputs words and rows documents. Default: yes if texts are given or the model was fitted on a
+        column of texts.
+
+    Raises
+    ------
+    DataError
+        If a number is below 1.
+
+    Examples
+    --------
+    >>> from tsenet.explain.report import ReportOptions
+    >>> ReportOptions(title="Digits", n_rows=3).n_rows
+    3
     """
 
     title: str | None = None
@@ -139,25 +166,41 @@ def report_payload(
     Parameters
     ----------
     model : LatentTree, LatentTreeTransformer, TSENetClassifier or TSENetRegressor
-        Fitted.
+        A tree, or a fitted estimator: any ``WiredNetwork``, or an estimator whose ``tree_`` is a LatentTree.
     X : table (N, V), optional
-        Rows that tell how active each unit is, with what, and where. Without them the model's own tables speak.
+        Rows from which to compute how active each unit is, with which features and in which rows. Without them the page
+        shows only what the model holds.
     y : array-like, optional
-        Their targets.
+        Targets of the rows, for the score and the number of rows of each class.
     texts : sequence of str, optional
-        What to show of each row.
+        What to show of each row. The page quotes it.
     along : sequence, optional
         A date, label or number for each row; only for trees, whose topics are then shown along it.
-    along_name : str
-        What it is called.
+    along_name : str, default="label"
+        What ``along`` is called on the page.
     options : ReportOptions, optional
-    progress : optional
-        As for :func:`tsenet.learn_tree`.
+        How much to show.
+    progress : None, bool, Progress or callable, default=None
+        How to report progress: True draws a bar, a callable gets ``(stage, done, total)``, None is silent.
+
+    Returns
+    -------
+    Payload
+        A dict that ``json.dumps`` can write.
 
     Raises
     ------
     DataError
         If rows, texts and the rest do not have the same length, or texts or ``along`` come without rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from tsenet import learn_tree
+    >>> from tsenet.explain.report import ReportOptions, report_payload
+    >>> tree = learn_tree(load_digits().data[:300], random_state=0)
+    >>> report_payload(tree, options=ReportOptions(title="Digits"))["title"]
+    'Digits'
     """
     given = _check(X, y, texts, along, along_name, options or ReportOptions())
     with as_progress(progress) as report:

@@ -1,4 +1,4 @@
-"""What the explorer draws: the nodes, the tree that holds them, and the strongest of the links added to it."""
+"""What the page draws: the nodes, the tree over them, and the strongest of the added links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the explorer shows of each unit: label and features, rows, and its course along a column."""
+"""What the page shows of each unit: label and features, rows, and shares along a column."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class UnitView(TypedDict):
 
 
 class TrainedView(TypedDict):
-    """Units as the trained network has them, which need not agree: flat triples of node, correlation and weight."""
+    """Units after training, which may differ from the tree: flat triples of node, correlation and weight."""
 
     label: list[str]
     active: list[float]
@@ -62,7 +62,7 @@ class TrainedView(TypedDict):
 
 
 class RowView(TypedDict):
-    """Rows that move a unit most, as flat pairs of row and activation; texts, truth and prediction by row number."""
+    """Most active rows of a unit, as flat pairs of row and activation; texts, truth and prediction by row number."""
 
     kind: str
     of: list[list[float]]
@@ -82,7 +82,7 @@ class AlongView(TypedDict):
 
 
 def short(values: Iterable[float], digits: int = 3) -> list[float]:
-    """Round to a few significant digits: a page needs no more, and they are what its size is made of."""
+    """Round to a few significant digits, which keeps the page small."""
     return [float(f"{value:.{digits}g}") for value in np.asarray(values, np.float64).tolist()]
 
 
@@ -142,7 +142,7 @@ def wired_units(structure: Structure, n_features: int) -> UnitView:
 
 
 def trained_units(found: Units, structure: Structure) -> tuple[TrainedView, list[list[float]]]:
-    """Units as data move them, and for each the rows that move it most, as flat pairs of row and activation."""
+    """Units as the rows activate them, and for each its most active rows, as flat pairs of row and activation."""
     number = {name: node for node, name in enumerate(structure.names[: structure.n_inputs])}
     units = [found[name] for name in structure.names[structure.n_inputs :]]
     features: list[list[float | None]] = []
