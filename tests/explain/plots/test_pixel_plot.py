@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from itertools import combinations
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -39,14 +37,6 @@ def tree() -> LatentTree:
     parent[16] = 15
     cpt = cpt_of(parent, np.full((17, 2), 0.5))
     return LatentTree(parent, level_of(sizes), cpt, node_names(sizes), presence_rule(12))
-
-
-@pytest.fixture(autouse=True)
-def quiet_pyplot() -> Iterator[None]:
-    """No window, and no figure left open."""
-    with mpl.rc_context({"backend": "agg"}):
-        yield
-        pyplot.close("all")
 
 
 class TestPixelGroups:
