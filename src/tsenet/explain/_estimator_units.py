@@ -10,7 +10,7 @@ import numpy as np
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.explain._affine import AffineNetwork
-from tsenet.explain._unit_source import Block, Floats, UnitSource, checked_names
+from tsenet.explain._unit_source import Floats, RowBlock, UnitSource, checked_names
 from tsenet.explain.fitted import FittedNetwork, input_names, output_scale, rule_of
 from tsenet.skeleton.tree import LatentTree
 
@@ -55,7 +55,7 @@ class FittedUnits(UnitSource):
         level = dict(zip(tree.names, np.asarray(tree.level).tolist(), strict=True))
         return tuple(level.get(name, 1) for name in self.unit_names)
 
-    def _read(self, rows: slice) -> Block:
+    def _read(self, rows: slice) -> RowBlock:
         part = self.table.take(rows)
         if self.fitted is not None:
             activations = self.fitted.transform(part)

@@ -13,7 +13,7 @@ from tsenet.explain._sources import unit_source
 from tsenet.progress import Progress, as_progress
 
 if TYPE_CHECKING:
-    from tsenet.explain._unit_source import Block, UnitSource
+    from tsenet.explain._unit_source import RowBlock, UnitSource
 
 __all__ = ["correlation_blocks", "correlations"]
 
@@ -75,7 +75,7 @@ def correlations(
 def correlation_blocks(
     source: UnitSource, report: Progress, max_pairs: int = _PAIRS
 ) -> Iterator[tuple[slice, Floats]]:
-    """Give the correlations (units, D) of so many units at a time that their sums fit in memory.
+    """Yield the correlations (units, D) of as many units at a time as fit in memory.
 
     Each block of units takes a pass over the rows.
     """
@@ -90,14 +90,14 @@ def correlation_blocks(
     report.finish()
 
 
-def _advancing(blocks: Iterable[Block], report: Progress) -> Iterator[Block]:
+def _advancing(blocks: Iterable[RowBlock], report: Progress) -> Iterator[RowBlock]:
     for block in blocks:
         yield block
         report.advance()
 
 
-def _correlate(blocks: Iterable[Block], units: slice, n_features: int) -> Floats:
-    """One pass: sums of products, about the means of the first batch so that large means do no harm."""
+def _correlate(blocks: Iterable[RowBlock], units: slice, n_features: int) -> Floats:
+    """Correlations from one pass; values are shifted by the means of the first batch to keep precision."""
     joint = np.zeros((n_features, units.stop - units.start))
     unit, feature = Moments(), Moments()
     for values, activations in blocks:

@@ -103,7 +103,8 @@ class FittedNetwork(Protocol):
 class WiredNetwork(FittedNetwork, Protocol):
     """A fitted estimator whose network has a learned wiring: what a report of a network is made of.
 
-    A model that ``tsenet fit`` wrote also has ``source_``, a dict that names the file's columns.
+    Two members are optional: ``source_``, a dict in which ``tsenet fit`` notes the file's columns, and scikit-learn's
+    ``get_params``, for the list of settings.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from tsenet._system.atomic import atomic_write
 from tsenet.errors import ModelFileError
-from tsenet.store.manifest import Manifest, Part, damaged, strict_json
+from tsenet.store.manifest import Manifest, StoredArray, damaged, strict_json
 
 __all__ = ["MAX_BYTES", "bytes_of", "load_parts", "save_parts"]
 
@@ -89,7 +89,7 @@ def save_parts(
 
     plain = {name: _little_endian(name, array) for name, array in sorted(arrays.items())}
     parts = {
-        name: Part(
+        name: StoredArray(
             _NAME_OF_TYPE[array.dtype],
             array.shape,
             array.nbytes,
@@ -241,7 +241,7 @@ def _begin_of(entry: Any) -> int | None:
     return None
 
 
-def _read_part(file: IO[bytes], name: str, part: Part) -> npt.NDArray[Any]:
+def _read_part(file: IO[bytes], name: str, part: StoredArray) -> npt.NDArray[Any]:
     content = bytearray(file.read(part.size))
     if len(content) != part.size or hashlib.sha256(content).hexdigest() != part.sha256:
         raise damaged(f"part {name!r} does not match its SHA-256: the file was altered or damaged")

@@ -18,7 +18,7 @@ from tests.explain.report.corpus import classifier, documents, table, tree
 from tsenet.data.binary import BinaryRule
 from tsenet.data.table import Table
 from tsenet.explain.report import report_payload, write_report
-from tsenet.explain.report.page import render, to_json
+from tsenet.explain.report.page import payload_json, render
 from tsenet.skeleton.tree import LatentTree
 
 HOSTILE = (
@@ -144,7 +144,7 @@ class TestSafety:
 class TestFile:
     def test_the_page_without_data_is_small(self) -> None:
         payload = report_payload(tree())
-        assert len(render(payload).encode()) - len(to_json(payload).encode()) < 1_000_000
+        assert len(render(payload).encode()) - len(payload_json(payload).encode()) < 1_000_000
 
     def test_same_model_same_bytes(self, tmp_path: Path) -> None:
         for name in ("a", "b"):

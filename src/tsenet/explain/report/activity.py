@@ -27,7 +27,7 @@ _BLOCK = 1 << 22
 
 @dataclass(frozen=True)
 class Activity:
-    """What the rows say about each of L latents.
+    """Activity of L latents in the rows.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Activity:
 def tree_activity(
     tree: LatentTree, X: Any, n_rows: int, bins: Bins | None, progress: Progress
 ) -> Activity:
-    """Look at every row once."""
+    """Compute the activity of all latents in one pass over the rows."""
     table = Table.of(X)
     n_latents = tree.n_latents
     step = max(1, _BLOCK // max(1, n_latents))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.explain.report.structure import Structure, place_by_strength
+from tsenet.explain.report.graph import Graph, place_by_strength
 from tsenet.explain.report.views import short
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class ClassView(TypedDict):
 
 
 def class_view(
-    found: Units, model: Any, structure: Structure, y: Any, *, multilabel: bool
+    found: Units, model: Any, graph: Graph, y: Any, *, multilabel: bool
 ) -> ClassView | None:
     """Effects of the units on the outputs, by class; None if the units have no effects.
 
@@ -45,14 +45,14 @@ def class_view(
         The units, with their effects on the outputs.
     model : fitted estimator
         Its ``classes_``, if it is a classifier, and ``source_``, if it has one, give the names.
-    structure : Structure
+    graph : Graph
         The nodes of the page.
     y : array-like or None
         Targets of the rows, to count the rows of each class.
     multilabel : bool
         Whether the outputs are labels of which a row may have several.
     """
-    units = [found[name] for name in structure.names[structure.n_inputs :]]
+    units = [found[name] for name in graph.names[graph.n_inputs :]]
     if not units or units[0].classes is None:
         return None
     effect = np.array([unit.classes for unit in units], np.float64)  # (U, C)

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from tsenet.data.binary import BinaryRule
     from tsenet.data.table import Table
-    from tsenet.explain.report.structure import Structure
+    from tsenet.explain.report.graph import Graph
     from tsenet.network.summary import Summary
     from tsenet.training.history import History
 
@@ -39,7 +39,7 @@ class LayerFacts(TypedDict):
 
 
 class NetworkFacts(TypedDict):
-    """A network beside one of the same layers with all links; bytes in float32, FLOPs for one row of non-zeros."""
+    """A network and the dense one of the same layers; bytes in float32, FLOPs for one row without zeros."""
 
     layers: list[LayerFacts]
     parameters: int
@@ -63,7 +63,7 @@ class TrainingFacts(TypedDict):
 
 
 def network_facts(summary: Summary) -> NetworkFacts:
-    """Lay a network's summary beside that of the dense network with the same layers."""
+    """Compare a network with the dense network of the same layers."""
     layers = [
         LayerFacts(
             name=row.name, units=row.units, links=row.links, dense=round(row.links / row.share)
@@ -102,7 +102,7 @@ def _finite(series: tuple[float, ...]) -> list[float | None]:
 
 
 def data_facts(
-    structure: Structure,
+    graph: Graph,
     rule: BinaryRule | None,
     table: Table | None,
     source: dict[str, Any] | None,
@@ -112,7 +112,7 @@ def data_facts(
 
     Parameters
     ----------
-    structure : Structure
+    graph : Graph
     rule : BinaryRule or None
         How columns became inputs.
     table : Table or None
@@ -126,8 +126,8 @@ def data_facts(
     facts: list[Fact] = []
     if table is not None:
         facts.append((f"{rows.capitalize()} in this report", f"{table.n_rows:,}"))
-    facts.append((inputs.capitalize(), f"{structure.n_inputs:,}"))
-    if rule is not None and rule.n_columns_in != structure.n_inputs:
+    facts.append((inputs.capitalize(), f"{graph.n_inputs:,}"))
+    if rule is not None and rule.n_columns_in != graph.n_inputs:
         facts.append(("Columns of the table", f"{rule.n_columns_in:,}"))
     if rule is not None:
         facts += _kinds(rule)
@@ -136,9 +136,9 @@ def data_facts(
         cells = max(1, table.n_rows * table.n_columns)
         facts.append(("Non-zero cells", f"{n_stored:,} ({100 * n_stored / cells:.3g} %)"))
         facts.append(("Non-zeros per row", f"{n_stored / max(1, table.n_rows):.3g} on average"))
-    alone = np.flatnonzero(structure.parent[: structure.n_inputs] < 0).tolist()
+    alone = np.flatnonzero(graph.parent[: graph.n_inputs] < 0).tolist()
     if alone:
-        shown = ", ".join(structure.names[k] for k in alone[:_SHOWN_NAMES])
+        shown = ", ".join(graph.names[k] for k in alone[:_SHOWN_NAMES])
         more = f" and {len(alone) - _SHOWN_NAMES:,} more" if len(alone) > _SHOWN_NAMES else ""
         facts.append((f"{inputs.capitalize()} in no group", f"{len(alone):,}: {shown}{more}"))
     for key, title in (("text", "Column of the text"), ("targets", "Target")):

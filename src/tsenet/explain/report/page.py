@@ -50,7 +50,7 @@ def render(payload: Payload) -> str:
         policy=policy,
         style=style,
         script=script,
-        data=to_json(payload),
+        data=payload_json(payload),
         outline=_outline(payload),
     )
     return page
@@ -63,7 +63,7 @@ def write_page(path: str | PathLike[str], payload: Payload) -> None:
         file.write(page)
 
 
-def to_json(payload: Payload) -> str:
+def payload_json(payload: Payload) -> str:
     """The payload as JSON that can stand inside a script element."""
     text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # Half a surrogate pair, as damaged input may have, cannot be written as UTF-8.

@@ -19,7 +19,7 @@ from tsenet.explain.report import facts
 from tsenet.explain.report.activity import tree_activity
 from tsenet.explain.report.along import Bins, bins_of
 from tsenet.explain.report.classes import ClassView, class_view
-from tsenet.explain.report.structure import Structure, structure_of_tree, structure_of_wiring
+from tsenet.explain.report.graph import Graph, graph_of_tree, graph_of_wiring
 from tsenet.explain.report.views import (
     AlongView,
     RowView,
@@ -243,8 +243,8 @@ def _tree_payload(model: Any, tree: LatentTree, given: _Given, progress: Progres
         rows = row_view("posterior", tree_rows(activity), given.texts, options.snippet)
         if given.bins is not None:
             along = along_view(given.along_name, given.bins, activity)
-    structure = structure_of_tree(tree)
-    payload = _plain_payload(model, structure, tree.rule, given, _nouns(given, model, "topic"))
+    graph = graph_of_tree(tree)
+    payload = _plain_payload(model, graph, tree.rule, given, _nouns(given, model, "topic"))
     payload["units"] = tree_units(tree, shares, options.n_features)
     payload["rows"], payload["along"] = rows, along
     return payload
@@ -257,13 +257,13 @@ def _network_payload(model: WiredNetwork, given: _Given, progress: Progress) -> 
             "or make the report of its tree_"
         )
     options = given.options
-    structure = structure_of_wiring(
+    graph = graph_of_wiring(
         model.wiring_, model.net_, options.links_per_unit, options.links_per_node
     )
     nouns = _nouns(given, model, "unit")
-    payload = _plain_payload(model, structure, model.binary_rule_, given, nouns)
+    payload = _plain_payload(model, graph, model.binary_rule_, given, nouns)
     payload["kind"] = "classifier" if hasattr(model, "classes_") else "regressor"
-    payload["links"] = _link_view(structure, options)
+    payload["links"] = _link_view(graph, options)
     payload["network"] = facts.network_facts(model.net_.summary())
     if model.history_.n_epochs:
         payload["training"] = facts.training_facts(model.history_)
@@ -273,7 +273,7 @@ def _network_payload(model: WiredNetwork, given: _Given, progress: Progress) -> 
     payload["units"] = (
         tree_units(tree, None, options.n_features)
         if tree is not None and tree.n_levels
-        else wired_units(structure_of_wiring(model.wiring_), options.n_features)
+        else wired_units(graph_of_wiring(model.wiring_), options.n_features)
     )
     if given.table is None:
         return payload
@@ -284,15 +284,15 @@ def _network_payload(model: WiredNetwork, given: _Given, progress: Progress) -> 
         given.table,
         n_features=options.n_features,
         n_rows=options.n_rows,
-        feature_names=structure.names[: structure.n_inputs],
+        feature_names=graph.names[: graph.n_inputs],
         order="signed",
         progress=progress,
     )
-    payload["trained"], rows = trained_units(found, structure)
+    payload["trained"], rows = trained_units(found, graph)
     known = {"model": model, "table": given.table, "y": given.y}
     payload["rows"] = row_view("activation", rows, given.texts, options.snippet, **known)
     multilabel = np.ndim(model.predict(given.table.take(slice(0, 1)))) == 2
-    payload["classes"] = class_view(found, model, structure, given.y, multilabel=multilabel)
+    payload["classes"] = class_view(found, model, graph, given.y, multilabel=multilabel)
     if given.y is not None:
         measure = "Accuracy" if payload["kind"] == "classifier" else "R²"
         score = f"{float(model.score(given.table, given.y)):.4g}"
@@ -301,7 +301,7 @@ def _network_payload(model: WiredNetwork, given: _Given, progress: Progress) -> 
 
 
 def _plain_payload(
-    model: Any, structure: Structure, rule: Any, given: _Given, nouns: dict[str, list[str]]
+    model: Any, graph: Graph, rule: Any, given: _Given, nouns: dict[str, list[str]]
 ) -> Payload:
     """What every model has."""
     from tsenet import __version__
@@ -314,11 +314,11 @@ def _plain_payload(
         title=given.options.title or type(model).__name__,
         kind="tree",
         nouns=nouns,
-        layers=list(structure.layer_sizes),
-        names=list(structure.names),
-        parent=structure.parent.tolist(),
-        strength=short(structure.strength),
-        strengthKind=structure.kind,
+        layers=list(graph.layer_sizes),
+        names=list(graph.names),
+        parent=graph.parent.tolist(),
+        strength=short(graph.strength),
+        strengthKind=graph.kind,
         links=None,
         units=UnitView(label=[], share=[], fields=[], features=[]),
         trained=None,
@@ -327,9 +327,7 @@ def _plain_payload(
         along=None,
         network=None,
         training=None,
-        data=facts.data_facts(
-            structure, rule, given.table, getattr(model, "source_", None), plural
-        ),
+        data=facts.data_facts(graph, rule, given.table, getattr(model, "source_", None), plural),
         settings=facts.settings_of(model),
     )
 
@@ -345,13 +343,13 @@ def _nouns(given: _Given, model: Any, units: str) -> dict[str, list[str]]:
     }
 
 
-def _link_view(structure: Structure, options: ReportOptions) -> LinkView | None:
+def _link_view(graph: Graph, options: ReportOptions) -> LinkView | None:
     """Added links by unit, as flat pairs."""
-    added = structure.added
+    added = graph.added
     if added is None:
         return None
-    n_inputs = structure.n_inputs
-    of: list[list[float]] = [[] for _ in structure.names[n_inputs:]]
+    n_inputs = graph.n_inputs
+    of: list[list[float]] = [[] for _ in graph.names[n_inputs:]]
     strength = short(added.strength)
     for unit, lower, value in zip(added.unit.tolist(), added.lower.tolist(), strength, strict=True):
         of[unit - n_inputs] += [lower, value]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.explain.report.activity import Activity
-from tsenet.explain.report.structure import Structure
+from tsenet.explain.report.graph import Graph
 from tsenet.explain.topics import Topic, topic_tree
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ __all__ = [
 _LABEL_WORDS = 3
 # Shares along a column are whole numbers in units of 1/10,000: short to write, exact enough to draw.
 _SHARE_UNIT = 10_000
-# A row in which a topic is less likely than this says nothing about it.
+# Rows in which a topic is less likely than this are not shown for it.
 _SURELY_OFF = 0.05
 
 
@@ -119,21 +119,21 @@ def tree_units(tree: LatentTree, shares: NDArray[np.float64] | None, n_features:
     )
 
 
-def wired_units(structure: Structure, n_features: int) -> UnitView:
+def wired_units(graph: Graph, n_features: int) -> UnitView:
     """Units known by their links alone: the inputs below each by the weakest link on the way to them."""
-    n_inputs = structure.n_inputs
+    n_inputs = graph.n_inputs
     best: dict[int, list[tuple[float, int]]] = defaultdict(list)
     for node in range(n_inputs):
         weakest, at = np.inf, node
-        while structure.parent[at] >= 0:
-            weakest = min(weakest, abs(float(structure.strength[at])))
-            at = int(structure.parent[at])
+        while graph.parent[at] >= 0:
+            weakest = min(weakest, abs(float(graph.strength[at])))
+            at = int(graph.parent[at])
             best[at].append((-weakest, node))
     labels: list[str] = []
     features: list[list[float]] = []
-    for unit in range(n_inputs, len(structure.names)):
+    for unit in range(n_inputs, len(graph.names)):
         chosen = sorted(best[unit])[:n_features]
-        labels.append(", ".join(structure.names[node] for _, node in chosen[:_LABEL_WORDS]))
+        labels.append(", ".join(graph.names[node] for _, node in chosen[:_LABEL_WORDS]))
         flat: list[float] = []
         for strength, node in chosen:
             flat += [node, *short([-strength])]
@@ -141,10 +141,10 @@ def wired_units(structure: Structure, n_features: int) -> UnitView:
     return UnitView(label=labels, share=[], fields=["path"], features=features)
 
 
-def trained_units(found: Units, structure: Structure) -> tuple[TrainedView, list[list[float]]]:
+def trained_units(found: Units, graph: Graph) -> tuple[TrainedView, list[list[float]]]:
     """Units as the rows activate them, and for each its most active rows, as flat pairs of row and activation."""
-    number = {name: node for node, name in enumerate(structure.names[: structure.n_inputs])}
-    units = [found[name] for name in structure.names[structure.n_inputs :]]
+    number = {name: node for node, name in enumerate(graph.names[: graph.n_inputs])}
+    units = [found[name] for name in graph.names[graph.n_inputs :]]
     features: list[list[float | None]] = []
     for unit in units:
         flat: list[float | None] = []

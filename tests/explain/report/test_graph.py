@@ -11,10 +11,10 @@ from tests.builders import random_tree
 from tests.explain.report.corpus import classifier
 from tests.network.wirings import random_wiring
 from tsenet.expansion.wiring import Wiring, WiringLayer
-from tsenet.explain.report.structure import (
+from tsenet.explain.report.graph import (
+    graph_of_tree,
+    graph_of_wiring,
     place_by_strength,
-    structure_of_tree,
-    structure_of_wiring,
 )
 
 
@@ -34,7 +34,7 @@ def wiring_with_tree(seed: int) -> Wiring:
 class TestTree:
     def test_parents_lie_above_and_the_top_has_none(self) -> None:
         tree = random_tree(np.random.default_rng(1), (12, 4, 2), n_constant=1)
-        found = structure_of_tree(tree)
+        found = graph_of_tree(tree)
         for node, above in enumerate(found.parent.tolist()):
             expected = tree.parent[node] if tree.level[node] < 2 else -1
             assert above == expected
@@ -43,7 +43,7 @@ class TestTree:
 
     def test_strength_is_the_difference_of_log_odds(self) -> None:
         tree = random_tree(np.random.default_rng(2), (6, 2))
-        found = structure_of_tree(tree)
+        found = graph_of_tree(tree)
         for node in range(6):
             off, on = tree.cpt[node, :, 1]
             expected = math.log(on / (1 - on)) - math.log(off / (1 - off))
@@ -53,7 +53,7 @@ class TestTree:
 
     def test_certain_tables_have_finite_strength(self) -> None:
         tree = random_tree(np.random.default_rng(3), (20, 4), certain=1.0)
-        assert np.isfinite(structure_of_tree(tree).strength).all()
+        assert np.isfinite(graph_of_tree(tree).strength).all()
 
 
 class TestPlace:
@@ -76,7 +76,7 @@ class TestWiring:
     @pytest.mark.parametrize("seed", range(4))
     def test_agrees_with_a_loop_over_the_links(self, seed: int) -> None:
         wiring = wiring_with_tree(seed)
-        found = structure_of_wiring(wiring, per_unit=3, per_node=1)
+        found = graph_of_wiring(wiring, per_unit=3, per_node=1)
         start = [0, 12, 17]
         tree: dict[int, tuple[int, float]] = {}
         added: list[tuple[int, int, float]] = []
@@ -107,7 +107,7 @@ class TestWiring:
 
     def test_a_trained_network_lends_its_weights(self) -> None:
         model = classifier()
-        found = structure_of_wiring(model.wiring_, model.net_, 10**6, 1)
+        found = graph_of_wiring(model.wiring_, model.net_, 10**6, 1)
         assert found.kind == "weight"
         sizes = np.cumsum((0, *model.wiring_.layer_sizes))
         dense = [layer.dense_weight().detach().numpy() for layer in model.net_.layers]

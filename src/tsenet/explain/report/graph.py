@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tsenet.expansion.wiring import Wiring
     from tsenet.skeleton.tree import LatentTree
 
-__all__ = ["AddedLinks", "Structure", "structure_of_tree", "structure_of_wiring"]
+__all__ = ["AddedLinks", "Graph", "graph_of_tree", "graph_of_wiring"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -44,7 +44,7 @@ class AddedLinks:
 
 
 @dataclass(frozen=True)
-class Structure:
+class Graph:
     """M nodes numbered layer by layer, inputs first.
 
     Attributes
@@ -75,21 +75,21 @@ class Structure:
         return self.layer_sizes[0]
 
 
-def structure_of_tree(tree: LatentTree) -> Structure:
-    """A latent tree without the links inside its top level, which carry no hierarchy."""
+def graph_of_tree(tree: LatentTree) -> Graph:
+    """The graph of a latent tree, without the links inside its top level, which carry no hierarchy."""
     level = np.asarray(tree.level, np.int64)
     above = np.asarray(tree.parent, np.int64)
     parent = np.where((above >= 0) & (level[above] > level), above, -1)
     on = np.clip(tree.cpt[:, :, 1], _NEVER, 1 - _NEVER)  # (M, 2)
     odds = np.log(on / (1 - on))
     strength = np.where(parent >= 0, odds[:, 1] - odds[:, 0], 0.0)
-    return Structure(tree.names, tree.layer_sizes, parent, strength, "log-odds")
+    return Graph(tree.names, tree.layer_sizes, parent, strength, "log-odds")
 
 
-def structure_of_wiring(
+def graph_of_wiring(
     wiring: Wiring, net: Any = None, per_unit: int = 40, per_node: int = 10
-) -> Structure:
-    """A wiring, with the weights of the network trained on it as strengths if there is one.
+) -> Graph:
+    """The graph of a wiring; strengths are the weights of a network trained on it, if given.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def structure_of_wiring(
     value = np.concatenate([part[2] for part in kept])
     order = np.lexsort((lower, -np.abs(value), upper))
     names = tuple(name for layer in wiring.names for name in layer)
-    return Structure(
+    return Graph(
         names,
         wiring.layer_sizes,
         parent,
