@@ -7,7 +7,7 @@ import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const assets = join(here, "..", "src", "tsenet", "explain", "explorer", "assets");
+const assets = join(here, "..", "src", "tsenet", "explain", "report", "assets");
 
 /** SHA-256 over the names and contents of everything the bundle is made of; a Python test computes the same. */
 async function stamp() {

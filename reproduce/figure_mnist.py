@@ -88,7 +88,7 @@ def image_shape(n_pixels: int) -> tuple[int, int]:
 
 
 def _measure(run: Run, bench: Bench) -> Result:
-    from tsenet.explain.pictures import connected_share, pixel_groups
+    from tsenet.explain.plots import connected_share, pixel_groups
 
     began = time.perf_counter()
     tree, cost = bench.tree(run.seed, **run.settings)
@@ -113,7 +113,7 @@ def _shown_levels(tree: LatentTree) -> range:
 def _picture(bench: Bench) -> Any:
     from matplotlib.figure import Figure
 
-    from tsenet.explain.pictures import plot_pixel_groups
+    from tsenet.explain.plots import plot_pixel_groups
 
     tree, _ = bench.tree(0, **_SETTINGS)
     levels = _shown_levels(tree)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import tsenet
 from tsenet import demo
 from tsenet.errors import DataError
-from tsenet.explain.pictures import connected_share, pixel_groups
+from tsenet.explain.plots import connected_share, pixel_groups
 
 NUMBER = r"(-\d+\.\d+)"
 

@@ -106,7 +106,7 @@ export class Model {
     return pairs(this.payload.classes?.of[unit - this.nInputs] ?? []);
   }
 
-  /** Units that speak for or against a class: `[unit, effect]`, strongest first. */
+  /** Units that raise or lower a class: `[unit, effect]`, strongest first. */
   unitsOf(cls) {
     const found = [];
     for (let unit = this.nInputs; unit < this.nNodes; unit += 1) {

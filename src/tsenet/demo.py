@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import tsenet
 from tsenet._system.atomic import atomic_write
 from tsenet.errors import DataError, TSENetError
-from tsenet.explain.pictures import (
+from tsenet.explain.plots import (
     PALETTE,
     connected_share,
     group_colours,

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from tests.builders import cpt_of, level_of, node_names, random_parents
-from tests.explain.explorer.corpus import classifier, documents, table, tree
+from tests.explain.report.corpus import classifier, documents, table, tree
 from tsenet.data.binary import BinaryRule
-from tsenet.explain.explorer import write_report
+from tsenet.explain.report import write_report
 from tsenet.skeleton.tree import LatentTree
 
 # A browser of its own: it starts without asking, does not phone home, and finds no host.

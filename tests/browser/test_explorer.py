@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from tests.explain.explorer.corpus import classifier, tree
-from tests.explain.explorer.test_page import HOSTILE, hostile_tree
+from tests.explain.report.corpus import classifier, tree
+from tests.explain.report.test_page import HOSTILE, hostile_tree
 from tsenet.data.table import Table
-from tsenet.explain.explorer import write_report
+from tsenet.explain.report import write_report
 
 Open = Callable[..., Any]
 Reports = dict[str, Path]
@@ -260,7 +260,7 @@ class TestSelecting:
         assert page.is_visible(".scale")
         keep(page, "coloured")
         page.go_back()
-        page.click("section:has(h2:text('Argue for it')) li a >> nth=0")
+        page.click("section:has(h2:text('Raise it')) li a >> nth=0")
         page.wait_for_selector(f"{PANEL} .code")
 
     def test_along_a_column(

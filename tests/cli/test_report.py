@@ -14,7 +14,7 @@ import pytest
 import tsenet
 from tests.builders import planted_tree
 from tests.cli.program import QUICK_TOPICS, run
-from tests.explain.explorer.corpus import documents
+from tests.explain.report.corpus import documents
 
 FIT = ["--max-top", "2", "--max-epochs", "2", "--skip-units", "4", "--jobs", "1", "--quiet"]
 

@@ -19,7 +19,7 @@ PACKAGES = [
     "tsenet.datasets",
     "tsenet.errors",
     "tsenet.explain",
-    "tsenet.explain.explorer",
+    "tsenet.explain.report",
     "tsenet.explain.plots",
     "tsenet.progress",
     "tsenet.store",

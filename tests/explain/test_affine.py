@@ -13,7 +13,7 @@ from tests.explain.models import shake
 from tests.network.wirings import SIZES, network, rows, wiring
 from tsenet.baselines.fnn import FNN
 from tsenet.errors import DataError
-from tsenet.explain._affine import AffineNetwork, at_zero, bend, slope
+from tsenet.explain._affine import AffineNetwork, activate, at_zero, slope
 
 ACTIVATIONS = ("relu", "tanh", "sigmoid")
 
@@ -90,9 +90,9 @@ def test_derivatives_are_those_of_autograd(net: Any) -> None:
 def test_the_secant_meets_the_curve(activation: str) -> None:
     z = np.r_[np.linspace(-60, 60, 241), 1e-9, -1e-9, 1e-200, 0.0, -800.0, 800.0]
     line = slope(activation, z, "secant") * z + at_zero(activation)
-    np.testing.assert_allclose(line, bend(activation, z), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(line, activate(activation, z), rtol=0, atol=1e-15)
     torchs = getattr(torch, activation)(torch.from_numpy(z)).numpy()
-    np.testing.assert_allclose(bend(activation, z), torchs, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(activate(activation, z), torchs, rtol=0, atol=1e-15)
 
 
 def test_near_zero_the_secant_is_the_tangent() -> None:

@@ -37,7 +37,7 @@ def test_they_are_numpys(kind: str, batch_size: int) -> None:
     wanted = by_numpy(model.transform(X), counts_as_read(X) if kind == "sparse" else X)
     np.testing.assert_allclose(
         found, wanted, atol=3e-6
-    )  # a batch's company moves float32 activations
+    )  # float32 activations depend slightly on the batch
 
 
 def test_categories_are_seen_one_by_one() -> None:

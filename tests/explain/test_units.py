@@ -227,12 +227,17 @@ class TestEffects:
     def test_a_regressors_are_in_units_of_the_target(self) -> None:
         X = dense_rows()
         model = fitted("values")
-        raised = describe_units(model, X)
-        scale = np.array(model._target_scale)
-        model._target_scale = np.ones(3)
-        plain = describe_units(model, X)
-        for one, other in zip(raised.units, plain.units, strict=True):
-            np.testing.assert_allclose(one.classes, np.array(other.classes) * scale, rtol=1e-9)
+        (inputs,) = model.network_inputs(X)
+        layers, outputs = whole_pass(model.net_, torch.from_numpy(inputs.values))
+        scale = model.predict(X).std(axis=0) / outputs.detach().numpy().std(axis=0)
+        assert scale.min() > 10  # the targets vary by far more than the raw outputs
+        sd = np.concatenate([layer.detach().numpy().std(axis=0) for layer in layers])
+        found = describe_units(model, X)
+        for k in range(3):
+            gradients = torch.autograd.grad(outputs[:, k].sum(), layers, retain_graph=True)
+            wanted = np.concatenate([g.numpy().mean(axis=0) for g in gradients]) * sd * scale[k]
+            ours = [(unit.classes or ())[k] for unit in found.units]
+            np.testing.assert_allclose(ours, wanted, atol=2e-5 * scale[k])
 
     def test_a_dense_network_has_them_too(self) -> None:
         X = sparse_rows()

@@ -1,4 +1,4 @@
-// Which units argue for a class, and which against it.
+// Which units raise the output of a class, and which lower it.
 import { h, name } from "../dom.js";
 import { bar } from "../bars.js";
 import { capital, count, signed } from "../format.js";
@@ -110,6 +110,6 @@ function content(model, router, cls, again) {
         h("a", { class: "button", href: `#${new URLSearchParams({ view: "tree", colour: view.names[cls] })}`, text: "Show in the tree" }),
       ),
     ),
-    h("div", { class: "two" }, side("Argue for it", pro, "None at this level."), side("Argue against it", contra, "None at this level.")),
+    h("div", { class: "two" }, side("Raise it", pro, "None at this level."), side("Lower it", contra, "None at this level.")),
   ];
 }

@@ -29,7 +29,7 @@ export function dataView(model) {
         ? h("section", {}, h("h2", { text: `${capital(model.nouns.row[1])} per ${classes.noun[0]}` }), counts(classes))
         : null,
     ),
-    h("footer", { class: "foot", text: `Made with tsenet ${payload.tsenet}. This file holds everything it shows and asks nothing of any server.` }),
+    h("footer", { class: "foot", text: `Made with tsenet ${payload.tsenet}. This file holds everything it shows and makes no network requests.` }),
   );
 }
 

@@ -164,8 +164,8 @@ function effects(model, router, node) {
   const most = Math.max(...found.map(([, effect]) => Math.abs(effect)));
   const ordered = found.slice(0, 8).sort((a, b) => b[1] - a[1]);
   return section(
-    `Speaks for ${noun[1]}`,
-    "change of the output when it rises by one deviation",
+    `Effect on ${noun[1]}`,
+    "change of the output when the unit rises by one standard deviation",
     h(
       "ul",
       { class: "rows" },

@@ -5,12 +5,12 @@ import { h, s } from "../dom.js";
 import { count, number } from "../format.js";
 
 const ENDED = {
-  early_stopping: "Stopped early: the validation rows were no longer predicted better.",
+  early_stopping: "Stopped early: the validation score no longer improved.",
   max_epochs: "Ended at the given number of epochs.",
-  interrupted: "Stopped by hand.",
+  interrupted: "Stopped by the user.",
   callback: "Stopped by a callback.",
-  diverged: "Stopped: the loss left the range of numbers.",
-  "few labels": "Too few labels to train on: the start was kept.",
+  diverged: "Stopped: the loss was no longer a finite number.",
+  "few labels": "Too few labels to train on: the first weights were kept.",
 };
 
 export function trainingView(training) {

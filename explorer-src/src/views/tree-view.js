@@ -27,7 +27,7 @@ export class TreeView {
 
   #empty() {
     if (this.model.roots.length) return null;
-    return h("p", { class: "empty", text: "No groups: no two columns of the data go together." });
+    return h("p", { class: "empty", text: "No groups: no two columns of the data depend on each other." });
   }
 
   /** Says what the two kinds of lines are; a plain tree has only one. */

@@ -68,7 +68,7 @@ def report(
     """
     import tsenet
     from tsenet.cli._model_data import read_rows
-    from tsenet.explain.explorer import write_report
+    from tsenet.explain.report import write_report
 
     refuse_existing(out, force)
     if data is None:

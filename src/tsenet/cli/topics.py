@@ -267,7 +267,7 @@ def _write_explorer(
     progress: Progress,
 ) -> None:
     """Write the page to explore; ``documents`` have the column ``along`` if one is named."""
-    from tsenet.explain.explorer import write_report
+    from tsenet.explain.report import write_report
 
     write_report(
         path,

@@ -127,9 +127,9 @@ class LatentTreeTransformer(TransformerMixin, BaseEstimator):
             What to show of each row. The page quotes it.
         **options
             ``along`` (a date, label or number for each row) and ``along_name``, ``progress``, and those of
-            :class:`tsenet.explain.explorer.ReportOptions`.
+            :class:`tsenet.explain.report.ReportOptions`.
         """
-        from tsenet.explain.explorer import write_report
+        from tsenet.explain.report import write_report
 
         check_is_fitted(self)
         write_report(path, self, X, texts=texts, **options)

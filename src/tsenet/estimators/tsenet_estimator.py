@@ -333,9 +333,9 @@ class TSENetEstimator(NetworkEstimator):
         texts : sequence of str, optional
             What to show of each row. The page quotes it.
         **options
-            ``progress``, and those of :class:`tsenet.explain.explorer.ReportOptions`.
+            ``progress``, and those of :class:`tsenet.explain.report.ReportOptions`.
         """
-        from tsenet.explain.explorer import write_report
+        from tsenet.explain.report import write_report
 
         check_is_fitted(self, "net_")
         write_report(path, self, X, y, texts=texts, **options)

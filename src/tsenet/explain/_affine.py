@@ -1,8 +1,8 @@
 """A trained network written out as linear maps and slopes, in float64: what explanations are computed from.
 
 At a given row every non-linearity f acts as a straight line: ``f(z) = slope · z + f(0)`` with the *secant* slope
-``(f(z) − f(0)) / z``. So the whole network is there an affine map of its input, and its output splits without a rest
-into what each input adds and what the biases add. For ReLU the secant is the derivative: this is gradient × input.
+``(f(z) − f(0)) / z``. So the whole network is an affine map at that row, and its output is exactly the sum of
+what each input adds and what the biases add. For ReLU the secant is the derivative: this is gradient × input.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Slopes = Literal["secant", "tangent"]
 
 
-class Linear(NamedTuple):
+class LinearMap(NamedTuple):
     """``z = W x + b``: ``weight`` (U, D), a CSR matrix where the layer has links; ``bias`` (U,)."""
 
     weight: Any
@@ -39,7 +39,7 @@ class Linear(NamedTuple):
         return np.asarray(below @ self.weight.T, np.float64) + self.bias
 
     def backward(self, gradient: Floats) -> Floats:
-        """(B, D): what a gradient (B, U) of the outputs asks of the inputs."""
+        """Gradient of the inputs, (B, D), from that of the outputs, (B, U)."""
         if sp.issparse(self.weight):
             return np.asarray(self.weight.T @ gradient.T, np.float64).T
         return gradient @ np.asarray(self.weight, np.float64)
@@ -60,7 +60,7 @@ class Group(NamedTuple):
 
     level: int
     place: slice
-    linear: Linear
+    linear: LinearMap
 
 
 class Pass(NamedTuple):
@@ -78,24 +78,24 @@ class Pass(NamedTuple):
 
 @dataclass(frozen=True)
 class AffineNetwork:
-    """Levels over each other, a feature layer that reads some of them, outputs over the feature layer.
+    """A stack of levels, a feature layer that reads some of them, outputs that read the feature layer.
 
     Attributes
     ----------
-    levels : tuple of Linear
+    levels : tuple of LinearMap
         Level k reads level k − 1; level 0 is the input. Batch normalisation, as it stands after training, is part
         of them.
     groups : tuple of Group
         The feature layer.
-    output : Linear
+    output : LinearMap
     activation : {"relu", "tanh", "sigmoid"}
     linear_skips : tuple of (units, C)
         Weights of linear paths to the outputs from the input and from each level; empty if there are none.
     """
 
-    levels: tuple[Linear, ...]
+    levels: tuple[LinearMap, ...]
     groups: tuple[Group, ...]
-    output: Linear
+    output: LinearMap
     activation: str
     linear_skips: tuple[Floats, ...] = ()
 
@@ -121,17 +121,17 @@ class AffineNetwork:
         below, sums, activations = inputs, [], []
         for level in self.levels:
             sums.append(level.forward(below))
-            activations.append(below := bend(self.activation, sums[-1]))
+            activations.append(below := activate(self.activation, sums[-1]))
         read = [inputs, *activations]
         sums.append(np.concatenate([g.linear.forward(read[g.level]) for g in self.groups], axis=1))
-        activations.append(bend(self.activation, sums[-1]))
+        activations.append(activate(self.activation, sums[-1]))
         outputs = self.output.forward(activations[-1])
         for level, weight in zip(read, self.linear_skips, strict=False):
             outputs = outputs + level @ weight
         return Pass(inputs, sums, activations, outputs)
 
     def start(self, seed: Floats, n_rows: int = 1) -> dict[int, Floats]:
-        """Where :meth:`backward` starts for a combination of outputs, seed (C,): layer to (n_rows, units)."""
+        """Where ``backward`` starts for a combination of outputs, seed (C,): layer to (n_rows, units)."""
         ends = dict(enumerate(weight @ seed for weight in self.linear_skips))
         ends[self.n_levels + 1] = seed @ self.output.weight
         return {layer: np.tile(gradient, (n_rows, 1)) for layer, gradient in ends.items()}
@@ -155,7 +155,7 @@ class AffineNetwork:
         start : dict of layer to (B, units)
             How much it changes with the activations it is made of; layer L + 1 is the feature layer.
         slopes : list of (B, units) or (1, units)
-            As :meth:`slopes` gives them.
+            As ``slopes`` gives them.
         lowest : int
             The lowest layer wanted; 0 is the input.
         read_below : int, optional
@@ -195,7 +195,7 @@ class AffineNetwork:
         return np.concatenate([group.linear.bias for group in self.groups])
 
     def link_weights(self, layer: int, unit: int, columns: Sequence[int]) -> list[float | None]:
-        """Weights of the direct links from some inputs to a unit; None where there is no link."""
+        """Weights of the links from some inputs to a unit; None where there is no link."""
         if layer == 1 and self.levels:
             return self.levels[0].link_weights(unit, columns)
         for group in self.groups:
@@ -227,7 +227,7 @@ def _of_tsenet(net: Any) -> AffineNetwork:
 
 
 def _of_stack(net: Any) -> AffineNetwork:
-    """Hidden layers over each other; the last is the feature layer."""
+    """A stack of hidden layers, of which the last is the feature layer."""
     layers = list(getattr(net, "layers", ()))
     if len(layers) < 2:
         raise DataError(
@@ -240,29 +240,29 @@ def _of_stack(net: Any) -> AffineNetwork:
     return AffineNetwork(tuple(levels), (group,), output, getattr(net, "activation", "relu"))
 
 
-def _linear(module: Any, mask: Any = None) -> Linear:
+def _linear(module: Any, mask: Any = None) -> LinearMap:
     """The weights of one of our layers, of which a mask (D, S) may keep a part, or of torch's own linear layer."""
     from torch import nn
 
     weight = _array(module.weight)
     if isinstance(module, nn.Linear):
         bias = np.zeros(len(weight)) if module.bias is None else _array(module.bias)
-        return Linear(weight, bias)
+        return LinearMap(weight, bias)
     if hasattr(module, "links"):
         links = module.links
         inputs = links.unit_input.astype(np.int64)
         shape = (links.n_units, links.n_inputs)
         matrix = sp.csr_array((weight[links.unit_link], inputs, links.unit_start), shape=shape)
-        return Linear(matrix, _array(module.bias))
+        return LinearMap(matrix, _array(module.bias))
     if mask is not None:
         kept, inputs = np.nonzero(mask.cpu().numpy().T)
         starts = np.searchsorted(kept, np.arange(weight.shape[1] + 1))
         matrix = sp.csr_array((weight[inputs, kept], inputs, starts), shape=weight.T.shape)
-        return Linear(matrix, _array(module.bias))
-    return Linear(weight.T, _array(module.bias))
+        return LinearMap(matrix, _array(module.bias))
+    return LinearMap(weight.T, _array(module.bias))
 
 
-def _normalised(linear: Linear, norm: Any) -> Linear:
+def _normalised(linear: LinearMap, norm: Any) -> LinearMap:
     """The layer with the batch normalisation that follows it, at its running statistics."""
     if not hasattr(norm, "running_mean"):
         return linear
@@ -270,7 +270,7 @@ def _normalised(linear: Linear, norm: Any) -> Linear:
     bias = (linear.bias - _array(norm.running_mean)) * factor + _array(norm.bias)
     weight = linear.weight.copy()
     weight.data *= np.repeat(factor, np.diff(weight.indptr))
-    return Linear(weight, bias)
+    return LinearMap(weight, bias)
 
 
 def _array(tensor: Any) -> Floats:
@@ -278,8 +278,8 @@ def _array(tensor: Any) -> Floats:
     return array
 
 
-def bend(activation: str, z: Floats) -> Floats:
-    """The non-linearity."""
+def activate(activation: str, z: Floats) -> Floats:
+    """Apply the activation function to sums z."""
     if activation == "relu":
         return np.maximum(z, 0.0)
     if activation == "tanh":
@@ -297,11 +297,11 @@ def slope(activation: str, z: Floats, kind: Slopes) -> Floats:
     """The derivative at z, or the slope of the line through (0, f(0)) and (z, f(z))."""
     if activation == "relu":
         return (z > 0).astype(np.float64)
-    bent = bend(activation, z)
-    tangent = 1.0 - bent**2 if activation == "tanh" else bent * (1.0 - bent)
+    active = activate(activation, z)
+    tangent = 1.0 - active**2 if activation == "tanh" else active * (1.0 - active)
     if kind == "tangent":
         return tangent
     # tanh(z / 2) / 2 is sigmoid(z) − ½ without cancellation
-    rise = bent if activation == "tanh" else 0.5 * np.tanh(0.5 * z)
+    rise = active if activation == "tanh" else 0.5 * np.tanh(0.5 * z)
     away = np.abs(z) > 1e-150  # nearer to 0 the line is the tangent, to the last digit
     return np.divide(rise, z, out=tangent, where=away)

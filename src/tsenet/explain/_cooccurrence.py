@@ -21,14 +21,14 @@ _BLOCK = 1 << 22  # entries of a presence matrix at a time
 
 @dataclass(frozen=True)
 class Counts:
-    """Of K words: in how many of ``total`` windows each occurs, ``alone`` (K,), and each two, ``together`` (K, K)."""
+    """In how many of ``total`` windows each of K words occurs, ``alone`` (K,), and each pair, ``together`` (K, K)."""
 
     alone: Ints
     together: Ints
     total: int
 
     def of(self, places: Sequence[int]) -> Counts:
-        """Of some of the words, in the order asked for."""
+        """Counts of some of the words, in the given order."""
         return Counts(self.alone[list(places)], self.together[np.ix_(places, places)], self.total)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.explain._unit_source import Block, Floats, UnitSource, checked_names
+from tsenet.explain._unit_source import Floats, RowBlock, UnitSource, checked_names
 
 if TYPE_CHECKING:
     import torch
@@ -50,7 +50,7 @@ class ModuleUnits(UnitSource):
             levels += [level] * int(output.shape[1])
         self.unit_names, self.unit_levels = tuple(names_out), tuple(levels)
 
-    def _read(self, rows: slice) -> Block:
+    def _read(self, rows: slice) -> RowBlock:
         caught, _ = self._run(rows)
         activations = [_per_unit(output).detach().cpu().numpy() for output in caught.values()]
         joined = np.concatenate(activations, axis=1)
@@ -127,10 +127,10 @@ def _caught(module: Any, layers: Mapping[str, Any]) -> Iterator[dict[str, torch.
 
 
 def _per_unit(output: torch.Tensor) -> torch.Tensor:
-    """(B, U) of (B, U, …): the mean over places."""
+    """Mean over positions: (B, U) of (B, U, …)."""
     return output.flatten(2).mean(dim=2) if output.ndim > 2 else output
 
 
 def _over_places(gradient: torch.Tensor) -> torch.Tensor:
-    """(B, U): the effect of raising all places of a unit alike."""
+    """Sum over positions, the effect of raising a unit everywhere: (B, U)."""
     return gradient.flatten(2).sum(dim=2) if gradient.ndim > 2 else gradient

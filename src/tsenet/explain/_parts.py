@@ -15,7 +15,23 @@ Floats = NDArray[np.float64]
 
 
 class FeatureContribution(NamedTuple):
-    """What a feature adds: its ``value`` in the row, as the user gave it, and its ``contribution`` to the output."""
+    """What a feature adds to an output.
+
+    Attributes
+    ----------
+    name : str
+        Name of the feature; a category is ``colour=red``.
+    value : float
+        Its value in the row, as the user gave it.
+    contribution : float
+        What it adds to the output.
+
+    Examples
+    --------
+    >>> from tsenet.explain import FeatureContribution
+    >>> FeatureContribution("petal width", 2.3, 0.8).contribution
+    0.8
+    """
 
     name: str
     value: float
@@ -23,11 +39,29 @@ class FeatureContribution(NamedTuple):
 
 
 class UnitContribution(NamedTuple):
-    """What a unit adds to the output.
+    """What a unit adds to an output.
 
-    ``contribution`` is ``activation`` times ``weight``, the unit's effect on the output along all paths above it.
-    ``features`` are those behind it, strongest first; all of them and ``bias`` (what the biases below add) sum to
-    ``contribution``. They are worked out for the first ``n`` units and empty for the others.
+    Attributes
+    ----------
+    name : str
+        Name of the unit's column in ``transform``.
+    activation : float
+        The unit's activation in the row.
+    weight : float
+        Its effect on the output, along all paths above it.
+    contribution : float
+        ``activation`` times ``weight``.
+    features : tuple of FeatureContribution
+        The features behind the contribution, strongest first; they and ``bias`` sum to it. Computed for the first ``n``
+        units, empty for the others.
+    bias : float
+        What the biases below the unit add.
+
+    Examples
+    --------
+    >>> from tsenet.explain import UnitContribution
+    >>> UnitContribution("Z1.0", activation=2.0, weight=0.5, contribution=1.0).features
+    ()
     """
 
     name: str

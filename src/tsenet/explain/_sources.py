@@ -9,9 +9,9 @@ import numpy as np
 
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.explain._fitted import FittedUnits
+from tsenet.explain._estimator_units import FittedUnits
 from tsenet.explain._hooks import ModuleUnits
-from tsenet.explain._unit_source import Block, UnitSource, checked_names
+from tsenet.explain._unit_source import RowBlock, UnitSource, checked_names
 
 
 def unit_source(
@@ -61,7 +61,7 @@ class FunctionUnits(UnitSource):
         self.unit_names = tuple(f"unit.{k}" for k in range(n_units))
         self.unit_levels = (1,) * n_units
 
-    def _read(self, rows: slice) -> Block:
+    def _read(self, rows: slice) -> RowBlock:
         values = self.table.values[rows]
         activations = np.asarray(self.function(values), np.float32)
         if activations.ndim != 2 or len(activations) != values.shape[0]:

@@ -1,4 +1,4 @@
-"""A source of activations: units with names, over rows that are gone through batch by batch."""
+"""A source of activations: named units over rows that are read batch by batch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tsenet.errors import DataError
 
 Floats = NDArray[np.float64]
 #: Features (B, D), dense or CSR, as the network reads them, and activations (B, U) of the same rows.
-Block = tuple[Any, NDArray[np.float32]]
+RowBlock = tuple[Any, NDArray[np.float32]]
 
 # Blocks of so many numbers in all (256 MB) are kept between passes; if there are more, all are computed again.
 _KEPT = 1 << 26
@@ -23,7 +23,7 @@ _EFFECT_ROWS = 1024
 
 
 class UnitSource(ABC):
-    """Units, their names and levels, and a way to go through rows again and again.
+    """Units, their names and levels, and repeated passes over the rows.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class UnitSource(ABC):
     class_names : tuple of str, or None
         One for each output.
     rectified : bool or None
-        Whether an activation is 0 where its unit is off; None if that has to be seen from the numbers.
+        Whether an activation is 0 where its unit is off; None if the activations have to show it.
     n_rows : int
     """
 
@@ -48,14 +48,14 @@ class UnitSource(ABC):
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, not {batch_size}")
         self.batch_size = batch_size
-        self._kept: list[Block] | None = None
+        self._kept: list[RowBlock] | None = None
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[RowBlock]:
         """Go through all rows in order; what was read is kept for the next pass if it is not too large."""
         if self._kept is not None:
             yield from self._kept
             return
-        kept: list[Block] = []
+        kept: list[RowBlock] = []
         n_kept = 0
         for start in range(0, self.n_rows, self.batch_size):
             block = self._read(slice(start, min(start + self.batch_size, self.n_rows)))
@@ -69,11 +69,11 @@ class UnitSource(ABC):
             self._kept = kept
 
     @abstractmethod
-    def _read(self, rows: slice) -> Block:
+    def _read(self, rows: slice) -> RowBlock:
         """Features and activations of some rows."""
 
     def link_weights(self, unit: int, columns: Sequence[int]) -> list[float | None]:
-        """Weights of the direct links from some features to a unit; None where there is none, or it is unknown."""
+        """Weights of the links from some features to a unit; None where there is none, or it is unknown."""
         return [None] * len(columns)
 
     def effects(self) -> Floats | None:
@@ -86,7 +86,7 @@ class UnitSource(ABC):
         return np.linspace(0, self.n_rows - 1, n_chosen).round().astype(np.int64)
 
 
-def _numbers(block: Block) -> int:
+def _numbers(block: RowBlock) -> int:
     """Numbers a block holds in memory beyond what the table holds already."""
     features, activations = block
     return int(activations.size) + int(features.nnz if sp.issparse(features) else features.size)

@@ -13,7 +13,7 @@ from tsenet.explain._sources import unit_source
 from tsenet.progress import Progress, as_progress
 
 if TYPE_CHECKING:
-    from tsenet.explain._unit_source import Block, UnitSource
+    from tsenet.explain._unit_source import RowBlock, UnitSource
 
 __all__ = ["correlation_blocks", "correlations"]
 
@@ -34,7 +34,7 @@ def correlations(
     batch_size: int = 1024,
     progress: bool | Progress | Callable[..., None] | None = None,
 ) -> Floats:
-    """Correlate every unit of a model with every feature, as the model reads it: an estimator reads counts as tf-idf.
+    """Correlate every unit of a model with every feature, as the network reads it (counts as tf-idf, numbers scaled).
 
     Parameters
     ----------
@@ -43,18 +43,26 @@ def correlations(
         (B, V) to activations (B, U).
     X : array, sparse matrix, dataframe or Table, (N, V)
         Read in batches; a sparse one stays sparse.
-    layers : dict of name to torch module, optional
-        Submodules whose outputs are the units.
-    batch_size : int
-        Rows at a time.
-    progress : optional
-        As for :func:`tsenet.learn_tree`.
+    layers : dict of str to torch module, optional
+        Submodules whose outputs are the units. Only for torch modules.
+    batch_size : int, default=1024
+        Rows read at a time; lower it if a batch of activations does not fit in memory.
+    progress : None, bool, Progress or callable, default=None
+        How to report progress: True draws a bar, a callable gets ``(stage, done, total)``, None is silent.
 
     Returns
     -------
-    ndarray of float64, shape (U, D)
-        0 where the unit or the feature does not vary. D is the number of the network's inputs: one per column, or per
-        category of a column of categories.
+    ndarray of float64, (U, D)
+        Pearson correlations; 0 where the unit or the feature does not vary. D is the number of the network's inputs:
+        one per column, or one per category of a column of categories.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tsenet.explain import correlations
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, -1.0]])
+    >>> correlations(lambda rows: rows[:, :1], X).round(2).tolist()
+    [[1.0, -1.0]]
     """
     source = unit_source(model, X, layers=layers, batch_size=batch_size)
     answer = np.empty((len(source.unit_names), len(source.feature_names)))
@@ -67,7 +75,7 @@ def correlations(
 def correlation_blocks(
     source: UnitSource, report: Progress, max_pairs: int = _PAIRS
 ) -> Iterator[tuple[slice, Floats]]:
-    """Give the correlations (units, D) of so many units at a time that their sums fit in memory.
+    """Yield the correlations (units, D) of as many units at a time as fit in memory.
 
     Each block of units takes a pass over the rows.
     """
@@ -82,14 +90,14 @@ def correlation_blocks(
     report.finish()
 
 
-def _advancing(blocks: Iterable[Block], report: Progress) -> Iterator[Block]:
+def _advancing(blocks: Iterable[RowBlock], report: Progress) -> Iterator[RowBlock]:
     for block in blocks:
         yield block
         report.advance()
 
 
-def _correlate(blocks: Iterable[Block], units: slice, n_features: int) -> Floats:
-    """One pass: sums of products, about the means of the first batch so that large means do no harm."""
+def _correlate(blocks: Iterable[RowBlock], units: slice, n_features: int) -> Floats:
+    """Correlations from one pass; values are shifted by the means of the first batch to keep precision."""
     joint = np.zeros((n_features, units.stop - units.start))
     unit, feature = Moments(), Moments()
     for values, activations in blocks:

@@ -1,4 +1,4 @@
-"""Why a row got its answer: what each input, and each hidden unit, adds to an output; the parts sum to it exactly."""
+"""Why a row got its prediction: what each feature, and each hidden unit, adds to an output."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from tsenet.data.table import Table
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.explain._affine import AffineNetwork
-from tsenet.explain._fitted import input_names, output_scale, rule_of
 from tsenet.explain._parts import FeatureContribution, Parts, UnitContribution
 from tsenet.explain._unit_source import checked_names
+from tsenet.explain.fitted import FittedNetwork, input_names, output_scale, rule_of
 
 __all__ = [
     "FeatureContribution",
@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PredictionExplanation:
-    """An output taken apart, twice.
+    """An output as a sum of contributions, in two ways.
 
     - by features: ``output = sum of the features' contributions + bias``;
     - by the units of one level: ``output = sum of the units' contributions + bypass + units_bias``.
@@ -39,23 +39,31 @@ class PredictionExplanation:
     target : str
         What is explained: a class, or a column of ``y``.
     output : float
-        Its raw output, as ``decision_function`` gives it; for a regressor the value itself.
+        Its raw output, as ``decision_function`` gives it; for a regressor the predicted value.
     features : tuple of FeatureContribution
-        Every feature that adds something, strongest first.
+        Every feature with a contribution, strongest first.
     bias : float
-        What the output would be with every feature at its baseline, on the slopes of this row.
+        The output with every feature at its baseline, on the slopes of this row.
     level : int
         The level of the units; the feature layer comes after the last level.
     units : tuple of UnitContribution
-        Every unit that adds something, strongest first.
+        Every unit with a contribution, strongest first.
     bypass : float
-        What reaches the output past the level, by skip-paths and linear skips from below it.
+        What reaches the output past the level, by skip paths and linear skips from below it.
     bypass_features : tuple of FeatureContribution
         The features behind the bypass, strongest first; the rest of it comes from biases.
     units_bias : float
         What the biases above the level add.
-    n : int
+    n : int, default=10
         How many features and units are printed.
+
+    Examples
+    --------
+    >>> from tsenet.explain import FeatureContribution, PredictionExplanation
+    >>> parts = (FeatureContribution("x0", 2.0, 1.5),)
+    >>> found = PredictionExplanation("y", 2.0, parts, 0.5, 1, (), 0.0, (), 2.0)
+    >>> found.output == sum(part.contribution for part in found.features) + found.bias
+    True
     """
 
     target: str
@@ -70,7 +78,7 @@ class PredictionExplanation:
     n: int = field(default=10, repr=False)
 
     def to_frame(self) -> Any:
-        """All parts as a pandas DataFrame with the columns view, name, value, contribution.
+        """Return all parts as a pandas DataFrame with the columns view, name, value, contribution.
 
         ``view`` is ``"feature"`` or ``"unit"``; the contributions of each view sum to the output. ``value`` is a
         feature's value, a unit's activation.
@@ -128,37 +136,58 @@ def explain_prediction(
     n: int = 10,
     feature_names: Sequence[str] | None = None,
 ) -> PredictionExplanation:
-    """Take the output for one row apart into what each feature and each unit adds to it.
+    """Split the output for one row into what each feature and each unit adds to it.
 
-    At the row every non-linearity is replaced by the straight line through its value at 0 and its value at the row, so
-    the network is an affine map and the parts sum to the output. For ReLU a feature's part is gradient × input.
+    At the row every activation function is replaced by the straight line through its value at 0 and its value at the
+    row. The network is then an affine map and the parts sum to the output. For ReLU a feature's part is
+    gradient × input.
 
     Parameters
     ----------
     model : fitted TSENet or dense classifier or regressor
+        Any ``FittedNetwork``, or a torch module of tsenet, which reads the row without scaling.
     row : one row of a table
         1-D array, (1, V) array or sparse matrix, dataframe of one row.
     target : class, or column number of y, optional
         What to explain. Default: the predicted class; of several labels the most probable; of several values the first.
     against : class, or column number of y, optional
         Explain the difference between the outputs of ``target`` and of this: why the one rather than the other.
-    level : int
-        Level of the units, from 1; level 1 has the fewest paths past it and sits right on the features.
-    n : int
-        Work out the features behind so many units, and print so many parts.
+    level : int, default=1
+        Level of the units, from 1. Level 1 reads the features and has the fewest paths past it; choose a higher one for
+        coarser groups.
+    n : int, default=10
+        Number of units for which to compute the features behind them, and number of parts to print.
     feature_names : sequence of str, optional
         Names for the features; default: those of the columns.
 
     Returns
     -------
     PredictionExplanation
+        ``print`` it for a table.
+
+    Raises
+    ------
+    DataError
+        If the model has no network, there is not exactly one row, or ``level``, ``target`` or ``against`` is unknown.
 
     Notes
     -----
     Parts are relative to a baseline. The estimators bring dense columns to mean 0, so there a feature's part is what it
-    adds by differing from its mean in training. Of sparse rows and of categories it is what being there adds: an absent
-    word adds nothing. With two classes the output is the log-odds of the class asked for. Of more classes only
+    adds by differing from its mean in training. For sparse rows and categories it is what their presence adds: an
+    absent word adds nothing. With two classes the output is the log-odds of the class asked for. With more classes only
     differences of outputs matter for the probabilities: see ``against``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tsenet.baselines import DenseClassifier
+    >>> from tsenet.explain import explain_prediction
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = DenseClassifier(hidden=(8,), max_epochs=5, random_state=0).fit(X, y)
+    >>> found = explain_prediction(model, X[100], target=2)
+    >>> total = sum(part.contribution for part in found.features) + found.bias
+    >>> bool(abs(total - model.decision_function(X[100:101])[0, 2]) < 1e-5)
+    True
     """
     if n < 1:
         raise DataError(f"n must be at least 1, not {n}")
@@ -226,22 +255,22 @@ def _unit_names(model: Any, network: AffineNetwork, level: int) -> tuple[str, ..
 
 def _read(model: Any, table: Table) -> tuple[Floats, Floats]:
     """The row as the network reads it, (1, D), and as the user gave it, (D,)."""
-    if not hasattr(model, "network_inputs"):
+    if not isinstance(model, FittedNetwork):
         values = table.values.toarray() if table.is_sparse else np.asarray(table.values)
         exact = values.astype(np.float64)
         return exact, exact[0]
     (read,) = model.network_inputs(table)
-    inputs = read.values.toarray() if read.is_sparse else read.values
+    block: Any = read.values
+    inputs = block.toarray() if read.is_sparse else block
     given = table.values.toarray()[0] if table.is_sparse else np.asarray(table.values[0])
-    rule = rule_of(model)
-    assert rule is not None
+    rule = model.binary_rule_
     category = np.array([rule.levels[source] is not None for source in rule.sources])
     values = np.where(category, inputs[0], given.astype(np.float64)[rule.sources])
     return inputs.astype(np.float64), values
 
 
 def _target(model: Any, outputs: Floats, target: Any, against: Any) -> tuple[str, Floats, float]:
-    """What is asked for: its name, how it is made of the outputs, (C,), and a constant to add."""
+    """The quantity to explain: its name, its weights over the outputs, (C,), and a constant to add."""
     scale, shift = output_scale(model, outputs.size)
     classes = getattr(model, "classes_", None)
     keys = list(range(outputs.size)) if classes is None else np.asarray(classes).tolist()

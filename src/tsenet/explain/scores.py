@@ -1,4 +1,4 @@
-"""How well the words of topics, or of hidden units, go together: the paper's interpretability, coherence, diversity."""
+"""Scores of topics and of hidden units: the paper's interpretability, coherence, diversity."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _EPSILON = 1e-12
 
 @dataclass(frozen=True)
 class Interpretability:
-    """The paper's score of interpretability.
+    """The paper's interpretability score.
 
     Attributes
     ----------
@@ -42,6 +42,12 @@ class Interpretability:
         Mean cosine over the pairs of a topic's words; NaN for a topic with fewer than two words that have a vector.
     missing : tuple of str
         Words without a vector, which were left out.
+
+    Examples
+    --------
+    >>> from tsenet.explain import Interpretability
+    >>> Interpretability(0.3, (0.2, 0.4), ()).score
+    0.3
     """
 
     score: float
@@ -58,12 +64,19 @@ class Coherence:
     score : float
         Mean over the topics that have a score; NaN if none has.
     per_topic : tuple of float
-        NaN for a topic with fewer than two words that occur in the corpus.
+        Score of each topic; NaN for a topic with fewer than two words that occur in the corpus.
     missing : tuple of str
         Words that do not occur in the corpus, which were left out.
     measure : str
+        ``"npmi"``, ``"umass"`` or ``"c_v"``.
     window : int or None
         Number of words of the sliding window; None for whole documents.
+
+    Examples
+    --------
+    >>> from tsenet.explain import Coherence
+    >>> Coherence(0.1, (0.1,), (), "npmi", 10).window
+    10
     """
 
     score: float
@@ -83,13 +96,27 @@ def interpretability_score(
     topics : sequence of sequences of str
         Words, strongest first. For a network: ``describe_units(…, order="signed").words(level)`` of its top level.
     vectors : WordVectors
-        As :func:`tsenet.explain.vectors.load_vectors` reads them; the paper's are word2vec's, of Google News.
-    n_words : int
-        So many first words of each topic count.
+        Word vectors, as ``load_vectors`` reads them; the paper's are word2vec's, of Google News.
+    n_words : int, default=10
+        Number of first words of each topic that count; 10 is the paper's.
 
     Returns
     -------
     Interpretability
+        The mean score, the score of each topic, and the words without a vector.
+
+    Raises
+    ------
+    DataError
+        If there are no topics, a topic is a string, or ``n_words`` is below 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tsenet.explain import WordVectors, interpretability_score
+    >>> vectors = WordVectors(("cat", "dog", "tax"), np.eye(3, dtype=np.float32)[[0, 0, 1]])
+    >>> interpretability_score([["cat", "dog"], ["cat", "tax", "vat"]], vectors)
+    Interpretability(score=0.5, per_topic=(1.0, 0.0), missing=('vat',))
     """
     chosen = _first_words(topics, n_words)
     scores = []
@@ -113,7 +140,7 @@ def coherence(
     feature_names: Sequence[str] | None = None,
     n_words: int = 10,
 ) -> Coherence:
-    """Score topics by how often their words come together in a corpus.
+    """Score topics by how often their words occur together in a corpus.
 
     Parameters
     ----------
@@ -121,26 +148,42 @@ def coherence(
         Words, strongest first.
     corpus : sequence of token lists, or table (N, V)
         Tokens in the order of the text; or counts of words, dense or sparse, whose columns ``feature_names`` (or a
-        dataframe or Table) names.
-    measure : {"npmi", "umass", "c_v"}
+        dataframe or Table) names. Take documents the topics were not learned from.
+    measure : {"npmi", "umass", "c_v"}, default="npmi"
         Mean over pairs of the normalised pointwise mutual information, from −1 to 1; mean log P(word | stronger word),
         at most 0; or the cosine measure C_V of Röder et al. (2015), from 0 to 1 in practice.
-    window : int, None or "usual"
-        Words come together if they are within a sliding window of so many words, or (None) in the same document.
-        Usual: 10 words for NPMI, 110 for C_V, documents for UMass and for tables, which know no order.
+    window : int, None or "usual", default="usual"
+        Words occur together if they are within a sliding window of this many words, or (None) in the same document.
+        Usual: 10 words for NPMI, 110 for C_V, documents for UMass and for tables, which have no order.
     feature_names : sequence of str, optional
         Names of a table's columns.
-    n_words : int
-        So many first words of each topic count.
+    n_words : int, default=10
+        Number of first words of each topic that count.
 
     Returns
     -------
     Coherence
+        The mean score, the score of each topic, and the words that do not occur.
+
+    Raises
+    ------
+    DataError
+        If there are no topics or no documents, or a window is asked of a table.
+    ValueError
+        If ``measure`` is unknown or ``window`` is below 2.
 
     Notes
     -----
-    Formulas and constants are gensim's, so are the values. One difference: where a word comes twice within a window,
-    gensim 4 forgets it as soon as its first place leaves the window; here it counts as long as it is there.
+    Formulas and constants are gensim's, and so are the values, with one difference: where a word occurs twice within a
+    window, gensim 4 drops it when its first occurrence leaves the window; here it counts as long as it is there.
+
+    Examples
+    --------
+    >>> from tsenet.explain import coherence
+    >>> corpus = [["goal", "team"], ["goal", "team"], ["tax"], ["tax", "law"]]
+    >>> found = coherence([["goal", "team"], ["goal", "tax"]], corpus, window=None)
+    >>> [round(score, 2) for score in found.per_topic]
+    [1.0, -0.95]
     """
     if measure not in get_args(Measure):
         raise ValueError(f"measure must be one of {', '.join(get_args(Measure))}, not {measure!r}")
@@ -172,8 +215,24 @@ def topic_diversity(topics: Sequence[Sequence[str]], *, n_words: int = 25) -> fl
     ----------
     topics : sequence of sequences of str
         Words, strongest first.
-    n_words : int
-        So many first words of each topic count.
+    n_words : int, default=25
+        Number of first words of each topic that count.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Raises
+    ------
+    DataError
+        If the topics hold no words.
+
+    Examples
+    --------
+    >>> from tsenet.explain import topic_diversity
+    >>> topic_diversity([["goal", "team"], ["team", "tax"]])
+    0.75
     """
     words = [word for topic in _first_words(topics, n_words) for word in topic]
     if not words:

@@ -38,10 +38,19 @@ class TopicWord:
     Attributes
     ----------
     word : str
+        The word, as the tree's observed variable is called.
     information : float
         Mutual information between word and topic, in nats.
-    inside, outside : float
-        P(word present | topic on) and P(word present | topic off); ``inside > outside``.
+    inside : float
+        P(word present | topic on).
+    outside : float
+        P(word present | topic off); below ``inside``.
+
+    Examples
+    --------
+    >>> from tsenet.explain import TopicWord
+    >>> TopicWord("goal", information=0.1, inside=0.4, outside=0.01).word
+    'goal'
     """
 
     word: str
@@ -59,15 +68,21 @@ class Topic:
     name : str
         The latent's name in the tree, such as ``"Z2.7"``.
     level : int
-        1 for latents right above the words.
+        1 for latents directly above the words.
     title : str
-        Given by the user, or made of the first words.
+        The user's title, or the first words.
     size : float
         Expected share of documents in which the topic is on.
     words : tuple of TopicWord
         Most informative first; empty if no word becomes more likely when the topic is on.
     children : tuple of Topic
         The topics one level below, largest first.
+
+    Examples
+    --------
+    >>> from tsenet.explain import Topic
+    >>> Topic("Z1.0", level=1, title="goal, team", size=0.2, words=()).children
+    ()
     """
 
     name: str
@@ -90,16 +105,17 @@ def topic_tree(
     Parameters
     ----------
     tree : LatentTree
+        A tree over the words of documents, or over any other columns.
     X : table, optional
         Documents from which to take the sizes, as mean posterior P(topic on | document). Without
         it the sizes are the model's marginals. The words always come from the model.
-    n_words : int
-        At most so many words per topic.
-    titles : mapping of latent name to str, optional
-        Titles to use instead of the first three words.
-    min_share : float
-        Leave out words that tell less than this share of what a topic's first word tells about it:
-        words that belong nowhere have to be kept somewhere, but need not be shown.
+    n_words : int, default=10
+        Largest number of words per topic.
+    titles : mapping of str to str, optional
+        Titles by latent name, to use instead of the first three words.
+    min_share : float, default=0.1
+        Leave out words that tell less than this share of what a topic's first word tells about it. Raise it for
+        cleaner topics, set it to 0 to see every word of the group.
 
     Returns
     -------
@@ -111,6 +127,20 @@ def topic_tree(
     ------
     DataError
         If ``n_words`` is not positive, or a title names no latent of the tree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tsenet
+    >>> from tsenet.explain import topic_tree
+    >>> rng = np.random.default_rng(0)
+    >>> sport = rng.random((500, 1)) < 0.5
+    >>> X = rng.random((500, 6)) < np.where(sport, [0.6] * 3 + [0.1] * 3, [0.1] * 3 + [0.6] * 3)
+    >>> table = tsenet.Table.of(X.astype(float), ["goal", "team", "score", "tax", "law", "vote"])
+    >>> topics = topic_tree(tsenet.learn_tree(table, random_state=0))
+    >>> sorted(word.word for word in topics[0].words) in (
+    ...     ["goal", "score", "team"], ["law", "tax", "vote"])
+    True
     """
     if n_words < 1:
         raise DataError(f"n_words must be at least 1, not {n_words}")
@@ -249,7 +279,25 @@ def word_information(given: _FloatArray, on: _FloatArray) -> _FloatArray:
 
 
 def to_json(topics: Iterable[Topic]) -> str:
-    """Write topics as JSON text: nested objects with name, level, title, size, words, children."""
+    """Write topics as JSON text: nested objects with name, level, title, size, words, children.
+
+    Parameters
+    ----------
+    topics : iterable of Topic
+        As ``topic_tree`` returns them.
+
+    Returns
+    -------
+    str
+        A JSON object with ``format``, ``format_version`` and ``topics``.
+
+    Examples
+    --------
+    >>> import json
+    >>> from tsenet.explain import Topic, to_json
+    >>> json.loads(to_json([Topic("Z1.0", 1, "goal", 0.2, ())]))["topics"][0]["title"]
+    'goal'
+    """
     document = {
         "format": "tsenet-topics",
         "format_version": 1,
@@ -278,7 +326,25 @@ def _as_dict(topic: Topic) -> dict[str, Any]:
 
 
 def to_markdown(topics: Iterable[Topic]) -> str:
-    """Write topics as a nested Markdown list: share of documents, title if given, top words."""
+    """Write topics as a nested Markdown list: share of documents, title if given, top words.
+
+    Parameters
+    ----------
+    topics : iterable of Topic
+        As ``topic_tree`` returns them.
+
+    Returns
+    -------
+    str
+        Markdown text; words are escaped.
+
+    Examples
+    --------
+    >>> from tsenet.explain import Topic, TopicWord, to_markdown
+    >>> word = TopicWord("goal", 0.1, 0.4, 0.01)
+    >>> print(to_markdown([Topic("Z1.0", 1, "goal", 0.2, (word,))]).splitlines()[2])
+    - 20.0 % goal `Z1.0`
+    """
     lines = ["# Topics", ""]
     for topic in topics:
         _append_markdown(topic, 0, lines)

@@ -1,4 +1,4 @@
-"""What each hidden unit stands for: the features it goes with, the rows that move it, the classes it moves."""
+"""What each hidden unit means: the features it correlates with, the rows that activate it, the classes it affects."""
 
 from __future__ import annotations
 
@@ -25,10 +25,22 @@ _LABEL_FEATURES = 3
 
 
 class Feature(NamedTuple):
-    """A feature that goes with a unit.
+    """A feature that correlates with a unit.
 
-    ``correlation`` is Pearson's, between feature and activation. ``weight`` is the signed weight of the direct link
-    from the feature to the unit, as the network has it (over scaled inputs); None if there is no direct link.
+    Attributes
+    ----------
+    name : str
+        Name of the feature; a category is ``colour=red``.
+    correlation : float
+        Pearson correlation of the feature, as the network reads it, with the unit's activation.
+    weight : float or None
+        Signed weight of the link from the feature to the unit, over scaled inputs; None if there is no link.
+
+    Examples
+    --------
+    >>> from tsenet.explain import Feature
+    >>> Feature("petal width", 0.93, None).correlation
+    0.93
     """
 
     name: str
@@ -37,7 +49,21 @@ class Feature(NamedTuple):
 
 
 class ActiveRow(NamedTuple):
-    """A row that activates a unit: its number, from 0, and the unit's activation there."""
+    """A row that activates a unit.
+
+    Attributes
+    ----------
+    row : int
+        Number of the row, from 0.
+    activation : float
+        The unit's activation in that row.
+
+    Examples
+    --------
+    >>> from tsenet.explain import ActiveRow
+    >>> ActiveRow(row=17, activation=2.5).row
+    17
+    """
 
     row: int
     activation: float
@@ -50,22 +76,30 @@ class Unit:
     Attributes
     ----------
     name : str
-        As ``transform``'s column is called: ``"Z1.0"``, ``"skip0.3"``, ``"top.3"``.
+        Name of the unit's column in ``transform``: ``"Z1.0"``, ``"skip0.3"``, ``"top.3"``.
     level : int
         1 … L for latents, L + 1 for units of the feature layer; layers of other networks are numbered from 1.
     label : str
-        Short: its first features, at most three.
+        The names of its first features, at most three.
     features : tuple of Feature
-        Strongest first.
+        Features that correlate with the activation, strongest first.
     mean : float
         Mean activation.
     active : float
-        Share of rows with an activation above 0; for activations that are never just 0 (tanh, sigmoid), above the mean.
+        Share of rows with an activation above 0; for activations that are never exactly 0 (tanh, sigmoid), above the
+        mean.
     rows : tuple of ActiveRow
         The rows that activate it most, most active first.
     classes : tuple of float, or None
         For each output: by how much the raw output rises if the unit's activation rises by its standard deviation,
         to first order, mean over rows. None where the model has no outputs that depend on the units.
+
+    Examples
+    --------
+    >>> from tsenet.explain import Feature, Unit
+    >>> unit = Unit("Z1.0", 1, "goal", (Feature("goal", 0.9, 1.2),), 0.4, 0.25, (), None)
+    >>> unit.features[0].name
+    'goal'
     """
 
     name: str
@@ -80,18 +114,30 @@ class Unit:
 
 @dataclass(frozen=True)
 class Units:
-    """The units of a network, in the order of ``transform``'s columns.
+    """The units of a network, in the order of the columns of ``transform``.
 
     Attributes
     ----------
     units : tuple of Unit
+        The units.
     class_names : tuple of str, or None
-        What the entries of :attr:`Unit.classes` are about; one for each output, so for two classes only the second
+        What the entries of ``Unit.classes`` are about; one for each output, so for two classes only the second
         (its log-odds are the one output). None for regression.
     n_rows : int
-        Number of rows looked at.
+        Number of rows the description was made from.
     feature_names : tuple of str
         Names of all features, in the order of the columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tsenet.explain import describe_units
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> units = describe_units(lambda rows: np.maximum(rows[:, :2], 0), X)
+    >>> units
+    Units(2 units: 2 of level 1; 50 rows)
+    >>> units["unit.1"].features[0].name
+    'x1'
     """
 
     units: tuple[Unit, ...]
@@ -100,7 +146,7 @@ class Units:
     feature_names: tuple[str, ...] = ()
 
     def level(self, k: int) -> tuple[Unit, ...]:
-        """The units of one level; empty if there is none such."""
+        """Return the units of one level; none if there is no such level."""
         return tuple(unit for unit in self.units if unit.level == k)
 
     @property
@@ -119,15 +165,23 @@ class Units:
         return {unit.name: unit for unit in self.units}
 
     def words(self, level: int | None = None) -> list[list[str]]:
-        """Names of each unit's features, strongest first: what the scores of topics take.
+        """Return the names of each unit's features, strongest first: the input of the scores of topics.
 
-        Units that go with no feature are left out.
+        Parameters
+        ----------
+        level : int, optional
+            Only the units of this level; default: all units.
+
+        Returns
+        -------
+        list of list of str
+            Units without features are left out.
         """
         chosen = self.units if level is None else self.level(level)
         return [[feature.name for feature in unit.features] for unit in chosen if unit.features]
 
     def to_frame(self) -> pd.DataFrame:
-        """One line per unit, as a pandas DataFrame: what the unit's fields say, and its effect on each output."""
+        """Return a pandas DataFrame with one line per unit: its fields, and its effect on each output."""
         try:
             import pandas as pd
         except ImportError as error:
@@ -163,7 +217,7 @@ def describe_units(
     progress: bool | Progress | Callable[..., None] | None = None,
     batch_size: int = 1024,
 ) -> Units:
-    """Say what every hidden unit goes with.
+    """Describe every hidden unit: correlated features, most active rows, effect on the outputs.
 
     Parameters
     ----------
@@ -171,30 +225,53 @@ def describe_units(
         An estimator's units are the columns of its ``transform``. A torch module needs ``layers``. A function maps rows
         (B, V) to activations (B, U).
     X : array, sparse matrix, dataframe or Table, (N, V)
-        Rows to look at, in batches; a sparse table stays sparse. For a torch module also arrays of more dimensions,
-        such as images (N, channels, rows, columns): their numbers are the features.
-    n_features, n_rows : int
-        At most so many features and rows are kept of each unit.
-    layers : dict of name to torch module, optional
-        Submodules whose outputs are the units of level 1, 2, …: the module *after* the non-linearity, as ``nn.ReLU``.
+        Rows to describe the units by, such as the training rows; a sparse table stays sparse. For a torch module also
+        arrays of more dimensions, such as images (N, channels, rows, columns): their numbers are the features.
+    n_features : int, default=10
+        Features kept for each unit. Set it to the number of columns for a complete picture, as
+        ``plot_receptive_field`` needs it.
+    n_rows : int, default=5
+        Rows kept for each unit; 0 keeps none.
+    layers : dict of str to torch module, optional
+        Submodules whose outputs are the units of level 1, 2, …: the module *after* the activation function, such as
+        ``nn.ReLU``. Only for torch modules.
     feature_names : sequence of str, optional
         Names for the features; default: those of the columns.
-    order : {"absolute", "signed"}
-        Features by the size of their correlation; or, as in the paper, from the highest correlation down, which names
-        only features that come with an active unit.
-    progress : optional
-        As for :func:`tsenet.learn_tree`.
-    batch_size : int
-        Rows at a time.
+    order : {"absolute", "signed"}, default="absolute"
+        Sort features by the size of their correlation, or, as in the paper, from the highest correlation down, which
+        keeps only features that are high where the unit is active.
+    progress : None, bool, Progress or callable, default=None
+        How to report progress: True draws a bar, a callable gets ``(stage, done, total)``, None is silent.
+    batch_size : int, default=1024
+        Rows read at a time; lower it if a batch of activations does not fit in memory.
 
     Returns
     -------
     Units
+        One entry per unit.
+
+    Raises
+    ------
+    DataError
+        If ``n_features`` or ``n_rows`` is too small, ``layers`` does not fit the model, or the names do not fit.
 
     Notes
     -----
-    Features that do not vary go with nothing. The effects on the outputs are the network's derivatives, along all paths
+    Features that do not vary are left out. The effects on the outputs are the network's derivatives, along all paths
     from the unit to the output, at up to 1,024 rows evenly spaced in ``X``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tsenet.baselines import DenseClassifier
+    >>> from tsenet.explain import describe_units
+    >>> iris = load_iris(as_frame=True)
+    >>> model = DenseClassifier(hidden=(4,), max_epochs=5, random_state=0).fit(iris.data, iris.target)
+    >>> units = describe_units(model, iris.data, n_features=2)
+    >>> len(units), units.class_names
+    (4, ('0', '1', '2'))
+    >>> len(units["hidden1.0"].features)
+    2
     """
     if n_features < 1 or n_rows < 0:
         raise DataError(
@@ -227,7 +304,7 @@ def describe_units(
 
 
 class _Activity(NamedTuple):
-    """Of each unit: mean, standard deviation, share of rows in which it is active (each (U,)), its best rows."""
+    """Mean, standard deviation and share of active rows of each unit, each (U,), and its most active rows."""
 
     mean: NDArray[np.float64]
     deviation: NDArray[np.float64]
@@ -326,7 +403,7 @@ def _top_features(
 
 
 def _label(features: Sequence[Feature]) -> str:
-    """The first features; what the unit goes against has a minus."""
+    """The first features; a negative correlation has a minus."""
     return ", ".join(_signed(feature) for feature in features[:_LABEL_FEATURES]) or "(constant)"
 
 

@@ -34,7 +34,19 @@ class WordVectors:
     Attributes
     ----------
     words : tuple of str, length W
-    matrix : float32 (W, D)
+        The words.
+    matrix : ndarray of float32, (W, D)
+        Their vectors, row by row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tsenet.explain import WordVectors
+    >>> vectors = WordVectors(("cat", "dog"), np.array([[1, 0], [0.6, 0.8]], np.float32))
+    >>> "cat" in vectors, len(vectors)
+    (True, 2)
+    >>> round(vectors.similarity("cat", "dog"), 2)
+    0.6
     """
 
     words: tuple[str, ...]
@@ -55,7 +67,7 @@ class WordVectors:
         return vector
 
     def similarity(self, first: str, second: str) -> float:
-        """Cosine of two words' vectors."""
+        """Return the cosine of two words' vectors."""
         return float(self[first] @ self[second])
 
     def __repr__(self) -> str:
@@ -70,18 +82,30 @@ def load_vectors(path: str | PathLike[str], words: Iterable[str] | None = None) 
     path : path
         word2vec's binary or text format, or GloVe's text format; each may be gzipped, whatever its name.
     words : iterable of str, optional
-        Keep only these: the file is read once from front to end and only wanted vectors are held in memory, so a few
-        thousand words of a file of many gigabytes cost little. Default: all.
+        Keep only these words; default: all. The file is read once and only the wanted vectors are held in memory, so a
+        few thousand words of a file of many gigabytes need little.
 
     Returns
     -------
     WordVectors
-        In the order of the file; of a word that comes twice the first, and none of length 0.
+        In the order of the file, scaled to length 1. A repeated word keeps its first vector; vectors of length 0 are
+        left out.
 
     Raises
     ------
     DataError
-        If the file is cut short, damaged or in none of these formats; it says where.
+        If the file is cut short, damaged or in none of these formats; the message says where.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tsenet.explain import load_vectors
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "glove.txt")
+    ...     n_characters = path.write_text("cat 3 0 4")
+    ...     print(load_vectors(path, words=["cat", "dog"]))
+    WordVectors(1 words, 3 dimensions)
     """
     wanted = None if words is None else {word.encode() for word in words}
     name = fspath(path)

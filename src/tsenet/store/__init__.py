@@ -1,20 +1,19 @@
 """Model files and the formats of other programs.
 
-:func:`save` and :func:`load` handle tsenet's own files, :func:`write_bif` exports a tree to other
-programs for graphical models, :func:`read_hlta_tuples` reads HLTA's sparse data.
+``save`` and ``load`` write and read tsenet's own files, ``write_bif`` exports a tree to other programs for graphical
+models, ``read_hlta_tuples`` reads HLTA's sparse data. ``save_parts`` and ``load_parts`` are the layer below: JSON
+fields and arrays, without classes.
 """
 
 from __future__ import annotations
 
-from tsenet._system.atomic import atomic_folder, atomic_write
 from tsenet.store.bif import write_bif
 from tsenet.store.container import load_parts, save_parts
 from tsenet.store.hlta_text import read_hlta_tuples
-from tsenet.store.objects import load, save
+from tsenet.store.objects import Storable, load, save
 
 __all__ = [
-    "atomic_folder",
-    "atomic_write",
+    "Storable",
     "load",
     "load_parts",
     "read_hlta_tuples",

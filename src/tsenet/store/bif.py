@@ -37,17 +37,32 @@ def write_bif(tree: LatentTree, path: str | os.PathLike[str]) -> None:
     """Write the tree as a Bayesian network that other programs can read, atomically.
 
     Every node becomes a binary variable with the states ``s0`` (off) and ``s1`` (on). BIF names
-    are narrow, so a variable gets a safe name from :func:`bif_names`, and a line
+    are narrow, so a variable gets a safe name from ``bif_names``, and a line
     ``property original_name = ...;`` keeps the real one, percent-encoded as in a URL. A second
     property gives the level: 0 for observed variables.
 
-    Numbers are written with 17 significant digits at most, so they come back bit for bit.
+    Numbers are written with at most 17 significant digits, so reading them gives the same bits.
 
     Parameters
     ----------
     tree : LatentTree
+        The tree to export.
     path : path
-        An existing file is replaced, in one step, at the end.
+        File to write, usually ``something.bif``. An existing file is replaced at the end, in one step.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_digits
+    >>> from tsenet import learn_tree
+    >>> from tsenet.store import write_bif
+    >>> tree = learn_tree(load_digits().data[:300], random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "digits.bif")
+    ...     write_bif(tree, path)
+    ...     print(path.read_text().splitlines()[0])
+    network latent_tree {
     """
     names = bif_names(tree.names)
     parents = tree.parent.tolist()

@@ -1,6 +1,6 @@
 """Model files: one safetensors file whose metadata carry a manifest. No pickle anywhere.
 
-Here only bytes, hashes and sizes matter; :mod:`tsenet.store.objects` turns objects into parts and
+Here only bytes, hashes and sizes matter; ``tsenet.store.objects`` turns objects into parts and
 back. ``docs/file-format.md`` is the written specification.
 """
 
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from tsenet._system.atomic import atomic_write
 from tsenet.errors import ModelFileError
-from tsenet.store.manifest import Manifest, Part, damaged, strict_json
+from tsenet.store.manifest import Manifest, StoredArray, damaged, strict_json
 
 __all__ = ["MAX_BYTES", "bytes_of", "load_parts", "save_parts"]
 
@@ -56,12 +56,32 @@ def save_parts(
     Parameters
     ----------
     path : path
+        File to write. An existing file is replaced at the end, in one step.
     kind : str
-        What the parts make up; the name of a class.
-    meta : mapping
-        Fields that survive JSON unchanged.
+        What the parts make up: the name of a class.
+    meta : mapping of str to JSON value
+        Fields that JSON gives back unchanged: dicts with string keys, lists, strings, finite numbers, booleans, None.
     arrays : mapping of str to ndarray
-        Whole numbers, booleans, float32 or float64, any shape.
+        Integers, booleans, float32 or float64, any shape.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If ``meta`` is not such JSON or an array has another type.
+    ModelFileError
+        If a part name is not allowed, or the fields exceed 100 MB.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from tsenet.store import load_parts, save_parts
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "parts.tsenet")
+    ...     save_parts(path, "Example", {"title": "ones"}, {"values": np.ones(2)})
+    ...     print(load_parts(path))
+    ('Example', {'title': 'ones'}, {'values': array([1., 1.])})
     """
     from safetensors.numpy import save as to_safetensors
 
@@ -69,7 +89,7 @@ def save_parts(
 
     plain = {name: _little_endian(name, array) for name, array in sorted(arrays.items())}
     parts = {
-        name: Part(
+        name: StoredArray(
             _NAME_OF_TYPE[array.dtype],
             array.shape,
             array.nbytes,
@@ -95,10 +115,36 @@ def load_parts(
 
     Nothing larger than the file itself is ever allocated, whatever the file claims.
 
+    Parameters
+    ----------
+    path : path
+        File that ``save_parts`` or ``save`` wrote.
+    max_bytes : int, default=16 GiB
+        Refuse a larger file before reading it. Raise it for a larger file that you trust.
+
+    Returns
+    -------
+    kind : str
+        What the parts make up: the name of a class.
+    meta : dict
+        The JSON fields.
+    arrays : dict of str to ndarray
+        The arrays by name.
+
     Raises
     ------
     ModelFileError
         If anything is missing, truncated, altered, too large or unknown.
+
+    Examples
+    --------
+    >>> from tsenet.errors import ModelFileError
+    >>> from tsenet.store import load_parts
+    >>> try:
+    ...     load_parts("missing.tsenet")
+    ... except ModelFileError as error:
+    ...     print(error)
+    there is no file missing.tsenet: check the path
     """
     name = os.fspath(path)
     try:
@@ -195,7 +241,7 @@ def _begin_of(entry: Any) -> int | None:
     return None
 
 
-def _read_part(file: IO[bytes], name: str, part: Part) -> npt.NDArray[Any]:
+def _read_part(file: IO[bytes], name: str, part: StoredArray) -> npt.NDArray[Any]:
     content = bytearray(file.read(part.size))
     if len(content) != part.size or hashlib.sha256(content).hexdigest() != part.sha256:
         raise damaged(f"part {name!r} does not match its SHA-256: the file was altered or damaged")

@@ -25,7 +25,7 @@ _LONGEST_LINE = 65_536
 def read_hlta_tuples(path: str | os.PathLike[str]) -> Table:
     """Read a file of ``document, word`` lines.
 
-    The file is streamed; what is kept is 8 bytes per line plus the distinct words and documents.
+    The file is streamed; memory is 8 bytes per line plus the distinct words and documents.
 
     Parameters
     ----------
@@ -42,8 +42,20 @@ def read_hlta_tuples(path: str | os.PathLike[str]) -> Table:
     Raises
     ------
     DataError
-        With the line number, if a line is not such a pair; or if the file holds none, or is not
-        there.
+        If a line is not such a pair (the message has its number), or the file holds none or is
+        missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tsenet.store import read_hlta_tuples
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "news.sparse.txt")
+    ...     n_characters = path.write_text("d1, goal" + chr(10) + "d2, tax")
+    ...     table = read_hlta_tuples(path)
+    >>> table.names, table.n_rows
+    (('goal', 'tax'), 2)
     """
     document_numbers: dict[str, int] = {}
     word_numbers: dict[str, int] = {}

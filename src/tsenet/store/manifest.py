@@ -15,7 +15,15 @@ from typing import Any, NoReturn, TypeGuard
 
 from tsenet.errors import ModelFileError
 
-__all__ = ["FORMAT", "FORMAT_VERSION", "SIZE_OF_TYPE", "Manifest", "Part", "damaged", "strict_json"]
+__all__ = [
+    "FORMAT",
+    "FORMAT_VERSION",
+    "SIZE_OF_TYPE",
+    "Manifest",
+    "StoredArray",
+    "damaged",
+    "strict_json",
+]
 
 FORMAT = "tsenet-model"
 FORMAT_VERSION = 1
@@ -42,7 +50,7 @@ _MAX_DIMENSIONS = 8
 
 
 @dataclass(frozen=True)
-class Part:
+class StoredArray:
     """One array of a file: its type, shape, size in bytes and the SHA-256 of those bytes."""
 
     dtype: str
@@ -61,7 +69,7 @@ class Manifest:
         The class of the object, such as ``"LatentTree"``.
     meta : dict
         The object's JSON fields.
-    parts : dict of str to Part
+    parts : dict of str to StoredArray
         Every array of the file, by name.
     tsenet_version : str
         The program that wrote it; information only, nothing depends on it.
@@ -69,7 +77,7 @@ class Manifest:
 
     kind: str
     meta: dict[str, Any]
-    parts: dict[str, Part]
+    parts: dict[str, StoredArray]
     tsenet_version: str
 
     def seal(self) -> str:
@@ -113,7 +121,7 @@ class Manifest:
 
     @classmethod
     def unseal(cls, sealed: str) -> Manifest:
-        """Read what :meth:`seal` wrote, trusting nothing.
+        """Read what ``seal`` wrote, trusting nothing.
 
         Raises
         ------
@@ -199,7 +207,7 @@ def strict_json(text: str, what: str) -> dict[str, Any]:
     return value
 
 
-def _read_part(name: str, fields: Any) -> Part:
+def _read_part(name: str, fields: Any) -> StoredArray:
     if not isinstance(fields, dict) or set(fields) != {"dtype", "sha256", "shape", "size"}:
         raise damaged(f"part {name!r} must have exactly dtype, sha256, shape and size")
     dtype, shape, size = fields["dtype"], fields["shape"], fields["size"]
@@ -215,7 +223,7 @@ def _read_part(name: str, fields: Any) -> Part:
         raise damaged(f"part {name!r}: {size!r} bytes do not fit {dtype} {shape}")
     if not isinstance(fields["sha256"], str) or not _DIGEST.fullmatch(fields["sha256"]):
         raise damaged(f"part {name!r} has no SHA-256 in hexadecimal")
-    return Part(dtype, tuple(shape), size, fields["sha256"])
+    return StoredArray(dtype, tuple(shape), size, fields["sha256"])
 
 
 def _is_count(value: Any) -> TypeGuard[int]:

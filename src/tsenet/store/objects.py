@@ -29,8 +29,15 @@ KINDS = {
 class Storable(Protocol):
     """What a class needs to be saved: fields for JSON and arrays, both ways.
 
-    It also needs ``from_parts(meta, arrays)`` as a class method, the inverse of ``to_parts``, and
+    It also needs a class method ``from_parts(meta, arrays)``, the inverse of ``to_parts``, and
     may have ``validate()``, which is called on every loaded object.
+
+    Examples
+    --------
+    >>> from tsenet import LatentTree
+    >>> from tsenet.store import Storable
+    >>> issubclass(LatentTree, Storable)
+    True
     """
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -42,14 +49,28 @@ def save(obj: Storable, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    obj : LatentTree or another class in ``KINDS``
+    obj : LatentTree, Wiring, LatentTreeTransformer, TSENetClassifier or TSENetRegressor
+        What to save; an estimator has to be fitted.
     path : path
-        By custom ``something.tsenet``. An existing file is replaced, in one step, at the end.
+        File to write, usually ``something.tsenet``. An existing file is replaced at the end, in one step.
 
     Raises
     ------
     TypeError
         If the class has no file form.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_digits
+    >>> from tsenet import learn_tree, load, save
+    >>> tree = learn_tree(load_digits().data[:300], random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "digits.tsenet")
+    ...     save(tree, path)
+    ...     print(load(path) == tree)
+    True
     """
     kind = type(obj).__name__
     if kind not in KINDS or not isinstance(obj, Storable):
@@ -61,21 +82,40 @@ def save(obj: Storable, path: str | os.PathLike[str]) -> None:
 def load(
     path: str | os.PathLike[str], kind: str | None = None, *, max_bytes: int = MAX_BYTES
 ) -> Any:
-    """Read an object from a model file, check it whole, and only then return it.
+    """Read an object from a model file and check it completely before returning it.
 
     Parameters
     ----------
     path : path
+        File that ``save`` wrote.
     kind : str, optional
-        Refuse a file of another kind, such as ``"LatentTree"``.
-    max_bytes : int
-        Refuse a larger file before reading it.
+        Class name, such as ``"LatentTree"``; a file of another kind is refused.
+    max_bytes : int, default=16 GiB
+        Refuse a larger file before reading it. Raise it for a larger file that you trust.
+
+    Returns
+    -------
+    LatentTree, Wiring or fitted estimator
+        The object, as it was saved.
 
     Raises
     ------
     ModelFileError
         If the file is missing, damaged, altered, not a model file, or describes an object that
         its own ``validate()`` refuses. The message says what is wrong and what to do.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_digits
+    >>> from tsenet import learn_tree, load
+    >>> tree = learn_tree(load_digits().data[:300], random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "digits.tsenet")
+    ...     tree.save(path)
+    ...     print(load(path, kind="LatentTree").n_observed)
+    64
     """
     found, meta, arrays = load_parts(path, max_bytes=max_bytes)
     if kind is not None and found != kind:

@@ -1,0 +1,362 @@
+"""A fitted model as the plain data that the report page shows: numbers and strings only, as JSON holds them.
+
+Nodes are numbered layer by layer, inputs first, so that a list with one entry per *unit* starts after the inputs. Lists
+of pairs are flat, ``[node, value, node, value, …]``: a page holds thousands of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from tsenet.data.table import Table
+from tsenet.errors import DataError
+from tsenet.explain.fitted import WiredNetwork
+from tsenet.explain.report import facts
+from tsenet.explain.report.activity import tree_activity
+from tsenet.explain.report.along import Bins, bins_of
+from tsenet.explain.report.classes import ClassView, class_view
+from tsenet.explain.report.graph import Graph, graph_of_tree, graph_of_wiring
+from tsenet.explain.report.views import (
+    AlongView,
+    RowView,
+    TrainedView,
+    UnitView,
+    along_view,
+    row_view,
+    short,
+    trained_units,
+    tree_rows,
+    tree_units,
+    wired_units,
+)
+from tsenet.progress import Progress, as_progress
+from tsenet.skeleton.tree import LatentTree
+
+if TYPE_CHECKING:
+    from tsenet.progress import ProgressCallback
+
+__all__ = ["Payload", "ReportOptions", "report_payload"]
+
+
+class LinkView(TypedDict):
+    """Added links that are shown, and of how many."""
+
+    perUnit: int
+    perNode: int
+    of: list[list[float]]  # for each unit, flat pairs of lower node and strength
+    nBelow: list[int]  # for each unit, how many there are
+    nAbove: list[int]  # for each node, how many units it feeds by added links
+
+
+class Payload(TypedDict):
+    """The data of a page; None for what the model alone, without rows, does not tell.
+
+    The fields, in camel case as JavaScript has them, are those of the JSON block in the page.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from tsenet import learn_tree
+    >>> from tsenet.explain.report import report_payload
+    >>> payload = report_payload(learn_tree(load_digits().data[:300], random_state=0))
+    >>> payload["kind"], payload["rows"] is None
+    ('tree', True)
+    """
+
+    format: str
+    formatVersion: int
+    tsenet: str
+    title: str
+    kind: str  # "classifier", "regressor" or "tree"
+    nouns: dict[str, list[str]]
+    layers: list[int]
+    names: list[str]
+    parent: list[int]
+    strength: list[float]
+    strengthKind: str  # "weight" or "log-odds"
+    links: LinkView | None
+    units: UnitView
+    trained: TrainedView | None
+    rows: RowView | None
+    classes: ClassView | None
+    along: AlongView | None
+    network: facts.NetworkFacts | None
+    training: facts.TrainingFacts | None
+    data: list[tuple[str, str]]
+    settings: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """How much a report shows.
+
+    Parameters
+    ----------
+    title : str, optional
+        Title of the page; default: the kind of model.
+    n_features : int, default=10
+        Features listed for each unit.
+    n_rows : int, default=5
+        Rows listed for each unit; more rows make a larger file.
+    links_per_unit : int, default=40
+        Added links kept: the strongest from each unit down. Lower it for a smaller file.
+    links_per_node : int, default=10
+        Added links kept: the strongest from each node up.
+    snippet : int, default=240
+        Characters shown of a row's text.
+    words : bool, optional
+        Whether to call inputs words and rows documents. Default: yes if texts are given or the model was fitted on a
+        column of texts.
+
+    Raises
+    ------
+    DataError
+        If a number is below 1.
+
+    Examples
+    --------
+    >>> from tsenet.explain.report import ReportOptions
+    >>> ReportOptions(title="Digits", n_rows=3).n_rows
+    3
+    """
+
+    title: str | None = None
+    n_features: int = 10
+    n_rows: int = 5
+    links_per_unit: int = 40
+    links_per_node: int = 10
+    snippet: int = 240
+    words: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("n_features", "n_rows", "links_per_unit", "links_per_node", "snippet"):
+            if getattr(self, name) < 1:
+                raise DataError(f"{name} must be at least 1, not {getattr(self, name)}")
+
+
+@dataclass(frozen=True)
+class _Given:
+    """The rows that came with the request, checked against each other."""
+
+    table: Table | None
+    y: Any
+    texts: Sequence[str] | None
+    bins: Bins | None
+    along_name: str
+    options: ReportOptions
+
+
+def report_payload(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    texts: Sequence[str] | None = None,
+    along: Sequence[Any] | None = None,
+    along_name: str = "label",
+    options: ReportOptions | None = None,
+    progress: Progress | ProgressCallback | bool | None = None,
+) -> Payload:
+    """Collect what a report shows.
+
+    Parameters
+    ----------
+    model : LatentTree, LatentTreeTransformer, TSENetClassifier or TSENetRegressor
+        A tree, or a fitted estimator: any ``WiredNetwork``, or an estimator whose ``tree_`` is a LatentTree.
+    X : table (N, V), optional
+        Rows from which to compute how active each unit is, with which features and in which rows. Without them the page
+        shows only what the model holds.
+    y : array-like, optional
+        Targets of the rows, for the score and the number of rows of each class.
+    texts : sequence of str, optional
+        What to show of each row. The page quotes it.
+    along : sequence, optional
+        A date, label or number for each row; only for trees, whose topics are then shown along it.
+    along_name : str, default="label"
+        What ``along`` is called on the page.
+    options : ReportOptions, optional
+        How much to show.
+    progress : None, bool, Progress or callable, default=None
+        How to report progress: True draws a bar, a callable gets ``(stage, done, total)``, None is silent.
+
+    Returns
+    -------
+    Payload
+        A dict that ``json.dumps`` can write.
+
+    Raises
+    ------
+    DataError
+        If rows, texts and the rest do not have the same length, or texts or ``along`` come without rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from tsenet import learn_tree
+    >>> from tsenet.explain.report import ReportOptions, report_payload
+    >>> tree = learn_tree(load_digits().data[:300], random_state=0)
+    >>> report_payload(tree, options=ReportOptions(title="Digits"))["title"]
+    'Digits'
+    """
+    given = _check(X, y, texts, along, along_name, options or ReportOptions())
+    with as_progress(progress) as report:
+        if isinstance(model, WiredNetwork):
+            return _network_payload(model, given, report)
+        tree = model if isinstance(model, LatentTree) else getattr(model, "tree_", None)
+        if not isinstance(tree, LatentTree):
+            raise DataError(f"a report needs a fitted model or a tree, not {type(model).__name__}")
+        return _tree_payload(model, tree, given, report)
+
+
+def _check(
+    X: Any,
+    y: Any,
+    texts: Sequence[str] | None,
+    along: Sequence[Any] | None,
+    along_name: str,
+    options: ReportOptions,
+) -> _Given:
+    table = None if X is None else Table.of(X)
+    for name, values in (("y", y), ("texts", texts), ("along", along)):
+        if values is None:
+            continue
+        if table is None:
+            raise DataError(f"{name} belongs to rows: give them as X too")
+        # Not np.shape: it would make one wide array of all the texts.
+        n_values = values.shape[0] if hasattr(values, "shape") else len(values)
+        if n_values != table.n_rows:
+            raise DataError(f"X has {table.n_rows} rows, but {name} has {n_values}")
+    bins = None if along is None else bins_of(list(along))
+    return _Given(table, y, texts, bins, along_name, options)
+
+
+def _tree_payload(model: Any, tree: LatentTree, given: _Given, progress: Progress) -> Payload:
+    options = given.options
+    shares = rows = along = None
+    if given.table is not None and tree.n_levels:
+        activity = tree_activity(tree, given.table, options.n_rows, given.bins, progress)
+        shares = activity.mean
+        rows = row_view("posterior", tree_rows(activity), given.texts, options.snippet)
+        if given.bins is not None:
+            along = along_view(given.along_name, given.bins, activity)
+    graph = graph_of_tree(tree)
+    payload = _plain_payload(model, graph, tree.rule, given, _nouns(given, model, "topic"))
+    payload["units"] = tree_units(tree, shares, options.n_features)
+    payload["rows"], payload["along"] = rows, along
+    return payload
+
+
+def _network_payload(model: WiredNetwork, given: _Given, progress: Progress) -> Payload:
+    if given.bins is not None:
+        raise DataError(
+            "along shows the topics of a tree: for a network give the labels as y, "
+            "or make the report of its tree_"
+        )
+    options = given.options
+    graph = graph_of_wiring(
+        model.wiring_, model.net_, options.links_per_unit, options.links_per_node
+    )
+    nouns = _nouns(given, model, "unit")
+    payload = _plain_payload(model, graph, model.binary_rule_, given, nouns)
+    payload["kind"] = "classifier" if hasattr(model, "classes_") else "regressor"
+    payload["links"] = _link_view(graph, options)
+    payload["network"] = facts.network_facts(model.net_.summary())
+    if model.history_.n_epochs:
+        payload["training"] = facts.training_facts(model.history_)
+    else:
+        payload["data"].append(("Training", "no epochs: the first weights were kept"))
+    tree = model.tree_
+    payload["units"] = (
+        tree_units(tree, None, options.n_features)
+        if tree is not None and tree.n_levels
+        else wired_units(graph_of_wiring(model.wiring_), options.n_features)
+    )
+    if given.table is None:
+        return payload
+    from tsenet.explain.units import describe_units
+
+    found = describe_units(
+        model,
+        given.table,
+        n_features=options.n_features,
+        n_rows=options.n_rows,
+        feature_names=graph.names[: graph.n_inputs],
+        order="signed",
+        progress=progress,
+    )
+    payload["trained"], rows = trained_units(found, graph)
+    known = {"model": model, "table": given.table, "y": given.y}
+    payload["rows"] = row_view("activation", rows, given.texts, options.snippet, **known)
+    multilabel = np.ndim(model.predict(given.table.take(slice(0, 1)))) == 2
+    payload["classes"] = class_view(found, model, graph, given.y, multilabel=multilabel)
+    if given.y is not None:
+        measure = "Accuracy" if payload["kind"] == "classifier" else "R²"
+        score = f"{float(model.score(given.table, given.y)):.4g}"
+        payload["data"].insert(1, (f"{measure} on these {payload['nouns']['row'][1]}", score))
+    return payload
+
+
+def _plain_payload(
+    model: Any, graph: Graph, rule: Any, given: _Given, nouns: dict[str, list[str]]
+) -> Payload:
+    """What every model has."""
+    from tsenet import __version__
+
+    plural = nouns["input"][1], nouns["row"][1]
+    return Payload(
+        format="tsenet-explorer",
+        formatVersion=1,
+        tsenet=__version__,
+        title=given.options.title or type(model).__name__,
+        kind="tree",
+        nouns=nouns,
+        layers=list(graph.layer_sizes),
+        names=list(graph.names),
+        parent=graph.parent.tolist(),
+        strength=short(graph.strength),
+        strengthKind=graph.kind,
+        links=None,
+        units=UnitView(label=[], share=[], fields=[], features=[]),
+        trained=None,
+        rows=None,
+        classes=None,
+        along=None,
+        network=None,
+        training=None,
+        data=facts.data_facts(graph, rule, given.table, getattr(model, "source_", None), plural),
+        settings=facts.settings_of(model),
+    )
+
+
+def _nouns(given: _Given, model: Any, units: str) -> dict[str, list[str]]:
+    """What inputs, rows and units are called, singular and plural."""
+    words = given.options.words
+    if words is None:
+        words = given.texts is not None or bool((getattr(model, "source_", None) or {}).get("text"))
+    input_, row = ("word", "document") if words else ("input", "row")
+    return {
+        key: [noun, f"{noun}s"] for key, noun in (("input", input_), ("row", row), ("unit", units))
+    }
+
+
+def _link_view(graph: Graph, options: ReportOptions) -> LinkView | None:
+    """Added links by unit, as flat pairs."""
+    added = graph.added
+    if added is None:
+        return None
+    n_inputs = graph.n_inputs
+    of: list[list[float]] = [[] for _ in graph.names[n_inputs:]]
+    strength = short(added.strength)
+    for unit, lower, value in zip(added.unit.tolist(), added.lower.tolist(), strength, strict=True):
+        of[unit - n_inputs] += [lower, value]
+    return LinkView(
+        perUnit=options.links_per_unit,
+        perNode=options.links_per_node,
+        of=of,
+        nBelow=added.n_below[n_inputs:].tolist(),
+        nAbove=added.n_above.tolist(),
+    )

@@ -1,0 +1,238 @@
+"""What the page shows of each unit: label and features, rows, and shares along a column."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tsenet.explain.report.activity import Activity
+from tsenet.explain.report.graph import Graph
+from tsenet.explain.topics import Topic, topic_tree
+
+if TYPE_CHECKING:
+    from tsenet.data.table import Table
+    from tsenet.explain.report.along import Bins
+    from tsenet.explain.units import Units
+    from tsenet.skeleton.tree import LatentTree
+
+__all__ = [
+    "AlongView",
+    "RowView",
+    "TrainedView",
+    "UnitView",
+    "along_view",
+    "row_view",
+    "short",
+    "trained_units",
+    "tree_rows",
+    "tree_units",
+    "wired_units",
+]
+
+_LABEL_WORDS = 3
+# Shares along a column are whole numbers in units of 1/10,000: short to write, exact enough to draw.
+_SHARE_UNIT = 10_000
+# Rows in which a topic is less likely than this are not shown for it.
+_SURELY_OFF = 0.05
+
+
+class UnitView(TypedDict):
+    """Units as the tree or the wiring has them, one entry each; ``share`` is empty where it is not known.
+
+    ``features`` is flat: for each feature its node, then one number for each of ``fields``.
+    """
+
+    label: list[str]
+    share: list[float]
+    fields: list[str]
+    features: list[list[float]]
+
+
+class TrainedView(TypedDict):
+    """Units after training, which may differ from the tree: flat triples of node, correlation and weight."""
+
+    label: list[str]
+    active: list[float]
+    mean: list[float]
+    features: list[list[float | None]]
+
+
+class RowView(TypedDict):
+    """Most active rows of a unit, as flat pairs of row and activation; texts, truth and prediction by row number."""
+
+    kind: str
+    of: list[list[float]]
+    texts: dict[str, str]
+    truth: dict[str, str]
+    predicted: dict[str, str]
+
+
+class AlongView(TypedDict):
+    """Share of rows in which each unit is on, by bins of a column, in units of 1/10,000."""
+
+    name: str
+    kind: str
+    bins: list[str]
+    counts: list[int]
+    of: list[list[int]]
+
+
+def short(values: Iterable[float], digits: int = 3) -> list[float]:
+    """Round to a few significant digits, which keeps the page small."""
+    return [float(f"{value:.{digits}g}") for value in np.asarray(values, np.float64).tolist()]
+
+
+# ---- units
+
+
+def tree_units(tree: LatentTree, shares: NDArray[np.float64] | None, n_features: int) -> UnitView:
+    """Topics of a tree: their words by mutual information, with P(word | topic on) and P(word | topic off).
+
+    Parameters
+    ----------
+    shares : float64 (L,), optional
+        Share of rows in which each latent is on; default: the model's own.
+    """
+    number = {name: node for node, name in enumerate(tree.names)}
+    topics: dict[str, Topic] = {}
+    waiting = topic_tree(tree, n_words=n_features)
+    while waiting:
+        topic = waiting.pop()
+        topics[topic.name] = topic
+        waiting.extend(topic.children)
+    ordered = [topics[name] for name in tree.latent_names]
+    features: list[list[float]] = []
+    for topic in ordered:
+        flat: list[float] = []
+        for word in topic.words:
+            flat += [number[word.word], *short([word.information, word.inside, word.outside])]
+        features.append(flat)
+    return UnitView(
+        label=[topic.title for topic in ordered],
+        share=short([topic.size for topic in ordered] if shares is None else shares),
+        fields=["information", "inside", "outside"],
+        features=features,
+    )
+
+
+def wired_units(graph: Graph, n_features: int) -> UnitView:
+    """Units known by their links alone: the inputs below each by the weakest link on the way to them."""
+    n_inputs = graph.n_inputs
+    best: dict[int, list[tuple[float, int]]] = defaultdict(list)
+    for node in range(n_inputs):
+        weakest, at = np.inf, node
+        while graph.parent[at] >= 0:
+            weakest = min(weakest, abs(float(graph.strength[at])))
+            at = int(graph.parent[at])
+            best[at].append((-weakest, node))
+    labels: list[str] = []
+    features: list[list[float]] = []
+    for unit in range(n_inputs, len(graph.names)):
+        chosen = sorted(best[unit])[:n_features]
+        labels.append(", ".join(graph.names[node] for _, node in chosen[:_LABEL_WORDS]))
+        flat: list[float] = []
+        for strength, node in chosen:
+            flat += [node, *short([-strength])]
+        features.append(flat)
+    return UnitView(label=labels, share=[], fields=["path"], features=features)
+
+
+def trained_units(found: Units, graph: Graph) -> tuple[TrainedView, list[list[float]]]:
+    """Units as the rows activate them, and for each its most active rows, as flat pairs of row and activation."""
+    number = {name: node for node, name in enumerate(graph.names[: graph.n_inputs])}
+    units = [found[name] for name in graph.names[graph.n_inputs :]]
+    features: list[list[float | None]] = []
+    for unit in units:
+        flat: list[float | None] = []
+        for feature in unit.features:
+            weight = None if feature.weight is None else short([feature.weight])[0]
+            flat += [number[feature.name], *short([feature.correlation]), weight]
+        features.append(flat)
+    rows = [
+        [part for row in unit.rows for part in (row.row, *short([row.activation]))]
+        for unit in units
+    ]
+    view = TrainedView(
+        label=[unit.label for unit in units],
+        active=short([unit.active for unit in units]),
+        mean=short([unit.mean for unit in units]),
+        features=features,
+    )
+    return view, rows
+
+
+# ---- rows
+
+
+def tree_rows(activity: Activity) -> list[list[float]]:
+    """The rows of each topic, as flat pairs of row and P(on | row)."""
+    return [
+        [
+            part
+            for row, value in zip(rows.tolist(), posterior.tolist(), strict=True)
+            if value >= _SURELY_OFF
+            for part in (row, *short([value]))
+        ]
+        for rows, posterior in zip(activity.rows, activity.posterior, strict=True)
+    ]
+
+
+def row_view(
+    kind: str,
+    of: list[list[float]],
+    texts: Sequence[str] | None,
+    snippet: int,
+    *,
+    model: Any = None,
+    table: Table | None = None,
+    y: Any = None,
+) -> RowView:
+    """Rows with what is known of those that are shown: a piece of their text, their truth and prediction."""
+    shown = sorted({int(row) for flat in of for row in flat[::2]})
+    view = RowView(kind=kind, of=of, texts={}, truth={}, predicted={})
+    if texts is not None:
+        view["texts"] = {str(row): snippet_of(str(texts[row]), snippet) for row in shown}
+    if model is None or table is None or not shown:
+        return view
+    if y is not None:
+        view["truth"] = _answers(shown, np.asarray(y)[shown])
+    predicted = np.asarray(model.predict(table.take(np.array(shown))))
+    view["predicted"] = _answers(shown, predicted)
+    return view
+
+
+def snippet_of(text: str, length: int) -> str:
+    """The beginning of a text on one line, cut between words."""
+    plain = " ".join(text[: 20 * length].split())
+    if len(plain) <= length:
+        return plain
+    cut = plain[:length]
+    return (cut.rpartition(" ")[0] or cut) + " …"
+
+
+def _answers(rows: list[int], values: NDArray[Any]) -> dict[str, str]:
+    """Classes or numbers as text; several labels of a row are not shown."""
+    if values.ndim != 1:
+        return {}
+    texts = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in values.tolist()]
+    return dict(zip(map(str, rows), texts, strict=True))
+
+
+# ---- along a column
+
+
+def along_view(name: str, bins: Bins, activity: Activity) -> AlongView | None:
+    """Shares of the topics in each bin."""
+    if activity.along is None:
+        return None
+    return AlongView(
+        name=name,
+        kind=bins.kind,
+        bins=list(bins.names),
+        counts=list(bins.counts),
+        of=np.rint(_SHARE_UNIT * activity.along).astype(int).tolist(),
+    )

@@ -1,0 +1,71 @@
+"""The committed program is built from the committed sources, and carries its licences."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+SOURCES = ROOT / "explorer-src"
+ASSETS = ROOT / "src" / "tsenet" / "explain" / "report" / "assets"
+
+
+def stamp() -> str:
+    """As build.mjs computes it: names and contents of everything the bundle is made of."""
+    names = ["build.mjs", "package.json", "package-lock.json"]
+    names += [
+        path.relative_to(SOURCES).as_posix()
+        for path in (SOURCES / "src").rglob("*")
+        if path.is_file()
+    ]
+    digest = hashlib.sha256()
+    for name in sorted(names):
+        digest.update(f"{name}\n".encode())
+        digest.update((SOURCES / name).read_bytes())
+    return digest.hexdigest()
+
+
+@pytest.mark.parametrize("name", ["explorer.js", "explorer.css"])
+def test_the_bundle_is_up_to_date(name: str) -> None:
+    found = re.search(r"from sources ([0-9a-f]{64})", (ASSETS / name).read_text("utf-8"))
+    assert found is not None
+    assert found[1] == stamp(), "explorer-src changed: run make explorer"
+
+
+def test_the_bundle_can_stand_inside_a_page() -> None:
+    script = (ASSETS / "explorer.js").read_text("utf-8").lower()
+    assert "</script" not in script
+    assert "<!--" not in script
+    assert "</style" not in (ASSETS / "explorer.css").read_text("utf-8").lower()
+
+
+def test_the_licences_travel_with_the_program() -> None:
+    notice = (ASSETS / "LICENSE-d3.txt").read_text("utf-8")
+    assert "Mike Bostock" in notice
+    assert "d3-zoom" in notice
+    assert notice.strip() in (ASSETS / "explorer.js").read_text("utf-8")
+
+
+def test_text_is_only_ever_set_as_text() -> None:
+    forbidden = re.compile(
+        r"\b(innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval|new Function|fetch|"
+        r"XMLHttpRequest|WebSocket|importScripts|sendBeacon)\b"
+    )
+    for path in (SOURCES / "src").rglob("*.js"):
+        assert not forbidden.search(path.read_text("utf-8")), path.name
+
+
+def test_the_lock_file_names_no_registry() -> None:
+    lock = json.loads((SOURCES / "package-lock.json").read_text("utf-8"))
+    packages = [entry for name, entry in lock["packages"].items() if name]
+    assert packages
+    assert all("integrity" in entry and "resolved" not in entry for entry in packages)
+
+
+def test_versions_are_exact() -> None:
+    wanted = json.loads((SOURCES / "package.json").read_text("utf-8"))["devDependencies"]
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in wanted.values())

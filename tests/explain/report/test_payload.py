@@ -1,0 +1,402 @@
+"""What a page is told about a model: every entry against the model itself."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tsenet
+from tests.builders import planted_tree
+from tests.explain.report.corpus import classifier, documents, model, table, tree
+from tsenet.errors import DataError
+from tsenet.explain import topic_tree
+from tsenet.explain.report import Payload, ReportOptions, report_payload
+from tsenet.explain.report.views import short, snippet_of
+from tsenet.explain.units import describe_units
+from tsenet.skeleton.tree import LatentTree
+
+
+def pairs(flat: list[Any], stride: int = 2) -> list[tuple[Any, ...]]:
+    return list(zip(*(flat[k::stride] for k in range(stride)), strict=True))
+
+
+@pytest.fixture(scope="module")
+def network() -> Payload:
+    """The classifier with everything that can be given."""
+    texts, subjects = documents()
+    return report_payload(classifier(), table(), subjects, texts=texts)
+
+
+@pytest.fixture(scope="module")
+def topics() -> Payload:
+    texts, subjects = documents()
+    return report_payload(tree(), table(), texts=texts, along=subjects, along_name="subject")
+
+
+class TestEveryModel:
+    def test_is_plain_json_in_both_directions(self, network: Payload, topics: Payload) -> None:
+        for payload in (network, topics):
+            again = json.loads(json.dumps(payload, allow_nan=False))
+            assert again == json.loads(json.dumps(again))
+            assert set(again) == set(Payload.__annotations__)
+
+    def test_nodes_and_parents_are_the_trees(self, network: Payload) -> None:
+        tree = classifier().tree_
+        assert network["names"] == list(tree.names)
+        assert network["layers"] == list(tree.layer_sizes)
+        start = sum(tree.layer_sizes[:-1])
+        assert network["parent"][:start] == tree.parent[:start].tolist()
+        assert set(network["parent"][start:]) == {-1}
+
+    def test_words_are_those_of_the_topics(self, network: Payload, topics: Payload) -> None:
+        for payload, known in ((network, classifier().tree_), (topics, tree())):
+            waiting = topic_tree(known)
+            while waiting:
+                topic = waiting.pop()
+                waiting += topic.children
+                u = known.latent_names.index(topic.name)
+                units = payload["units"]
+                assert units["label"][u] == topic.title
+                assert units["fields"] == ["information", "inside", "outside"]
+                found = pairs(units["features"][u], 4)
+                assert [known.names[node] for node, *_ in found] == [w.word for w in topic.words]
+                for (_, *values), word in zip(found, topic.words, strict=True):
+                    wanted = [word.information, word.inside, word.outside]
+                    assert values == pytest.approx(wanted, rel=5e-3)
+
+    def test_the_title_is_the_kind_unless_given(self, network: Payload) -> None:
+        assert network["title"] == "TSENetClassifier"
+        named = report_payload(tree(), options=ReportOptions(title="Mine"))
+        assert named["title"] == "Mine"
+
+    def test_same_model_same_payload(self, topics: Payload) -> None:
+        texts, subjects = documents()
+        again = report_payload(tree(), table(), texts=texts, along=subjects, along_name="subject")
+        assert again == topics
+
+
+class TestTree:
+    def test_shares_are_mean_posteriors(self, topics: Payload) -> None:
+        posterior = tree().posterior(table())
+        assert topics["units"]["share"] == pytest.approx(posterior.mean(axis=0), rel=5e-3)
+        bare = report_payload(tree())
+        expected = tree().marginals()[tree().n_observed :]
+        assert bare["units"]["share"] == pytest.approx(expected, rel=5e-3)
+
+    def test_rows_are_those_where_a_topic_is_most_surely_on(self, topics: Payload) -> None:
+        texts, _ = documents()
+        posterior = tree().posterior(table())
+        rows = topics["rows"]
+        assert rows is not None
+        assert rows["kind"] == "posterior"
+        for u, flat in enumerate(rows["of"]):
+            best = np.argsort(-posterior[:, u], kind="stable")[:5]
+            assert [row for row, _ in pairs(flat)] == best.tolist()
+            for row, value in pairs(flat):
+                assert value == pytest.approx(posterior[row, u], rel=5e-3)
+                assert rows["texts"][str(row)] == texts[row]
+        assert rows["truth"] == rows["predicted"] == {}
+
+    def test_rows_in_which_a_topic_is_off_are_left_out(self) -> None:
+        few = table().take(np.array([0]))
+        payload = report_payload(tree(), few)
+        posterior = tree().posterior(few)[0]
+        assert payload["rows"] is not None
+        shown = [bool(flat) for flat in payload["rows"]["of"]]
+        assert shown == (posterior >= 0.05).tolist()
+        assert not all(shown)
+
+    def test_along_a_column(self, topics: Payload) -> None:
+        _, subjects = documents()
+        along = topics["along"]
+        assert along is not None
+        assert (along["name"], along["kind"]) == ("subject", "labels")
+        assert along["bins"] == ["politics", "space", "sport"]
+        assert along["counts"] == [int((subjects == name).sum()) for name in along["bins"]]
+        posterior = tree().posterior(table())
+        for u, shares in enumerate(along["of"]):
+            wanted = [posterior[subjects == name, u].mean() for name in along["bins"]]
+            assert np.array(shares) / 10_000 == pytest.approx(np.array(wanted), abs=6e-5)
+
+    def test_has_nothing_of_a_network(self, topics: Payload) -> None:
+        for key in ("links", "trained", "classes", "network", "training"):
+            assert topics[key] is None  # type: ignore[literal-required]  # a key of the loop
+        assert topics["kind"] == "tree"
+        assert topics["nouns"]["unit"] == ["topic", "topics"]
+        assert topics["strengthKind"] == "log-odds"
+
+    def test_a_transformer_is_its_tree(self) -> None:
+        options = {"max_top": 2, "max_island": 4, "refine_steps": 3, "random_state": 0}
+        transformer = tsenet.LatentTreeTransformer(**options).fit(table())
+        payload = report_payload(transformer)
+        assert payload["names"] == list(transformer.tree_.names)
+        assert ("max_island", "4") in payload["settings"]
+
+    def test_a_tree_without_latents(self, caplog: pytest.LogCaptureFixture) -> None:
+        caplog.set_level(logging.ERROR)
+        lonely = tsenet.learn_tree(np.ones((4, 3)))
+        assert lonely.n_levels == 0
+        payload = report_payload(lonely, np.ones((4, 3)), texts=list("abcd"))
+        assert payload["layers"] == [3]
+        assert payload["units"]["label"] == []
+        assert payload["rows"] is None
+        assert any("no group" in name for name, _ in payload["data"])
+
+
+class TestNetwork:
+    def test_units_are_described_by_data(self, network: Payload) -> None:
+        fitted = classifier()
+        found = describe_units(
+            fitted, table(), feature_names=fitted.wiring_.names[0], order="signed"
+        )
+        trained, rows = network["trained"], network["rows"]
+        assert trained is not None
+        assert rows is not None
+        assert rows["kind"] == "activation"
+        for u, name in enumerate(network["names"][network["layers"][0] :]):
+            unit = found[name]
+            assert trained["label"][u] == unit.label
+            assert trained["active"][u] == pytest.approx(unit.active, rel=5e-3)
+            assert trained["mean"][u] == pytest.approx(unit.mean, rel=5e-3)
+            features = pairs(trained["features"][u], 3)
+            assert [network["names"][node] for node, *_ in features] == [
+                feature.name for feature in unit.features
+            ]
+            for (_, correlation, weight), feature in zip(features, unit.features, strict=True):
+                assert correlation == pytest.approx(feature.correlation, rel=5e-3)
+                assert (weight is None) == (feature.weight is None)
+                assert weight is None or weight == pytest.approx(feature.weight, rel=5e-3)
+            assert [row for row, _ in pairs(rows["of"][u])] == [row.row for row in unit.rows]
+
+    def test_shown_rows_have_text_truth_and_prediction(self, network: Payload) -> None:
+        texts, subjects = documents()
+        predicted = classifier().predict(table())
+        rows = network["rows"]
+        assert rows is not None
+        shown = {int(row) for flat in rows["of"] for row, _ in pairs(flat)}
+        assert shown
+        for known in (rows["texts"], rows["truth"], rows["predicted"]):
+            assert {int(row) for row in known} == shown
+        for row in shown:
+            assert rows["texts"][str(row)] == texts[row]
+            assert rows["truth"][str(row)] == subjects[row]
+            assert rows["predicted"][str(row)] == predicted[row]
+
+    def test_classes(self, network: Payload) -> None:
+        found = describe_units(classifier(), table())
+        classes = network["classes"]
+        assert classes is not None
+        assert classes["names"] == ["politics", "space", "sport"]
+        assert classes["noun"] == ["class", "classes"]
+        _, subjects = documents()
+        assert classes["counts"] == [int((subjects == name).sum()) for name in classes["names"]]
+        for u, name in enumerate(network["names"][network["layers"][0] :]):
+            effects = found[name].classes
+            assert effects is not None
+            shown = dict(pairs(classes["of"][u]))
+            assert shown == pytest.approx(
+                {c: effect for c, effect in enumerate(effects) if effect}, rel=5e-3
+            )
+            sizes = [abs(effect) for effect in shown.values()]
+            assert sizes == sorted(sizes, reverse=True)
+
+    def test_links_say_how_many_there_are(self, network: Payload) -> None:
+        links = network["links"]
+        assert links is not None
+        wiring = classifier().wiring_
+        n_added = sum(int((~layer.from_tree).sum()) for layer in wiring.layers)
+        assert sum(links["nBelow"]) == sum(links["nAbove"]) == n_added
+        assert sum(len(flat) // 2 for flat in links["of"]) == n_added  # few enough to show all
+        assert network["strengthKind"] == "weight"
+
+    def test_links_are_cut_where_they_are_many(self) -> None:
+        options = ReportOptions(links_per_unit=1, links_per_node=1)
+        links = report_payload(classifier(), options=options)["links"]
+        assert links is not None
+        n_nodes = len(links["nAbove"])
+        n_shown = sum(len(flat) // 2 for flat in links["of"])
+        assert 0 < n_shown <= 2 * n_nodes
+        assert n_shown < sum(links["nBelow"])
+
+    def test_network_beside_a_dense_one(self, network: Payload) -> None:
+        facts = network["network"]
+        assert facts is not None
+        fitted = classifier()
+        assert facts["parameters"] == fitted.n_parameters_
+        missing = sum(
+            layer.n_upper * layer.n_lower - layer.n_edges for layer in fitted.wiring_.layers
+        )
+        assert facts["denseParameters"] - facts["parameters"] == missing > 0
+        assert facts["bytes"] == 4 * facts["parameters"]
+        assert facts["denseFlops"] - facts["flops"] == 2 * missing
+        assert [layer["name"] for layer in facts["layers"]][:2] == ["level 1", "level 2"]
+
+    def test_training_is_the_history(self, network: Payload) -> None:
+        history = classifier().history_
+        training = network["training"]
+        assert training is not None
+        assert training["trainLoss"] == pytest.approx(history.train_loss, rel=1e-4)
+        assert training["validationLoss"] == pytest.approx(history.validation_loss, rel=1e-4)
+        assert (training["best"], training["stopped"]) == (history.best_epoch, history.stopped)
+
+    def test_data_card(self, network: Payload) -> None:
+        card = dict(network["data"])
+        score = classifier().score(table(), documents()[1])
+        assert card["Accuracy on these documents"] == f"{score:.4g}"
+        assert card["Documents in this report"] == "240"
+        assert card["Words"] == "18"
+        assert dict(network["settings"])["density"] == "0.7"
+
+    def test_without_data_the_tree_speaks(self) -> None:
+        payload = report_payload(classifier())
+        assert payload["trained"] is payload["rows"] is payload["classes"] is None
+        assert payload["units"]["fields"] == ["information", "inside", "outside"]
+        assert payload["nouns"]["input"] == ["input", "inputs"]
+
+    def test_without_a_tree_the_links_speak(self) -> None:
+        wiring = classifier().wiring_
+        fitted = model(documents()[1], wiring=wiring)
+        payload = report_payload(fitted)
+        units = payload["units"]
+        assert units["fields"] == ["path"]
+        assert units["share"] == []
+        first = wiring.layers[0]
+        for u in range(wiring.layer_sizes[1]):
+            own = slice(first.indptr[u], first.indptr[u + 1])
+            tree_links = np.flatnonzero(first.from_tree[own]) + first.indptr[u]
+            ranked = sorted(tree_links, key=lambda e: -abs(first.log_odds[e]))
+            words = [wiring.names[0][first.indices[e]] for e in ranked]
+            assert units["label"][u] == ", ".join(words[:3])
+
+
+class TestOtherTargets:
+    def test_two_classes_oppose_each_other(self) -> None:
+        sport = np.where(documents()[1] == "sport", "yes", "no")
+        payload = report_payload(model(sport), table(), sport)
+        classes = payload["classes"]
+        assert classes is not None
+        assert classes["names"] == ["no", "yes"]
+        assert any(classes["of"])
+        for flat in classes["of"]:
+            effect = dict(pairs(flat))
+            if effect:
+                assert effect[0] == -effect[1]
+
+    def test_labels(self) -> None:
+        _, subjects = documents()
+        labels = np.stack([subjects == "sport", subjects == "space"], axis=1).astype(float)
+        labels[0] = np.nan
+        fitted = model(labels)
+        payload = report_payload(fitted, table(), labels)
+        classes = payload["classes"]
+        assert classes is not None
+        assert (classes["noun"][0], classes["names"]) == ("label", ["0", "1"])
+        assert classes["counts"] == np.nansum(labels, axis=0).astype(int).tolist()
+        assert payload["rows"] is not None
+        assert payload["rows"]["truth"] == {}
+        fitted.source_ = {"targets": ["is sport", "is space"], "columns": None}
+        named = report_payload(fitted, table())["classes"]
+        assert named is not None
+        assert named["names"] == ["is sport", "is space"]
+        assert named["counts"] is None
+
+    def test_numbers(self) -> None:
+        goals = np.asarray(table().values.sum(axis=1), np.float64)
+        fitted = model(goals, tsenet.TSENetRegressor)
+        payload = report_payload(fitted, table(), goals)
+        assert payload["kind"] == "regressor"
+        classes = payload["classes"]
+        assert classes is not None
+        assert (classes["names"], classes["counts"]) == (["output"], None)
+        assert "R² on these rows" in dict(payload["data"])
+        rows = payload["rows"]
+        assert rows is not None
+        row, value = next(iter(rows["predicted"].items()))
+        predicted = fitted.predict(table())[int(row)]
+        assert float(value) == pytest.approx(predicted, rel=1e-3)
+
+    def test_a_frame_of_numbers_and_categories(self) -> None:
+        rng = np.random.default_rng(0)
+        warm = rng.random(120) < 0.5
+        frame = pd.DataFrame(
+            {
+                "degrees": np.where(warm, 25, 5) + rng.normal(size=120),
+                "ice": np.where(warm, 8, 1) + rng.normal(size=120),
+                "sky": np.where(rng.random(120) < 0.8, np.where(warm, "blue", "grey"), "white"),
+            }
+        )
+        fitted = tsenet.TSENetClassifier(max_epochs=2, random_state=0, n_jobs=1, skip_units=2)
+        fitted.fit(frame, warm.astype(int))
+        payload = report_payload(fitted, frame, warm.astype(int))
+        card = dict(payload["data"])
+        assert card["Columns of the table"] == "3"
+        assert card["Categories"] == "1 columns"
+        assert payload["trained"] is not None
+        shown = {
+            payload["names"][int(f)]
+            for f in payload["trained"]["features"][0][::3]
+            if f is not None
+        }
+        assert shown <= set(fitted.wiring_.names[0])
+        assert "sky=blue" in payload["names"]
+
+
+class TestSize:
+    def test_a_large_wiring_is_cut(self) -> None:
+        big = planted_tree(np.random.default_rng(0), (2000, 300, 40))
+        payload = report_payload(big)
+        assert len(json.dumps(payload, separators=(",", ":"))) < 400_000
+        assert len(payload["units"]["label"]) == 340
+
+
+class TestPieces:
+    def test_short(self) -> None:
+        assert short([0.123456, -1234.5, 0.0, 1e-9]) == [0.123, -1230.0, 0.0, 1e-9]
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("a  b\n\tc", "a b c"),
+            ("", ""),
+            ("one two three", "one two …"),
+            ("abcdefghijklmnop", "abcdefghij …"),
+            ("one two th", "one two th"),
+        ],
+    )
+    def test_snippet(self, text: str, expected: str) -> None:
+        assert snippet_of(text, 10) == expected
+
+
+class TestRefusals:
+    def test_lengths_must_agree(self) -> None:
+        texts, subjects = documents()
+        for given in ({"texts": texts[:-1]}, {"y": subjects[:-1]}, {"along": [1]}):
+            with pytest.raises(DataError, match="X has 240 rows"):
+                report_payload(tree(), table(), **given)  # type: ignore[arg-type]  # of mixed kinds
+
+    def test_texts_need_rows(self) -> None:
+        with pytest.raises(DataError, match="texts belongs to rows"):
+            report_payload(tree(), texts=["a"])
+
+    def test_along_is_for_trees(self) -> None:
+        with pytest.raises(DataError, match="along shows the topics of a tree"):
+            report_payload(classifier(), table(), along=documents()[1])
+
+    def test_other_things_are_no_models(self) -> None:
+        with pytest.raises(DataError, match="not dict"):
+            report_payload({})
+
+    @pytest.mark.parametrize("name", ["n_features", "n_rows", "links_per_unit", "snippet"])
+    def test_options_must_be_positive(self, name: str) -> None:
+        with pytest.raises(DataError, match=name):
+            ReportOptions(**{name: 0})
+
+
+def test_the_builders_tree_is_one() -> None:
+    assert isinstance(tree(), LatentTree)
+    assert tree().n_levels == 2
