@@ -197,7 +197,7 @@ def versions() -> dict[str, str]:
 
 @cache
 def _commit() -> str:
-    """The last commit that changed tsenet or reproduce, with a plus if files differ from it; empty outside a checkout."""
+    """The last commit of tsenet and reproduce, with a plus if files differ from it; empty outside a checkout."""
     import tsenet
 
     def git(*command: str) -> str:

@@ -165,7 +165,9 @@ def test_controls_are_of_the_same_size(quick_table: tuple[Path, Report, Runner])
     assert size["equal-size"] <= size["tsenet"]
 
 
-def test_twins_have_the_settings_of_the_learned_one(quick_table: tuple[Path, Report, Runner]) -> None:
+def test_twins_have_the_settings_of_the_learned_one(
+    quick_table: tuple[Path, Report, Runner],
+) -> None:
     _, _, runner = quick_table
     finals = [run for run, _ in runner.store("table3").items() if run.final]
     for skip in (0, None):
@@ -204,7 +206,9 @@ def test_the_mean_of_the_tox21_tasks() -> None:
 
 
 def test_the_papers_figures_stand_beside_ours(tmp_path: Path) -> None:
-    runner = Runner(tmp_path, seeds=1, quick=SIZE, n_jobs=1, datasets={"ag_news": tiny_text("ag_news")})
+    runner = Runner(
+        tmp_path, seeds=1, quick=SIZE, n_jobs=1, datasets={"ag_news": tiny_text("ag_news")}
+    )
     report = table3.make(runner, Request(("ag_news",), ("tsenet", "fnn")))
     (line,) = (line for line in report.markdown.splitlines() if line.startswith("| TSE-Net "))
     assert "91.39 % ± 0.03" in line

@@ -36,7 +36,9 @@ def names(text: bool) -> set[str]:
 
 
 def context_of(dataset: Any, method: str, n_labels: int | None, **settings: Any) -> RunContext:
-    return RunContext(DatasetContext(dataset), Run("e", dataset.name, method, settings, 0, n_labels))
+    return RunContext(
+        DatasetContext(dataset), Run("e", dataset.name, method, settings, 0, n_labels)
+    )
 
 
 # ---- which rivals
@@ -166,7 +168,9 @@ def test_a_method_looks_the_same_beside_text_and_tables() -> None:
     looks: dict[str, set[int]] = {}
     for text in (True, False):
         lines = [
-            CellSummary(Measured(cell, finals=()), "auc", Spread(0.5, None, 1), None, 0.0, 0.0, None)
+            CellSummary(
+                Measured(cell, finals=()), "auc", Spread(0.5, None, 1), None, 0.0, 0.0, None
+            )
             for cell in cells("any", 100, text=text)
         ]
         for curve in _curves(lines):
@@ -178,7 +182,9 @@ def test_a_method_looks_the_same_beside_text_and_tables() -> None:
 
 
 def test_one_task_is_shown_itself(tmp_path: Path) -> None:
-    runner = Runner(tmp_path, seeds=1, quick=SIZE, n_jobs=1, datasets={TASKS[0]: tiny_task(TASKS[0])})
+    runner = Runner(
+        tmp_path, seeds=1, quick=SIZE, n_jobs=1, datasets={TASKS[0]: tiny_task(TASKS[0])}
+    )
     report = make(runner, Request((TASKS[0],), LINEAR, n_labels=(20, None)))
     assert f"## {TASKS[0]}" in report.markdown
     for title in ("Logistic regression", "PCA + logistic regression", "Gradient boosting"):

@@ -282,7 +282,9 @@ def test_duplicates_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_areas_are_stored_for_labels() -> None:
-    result = execute(Run("e", "tox21", "fnn", {**SHORT, "hidden": [8]}), DatasetContext(tiny_labels()))
+    result = execute(
+        Run("e", "tox21", "fnn", {**SHORT, "hidden": [8]}), DatasetContext(tiny_labels())
+    )
     assert len(result.extra["areas"]) == 7
     assert result.test == pytest.approx(np.mean(result.extra["areas"]))
 
