@@ -165,17 +165,17 @@ def test_controls_are_of_the_same_size(quick_table: tuple[Path, Report, Runner])
     assert size["equal-size"] <= size["tsenet"]
 
 
-def test_twins_have_the_settings_of_the_learned_one(
+def test_random_wirings_have_the_settings_of_the_learned_one(
     quick_table: tuple[Path, Report, Runner],
 ) -> None:
     _, _, runner = quick_table
     finals = [run for run, _ in runner.store("table3").items() if run.final]
     for skip in (0, None):
-        learned, twin = (
+        learned, control = (
             [r.settings for r in finals if r.method == m and r.settings.get("skip_units") == skip]
             for m in ("tsenet", "random")
         )
-        assert learned == twin != []
+        assert learned == control != []
 
 
 def with_results(cell: Cell, *tests: float) -> Measured:

@@ -16,6 +16,7 @@ from reproduce.experiment import Request
 from reproduce.label_efficiency import _curves, _difference, cells, make
 from reproduce.methods import METHODS
 from reproduce.render import Report, write
+from reproduce.rivals import TwoStage
 from reproduce.run_context import RunContext
 from reproduce.runner import Runner
 from reproduce.runs import Run
@@ -23,7 +24,6 @@ from reproduce.stats import PairedComparison, Spread
 from reproduce.summary import CellSummary
 from reproduce.table3 import TASKS
 from tests.reproduce.tiny import tiny_task, tiny_text
-from tsenet.baselines import TwoStage
 from tsenet.datasets import load
 from tsenet.errors import DataError
 
@@ -99,9 +99,9 @@ def test_boosting_learns_from_the_labels_it_has() -> None:
     task = tiny_task("mine")
     context = context_of(task, "boosting", 60)
     model = METHODS["boosting"](context)
-    twin = HistGradientBoostingClassifier(random_state=0).fit(context.X, context.y)
+    expected = HistGradientBoostingClassifier(random_state=0).fit(context.X, context.y)
     assert len(context.y) == 60
-    assert np.allclose(model.predict_proba(task.test.X), twin.predict_proba(task.test.X))
+    assert np.allclose(model.predict_proba(task.test.X), expected.predict_proba(task.test.X))
 
 
 # ---- the report
