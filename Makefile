@@ -14,25 +14,31 @@ PYTHON ?= $(shell for candidate in python3.11 python3; do \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format bench docs explorer clean
+.PHONY: help demo check test reproduce lint format bench docs explorer clean
 
 help: ## List the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(INSTALLED) ## Learn the tree of the bundled digits, draw its pixel groups, train its network and three others
-	$(BIN)/python -m tsenet.demo $(ARGS)
+	$(BIN)/python examples/digits.py $(ARGS)
 
-test: lint ## Lint, type-check and run the tests (ARGS go to pytest)
+check: lint ## Lint, type-check and run the fast tests (ARGS go to pytest)
+	$(BIN)/python -m pytest -m "not slow and not data" $(ARGS)
+
+test: lint ## Lint, type-check and run all tests (ARGS go to pytest)
 	$(BIN)/python -m pytest $(ARGS)
 
 lint: $(INSTALLED) ## ruff and mypy only
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict src
+	$(BIN)/mypy --strict src reproduce examples
 
 format: $(INSTALLED) ## Rewrite the code as ruff likes it
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+reproduce: $(INSTALLED) ## Run an experiment of the paper, e.g. ARGS="table3 --datasets digits --quick" (ARGS=--help lists them)
+	$(BIN)/python -m reproduce $(or $(ARGS),--help)
 
 bench: $(INSTALLED) ## Run the benchmarks (ARGS go to benchmarks)
 	$(BIN)/python -m benchmarks $(ARGS)
@@ -44,8 +50,8 @@ explorer: ## Build the report page's program from explorer-src/ (needs Node.js)
 	cd explorer-src && npm ci && npm run build
 
 clean: ## Remove the environment, caches and built files
-	rm -rf $(VENV) build dist site out explorer-src/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -rf $(VENV) build dist site demo out explorer-src/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests benchmarks examples reproduce -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "tsenet needs Python 3.11 or newer: make PYTHON=/path/to/python" >&2; exit 1; }

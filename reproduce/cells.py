@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from reproduce.runs import Result, Run, Settings
 
 if TYPE_CHECKING:
-    from reproduce.methods import Work
+    from reproduce.run_context import RunContext
 
 __all__ = ["Cell", "Found", "Measured", "Probe"]
 
-Probe = Callable[[Any, "Work"], Mapping[str, Any]]
+Probe = Callable[[Any, "RunContext"], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Cell:
     n_labels : int or None
     keep : bool
         Keep the networks in memory: others start from them.
-    probe : function of a fitted model and its Work, or None
+    probe : function of a fitted model and its RunContext, or None
         Plain values to store with each final run.
     final : bool
         Whether its runs may look at the test rows; False where they serve to choose.

@@ -1,4 +1,4 @@
-"""``tsenet reproduce``: the paper's tables and figures, and those beyond it. A thin call into the library."""
+"""The command of ``python -m reproduce``: run an experiment, or continue it, and write its report."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tsenet.cli._console import remember_debug, shown_progress
+from reproduce.console import plain_errors, shown_progress
 
 if TYPE_CHECKING:
-    from reproduce.experiment import Experiment
-    from reproduce.lab import Lab
+    from reproduce.experiment import Experiment, Request
+    from reproduce.runner import Runner
 
-__all__ = ["reproduce"]
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 
 class Name(StrEnum):
-    """Which table or figure."""
+    """The experiments, in the order of the documentation."""
 
     table3 = "table3"
     interpretability = "interpretability"
@@ -31,99 +33,132 @@ class Name(StrEnum):
     structure = "structure"
 
 
+@app.command()
 def reproduce(
-    experiment: Annotated[Name, typer.Argument(metavar="NAME", help="Which table or figure.")],
+    experiment: Annotated[
+        Name, typer.Argument(metavar="NAME", help="One of the experiments above.")
+    ],
     datasets: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAMES", help="Data sets, with commas or repeated; tox21/* is all of a kind."
+            metavar="NAMES",
+            help="Data sets, separated by commas; 'tox21/*' stands for all that match. See: tsenet data list.",
         ),
     ] = None,
     methods: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMES", help="Only these methods, and those they need."),
+        typer.Option(metavar="NAMES", help="Only these rows of the table, and those they need."),
     ] = None,
     labels: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NUMBERS",
-            help="frontier, label-efficiency, structure: numbers of labels, or all.",
+            help="Numbers of labels, or all (frontier, label-efficiency, structure).",
         ),
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Runs of each figure; default 3, with --quick 2."),
+        typer.Option(
+            metavar="N", min=1, help="Seeds of each final run. [default: 3; with --quick 2]"
+        ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A small version of everything, in minutes.")
+        bool,
+        typer.Option("--quick", help="Fewer rows, words, candidates and seeds: takes minutes."),
     ] = False,
     small_grid: Annotated[
         bool,
         typer.Option(
-            "--small-grid", help="table3: 4 shapes and 2 settings to choose from, not 21 and 4."
+            "--small-grid",
+            help="Choose among 4 dense shapes and 2 settings instead of 21 and 4 (table3 and what uses it).",
         ),
     ] = False,
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder of the runs, tables and figures.")
+        Path, typer.Option(metavar="DIR", help="Folder for runs, structures, tables and figures.")
     ] = Path("tsenet-results"),
     resume: Annotated[
         bool,
-        typer.Option("--resume/--fresh", help="Go on from the runs in the folder, or begin anew."),
+        typer.Option(
+            "--resume/--fresh",
+            help="Continue from the runs in the folder, or start again (the old runs are kept).",
+        ),
     ] = True,
     render_only: Annotated[
-        bool, typer.Option("--render-only", help="Do no run; show those that are done.")
+        bool,
+        typer.Option(
+            "--render-only", help="Start no run; write the tables from those that are done."
+        ),
     ] = False,
     jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
     debug: Annotated[
         bool,
-        typer.Option("--debug", help="Show the traceback of an error.", callback=remember_debug),
+        typer.Option("--debug", help="Show the traceback of an error."),
     ] = False,
 ) -> None:
-    """Run an experiment of the paper, or beyond it, and write its tables and figures.
+    """Run an experiment of the paper, or one beyond it, and write its tables and figures.
 
-    Every run is stored when it ends. After Ctrl-C or a crash the same command goes on where it was.
+    \b
+    table3             accuracy and parameters of TSE-Net and its rivals
+    interpretability   table 4: how well the words of the top units go together
+    figure-mnist       which pixels each level of the skeleton groups
+    figure-parameters  parameters of the networks of table3, as bars
+    frontier           accuracy against parameters
+    label-efficiency   accuracy against the number of labels
+    structure          how the structure is learned, one change at a time
+
+    Every run is stored when it ends: after Ctrl-C or a crash the same command continues. A first look:
+
+    \b
+    python -m reproduce table3 --datasets digits --quick
     """
-    from reproduce.bench import QuickSize
+    from reproduce.dataset_context import QuickSize
     from reproduce.definitions import EXPERIMENTS
     from reproduce.experiment import Request, expand_names
-    from reproduce.figures import require_matplotlib
-    from reproduce.lab import Lab
-    from reproduce.render import write
+    from reproduce.runner import Runner
     from tsenet.datasets import names
 
+    with plain_errors(debug):
+        wanted = EXPERIMENTS[experiment.value]
+        request = Request(
+            expand_names(datasets, names()) if datasets else wanted.datasets,
+            None if methods is None else tuple(_parts(methods)),
+            None if labels is None else tuple(_number_of_labels(text) for text in _parts(labels)),
+            "python -m reproduce " + shlex.join(sys.argv[1:]),
+            small_grid,
+        )
+        runner = Runner(
+            out,
+            seeds=seeds or (2 if quick else 3),
+            quick=QuickSize() if quick else None,
+            n_jobs=jobs,
+            execute=not render_only,
+        )
+        if not resume:
+            _set_aside(runner, wanted)
+        _run(wanted, runner, request, quiet)
+
+
+def _run(experiment: Experiment, runner: Runner, request: Request, quiet: bool) -> None:
+    """Do what is not done yet, then write and print the report."""
+    from reproduce.figures import require_matplotlib
+    from reproduce.render import write
+
     require_matplotlib()
-    wanted = EXPERIMENTS[experiment.value]
-    request = Request(
-        expand_names(datasets, names()) if datasets else wanted.datasets,
-        None if methods is None else tuple(_parts(methods)),
-        None if labels is None else tuple(_number_of_labels(text) for text in _parts(labels)),
-        "tsenet " + shlex.join(sys.argv[1:]),
-        small_grid,
-    )
-    lab = Lab(
-        out,
-        seeds=seeds or (2 if quick else 3),
-        quick=QuickSize() if quick else None,
-        n_jobs=jobs,
-        execute=not render_only,
-    )
-    if not resume:
-        _set_aside(lab, wanted)
     try:
         with shown_progress(quiet) as progress:
-            report = wanted.make(lab, request, progress)
+            report = experiment.make(runner, request, progress)
     except KeyboardInterrupt:
         typer.echo(
-            f"interrupted; {lab.n_executed} runs were done and are kept in {out}. The same command goes on from "
-            "there; --render-only shows what there is",
+            f"interrupted; {runner.n_executed} runs were done and are kept in {runner.folder}. The same command "
+            "continues from there; --render-only shows what is done",
             err=True,
         )
         raise typer.Exit(130) from None
-    paths = write(report, out)
+    paths = write(report, runner.folder)
     typer.echo(report.markdown)
-    typer.echo(f"{lab.n_executed} runs done; written: {', '.join(map(str, paths))}")
-    if lab.skipped:
+    typer.echo(f"{runner.n_executed} runs done; written: {', '.join(map(str, paths))}")
+    if runner.skipped:
         raise typer.Exit(1)
 
 
@@ -139,7 +174,7 @@ def _number_of_labels(text: str) -> int | None:
     return int(text)
 
 
-def _set_aside(lab: Lab, experiment: Experiment) -> None:
-    aside = lab.store(experiment.name).set_aside()
+def _set_aside(runner: Runner, experiment: Experiment) -> None:
+    aside = runner.store(experiment.name).set_aside()
     if aside is not None:
         typer.echo(f"the runs so far are kept as {aside}", err=True)

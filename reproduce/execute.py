@@ -1,4 +1,4 @@
-"""Doing one run: train, score, and put down what it cost."""
+"""Execute one run: train, score, and record what it cost."""
 
 from __future__ import annotations
 
@@ -9,32 +9,35 @@ from reproduce.runs import Result, Run, versions
 from tsenet.errors import DivergenceError
 
 if TYPE_CHECKING:
-    from reproduce.bench import Bench
     from reproduce.cells import Probe
+    from reproduce.dataset_context import DatasetContext
 
 __all__ = ["execute"]
 
 
-def execute(run: Run, bench: Bench, *, keep: bool = False, probe: Probe | None = None) -> Result:
-    """Do a run: train, score on validation rows, and on test rows if its settings are final."""
+def execute(
+    run: Run, shared: DatasetContext, *, keep: bool = False, probe: Probe | None = None
+) -> Result:
+    """Execute a run: train, score on validation rows, and on test rows if its settings are final."""
     from reproduce import scoring
-    from reproduce.methods import METHODS, Work
-    from tsenet.baselines import n_parameters
+    from reproduce.methods import METHODS
+    from reproduce.rivals import n_parameters
+    from reproduce.run_context import RunContext
 
-    dataset = bench.dataset
-    work = Work(bench, run)
-    spent, cpu, wall = bench.spent, time.process_time(), time.perf_counter()
+    dataset = shared.dataset
+    context = RunContext(shared, run)
+    spent, cpu, wall = shared.spent, time.process_time(), time.perf_counter()
     try:
-        model = work.kept_model() if keep else METHODS[run.method](work)
+        model = context.kept_model() if keep else METHODS[run.method](context)
     except DivergenceError as error:
         took = (time.process_time() - cpu, time.perf_counter() - wall)
         return Result(None, None, 0, *took, versions(), {"error": str(error)})
-    own = time.process_time() - cpu - (bench.spent - spent)
+    own = time.process_time() - cpu - (shared.spent - spent)
     wall = time.perf_counter() - wall
     extra: dict[str, Any] = {
         "n_train": len(dataset.train),
-        "shared_cpu_seconds": work.charged,
-        **work.notes,
+        "shared_cpu_seconds": context.charged,
+        **context.notes,
     }
     test = None
     if run.final:
@@ -44,12 +47,12 @@ def execute(run: Run, bench: Bench, *, keep: bool = False, probe: Probe | None =
         clean = scoring.without(model, dataset.test, dataset, dataset.card.in_training)
         if clean is not None:
             extra["test_without_duplicates"] = clean
-    extra |= {} if probe is None else probe(model, work)
+    extra |= {} if probe is None else probe(model, context)
     return Result(
         validation=scoring.score_on(model, dataset.validation, dataset).value,
         test=test,
         n_parameters=int(n_parameters(model)),
-        cpu_seconds=own + work.charged,
+        cpu_seconds=own + context.charged,
         wall_seconds=wall,
         versions=versions(),
         extra=extra,

@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from reproduce.cells import Cell
-from reproduce.lab import Lab
 from reproduce.render import Report
+from reproduce.runner import Runner
 from tsenet.errors import DataError
 
 __all__ = ["Experiment", "Request", "expand_names", "select"]
@@ -48,14 +48,14 @@ class Experiment:
     name, title : str
     datasets : tuple of str
         Default.
-    make : function of a Lab, a Request and a progress
+    make : function of a Runner, a Request and a progress
         Does what is not done and returns the report.
     """
 
     name: str
     title: str
     datasets: tuple[str, ...]
-    make: Callable[[Lab, Request, Any], Report]
+    make: Callable[[Runner, Request, Any], Report]
 
 
 def select(cells: Sequence[Cell], wanted: Iterable[str] | None) -> list[Cell]:

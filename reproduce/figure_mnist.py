@@ -10,14 +10,14 @@ import numpy as np
 
 from reproduce import render
 from reproduce.experiment import Experiment, Request
-from reproduce.lab import Lab
+from reproduce.runner import Runner
 from reproduce.runs import Result, Run, versions
 from reproduce.stats import spread
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
-    from reproduce.bench import Bench
-    from tsenet.skeleton.tree import LatentTree
+    from reproduce.dataset_context import DatasetContext
+    from tsenet import LatentTree
 
 __all__ = ["FIGURE_MNIST"]
 
@@ -26,15 +26,15 @@ _LEVELS = 3  # as many as the paper shows
 _SETTINGS = {"max_top": 10}
 
 
-def make(lab: Lab, request: Request, progress: Any = None) -> render.Report:
+def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
     """Learn trees of images and draw their partitions of the pixels."""
     paragraphs, rows, pictures, all_results = [_INTRODUCTION], [], {}, []
     for name in request.datasets:
         runs = [
-            Run(NAME, name, "tree", _SETTINGS, seed, quick=lab.quick is not None)
-            for seed in lab.seeds
+            Run(NAME, name, "tree", _SETTINGS, seed, quick=runner.quick is not None)
+            for seed in runner.seeds
         ]
-        results = lab.results(runs, _measure, progress)
+        results = runner.results(runs, _measure, progress)
         if not results:
             continue
         all_results += results
@@ -57,12 +57,12 @@ def make(lab: Lab, request: Request, progress: Any = None) -> render.Report:
             shares = (render.shown(spread([line[k] for line in own]), "accuracy") for k in (2, 3))
             page.append([level, counts, *shares])
         paragraphs += [f"## {name}", render.markdown_table(_HEAD, page)]
-        pictures[f"-{name}"] = _picture(lab.bench(name))
+        pictures[f"-{name}"] = _picture(runner.context(name))
     paragraphs.append(
-        render.origin(all_results, [f"{len(all_results)} trees."], request.command, lab.skipped)
+        render.origin(all_results, [f"{len(all_results)} trees."], request.command, runner.skipped)
     )
     return render.Report(
-        name=NAME + ("-quick" if lab.quick else ""),
+        name=NAME + ("-quick" if runner.quick else ""),
         title="Groups of pixels",
         paragraphs=tuple(paragraphs),
         csv={"": (_CSV_HEAD, rows)},
@@ -87,11 +87,11 @@ def image_shape(n_pixels: int) -> tuple[int, int]:
     return side, side
 
 
-def _measure(run: Run, bench: Bench) -> Result:
+def _measure(run: Run, shared: DatasetContext) -> Result:
     from tsenet.explain.plots import connected_share, pixel_groups
 
     began = time.perf_counter()
-    tree, cost = bench.tree(run.seed, **run.settings)
+    tree, cost = shared.tree(run.seed, **run.settings)
     shape = image_shape(tree.n_observed)
     rng = np.random.default_rng(run.seed)
     groups, connected, shuffled = [], [], []
@@ -110,12 +110,12 @@ def _shown_levels(tree: LatentTree) -> range:
     return range(1, min(_LEVELS, tree.n_levels) + 1)
 
 
-def _picture(bench: Bench) -> Any:
+def _picture(shared: DatasetContext) -> Any:
     from matplotlib.figure import Figure
 
     from tsenet.explain.plots import plot_pixel_groups
 
-    tree, _ = bench.tree(0, **_SETTINGS)
+    tree, _ = shared.tree(0, **_SETTINGS)
     levels = _shown_levels(tree)
     figure = Figure(figsize=(3.2 * len(levels), 3.6), layout="constrained")
     axes = figure.subplots(1, len(levels), squeeze=False)[0]

@@ -6,7 +6,7 @@ from typing import Any
 
 from reproduce import figures, paper, render, table3
 from reproduce.experiment import Experiment, Request
-from reproduce.lab import Lab
+from reproduce.runner import Runner
 from reproduce.summary import by_dataset, summarise
 
 __all__ = ["FIGURE_PARAMETERS"]
@@ -15,7 +15,7 @@ NAME = "figure-parameters"
 _METHODS = ("fnn", "tsenet", "backbone")
 
 
-def make(lab: Lab, request: Request, progress: Any = None) -> render.Report:
+def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
     """Count the parameters of table 3 and draw them."""
     wanted = Request(
         request.datasets,
@@ -23,7 +23,7 @@ def make(lab: Lab, request: Request, progress: Any = None) -> render.Report:
         command=request.command,
         small_grid=request.small_grid,
     )
-    measured = table3.measure(lab, wanted, progress)
+    measured = table3.measure(runner, wanted, progress)
     groups = by_dataset([*measured, *table3.mean_of_tasks(measured)])
     rows: list[tuple[str, str, float, float | None]] = []
     panels: dict[str, dict[str, dict[str, float]]] = {"Tox21": {}, "Other data sets": {}}
@@ -41,12 +41,12 @@ def make(lab: Lab, request: Request, progress: Any = None) -> render.Report:
     drawn = {title: own for title, own in panels.items() if own}
     page = [(*row[:2], render.counted(row[2]), render.counted(row[3])) for row in rows]
     return render.Report(
-        name=NAME + ("-quick" if lab.quick else ""),
+        name=NAME + ("-quick" if runner.quick else ""),
         title="Parameters of TSE-Nets and dense networks",
         paragraphs=(
             "Trained numbers, mean over seeds, of the networks of table 3.",
             render.markdown_table(("data set", "method", "parameters", "paper"), page),
-            render.provenance(measured, request.command, lab.skipped),
+            render.provenance(measured, request.command, runner.skipped),
         ),
         csv={
             "": (

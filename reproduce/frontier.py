@@ -8,10 +8,10 @@ from typing import Any
 from reproduce import figures, render
 from reproduce.cells import Cell
 from reproduce.experiment import Experiment, Request, select
-from reproduce.lab import Lab
 from reproduce.methods import PRUNING
+from reproduce.runner import Runner
 from reproduce.runs import Settings
-from reproduce.summary import Summary, by_dataset, summarise
+from reproduce.summary import CellSummary, by_dataset, summarise
 
 __all__ = ["FRONTIER", "cells"]
 
@@ -72,16 +72,16 @@ def cells(dataset: str, n_labels: int | None = None, quick: bool = False) -> lis
     ]
 
 
-def make(lab: Lab, request: Request, progress: Any = None) -> render.Report:
+def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
     """Measure the points and render them."""
-    quick = lab.quick is not None
+    quick = runner.quick is not None
     wanted = [
         cell
         for name in request.datasets
         for n_labels in request.n_labels or (None,)
         for cell in select(cells(name, n_labels, quick), request.methods)
     ]
-    measured = lab.measure_all(wanted, progress)
+    measured = runner.measure_all(wanted, progress)
     paragraphs, rows = [_INTRODUCTION], []
     panels: dict[str, list[figures.Curve]] = {}
     for name, own in by_dataset(measured).items():
@@ -96,7 +96,7 @@ def make(lab: Lab, request: Request, progress: Any = None) -> render.Report:
         "## Chosen on validation rows",
         render.chosen_table(measured),
         "## Where the figures come from",
-        render.provenance(measured, request.command, lab.skipped),
+        render.provenance(measured, request.command, runner.skipped),
     ]
     return render.Report(
         name=NAME + ("-quick" if quick else ""),
@@ -118,7 +118,7 @@ _CSV_HEAD = (
 )  # fmt: skip
 
 
-def _page_row(line: Summary) -> render.Row:
+def _page_row(line: CellSummary) -> render.Row:
     return [
         line.measured.cell.title,
         render.counted(line.n_parameters),
@@ -128,7 +128,7 @@ def _page_row(line: Summary) -> render.Row:
     ]
 
 
-def _file_row(line: Summary) -> render.Row:
+def _file_row(line: CellSummary) -> render.Row:
     cell = line.measured.cell
     values = [
         cell.dataset,
@@ -142,7 +142,7 @@ def _file_row(line: Summary) -> render.Row:
     return ["" if value is None else value for value in values]
 
 
-def _curves(lines: list[Summary], titles: list[str]) -> list[figures.Curve]:
+def _curves(lines: list[CellSummary], titles: list[str]) -> list[figures.Curve]:
     return [
         figures.Curve(
             title,

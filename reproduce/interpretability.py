@@ -14,14 +14,14 @@ import numpy as np
 from reproduce import figures, paper, render, table3
 from reproduce.cells import Cell, Measured
 from reproduce.experiment import Experiment, Request
-from reproduce.lab import Lab
+from reproduce.runner import Runner
 from reproduce.runs import Result
 from reproduce.stats import paired_seeds, spread
 from reproduce.summary import by_dataset
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
-    from reproduce.methods import Work
+    from reproduce.run_context import RunContext
 
 __all__ = ["INTERPRETABILITY", "paper_score", "top_columns", "vector_files"]
 
@@ -30,16 +30,16 @@ _METHODS = ("tsenet", "fnn", "pruned")
 _VECTORS = re.compile(r".+\.(bin|txt|vec)(\.gz)?")
 
 
-def make(lab: Lab, request: Request, progress: Any = None) -> render.Report:
+def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
     """Train the networks of table 3 again, describe their units, and score the words."""
     files = vector_files()
     methods = request.methods or _METHODS
     wanted = Request(
         request.datasets, methods, command=request.command, small_grid=request.small_grid
     )
-    chosen = table3.measure(lab, wanted, progress)
+    chosen = table3.measure(runner, wanted, progress)
     cells = [_cell(one, files) for one in chosen if one.results and one.cell.name in methods]
-    measured = lab.measure_all(cells, progress)
+    measured = runner.measure_all(cells, progress)
     paragraphs, rows, panels = [_INTRODUCTION], [], {}
     for name, own in by_dataset(measured).items():
         for file in files:
@@ -54,11 +54,11 @@ def make(lab: Lab, request: Request, progress: Any = None) -> render.Report:
             panels[title] = [_dot(one, scores[one.cell.name], file.name) for one in own]
     paragraphs += [
         "## Where the figures come from",
-        render.provenance(measured, request.command, lab.skipped),
+        render.provenance(measured, request.command, runner.skipped),
     ]
     return render.Report(
-        name=NAME + ("-quick" if lab.quick else ""),
-        title="Table 4: interpretability" + (" (quick look: small data)" if lab.quick else ""),
+        name=NAME + ("-quick" if runner.quick else ""),
+        title="Table 4: interpretability" + (" (quick look: small data)" if runner.quick else ""),
         paragraphs=tuple(paragraphs),
         csv={"": (_CSV_HEAD, rows)},
         figures={"": figures.dots(panels, "mean cosine")} if panels else {},
@@ -125,13 +125,11 @@ def _cell(one: Measured, files: list[Path]) -> Cell:
     )
 
 
-def _probe(files: list[Path], model: Any, work: Work) -> Mapping[str, Any]:
+def _probe(files: list[Path], model: Any, context: RunContext) -> Mapping[str, Any]:
     """The scores of a network's top units, by each file of vectors."""
-    from tsenet.explain.scores import interpretability_score
-    from tsenet.explain.units import describe_units
-    from tsenet.explain.vectors import load_vectors
+    from tsenet.explain import describe_units, interpretability_score, load_vectors
 
-    dataset = work.bench.dataset
+    dataset = context.dataset
     columns = top_columns(model)
     units = describe_units(
         lambda rows: model.transform(rows)[:, columns],

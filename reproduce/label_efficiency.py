@@ -11,10 +11,10 @@ from typing import Any
 from reproduce import figures, render
 from reproduce.cells import Cell, Measured
 from reproduce.experiment import Experiment, Request, select
-from reproduce.lab import Lab
+from reproduce.runner import Runner
 from reproduce.runs import Settings
 from reproduce.scoring import Metric
-from reproduce.summary import Summary, by_dataset, summarise
+from reproduce.summary import CellSummary, by_dataset, summarise
 from reproduce.table3 import MEAN, TASKS, mean_of_tasks
 
 __all__ = ["LABEL_EFFICIENCY", "cells"]
@@ -56,17 +56,17 @@ def cells(dataset: str, n_labels: int | None, quick: bool = False, text: bool = 
     ]
 
 
-def make(lab: Lab, request: Request, progress: Any = None) -> render.Report:
+def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
     """Measure the curves and render them."""
-    quick = lab.quick is not None
+    quick = runner.quick is not None
     counts = request.n_labels or (_QUICK_LABELS if quick else LABELS)
     wanted = [
         cell
         for name in request.datasets
         for n_labels in counts
-        for cell in select(cells(name, n_labels, quick, lab.is_text(name)), request.methods)
+        for cell in select(cells(name, n_labels, quick, runner.is_text(name)), request.methods)
     ]
-    measured = lab.measure_all(wanted, progress)
+    measured = runner.measure_all(wanted, progress)
     means = _means(measured)
     paragraphs, rows = [_INTRODUCTION], []
     panels: dict[Metric, dict[str, list[figures.Curve]]] = {"accuracy": {}, "auc": {}}
@@ -81,7 +81,7 @@ def make(lab: Lab, request: Request, progress: Any = None) -> render.Report:
         panels[metric][name] = _curves(lines)
     paragraphs += [
         "## Where the figures come from",
-        render.provenance(measured, request.command, lab.skipped),
+        render.provenance(measured, request.command, runner.skipped),
     ]
     return render.Report(
         name=NAME + ("-quick" if quick else ""),
@@ -128,7 +128,7 @@ def _figures(panels: Mapping[Metric, Mapping[str, list[figures.Curve]]]) -> dict
     return drawn
 
 
-def _summaries(group: Sequence[Measured]) -> list[Summary]:
+def _summaries(group: Sequence[Measured]) -> list[CellSummary]:
     reference = {one.cell.n_labels: one for one in group if one.cell.name == "tsenet"}
     return [summarise(one, reference.get(one.cell.n_labels)) for one in group]
 
@@ -138,15 +138,15 @@ def _labels(n_labels: int | None) -> str:
 
 
 def _by_place(
-    lines: Sequence[Summary],
-) -> tuple[dict[str, str], list[int | None], dict[Any, Summary]]:
+    lines: Sequence[CellSummary],
+) -> tuple[dict[str, str], list[int | None], dict[Any, CellSummary]]:
     """Titles by method, label counts, and the lines by both."""
     titles = {line.measured.cell.name: line.measured.cell.title for line in lines}
     counts = list(dict.fromkeys(line.measured.cell.n_labels for line in lines))
     return titles, counts, {(x.measured.cell.name, x.measured.cell.n_labels): x for x in lines}
 
 
-def _score_table(lines: Sequence[Summary]) -> str:
+def _score_table(lines: Sequence[CellSummary]) -> str:
     titles, counts, at = _by_place(lines)
     body = [
         [title, *(_score(at.get((name, count))) for count in counts)]
@@ -155,11 +155,11 @@ def _score_table(lines: Sequence[Summary]) -> str:
     return render.markdown_table(["labels", *map(_labels, counts)], body)
 
 
-def _score(line: Summary | None) -> str:
+def _score(line: CellSummary | None) -> str:
     return "–" if line is None else render.shown(line.test, line.metric)
 
 
-def _difference_table(lines: Sequence[Summary]) -> str:
+def _difference_table(lines: Sequence[CellSummary]) -> str:
     titles, counts, at = _by_place(lines)
     body = [
         [title, *(_difference(at.get((name, count))) for count in counts)]
@@ -169,14 +169,14 @@ def _difference_table(lines: Sequence[Summary]) -> str:
     return render.markdown_table(["TSE-Net minus …", *map(_labels, counts)], body)
 
 
-def _difference(line: Summary | None) -> str:
+def _difference(line: CellSummary | None) -> str:
     if line is None or line.against is None:
         return "–"
     text = render.difference(0.0 - line.against.difference, line.metric)  # and no −0.00
     return f"{text} ({render.p_value(line.against.p)})"
 
 
-def _file_row(line: Summary) -> render.Row:
+def _file_row(line: CellSummary) -> render.Row:
     cell, against = line.measured.cell, line.against
     values = [
         cell.dataset,
@@ -191,7 +191,7 @@ def _file_row(line: Summary) -> render.Row:
     return ["" if value is None else value for value in values]
 
 
-def _curves(lines: Sequence[Summary]) -> list[figures.Curve]:
+def _curves(lines: Sequence[CellSummary]) -> list[figures.Curve]:
     titles, counts, at = _by_place(lines)
     # a method looks the same in the panels of text and of tables
     every = list(

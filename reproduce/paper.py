@@ -1,4 +1,8 @@
-"""The paper's own figures (Chen, Li, Chen, Wang, Zhang: tables 3 and 4), to stand beside ours."""
+"""The paper's own figures, shown beside ours.
+
+Zhourong Chen, Xiaopeng Li, Nevin L. Zhang: Learning Sparse Deep Feedforward Networks via Tree Skeleton Expansion,
+arXiv:1803.06120 (2018), tables 3 and 4.
+"""
 
 from __future__ import annotations
 

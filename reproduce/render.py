@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reproduce.files import write_whole
 from reproduce.runs import Result, Settings
 from reproduce.stats import Spread
-from tsenet._system.atomic import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,15 +77,14 @@ def write(report: Report, folder: Path) -> list[Path]:
     paths = [page]
     for end, picture in report.figures.items():
         paths.append(folder / f"{report.name}{end}.png")
-        with atomic_write(paths[-1]) as stream:
-            # Without the program's name and version the bytes depend on the figures alone.
-            picture.savefig(stream, format="png", dpi=130, metadata={"Software": None})
+        drawn = io.BytesIO()
+        # Without the program's name and version the bytes depend on the figures alone.
+        picture.savefig(drawn, format="png", dpi=130, metadata={"Software": None})
+        write_whole(paths[-1], drawn.getvalue())
     for end, (head, rows) in report.csv.items():
         paths.append(folder / f"{report.name}{end}.csv")
-        with atomic_write(paths[-1], "w") as stream:
-            stream.write(_csv(head, rows))
-    with atomic_write(page, "w") as stream:  # last: it speaks of the others
-        stream.write(report.markdown)
+        write_whole(paths[-1], _csv(head, rows))
+    write_whole(page, report.markdown)  # last: it links to the others
     return paths
 
 
@@ -142,14 +141,14 @@ def counted(n_parameters: float | None) -> str:
 
 
 def told(settings: Settings) -> str:
-    """Settings in a line: ``dropout 0.2, hidden 512-512``."""
+    """Settings in one line: ``dropout 0.2, hidden 512-512``."""
     parts = []
     for name, value in sorted(settings.items()):
         if isinstance(value, Mapping):
-            continue  # where it starts from is told there
+            continue  # the starting model has a line of its own
         text = "-".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         parts.append(f"{name} {text}")
-    return ", ".join(parts) or "as the product has them"
+    return ", ".join(parts) or "defaults"
 
 
 def chosen_table(measured: Iterable[Measured]) -> str:

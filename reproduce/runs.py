@@ -197,19 +197,23 @@ def versions() -> dict[str, str]:
 
 @cache
 def _commit() -> str:
-    """The last commit that changed tsenet's code, with a plus if files differ from it; empty outside a checkout."""
+    """The last commit of tsenet and reproduce, with a plus if files differ from it; empty outside a checkout."""
     import tsenet
 
     def git(*command: str) -> str:
         done = subprocess.run(
-            ["git", *command], cwd=folder, capture_output=True, text=True, check=False
+            ["git", *command, "--", *code],
+            cwd=code[0],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         return done.stdout.strip() if done.returncode == 0 else ""
 
-    folder = Path(tsenet.__file__).parent
+    code = [Path(file).resolve().parent for file in (__file__, tsenet.__file__)]
     try:
-        found = git("log", "-1", "--format=%h", "--", ".")
-        return found + ("+" if found and git("status", "--porcelain", "--", ".") else "")
+        found = git("log", "-1", "--format=%h")
+        return found + ("+" if found and git("status", "--porcelain") else "")
     except OSError:  # no git
         return ""
 

@@ -17,7 +17,7 @@ from reproduce.runs import Result
 from reproduce.scoring import unpack
 
 __all__ = [
-    "Comparison",
+    "PairedComparison",
     "Spread",
     "compare",
     "paired_rows",
@@ -37,7 +37,7 @@ class Spread(NamedTuple):
     n: int
 
 
-class Comparison(NamedTuple):
+class PairedComparison(NamedTuple):
     """Mean difference of two methods, first minus second, the two-sided p-value, and by which test."""
 
     difference: float
@@ -54,7 +54,7 @@ def spread(values: Sequence[float]) -> Spread | None:
     return Spread(float(numbers.mean()), sd, numbers.size)
 
 
-def compare(first: Sequence[Result], second: Sequence[Result]) -> Comparison | None:
+def compare(first: Sequence[Result], second: Sequence[Result]) -> PairedComparison | None:
     """Compare two methods on the test rows of one data set, seed by seed.
 
     Parameters
@@ -64,7 +64,7 @@ def compare(first: Sequence[Result], second: Sequence[Result]) -> Comparison | N
 
     Returns
     -------
-    Comparison or None
+    PairedComparison or None
         None if there is no pair of test scores.
     """
     pairs = [
@@ -84,7 +84,7 @@ def compare(first: Sequence[Result], second: Sequence[Result]) -> Comparison | N
     return paired_seeds([r.test or 0.0 for r in ours], [r.test or 0.0 for r in theirs])
 
 
-def paired_rows(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Comparison:
+def paired_rows(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> PairedComparison:
     """Whether two methods differ in accuracy, over the test rows and the seeds.
 
     The variance of the mean difference is that over rows, of the seeds' mean, plus that over seeds; the t-statistic has
@@ -107,13 +107,13 @@ def paired_rows(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Comparis
     test = "paired over rows and seeds" if n_seeds > 1 else "paired over rows"
     variance = by_row + by_seed
     if variance == 0.0:
-        return Comparison(difference, 1.0 if difference == 0.0 else 0.0, test)
+        return PairedComparison(difference, 1.0 if difference == 0.0 else 0.0, test)
     freedom = variance**2 / (by_row**2 / (n_rows - 1) + by_seed**2 / max(1, n_seeds - 1))
     p = float(2 * stats.t.sf(abs(difference) / np.sqrt(variance), freedom))
-    return Comparison(difference, p, test)
+    return PairedComparison(difference, p, test)
 
 
-def paired_tasks(first: NDArray[np.float64], second: NDArray[np.float64]) -> Comparison:
+def paired_tasks(first: NDArray[np.float64], second: NDArray[np.float64]) -> PairedComparison:
     """Whether two methods differ over several tasks: Wilcoxon's signed-rank test on the means over seeds.
 
     Parameters
@@ -126,21 +126,23 @@ def paired_tasks(first: NDArray[np.float64], second: NDArray[np.float64]) -> Com
     each = first.mean(axis=0) - second.mean(axis=0)
     test = f"Wilcoxon over {each.size} tasks"
     if not each.any():
-        return Comparison(0.0, 1.0, test)
-    return Comparison(float(each.mean()), float(stats.wilcoxon(each).pvalue), test)
+        return PairedComparison(0.0, 1.0, test)
+    return PairedComparison(float(each.mean()), float(stats.wilcoxon(each).pvalue), test)
 
 
-def paired_seeds(first: Sequence[float], second: Sequence[float]) -> Comparison:
+def paired_seeds(first: Sequence[float], second: Sequence[float]) -> PairedComparison:
     """Whether two methods differ, by the paired t-test over seeds: weak, but all there is for one area."""
     from scipy import stats
 
     each = np.asarray(first, np.float64) - np.asarray(second, np.float64)
     difference = float(each.mean())
     if each.size < 2:
-        return Comparison(difference, None, "one seed")
+        return PairedComparison(difference, None, "one seed")
     if np.ptp(each) == 0.0:  # nothing varies, so nothing tells how much is luck
-        return Comparison(difference, None if difference else 1.0, "paired over seeds")
-    return Comparison(difference, float(stats.ttest_1samp(each, 0.0).pvalue), "paired over seeds")
+        return PairedComparison(difference, None if difference else 1.0, "paired over seeds")
+    return PairedComparison(
+        difference, float(stats.ttest_1samp(each, 0.0).pvalue), "paired over seeds"
+    )
 
 
 def _rows(results: Sequence[Result]) -> NDArray[np.bool_]:

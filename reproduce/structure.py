@@ -15,10 +15,10 @@ import numpy as np
 from reproduce import figures, render
 from reproduce.cells import Measured
 from reproduce.experiment import Experiment, Request, select
-from reproduce.lab import Lab
+from reproduce.runner import Runner
 from reproduce.runs import Result
 from reproduce.scoring import Metric, unpack
-from reproduce.stats import Comparison, Spread, paired_rows, paired_seeds, spread
+from reproduce.stats import PairedComparison, Spread, paired_rows, paired_seeds, spread
 from reproduce.structure_variants import (
     DEFAULT,
     NAME,
@@ -34,16 +34,16 @@ __all__ = ["STRUCTURE", "versus"]
 LABELS: tuple[int | None, ...] = (400,)
 
 
-def make(lab: Lab, request: Request, progress: Any = None) -> render.Report:
+def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
     """Measure the variants and render them."""
-    quick = lab.quick is not None
+    quick = runner.quick is not None
     wanted = [
         cell
         for name in request.datasets
         for n_labels in request.n_labels or LABELS
         for cell in select(cells(name, n_labels, quick), request.methods)
     ]
-    measured = lab.measure_all(wanted, progress)
+    measured = runner.measure_all(wanted, progress)
     paragraphs, rows, pictures = [_INTRODUCTION], [], {}
     for name, own in by_dataset(measured).items():
         for n_labels in dict.fromkeys(one.cell.n_labels for one in own):
@@ -53,7 +53,7 @@ def make(lab: Lab, request: Request, progress: Any = None) -> render.Report:
             rows += [_file_row(line, name, n_labels) for line in lines]
             end = f"-{name.replace('/', '-')}-{'all' if n_labels is None else n_labels}"
             pictures[end] = _picture(lines)
-    paragraphs += ["## Where the figures come from", _provenance(measured, request, lab)]
+    paragraphs += ["## Where the figures come from", _provenance(measured, request, runner)]
     return render.Report(
         name=NAME + ("-quick" if quick else ""),
         title="How the structure is learned" + (" (quick look: small data)" if quick else ""),
@@ -90,7 +90,7 @@ _CSV_HEAD = (
 # ---- differences
 
 
-def versus(one: Sequence[Result], reference: Sequence[Result]) -> Comparison | None:
+def versus(one: Sequence[Result], reference: Sequence[Result]) -> PairedComparison | None:
     """Whether a variant differs from the reference on validation rows; None without a pair of scores."""
     both = [
         (a, b)
@@ -125,7 +125,7 @@ class _Score:
 
     metric: Metric
     value: Spread | None
-    against: Comparison | None
+    against: PairedComparison | None
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ def _file_row(line: _Line, dataset: str, n_labels: int | None) -> render.Row:
     return ["" if value is None else value for value in values]
 
 
-def _two(found: Spread | Comparison | None) -> tuple[float | None, float | None]:
+def _two(found: Spread | PairedComparison | None) -> tuple[float | None, float | None]:
     """Mean and deviation, or difference and p-value."""
     return (None, None) if found is None else (found[0], found[1])
 
@@ -265,7 +265,7 @@ def _picture(lines: Sequence[_Line]) -> Any:
     return figures.dots(drawn, "mean ± standard deviation over seeds")
 
 
-def _provenance(measured: Sequence[Measured], request: Request, lab: Lab) -> str:
+def _provenance(measured: Sequence[Measured], request: Request, runner: Runner) -> str:
     results = [result for one in measured for result in one.results]
     seconds = sum(
         result.cpu_seconds - result.extra.get("shared_cpu_seconds", 0.0) for result in results
@@ -277,7 +277,7 @@ def _provenance(measured: Sequence[Measured], request: Request, lab: Lab) -> str
     ]
     if diverged:
         told.append(f"{diverged} runs diverged; they are left out.")
-    return render.origin(results, told, request.command, lab.skipped)
+    return render.origin(results, told, request.command, runner.skipped)
 
 
 STRUCTURE = Experiment(

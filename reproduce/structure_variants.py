@@ -13,9 +13,9 @@ from reproduce.runs import Settings, canonical
 from reproduce.scoring import kept, score_on
 
 if TYPE_CHECKING:
-    from reproduce.methods import Work
-    from tsenet.explain.topics import Topic
-    from tsenet.skeleton.tree import LatentTree
+    from reproduce.run_context import RunContext
+    from tsenet import LatentTree
+    from tsenet.explain import Topic
 
 __all__ = ["DEFAULT", "NAME", "VARIANTS", "Variant", "backbone_of", "cells", "topic_coherence"]
 
@@ -104,13 +104,11 @@ def topic_coherence(tree: LatentTree, X: Any, min_share: float) -> float | None:
     float or None
         None if no topic has two words.
     """
-    from tsenet.data.table import Table
-    from tsenet.explain.scores import coherence
-    from tsenet.explain.topics import topic_tree
+    from tsenet.explain import coherence, topic_tree
 
     topics = _of_level_1(topic_tree(tree, n_words=_TOP_WORDS, min_share=min_share))
     words = [[word.word for word in topic.words] for topic in topics]
-    rows = tree.link_rule.apply(Table.of(X)).to_csr()
+    rows = tree.binary(X).to_csr()
     names = tree.names[: tree.n_observed]
     score = coherence(words, rows, "npmi", feature_names=names, n_words=_TOP_WORDS).score
     return score if np.isfinite(score) else None
@@ -124,19 +122,19 @@ def _of_level_1(topics: Sequence[Topic]) -> Iterator[Topic]:
             yield from _of_level_1(topic.children)
 
 
-def _probe(model: Any, work: Work) -> Mapping[str, Any]:
+def _probe(model: Any, context: RunContext) -> Mapping[str, Any]:
     """Coherence and links of a network's structure, and which validation rows it got right."""
-    dataset = work.bench.dataset
-    settings = work.tree_settings(model)
+    dataset = context.dataset
+    settings = context.tree_settings(model)
 
     def scores() -> dict[str, float | None]:
-        tree, _ = work.bench.tree(work.seed, **settings)
+        tree, _ = context.shared.tree(context.seed, **settings)
         return {
             name: topic_coherence(tree, dataset.train.X, min_share)
             for name, min_share in (("npmi", 0.0), ("npmi_clear", 0.1))
         }
 
     # One tree serves many networks, and so do its scores.
-    found, _ = work.bench.shared(f"coherence {canonical([settings, work.seed])}", scores)
+    found, _ = context.shared.cached(f"coherence {canonical([settings, context.seed])}", scores)
     score = score_on(model, dataset.validation, dataset)
     return {**found, "links": model.wiring_.n_edges, "on_validation": dict(kept(score))}

@@ -10,13 +10,13 @@ import numpy as np
 from reproduce.cells import Measured
 from reproduce.runs import Result
 from reproduce.scoring import Metric
-from reproduce.stats import Comparison, Spread, compare, spread
+from reproduce.stats import PairedComparison, Spread, compare, spread
 
-__all__ = ["Summary", "by_dataset", "summarise"]
+__all__ = ["CellSummary", "by_dataset", "summarise"]
 
 
 @dataclass(frozen=True)
-class Summary:
+class CellSummary:
     """Means over the seeds.
 
     Attributes
@@ -28,7 +28,7 @@ class Summary:
     clean : Spread or None
         The test score without the rows that also occur in training, where there are such.
     n_parameters, cpu_seconds : float
-    against : Comparison or None
+    against : PairedComparison or None
         The method minus the reference; None for the reference itself and without one.
     """
 
@@ -38,14 +38,14 @@ class Summary:
     clean: Spread | None
     n_parameters: float
     cpu_seconds: float
-    against: Comparison | None
+    against: PairedComparison | None
 
 
-def summarise(measured: Measured, reference: Measured | None = None) -> Summary:
+def summarise(measured: Measured, reference: Measured | None = None) -> CellSummary:
     """Summarise a cell that has results."""
     results = [result for result in measured.results if result.test is not None]
     other = None if reference is measured else reference
-    return Summary(
+    return CellSummary(
         measured,
         "auc" if any("areas" in result.extra for result in results) else "accuracy",
         spread([result.test for result in results if result.test is not None]),

@@ -11,11 +11,11 @@ import numpy as np
 from reproduce import figures, paper, render
 from reproduce.cells import Cell, Found, Measured
 from reproduce.experiment import Experiment, Request, select
-from reproduce.lab import Lab
 from reproduce.methods import PAPER_SHAPES, PRUNING
+from reproduce.runner import Runner
 from reproduce.runs import Result, Settings
 from reproduce.stats import Spread
-from reproduce.summary import Summary, by_dataset, summarise
+from reproduce.summary import CellSummary, by_dataset, summarise
 from tsenet.datasets.catalog import TOX21_LABELS
 
 __all__ = ["TABLE3", "cells", "mean_of_tasks"]
@@ -116,22 +116,22 @@ def cells(dataset: str, quick: bool = False, small_grid: bool = False) -> list[C
     return rows
 
 
-def measure(lab: Lab, request: Request, progress: Any = None) -> list[Measured]:
+def measure(runner: Runner, request: Request, progress: Any = None) -> list[Measured]:
     """Do the runs of the table that are not done."""
-    quick = lab.quick is not None
+    quick = runner.quick is not None
     wanted = [
         c
         for name in request.datasets
         for c in select(cells(name, quick, request.small_grid), request.methods)
     ]
-    return lab.measure_all(wanted, progress)
+    return runner.measure_all(wanted, progress)
 
 
-def make(lab: Lab, request: Request, progress: Any = None) -> render.Report:
+def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
     """Measure the table and render it."""
-    measured = measure(lab, request, progress)
+    measured = measure(runner, request, progress)
     groups = by_dataset([*measured, *mean_of_tasks(measured)])
-    paragraphs, rows, panels = [_INTRODUCTION + (_QUICK if lab.quick else "")], [], {}
+    paragraphs, rows, panels = [_INTRODUCTION + (_QUICK if runner.quick else "")], [], {}
     for name, own in groups.items():
         lines = _summaries(own)
         dense = next((line for line in lines if line.measured.cell.name == "fnn"), None)
@@ -143,11 +143,11 @@ def make(lab: Lab, request: Request, progress: Any = None) -> render.Report:
     paragraphs += ["## Chosen on validation rows", render.chosen_table(measured)]
     paragraphs += [
         "## Where the figures come from",
-        render.provenance(measured, request.command, lab.skipped),
+        render.provenance(measured, request.command, runner.skipped),
     ]
     return render.Report(
-        name=NAME + ("-quick" if lab.quick else ""),
-        title="Table 3: classification" + (" (quick look: small data)" if lab.quick else ""),
+        name=NAME + ("-quick" if runner.quick else ""),
+        title="Table 3: classification" + (" (quick look: small data)" if runner.quick else ""),
         paragraphs=tuple(paragraphs),
         csv={"": (_CSV_HEAD, rows), "-runs": render.runs_csv(measured)},
         figures={"": figures.dots(panels, "test score")} if panels else {},
@@ -174,12 +174,12 @@ _CSV_HEAD = (
 PaperColumn = Mapping[str, paper.PaperFigure]
 
 
-def _summaries(group: Sequence[Measured]) -> list[Summary]:
+def _summaries(group: Sequence[Measured]) -> list[CellSummary]:
     reference = next((one for one in group if one.cell.name == "tsenet"), None)
     return [summarise(one, reference) for one in group]
 
 
-def _page_row(line: Summary, dense: Summary | None, beside: PaperColumn) -> render.Row:
+def _page_row(line: CellSummary, dense: CellSummary | None, beside: PaperColumn) -> render.Row:
     """A method's row for the page."""
     figure = paper_figure(beside, line.measured.cell.name)
     share, paper_share = _shares(line, dense, beside)
@@ -198,7 +198,7 @@ def _page_row(line: Summary, dense: Summary | None, beside: PaperColumn) -> rend
     ]
 
 
-def _file_row(line: Summary, dense: Summary | None, beside: PaperColumn) -> render.Row:
+def _file_row(line: CellSummary, dense: CellSummary | None, beside: PaperColumn) -> render.Row:
     """The same for programs; an empty field is a figure that is not known."""
     figure = paper_figure(beside, line.measured.cell.name)
     against = line.against
@@ -217,7 +217,7 @@ def _file_row(line: Summary, dense: Summary | None, beside: PaperColumn) -> rend
     return ["" if value is None else value for value in values]
 
 
-def _dot(line: Summary, beside: PaperColumn) -> figures.Dot:
+def _dot(line: CellSummary, beside: PaperColumn) -> figures.Dot:
     figure = paper_figure(beside, line.measured.cell.name)
     assert line.test is not None
     theirs = None if figure is None else figure.score
@@ -225,7 +225,7 @@ def _dot(line: Summary, beside: PaperColumn) -> figures.Dot:
 
 
 def _shares(
-    line: Summary, dense: Summary | None, beside: PaperColumn
+    line: CellSummary, dense: CellSummary | None, beside: PaperColumn
 ) -> tuple[float | None, float | None]:
     """Parameters as a share of the dense network's: ours and the paper's."""
     figure = paper_figure(beside, line.measured.cell.name)

@@ -33,7 +33,7 @@ PACKAGES = (  # lowest first: each may import itself and what stands before it
     "scale",
     "cli",
 )
-BESIDE = {"demo": "cli", "demo_networks": "cli", "__main__": "cli"}
+BESIDE = {"__main__": "cli"}
 # save() hands an object to the public names, which knows the file format: the one step upward.
 UPWARD_BY_DESIGN = {("tsenet.skeleton.tree", "tsenet"), ("tsenet.expansion.wiring", "tsenet")}
 ROOT_MODULES = {path.stem for path in PACKAGE.glob("*.py")}
@@ -236,7 +236,7 @@ def test_every_folder_has_a_place_in_the_import_order() -> None:
         ("tsenet.store.files", "from tsenet.estimators import LatentTreeTransformer"),
         ("tsenet.store.files", "from tsenet.scale import count"),
         ("tsenet.estimators", "import tsenet.scale"),
-        ("tsenet.estimators", "from tsenet.demo import main"),
+        ("tsenet.estimators", "from tsenet.__main__ import main"),
         ("tsenet.errors", "from tsenet.data import Table"),
         ("tsenet._system.jit", "from tsenet.skeleton import tree"),
         ("tsenet", "from tsenet.cli import main"),

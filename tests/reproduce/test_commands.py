@@ -1,8 +1,10 @@
-"""``tsenet reproduce``."""
+"""The command line of ``python -m reproduce``."""
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,20 +14,39 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from reproduce.commands import Name
+from reproduce.commands import Name, app
 from reproduce.definitions import EXPERIMENTS
 from reproduce.runs import RunStore
-from tsenet.cli import app
+from tsenet.errors import DataError
 
 FAST = ["--datasets", "digits", "--quick", "--seeds", "1", "--jobs", "1"]
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["reproduce", *map(str, arguments)])
+    return CliRunner().invoke(app, [*map(str, arguments)])
 
 
-def test_every_experiment_has_a_name() -> None:
+def test_every_experiment_has_a_name_and_a_line_of_help() -> None:
     assert {name.value for name in Name} == set(EXPERIMENTS)
+    shown = run("--help")
+    assert shown.exit_code == 0
+    for name in EXPERIMENTS:
+        assert re.search(rf"^ +{name} {{2,}}\w", shown.stdout, re.MULTILINE), name
+    assert "--render-only" in shown.stdout
+
+
+def test_the_page_names_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = ["table3", *FAST, "--out", str(tmp_path), "--render-only", "--quiet"]
+    monkeypatch.setattr(sys, "argv", ["__main__.py", *command])
+    shown = run(*command)
+    assert f"Command: `python -m reproduce {shlex.join(command)}`" in shown.stdout
+
+
+def test_debug_shows_the_traceback(tmp_path: Path) -> None:
+    wrong = ["table3", "--datasets", "nonsense", "--out", tmp_path]
+    assert "Traceback" not in run(*wrong).stderr
+    assert run(*wrong).stderr.count("\n") == 1
+    assert isinstance(run(*wrong, "--debug").exception, DataError)
 
 
 def test_a_small_table_is_written_and_resumed(tmp_path: Path) -> None:
@@ -82,7 +103,7 @@ def test_wrong_wishes_are_refused(arguments: list[str], message: str, tmp_path: 
 
 
 def test_ctrl_c_keeps_the_runs_and_says_how_to_go_on(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tsenet", "reproduce", "table3", *FAST, "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "reproduce", "table3", *FAST, "--out", str(tmp_path)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
     # A child inherits an ignored Ctrl-C, as a shell's background has it; a handler it does not.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -96,7 +117,7 @@ def test_ctrl_c_keeps_the_runs_and_says_how_to_go_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=120)
     assert process.returncode == 130, told
-    assert "The same command goes on from there" in " ".join(told.split())
+    assert "The same command continues from there" in " ".join(told.split())
     kept = RunStore(store)
     assert len(kept) >= 1
     assert kept.n_torn == 0

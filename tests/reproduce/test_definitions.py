@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from reproduce import frontier, label_efficiency, paper, table3
-from reproduce.bench import QuickSize
 from reproduce.cells import Cell, Measured
+from reproduce.dataset_context import QuickSize
 from reproduce.definitions import EXPERIMENTS
 from reproduce.experiment import Request, expand_names, select
 from reproduce.figure_mnist import image_shape
 from reproduce.interpretability import paper_score, top_columns, vector_files
-from reproduce.lab import Lab
 from reproduce.methods import METHODS, PAPER_SHAPES
 from reproduce.render import Report, write
+from reproduce.runner import Runner
 from reproduce.runs import Result, Run
 from tests.reproduce.tiny import tiny_task, tiny_text
 from tsenet.baselines import paper_grid
@@ -31,12 +31,12 @@ SIZE = QuickSize(n_train=120, n_validation=60, n_test=80)
 
 def report_on(
     name: str, folder: Path, dataset: Dataset, seeds: int = 2, **more: Any
-) -> tuple[Report, Lab]:
-    lab = Lab(folder, seeds=seeds, quick=SIZE, n_jobs=1, datasets={dataset.name: dataset})
-    request = Request((dataset.name,), command=f"tsenet reproduce {name}", **more)
-    report = EXPERIMENTS[name].make(lab, request, None)
+) -> tuple[Report, Runner]:
+    runner = Runner(folder, seeds=seeds, quick=SIZE, n_jobs=1, datasets={dataset.name: dataset})
+    request = Request((dataset.name,), command=f"python -m reproduce {name}", **more)
+    report = EXPERIMENTS[name].make(runner, request, None)
     write(report, folder)
-    return report, lab
+    return report, runner
 
 
 def lines_of(folder: Path, name: str) -> list[dict[str, str]]:
@@ -131,13 +131,13 @@ def test_names_of_data_sets_are_expanded() -> None:
 
 
 @pytest.fixture(scope="module")
-def quick_table(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report, Lab]:
+def quick_table(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report, Runner]:
     folder = tmp_path_factory.mktemp("table3")
-    report, lab = report_on("table3", folder, tiny_text())
-    return folder, report, lab
+    report, runner = report_on("table3", folder, tiny_text())
+    return folder, report, runner
 
 
-def test_table3_has_every_method(quick_table: tuple[Path, Report, Lab]) -> None:
+def test_table3_has_every_method(quick_table: tuple[Path, Report, Runner]) -> None:
     folder, report, _ = quick_table
     lines = {line["method"]: line for line in lines_of(folder, "table3-quick")}
     assert set(lines) == {cell.name for cell in table3.cells("tiny")}
@@ -149,14 +149,14 @@ def test_table3_has_every_method(quick_table: tuple[Path, Report, Lab]) -> None:
     page = report.markdown
     for title in ("TSE-Net", "Backbone", "Pruned FNN", "random wiring", "Chosen on validation"):
         assert title in page
-    assert "`tsenet reproduce table3`" in page
+    assert "`python -m reproduce table3`" in page
     assert (folder / "table3-quick.png").exists()
     again, second = report_on("table3", folder, tiny_text())
     assert second.n_executed == 0
     assert again.markdown == page
 
 
-def test_controls_are_of_the_same_size(quick_table: tuple[Path, Report, Lab]) -> None:
+def test_controls_are_of_the_same_size(quick_table: tuple[Path, Report, Runner]) -> None:
     folder, _, _ = quick_table
     size = {x["method"]: float(x["n_parameters"]) for x in lines_of(folder, "table3-quick")}
     assert size["random"] == size["tsenet"]
@@ -165,15 +165,17 @@ def test_controls_are_of_the_same_size(quick_table: tuple[Path, Report, Lab]) ->
     assert size["equal-size"] <= size["tsenet"]
 
 
-def test_twins_have_the_settings_of_the_learned_one(quick_table: tuple[Path, Report, Lab]) -> None:
-    _, _, lab = quick_table
-    finals = [run for run, _ in lab.store("table3").items() if run.final]
+def test_random_wirings_have_the_settings_of_the_learned_one(
+    quick_table: tuple[Path, Report, Runner],
+) -> None:
+    _, _, runner = quick_table
+    finals = [run for run, _ in runner.store("table3").items() if run.final]
     for skip in (0, None):
-        learned, twin = (
+        learned, control = (
             [r.settings for r in finals if r.method == m and r.settings.get("skip_units") == skip]
             for m in ("tsenet", "random")
         )
-        assert learned == twin != []
+        assert learned == control != []
 
 
 def with_results(cell: Cell, *tests: float) -> Measured:
@@ -204,8 +206,10 @@ def test_the_mean_of_the_tox21_tasks() -> None:
 
 
 def test_the_papers_figures_stand_beside_ours(tmp_path: Path) -> None:
-    lab = Lab(tmp_path, seeds=1, quick=SIZE, n_jobs=1, datasets={"ag_news": tiny_text("ag_news")})
-    report = table3.make(lab, Request(("ag_news",), ("tsenet", "fnn")))
+    runner = Runner(
+        tmp_path, seeds=1, quick=SIZE, n_jobs=1, datasets={"ag_news": tiny_text("ag_news")}
+    )
+    report = table3.make(runner, Request(("ag_news",), ("tsenet", "fnn")))
     (line,) = (line for line in report.markdown.splitlines() if line.startswith("| TSE-Net "))
     assert "91.39 % ± 0.03" in line
     assert "6.3 %" in line
@@ -213,8 +217,8 @@ def test_the_papers_figures_stand_beside_ours(tmp_path: Path) -> None:
 
 def test_two_tasks_of_tox21_are_averaged(tmp_path: Path) -> None:
     tasks = {name: tiny_task(name, seed) for seed, name in enumerate(table3.TASKS[:2])}
-    lab = Lab(tmp_path, seeds=1, quick=SIZE, n_jobs=1, datasets=tasks)
-    report = table3.make(lab, Request(tuple(tasks), ("fnn-100", "logistic")))
+    runner = Runner(tmp_path, seeds=1, quick=SIZE, n_jobs=1, datasets=tasks)
+    report = table3.make(runner, Request(tuple(tasks), ("fnn-100", "logistic")))
     for name in (*tasks, "tox21, 2 tasks (mean)"):
         assert f"## {name}" in report.markdown
     head, rows = report.csv[""]
@@ -227,7 +231,7 @@ def test_two_tasks_of_tox21_are_averaged(tmp_path: Path) -> None:
 
 
 def test_label_efficiency(tmp_path: Path) -> None:
-    report, lab = report_on(
+    report, runner = report_on(
         "label-efficiency",
         tmp_path,
         tiny_text(),
@@ -238,7 +242,7 @@ def test_label_efficiency(tmp_path: Path) -> None:
     assert {(line["method"], line["n_labels"]) for line in lines} == {
         (method, count) for method in ("tsenet", "logistic", "svd") for count in ("20", "all")
     }
-    assert "tiny with 1000 labels" in lab.skipped
+    assert "tiny with 1000 labels" in runner.skipped
     assert "1000 labels cannot be drawn" in report.markdown
     (axes,) = report.figures[""].axes
     assert axes.lines[0].get_xdata().tolist() == [20, 120]  # type: ignore[union-attr]  # an array
@@ -266,11 +270,11 @@ def test_frontier(tmp_path: Path) -> None:
 
 
 def test_figure_of_parameters_comes_from_table3(
-    quick_table: tuple[Path, Report, Lab],
+    quick_table: tuple[Path, Report, Runner],
 ) -> None:
     folder, _, _ = quick_table
-    report, lab = report_on("figure-parameters", folder, tiny_text())
-    assert lab.n_executed == 0
+    report, runner = report_on("figure-parameters", folder, tiny_text())
+    assert runner.n_executed == 0
     table = {line["method"]: line for line in lines_of(folder, "table3-quick")}
     _, rows = report.csv[""]
     sizes = {row[1]: row[2] for row in rows}
@@ -282,9 +286,9 @@ def test_figure_of_parameters_comes_from_table3(
 
 def test_figure_of_pixels(tmp_path: Path) -> None:
     digits = load("digits")
-    report, lab = report_on("figure-mnist", tmp_path, digits)
+    report, runner = report_on("figure-mnist", tmp_path, digits)
     _, rows = report.csv[""]
-    assert lab.n_executed == 2
+    assert runner.n_executed == 2
     assert {row[1] for row in rows} == {0, 1}
     first = [row for row in rows if row[2] == 1]
     assert all(row[4] > row[5] for row in first)  # neighbours are found together
@@ -301,7 +305,7 @@ def test_only_square_images_have_pixels() -> None:
 
 
 def test_interpretability(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_table: tuple[Path, Report, Lab]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_table: tuple[Path, Report, Runner]
 ) -> None:
     """Vectors in which the words of a class are alike: all networks find words that go together."""
     rng = np.random.default_rng(0)
@@ -314,8 +318,8 @@ def test_interpretability(
     monkeypatch.setenv("TSENET_DATA", str(tmp_path / "data"))
     assert [path.name for path in vector_files()] == ["googlenews-toy.txt"]
     results, _, _ = quick_table
-    report, lab = report_on("interpretability", results, tiny_text())
-    assert lab.n_executed == 6  # what table 3 chose is not chosen again
+    report, runner = report_on("interpretability", results, tiny_text())
+    assert runner.n_executed == 6  # what table 3 chose is not chosen again
     found = {line["method"]: line for line in lines_of(results, "interpretability-quick")}
     assert set(found) == {"tsenet", "fnn", "pruned"}
     for name, line in found.items():
@@ -324,7 +328,7 @@ def test_interpretability(
     assert "## tiny, googlenews-toy.txt" in report.markdown
     assert "100.0 %" in report.markdown
     assert len(report.figures[""].axes) == 1
-    stored = lab.store("interpretability").items()
+    stored = runner.store("interpretability").items()
     assert len(stored) == 6
     for (
         run,
@@ -352,7 +356,7 @@ def test_without_vectors_it_says_where_they_go(
         vector_files()
 
 
-def test_the_top_layer_of_a_network(quick_table: tuple[Path, Report, Lab]) -> None:
+def test_the_top_layer_of_a_network(quick_table: tuple[Path, Report, Runner]) -> None:
     from tsenet import TSENetClassifier
     from tsenet.baselines import DenseClassifier
 

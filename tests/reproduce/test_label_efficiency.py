@@ -10,19 +10,20 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from reproduce.bench import Bench, QuickSize
 from reproduce.cells import Measured
+from reproduce.dataset_context import DatasetContext, QuickSize
 from reproduce.experiment import Request
-from reproduce.lab import Lab
 from reproduce.label_efficiency import _curves, _difference, cells, make
-from reproduce.methods import METHODS, Work
+from reproduce.methods import METHODS
 from reproduce.render import Report, write
+from reproduce.rivals import TwoStage
+from reproduce.run_context import RunContext
+from reproduce.runner import Runner
 from reproduce.runs import Run
-from reproduce.stats import Comparison, Spread
-from reproduce.summary import Summary
+from reproduce.stats import PairedComparison, Spread
+from reproduce.summary import CellSummary
 from reproduce.table3 import TASKS
 from tests.reproduce.tiny import tiny_task, tiny_text
-from tsenet.baselines import TwoStage
 from tsenet.datasets import load
 from tsenet.errors import DataError
 
@@ -34,8 +35,10 @@ def names(text: bool) -> set[str]:
     return {cell.name for cell in cells("any", 100, text=text)}
 
 
-def work_on(dataset: Any, method: str, n_labels: int | None, **settings: Any) -> Work:
-    return Work(Bench(dataset), Run("e", dataset.name, method, settings, 0, n_labels))
+def context_of(dataset: Any, method: str, n_labels: int | None, **settings: Any) -> RunContext:
+    return RunContext(
+        DatasetContext(dataset), Run("e", dataset.name, method, settings, 0, n_labels)
+    )
 
 
 # ---- which rivals
@@ -50,12 +53,12 @@ def test_words_and_columns_have_rivals_of_their_own() -> None:
 
 def test_text_is_told_from_tables_without_loading(tmp_path: Path) -> None:
     mine = {"a": tiny_text("a"), "b": tiny_task("b"), "imdb": tiny_task("imdb")}
-    lab = Lab(tmp_path, datasets=mine)
-    assert [lab.is_text(name) for name in mine] == [True, False, False]
+    runner = Runner(tmp_path, datasets=mine)
+    assert [runner.is_text(name) for name in mine] == [True, False, False]
     known = {"ag_news": True, "20newsgroups_headers": True, "tox21/NR-AR": False, "digits": False}
-    assert {name: lab.is_text(name) for name in known} == known
+    assert {name: runner.is_text(name) for name in known} == known
     with pytest.raises(DataError, match="'nothing'"):
-        lab.is_text("nothing")
+        runner.is_text("nothing")
 
 
 # ---- the methods
@@ -64,21 +67,21 @@ def test_text_is_told_from_tables_without_loading(tmp_path: Path) -> None:
 def test_rows_without_labels_of_a_task() -> None:
     """Hidden labels are −1 beside 0 and 1, and −1 is no class."""
     task = tiny_task("tox21/NR-AR")
-    work = work_on(task, "tsenet", 20, max_epochs=2)
-    X, y = work.all_rows()
+    context = context_of(task, "tsenet", 20, max_epochs=2)
+    X, y = context.all_rows()
     shown = y >= 0
     assert X.shape[0] == y.size == len(task.train)
     assert np.count_nonzero(shown) == 20
     assert set(y[~shown]) == {-1}
     assert set(y[shown]) == {0, 1}
     assert np.array_equal(y[shown], task.train.y[shown])
-    assert METHODS["tsenet"](work).classes_.tolist() == [0, 1]
+    assert METHODS["tsenet"](context).classes_.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(("name", "scoring"), [("tox21/NR-AR", "roc_auc"), ("mine", "accuracy")])
 def test_c_is_chosen_by_what_is_scored(name: str, scoring: str) -> None:
     task = tiny_task(name)
-    model = METHODS["scaled-logistic"](work_on(task, "scaled-logistic", 60))
+    model = METHODS["scaled-logistic"](context_of(task, "scaled-logistic", 60))
     assert isinstance(model, TwoStage)
     assert model.classifier_.scoring == scoring
     seen = model.transform(task.train.X)  # scaled by all rows, not by the 60
@@ -88,33 +91,33 @@ def test_c_is_chosen_by_what_is_scored(name: str, scoring: str) -> None:
 
 def test_no_more_components_than_columns() -> None:
     task = tiny_task("mine")
-    model = METHODS["scaled-logistic"](work_on(task, "scaled-logistic", 60, n_components=50))
+    model = METHODS["scaled-logistic"](context_of(task, "scaled-logistic", 60, n_components=50))
     assert model.transform(task.test.X).shape == (len(task.test), 15)
 
 
 def test_boosting_learns_from_the_labels_it_has() -> None:
     task = tiny_task("mine")
-    work = work_on(task, "boosting", 60)
-    model = METHODS["boosting"](work)
-    twin = HistGradientBoostingClassifier(random_state=0).fit(work.X, work.y)
-    assert len(work.y) == 60
-    assert np.allclose(model.predict_proba(task.test.X), twin.predict_proba(task.test.X))
+    context = context_of(task, "boosting", 60)
+    model = METHODS["boosting"](context)
+    expected = HistGradientBoostingClassifier(random_state=0).fit(context.X, context.y)
+    assert len(context.y) == 60
+    assert np.allclose(model.predict_proba(task.test.X), expected.predict_proba(task.test.X))
 
 
 # ---- the report
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report, Lab]:
+def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report, Runner]:
     """Two tasks, digits, and text, on one page."""
     folder = tmp_path_factory.mktemp("tables")
     tasks = {name: tiny_task(name, seed) for seed, name in enumerate(TASKS[:2])}
     mine = {**tasks, "digits": load("digits"), "tiny": tiny_text()}
-    lab = Lab(folder, seeds=2, quick=SIZE, n_jobs=1, datasets=mine)
+    runner = Runner(folder, seeds=2, quick=SIZE, n_jobs=1, datasets=mine)
     request = Request(tuple(mine), ("tsenet", "logistic"), n_labels=(20, 1_000, None))
-    report = make(lab, request)
+    report = make(runner, request)
     write(report, folder)
-    return folder, report, lab
+    return folder, report, runner
 
 
 def lines_of(folder: Path) -> list[dict[str, str]]:
@@ -122,12 +125,12 @@ def lines_of(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_the_page_has_the_mean_and_the_file_each_task(tables: tuple[Path, Report, Lab]) -> None:
-    folder, report, lab = tables
+def test_the_page_has_the_mean_and_the_file_each_task(tables: tuple[Path, Report, Runner]) -> None:
+    folder, report, runner = tables
     heads = [line for line in report.markdown.splitlines() if line.startswith("## ")]
     mean = "tox21, 2 tasks (mean)"
     assert heads[:-1] == ["## digits", "## tiny", f"## {mean}"]
-    assert set(lab.skipped) == {
+    assert set(runner.skipped) == {
         f"{name} with 1000 labels" for name in (*TASKS[:2], "digits", "tiny")
     }
     found = {(x["dataset"], x["method"], x["n_labels"]): float(x["mean"]) for x in lines_of(folder)}
@@ -142,7 +145,7 @@ def test_the_page_has_the_mean_and_the_file_each_task(tables: tuple[Path, Report
     assert "each task are in the CSV" in section
 
 
-def test_accuracies_and_areas_are_drawn_apart(tables: tuple[Path, Report, Lab]) -> None:
+def test_accuracies_and_areas_are_drawn_apart(tables: tuple[Path, Report, Runner]) -> None:
     folder, report, _ = tables
     assert set(report.figures) == {"", "-areas"}
     shown = {
@@ -165,7 +168,9 @@ def test_a_method_looks_the_same_beside_text_and_tables() -> None:
     looks: dict[str, set[int]] = {}
     for text in (True, False):
         lines = [
-            Summary(Measured(cell, finals=()), "auc", Spread(0.5, None, 1), None, 0.0, 0.0, None)
+            CellSummary(
+                Measured(cell, finals=()), "auc", Spread(0.5, None, 1), None, 0.0, 0.0, None
+            )
             for cell in cells("any", 100, text=text)
         ]
         for curve in _curves(lines):
@@ -177,8 +182,10 @@ def test_a_method_looks_the_same_beside_text_and_tables() -> None:
 
 
 def test_one_task_is_shown_itself(tmp_path: Path) -> None:
-    lab = Lab(tmp_path, seeds=1, quick=SIZE, n_jobs=1, datasets={TASKS[0]: tiny_task(TASKS[0])})
-    report = make(lab, Request((TASKS[0],), LINEAR, n_labels=(20, None)))
+    runner = Runner(
+        tmp_path, seeds=1, quick=SIZE, n_jobs=1, datasets={TASKS[0]: tiny_task(TASKS[0])}
+    )
+    report = make(runner, Request((TASKS[0],), LINEAR, n_labels=(20, None)))
     assert f"## {TASKS[0]}" in report.markdown
     for title in ("Logistic regression", "PCA + logistic regression", "Gradient boosting"):
         assert title in report.markdown
@@ -187,9 +194,9 @@ def test_one_task_is_shown_itself(tmp_path: Path) -> None:
 
 def test_a_difference_is_tsenet_minus_the_method() -> None:
     def shown(difference: float) -> str:
-        against = Comparison(difference, 0.5, "")  # the method minus TSE-Net
+        against = PairedComparison(difference, 0.5, "")  # the method minus TSE-Net
         one = Measured(cells("any", 100)[1])
-        return _difference(Summary(one, "accuracy", None, None, 0.0, 0.0, against))
+        return _difference(CellSummary(one, "accuracy", None, None, 0.0, 0.0, against))
 
     assert shown(0.02) == "−2.00 (0.500)"
     assert shown(0.0) == "+0.00 (0.500)"

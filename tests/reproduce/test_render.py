@@ -52,7 +52,7 @@ def test_small_forms() -> None:
     assert render.p_value(0.0412) == "0.041"
     assert render.p_value(None) == "–"
     assert render.told({"hidden": [8, 8], "dropout": 0.2}) == "dropout 0.2, hidden 8-8"
-    assert render.told({"start": {"a": 1}}) == "as the product has them"
+    assert render.told({"start": {"a": 1}}) == "defaults"
 
 
 def test_tables_line_up() -> None:
@@ -73,8 +73,8 @@ def test_what_was_chosen_is_told() -> None:
 
 def test_the_origin_is_told() -> None:
     both = [measured([0.5, None]), measured([0.5], version="2")]
-    text = render.provenance(both, "tsenet reproduce table3", {"dbpedia": "no file"})
-    assert "`tsenet reproduce table3`" in text
+    text = render.provenance(both, "python -m reproduce table3", {"dbpedia": "no file"})
+    assert "`python -m reproduce table3`" in text
     assert "3 final runs" in text
     assert "6 runs to choose" in text
     assert "3.00 CPU hours" in text

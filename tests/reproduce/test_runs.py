@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import reproduce
 import tsenet
 from reproduce.runs import Result, Run, RunStore, canonical, versions
 
@@ -198,7 +199,10 @@ def test_a_run_reads_well() -> None:
 def test_versions_name_the_commit_of_a_checkout(tmp_path: Path) -> None:
     """Of the code that is imported, marked if it differs; nothing where the code is no part of a checkout."""
     compiled = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(Path(tsenet.__file__).parent, tmp_path / "tsenet", ignore=compiled)
+    for package in (reproduce, tsenet):
+        assert package.__file__ is not None
+        own = Path(package.__file__).parent
+        shutil.copytree(own, tmp_path / own.name, ignore=compiled)
     asked = [
         sys.executable,
         "-B",
@@ -208,7 +212,12 @@ def test_versions_name_the_commit_of_a_checkout(tmp_path: Path) -> None:
 
     def told() -> str:
         return subprocess.run(
-            asked, cwd=tmp_path, capture_output=True, text=True, check=True
+            asked,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout.strip()
 
     def git(*command: str) -> str:
@@ -219,12 +228,15 @@ def test_versions_name_the_commit_of_a_checkout(tmp_path: Path) -> None:
 
     git("init", "-q")
     assert told() == ""
-    git("add", "tsenet")
+    git("add", "tsenet", "reproduce")
     git("commit", "-q", "-m", "code")
     commit = git("log", "-1", "--format=%h")
     assert told() == commit
     (tmp_path / "notes.txt").write_text("not code")
     assert told() == commit
-    with (tmp_path / "tsenet" / "__init__.py").open("a") as file:
-        file.write("# changed\n")
-    assert told() == commit + "+"
+    for package in ("tsenet", "reproduce"):
+        with (tmp_path / package / "__init__.py").open("a") as file:
+            file.write("# changed\n")
+        assert told() == commit + "+"
+        git("checkout", "-q", ".")
+        assert told() == commit

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
 from reproduce import structure
-from reproduce.bench import QuickSize
+from reproduce.dataset_context import QuickSize
 from reproduce.experiment import Request
-from reproduce.lab import Lab
 from reproduce.render import Report, write
+from reproduce.runner import Runner
 from reproduce.runs import Result
 from reproduce.scoring import pack
 from reproduce.stats import paired_rows, paired_seeds
@@ -36,13 +36,13 @@ SOME = ("default", "no-global-em", "paper-groups", "bare-tree")
 TREE: dict[str, Any] = {"max_top": 2, "random_state": 0, "n_jobs": 1}
 
 
-def report_on(folder: Path, dataset: Dataset, **more: Any) -> tuple[Report, Lab]:
+def report_on(folder: Path, dataset: Dataset, **more: Any) -> tuple[Report, Runner]:
     seeds, n_labels = more.pop("seeds", 2), more.pop("n_labels", (40,))
-    lab = Lab(folder, seeds=seeds, quick=SIZE, n_jobs=1, datasets={dataset.name: dataset})
-    wanted = Request((dataset.name,), more.pop("methods", SOME), n_labels, "tsenet reproduce")
-    report = structure.make(lab, wanted)
+    runner = Runner(folder, seeds=seeds, quick=SIZE, n_jobs=1, datasets={dataset.name: dataset})
+    wanted = Request((dataset.name,), more.pop("methods", SOME), n_labels, "python -m reproduce")
+    report = structure.make(runner, wanted)
     write(report, folder)
-    return report, lab
+    return report, runner
 
 
 def some_noise() -> Dataset:
@@ -65,7 +65,7 @@ def lines_of(folder: Path) -> dict[tuple[str, str], dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report, Lab]:
+def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report, Runner]:
     folder = tmp_path_factory.mktemp("structure")
     return folder, *report_on(folder, some_noise())
 
@@ -200,9 +200,9 @@ def test_areas_are_paired_over_seeds() -> None:
 # ---- the report
 
 
-def test_no_run_has_seen_the_test_rows(quick: tuple[Path, Report, Lab]) -> None:
-    folder, report, lab = quick
-    runs = lab.store("structure").items()
+def test_no_run_has_seen_the_test_rows(quick: tuple[Path, Report, Runner]) -> None:
+    folder, report, runner = quick
+    runs = runner.store("structure").items()
     assert len(runs) == 2 * 2 * len(SOME)  # networks, seeds
     for run, found in runs:
         assert not run.final
@@ -214,7 +214,7 @@ def test_no_run_has_seen_the_test_rows(quick: tuple[Path, Report, Lab]) -> None:
     assert again.n_executed == 0
 
 
-def test_the_test_rows_have_no_say(quick: tuple[Path, Report, Lab], tmp_path: Path) -> None:
+def test_the_test_rows_have_no_say(quick: tuple[Path, Report, Runner], tmp_path: Path) -> None:
     data = some_noise()
     other = replace(data, test=Part(data.test.X, (data.test.y + 1) % 3))
     methods = ("default", "paper-groups")
@@ -227,11 +227,11 @@ def test_the_test_rows_have_no_say(quick: tuple[Path, Report, Lab], tmp_path: Pa
         }
 
 
-def test_the_lines_are_the_means_of_the_runs(quick: tuple[Path, Report, Lab]) -> None:
-    folder, report, lab = quick
+def test_the_lines_are_the_means_of_the_runs(quick: tuple[Path, Report, Runner]) -> None:
+    folder, report, runner = quick
     lines = lines_of(folder)
     assert [name for name, _ in lines] == [v.name for v in VARIANTS if v.name in SOME]
-    runs = lab.store("structure").items()
+    runs = runner.store("structure").items()
     for variant in (v for v in VARIANTS if v.name in SOME):
         line = lines[variant.name, "40"]
         assert json.loads(line["change"]) == variant.change
@@ -261,10 +261,10 @@ def test_the_lines_are_the_means_of_the_runs(quick: tuple[Path, Report, Lab]) ->
 _CHANGED = {name for variant in VARIANTS for name in variant.change}
 
 
-def test_structures_are_those_of_the_library(quick: tuple[Path, Report, Lab]) -> None:
+def test_structures_are_those_of_the_library(quick: tuple[Path, Report, Runner]) -> None:
     """Each change reaches the function it is meant for, those that no estimator has too."""
-    folder, _, lab = quick
-    X = lab.bench("tiny").dataset.train.X
+    folder, _, runner = quick
+    X = runner.context("tiny").dataset.train.X
     changes: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         "default": ({}, {}),
         "no-global-em": ({"refine_steps": 0}, {}),
@@ -276,7 +276,7 @@ def test_structures_are_those_of_the_library(quick: tuple[Path, Report, Lab]) ->
         wiring = expand(tree, X, random_state=1, n_jobs=1, **of_links)
         (found,) = (
             found
-            for run, found in lab.store("structure").items()
+            for run, found in runner.store("structure").items()
             if run.seed == 1
             and "skip_units" not in run.settings
             and {k: v for k, v in run.settings.items() if k in _CHANGED} == {**of_tree, **of_links}
@@ -305,12 +305,12 @@ def test_structures_are_those_of_the_library(quick: tuple[Path, Report, Lab]) ->
 
 def test_a_dense_table_with_all_labels_and_few(tmp_path: Path) -> None:
     data = tiny_task("tox21/NR-AR")
-    report, lab = report_on(
+    report, runner = report_on(
         tmp_path, data, seeds=1, methods=("top-k", "default"), n_labels=(60, 5_000, None)
     )
     lines = lines_of(tmp_path)
     assert set(lines) == {(v, n) for v in ("default", "top-k") for n in ("60", "all")}
-    assert "tox21/NR-AR with 5000 labels" in lab.skipped
+    assert "tox21/NR-AR with 5000 labels" in runner.skipped
     assert "## tox21/NR-AR, all labels" in report.markdown
     assert set(report.figures) == {"-tox21-NR-AR-60", "-tox21-NR-AR-all"}
     titles = [axes.get_title() for axes in report.figures["-tox21-NR-AR-60"].axes]
@@ -321,8 +321,8 @@ def test_a_dense_table_with_all_labels_and_few(tmp_path: Path) -> None:
 
 
 def test_the_backbone_alone(tmp_path: Path) -> None:
-    report, lab = report_on(tmp_path, tiny_text(), seeds=1, methods=("default-backbone",))
-    assert lab.n_executed == 1
+    report, runner = report_on(tmp_path, tiny_text(), seeds=1, methods=("default-backbone",))
+    assert runner.n_executed == 1
     (line,) = lines_of(tmp_path).values()
     assert line["tsenet"] == ""
     assert len(report.figures["-tiny-40"].axes) == 3

@@ -1,31 +1,45 @@
-"""Wirings that a learned one has to beat: random links, the tree alone, words that stand for topics."""
+"""Wirings to compare a learned one with: random links, and the links of the tree alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from tsenet._system.seeds import seed_sequence
-from tsenet._system.threads import chunks
-from tsenet.data.binary import BinaryRule
-from tsenet.data.table import Table
-from tsenet.errors import DataError
 from tsenet.expansion.wiring import Wiring, WiringLayer
 
-__all__ = ["bare_tree", "pivot_wiring", "random_wiring"]
-
-_WORDS = 1024  # whose counts with all pivots are in memory at a time
+__all__ = ["bare_tree", "random_wiring"]
 
 
 def random_wiring(wiring: Wiring, random_state: Any = None) -> Wiring:
-    """The same layers, with as many links for each unit, but to lower units drawn at random.
+    """Draw new links at random: the same layers, and as many links for each unit as before.
 
-    A unit's ``log_odds`` are its old ones in random order: with ``init="tree"`` its first weights are as large as
-    before, and mean nothing. To keep the tree and draw only the added links: ``tsenet.expand(link_rule="random")``.
+    A unit keeps its ``log_odds``, in random order: with ``init="tree"`` its first weights are as large as before but
+    carry no information. To keep the links of the tree and draw only the added ones, use
+    ``tsenet.expand(tree, X, link_rule="random")`` instead.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        The wiring to imitate.
+    random_state : int, Generator, RandomState, SeedSequence or None, default=None
+        Seed of the draw; an integer gives the same links each time.
+
+    Returns
+    -------
+    Wiring
+        With ``link_rule="random"``.
+
+    Examples
+    --------
+    >>> import tsenet
+    >>> from sklearn.datasets import load_digits
+    >>> from tsenet.baselines import random_wiring
+    >>> X = load_digits().data
+    >>> wiring = tsenet.expand(tsenet.learn_tree(X, max_top=10, random_state=0), X)
+    >>> random_wiring(wiring, random_state=0).n_edges == wiring.n_edges
+    True
     """
     rng = np.random.default_rng(seed_sequence(random_state))
     layers = []
@@ -41,7 +55,33 @@ def random_wiring(wiring: Wiring, random_state: Any = None) -> Wiring:
 
 
 def bare_tree(wiring: Wiring) -> Wiring:
-    """The tree's own links, without those that expansion added."""
+    """Keep the links of the tree and remove those that expansion added.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        From :func:`tsenet.expand`.
+
+    Returns
+    -------
+    Wiring
+        With ``link_rule="tree"``.
+
+    Raises
+    ------
+    ValueError
+        If a layer has no link of a tree, as in a random wiring.
+
+    Examples
+    --------
+    >>> import tsenet
+    >>> from sklearn.datasets import load_digits
+    >>> from tsenet.baselines import bare_tree
+    >>> X = load_digits().data
+    >>> wiring = tsenet.expand(tsenet.learn_tree(X, max_top=10, random_state=0), X)
+    >>> all(layer.from_tree.all() for layer in bare_tree(wiring).layers)
+    True
+    """
     layers = []
     for number, layer in enumerate(wiring.layers, start=1):
         kept = layer.from_tree
@@ -58,94 +98,3 @@ def bare_tree(wiring: Wiring) -> Wiring:
             )
         )
     return Wiring(tuple(layers), wiring.names, "tree")
-
-
-def pivot_wiring(
-    X: Any,
-    n_units: int,
-    links_per_word: int,
-    random_state: Any = None,
-    *,
-    min_count: int = 5,
-    smoothing: float = 0.5,
-) -> Wiring:
-    """One hidden layer without any learned structure: units are words drawn at random, links go by co-occurrence.
-
-    Each column is linked to the ``links_per_word`` pivots it goes with best, by their smoothed log-lift
-
-        ln (n_ij + s) / (n_i·n_j / N + s),
-
-    where n_i rows of N have word i, n_ij have both, and s is ``smoothing``, which draws rare pairs towards 0. A pivot
-    is linked to its own unit. ``log_odds`` are these log-lifts, so ``init="tree"`` works as with a learned wiring.
-
-    Parameters
-    ----------
-    X : table, (N, V)
-        Rows, labelled or not; a sparse one stays sparse. Columns become binary as in :func:`tsenet.learn_tree`.
-    n_units : int
-        Number of pivots.
-    links_per_word : int
-        A column that meets fewer pivots has fewer links.
-    random_state
-        Draws the pivots, all columns in at least ``min_count`` rows alike, unless they are in every row.
-    min_count : int
-    smoothing : float
-        Above 0.
-    """
-    if n_units < 1 or links_per_word < 1 or not smoothing > 0:
-        raise ValueError(
-            "n_units and links_per_word must be at least 1, and smoothing above 0: "
-            f"{n_units}, {links_per_word}, {smoothing}"
-        )
-    table = Table.of(X)
-    rule = BinaryRule.learn(table)
-    rows = rule.apply(table)
-    count = rows.counts()  # (V,)
-    able = np.flatnonzero((count >= min_count) & (count < rows.n_rows))
-    if able.size < n_units:
-        raise DataError(
-            f"{n_units} pivots are wanted, but only {able.size} columns are in {min_count} rows or "
-            "more and not in all: take fewer units or a lower min_count"
-        )
-    rng = np.random.default_rng(seed_sequence(random_state))
-    pivots = np.sort(rng.choice(able, n_units, replace=False))
-    links = [
-        _best_of_each_word(word, unit, lift, links_per_word)
-        for word, unit, lift in _lifts(rows.to_csr(), pivots, count, smoothing)
-    ]
-    word, unit, lift = (np.concatenate(parts) for parts in zip(*links, strict=True))
-    order = np.lexsort((word, unit))
-    indptr = np.searchsorted(unit[order], np.arange(n_units + 1))
-    none = np.zeros(order.size, bool)
-    layer = WiringLayer(indptr, word[order], none, lift[order], rows.n_columns)
-    units = tuple(f"pivot {rule.names[j]}" for j in pivots)
-    return Wiring((layer,), (rule.names, units), "pivot")
-
-
-Links = tuple[
-    NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]
-]  # word, unit, lift: (n,) each
-
-
-def _lifts(
-    rows: csr_array, pivots: NDArray[np.int64], count: NDArray[np.int64], smoothing: float
-) -> Iterator[Links]:
-    """Log-lifts of all words with all pivots that are in a row with them, a block of words at a time."""
-    on = rows.astype(np.int32)  # counts of pairs need more than a byte
-    by_word, on_pivots = on.T.tocsr(), on[:, pivots]
-    for start, stop in chunks(count.size, _WORDS):
-        joint = (by_word[start:stop] @ on_pivots).tocoo()
-        word, unit = joint.coords[0].astype(np.int64) + start, joint.coords[1].astype(np.int64)
-        expected = count[word] * count[pivots[unit]] / rows.shape[0]
-        yield word, unit, np.log((joint.data + smoothing) / (expected + smoothing))
-
-
-def _best_of_each_word(
-    word: NDArray[np.int64], unit: NDArray[np.int64], lift: NDArray[np.float64], n_best: int
-) -> Links:
-    """Keep each word's links of highest lift; of equal ones, those to the first units."""
-    order = np.lexsort((unit, -lift, word))
-    sorted_words = word[order]
-    rank = np.arange(order.size) - np.searchsorted(sorted_words, sorted_words)
-    best = order[rank < n_best]
-    return word[best], unit[best], lift[best]

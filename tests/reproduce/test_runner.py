@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reproduce.bench import Bench, QuickSize
 from reproduce.cells import Cell, Found
+from reproduce.dataset_context import DatasetContext, QuickSize
 from reproduce.execute import execute
-from reproduce.lab import Lab
-from reproduce.methods import METHODS, Work
+from reproduce.methods import METHODS
+from reproduce.run_context import RunContext
+from reproduce.runner import Runner
 from reproduce.runs import Run
 from tests.reproduce.tiny import tiny_labels, tiny_task, tiny_text
 from tsenet.baselines import DenseClassifier
@@ -34,31 +35,31 @@ def dense(name: str = "fnn", **more: Any) -> Cell:
     return Cell("e", "tiny", name, "FNN", "fnn", SHORT, (WIDTHS,), **more)
 
 
-def lab_of(folder: Path, dataset: Dataset | None = None, **more: Any) -> Lab:
+def runner_of(folder: Path, dataset: Dataset | None = None, **more: Any) -> Runner:
     data = tiny_text() if dataset is None else dataset
-    return Lab(folder, **{"seeds": 2, "n_jobs": 1, "datasets": {"tiny": data}, **more})
+    return Runner(folder, **{"seeds": 2, "n_jobs": 1, "datasets": {"tiny": data}, **more})
 
 
 def test_the_best_on_validation_rows_is_run_with_every_seed(tmp_path: Path) -> None:
-    lab = lab_of(tmp_path)
-    (one,) = lab.measure_all([dense()])
+    runner = runner_of(tmp_path)
+    (one,) = runner.measure_all([dense()])
     scores = [score for _, score in one.tried]
     assert [dict(settings) for settings, _ in one.tried] == list(WIDTHS)
     assert one.chosen == WIDTHS[int(np.argmax(scores))]
     assert [run.seed for run, _ in one.finals] == [0, 1]
     assert all(run.settings == {**SHORT, **one.chosen} for run, _ in one.finals)
     assert all(result.test is not None for result in one.results)
-    assert lab.n_executed == 5
-    for run, result in lab.store("e").items():
+    assert runner.n_executed == 5
+    for run, result in runner.store("e").items():
         assert (result.test is not None) == run.final
         assert "right" in result.extra if run.final else "right" not in result.extra
 
 
 def test_rounds_build_on_each_other(tmp_path: Path) -> None:
     cell = replace(dense(), rounds=(WIDTHS[1:2], ({"dropout": 0.0}, {"dropout": 0.9})))
-    lab = lab_of(tmp_path)
-    (one,) = lab.measure_all([cell])
-    assert all(run.settings["hidden"] == [8] for run, _ in lab.store("e").items())
+    runner = runner_of(tmp_path)
+    (one,) = runner.measure_all([cell])
+    assert all(run.settings["hidden"] == [8] for run, _ in runner.store("e").items())
     assert [dict(settings) for settings, _ in one.tried][1:] == [
         {"hidden": [8], "dropout": 0.0},
         {"hidden": [8], "dropout": 0.9},
@@ -74,8 +75,8 @@ def test_the_test_rows_have_no_say(tmp_path: Path) -> None:
         dense(),
         Cell("e", "tiny", "tsenet", "T", "tsenet", SMALL, (({"dropout": 0.1}, {"dropout": 0.6}),)),
     ]
-    first = lab_of(tmp_path / "a", data).measure_all(cells)
-    second = lab_of(tmp_path / "b", other).measure_all(cells)
+    first = runner_of(tmp_path / "a", data).measure_all(cells)
+    second = runner_of(tmp_path / "b", other).measure_all(cells)
     for one, two in zip(first, second, strict=True):
         assert one.chosen == two.chosen
         assert one.tried == two.tried
@@ -88,40 +89,40 @@ def test_the_validation_rows_have_their_say(tmp_path: Path) -> None:
     data = tiny_text()
     rounds = (({"hidden": [1], "max_epochs": 1}, {"hidden": [8], "max_epochs": 8}),)
     cell = replace(dense(), rounds=rounds)
-    (one,) = lab_of(tmp_path / "a", data, seeds=1).measure_all([cell])
+    (one,) = runner_of(tmp_path / "a", data, seeds=1).measure_all([cell])
     (weak, strong) = (score for _, score in one.tried)
     assert weak is not None
     assert strong is not None
     assert strong > weak
     # Rename the classes in the validation rows alone: now the worse network looks better.
     wrong = replace(data, validation=Part(data.validation.X, (data.validation.y + 1) % 3))
-    (two,) = lab_of(tmp_path / "b", wrong, seeds=1).measure_all([cell])
+    (two,) = runner_of(tmp_path / "b", wrong, seeds=1).measure_all([cell])
     assert two.chosen != one.chosen
 
 
 def test_nothing_is_done_twice(tmp_path: Path) -> None:
-    first = lab_of(tmp_path)
+    first = runner_of(tmp_path)
     before = first.measure_all([dense()])
-    second = lab_of(tmp_path, datasets={"tiny": tiny_text()})
+    second = runner_of(tmp_path, datasets={"tiny": tiny_text()})
     assert second.measure_all([dense()]) == before
     assert second.n_executed == 0
-    more = lab_of(tmp_path, seeds=3)
+    more = runner_of(tmp_path, seeds=3)
     more.measure_all([dense()])
     assert more.n_executed == 1
 
 
 def test_a_store_cut_anywhere_is_resumed_to_the_same_figures(tmp_path: Path) -> None:
-    whole = lab_of(tmp_path)
+    whole = runner_of(tmp_path)
     wanted = whole.measure_all([dense()])
     path = whole.store("e").path
     content = path.read_bytes()
     rng = np.random.default_rng(0)
     for cut in [0, *np.sort(rng.integers(1, len(content), size=4)).tolist()]:
         path.write_bytes(content[:cut])
-        lab = lab_of(tmp_path)
-        n_left = 5 - len(lab.store("e"))
-        found = lab.measure_all([dense()])
-        assert lab.n_executed == n_left
+        runner = runner_of(tmp_path)
+        n_left = 5 - len(runner.store("e"))
+        found = runner.measure_all([dense()])
+        assert runner.n_executed == n_left
         for one, two in zip(wanted, found, strict=True):
             assert (one.chosen, one.tried) == (two.chosen, two.tried)
             assert [r.extra["right"] for r in one.results] == [
@@ -130,14 +131,14 @@ def test_a_store_cut_anywhere_is_resumed_to_the_same_figures(tmp_path: Path) -> 
 
 
 def test_without_executing_only_what_is_done_is_shown(tmp_path: Path) -> None:
-    (one,) = lab_of(tmp_path, execute=False).measure_all([dense()])
+    (one,) = runner_of(tmp_path, execute=False).measure_all([dense()])
     assert one.results == ()
     assert one.chosen is None
-    lab_of(tmp_path, seeds=1).measure_all([dense()])
-    (two,) = lab_of(tmp_path, execute=False, datasets={}).measure_all([dense()])
+    runner_of(tmp_path, seeds=1).measure_all([dense()])
+    (two,) = runner_of(tmp_path, execute=False, datasets={}).measure_all([dense()])
     assert len(two.results) == 1
     needing = Cell("e", "tiny", "b", "B", "fnn", lambda found, seed: {}, needs=("fnn",))
-    *_, three = lab_of(tmp_path, execute=False).measure_all([dense(), needing])
+    *_, three = runner_of(tmp_path, execute=False).measure_all([dense(), needing])
     assert three.results == ()
 
 
@@ -146,7 +147,7 @@ def test_cells_may_depend_on_others(tmp_path: Path) -> None:
         return {**SHORT, "n_parameters": 2 * found["fnn"].results[seed].n_parameters}
 
     cells = [dense(), Cell("e", "tiny", "twice", "T", "fnn-of-size", twice, needs=("fnn",))]
-    small, large = lab_of(tmp_path).measure_all(cells)
+    small, large = runner_of(tmp_path).measure_all(cells)
     for a, b in zip(small.results, large.results, strict=True):
         assert 1.5 * a.n_parameters < b.n_parameters <= 2 * a.n_parameters
 
@@ -154,37 +155,37 @@ def test_cells_may_depend_on_others(tmp_path: Path) -> None:
 def test_a_data_set_that_cannot_be_had_is_left_out(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    lab = lab_of(tmp_path)
+    runner = runner_of(tmp_path)
     with caplog.at_level(logging.WARNING, "tsenet"):
-        missing, there = lab.measure_all([replace(dense(), dataset="no such thing"), dense()])
+        missing, there = runner.measure_all([replace(dense(), dataset="no such thing"), dense()])
     assert missing.results == ()
     assert len(there.results) == 2
-    assert "no such thing" in lab.skipped["no such thing"]
+    assert "no such thing" in runner.skipped["no such thing"]
     assert len(caplog.records) == 1
 
 
 def test_labels_that_cannot_be_drawn_are_left_out(tmp_path: Path) -> None:
-    lab = lab_of(tmp_path)
-    (one,) = lab.measure_all([replace(dense(), n_labels=1_000, rounds=())])
+    runner = runner_of(tmp_path)
+    (one,) = runner.measure_all([replace(dense(), n_labels=1_000, rounds=())])
     assert one.results == ()
-    assert "tiny with 1000 labels" in lab.skipped
+    assert "tiny with 1000 labels" in runner.skipped
 
 
 def test_a_diverged_candidate_is_never_chosen(tmp_path: Path) -> None:
     wild = {"learning_rate": 1e30, "dropout": 0.0}
     cell = replace(dense(), rounds=((wild, {"learning_rate": 0.01}),))
     with np.errstate(all="ignore"):
-        (one,) = lab_of(tmp_path, seeds=1).measure_all([cell])
+        (one,) = runner_of(tmp_path, seeds=1).measure_all([cell])
     assert one.tried[0][1] is None
     assert one.chosen == {"learning_rate": 0.01}
     with np.errstate(all="ignore"), pytest.raises(DivergenceError, match="tiny, fnn"):
-        lab_of(tmp_path, seeds=1).measure_all([replace(cell, rounds=((wild,),))])
+        runner_of(tmp_path, seeds=1).measure_all([replace(cell, rounds=((wild,),))])
 
 
 def test_a_quick_lab_shrinks_the_data_and_keeps_its_runs_apart(tmp_path: Path) -> None:
     cell = replace(dense(), rounds=())
-    lab_of(tmp_path, seeds=1).measure_all([cell])
-    quick = lab_of(tmp_path, seeds=1, quick=QuickSize(n_train=100, n_validation=50, n_test=50))
+    runner_of(tmp_path, seeds=1).measure_all([cell])
+    quick = runner_of(tmp_path, seeds=1, quick=QuickSize(n_train=100, n_validation=50, n_test=50))
     (one,) = quick.measure_all([cell])
     assert quick.n_executed == 1
     assert one.results[0].extra["n_train"] == 100
@@ -212,18 +213,18 @@ def test_ctrl_c_ends_a_run_at_once_and_stores_nothing_of_it(
 ) -> None:
     """Training alone would keep its best weights and go on; here a run is done or it is not."""
 
-    def pressing(work: Work) -> Any:
-        callbacks = [Press()] if work.seed == 1 else []
-        model = DenseClassifier(**work.settings, random_state=work.seed, callbacks=callbacks)
-        return model.fit(work.X, work.y)
+    def pressing(context: RunContext) -> Any:
+        callbacks = [Press()] if context.seed == 1 else []
+        model = DenseClassifier(**context.settings, random_state=context.seed, callbacks=callbacks)
+        return model.fit(context.X, context.y)
 
     monkeypatch.setitem(METHODS, "pressing", pressing)
     cell = Cell("e", "tiny", "p", "P", "pressing", SHORT)
     with pytest.raises(KeyboardInterrupt):
-        lab_of(tmp_path).measure_all([cell])
+        runner_of(tmp_path).measure_all([cell])
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     monkeypatch.setitem(METHODS, "pressing", METHODS["fnn"])
-    again = lab_of(tmp_path)
+    again = runner_of(tmp_path)
     assert [run.seed for run, _ in again.store("e").items()] == [0]
     (one,) = again.measure_all([cell])
     assert again.n_executed == 1
@@ -232,7 +233,7 @@ def test_ctrl_c_ends_a_run_at_once_and_stores_nothing_of_it(
 
 def test_progress_counts_all_steps(tmp_path: Path) -> None:
     calls: list[tuple[str, int, int | None]] = []
-    lab_of(tmp_path).measure_all([dense()], CallbackProgress(lambda *call: calls.append(call)))
+    runner_of(tmp_path).measure_all([dense()], CallbackProgress(lambda *call: calls.append(call)))
     own = [(done, total) for stage, done, total in calls if stage == "runs"]
     assert own[0] == (0, 5)
     assert own[-1] == (5, 5)
@@ -243,7 +244,7 @@ def test_each_run_is_told_with_the_time_left(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, "tsenet"):
-        lab_of(tmp_path).measure_all([dense()])
+        runner_of(tmp_path).measure_all([dense()])
     lines = [record.message for record in caplog.records if "tiny fnn" in record.message]
     assert len(lines) == 5
     assert "(choosing)" in lines[0]
@@ -253,19 +254,19 @@ def test_each_run_is_told_with_the_time_left(
 
 
 def test_what_runs_share_is_charged_to_each(tmp_path: Path) -> None:
-    bench = Bench(tiny_text(), tmp_path, n_jobs=1)
+    context = DatasetContext(tiny_text(), tmp_path, n_jobs=1)
     run = Run("e", "tiny", "tsenet", SMALL)
-    first = execute(run, bench)
-    second = execute(run, bench)
-    structure = bench.spent
+    first = execute(run, context)
+    second = execute(run, context)
+    structure = context.spent
     assert structure > 0
     for result in (first, second):
         assert result.extra["shared_cpu_seconds"] == pytest.approx(structure)
         assert result.cpu_seconds > structure
     assert first.extra["right"] == second.extra["right"]
     start = {**SHORT, "hidden": [8]}
-    base = execute(Run("e", "tiny", "fnn", start), bench, keep=True)
-    pruned = execute(Run("e", "tiny", "pruned", {"start": start, "n_parameters": 60}), bench)
+    base = execute(Run("e", "tiny", "fnn", start), context, keep=True)
+    pruned = execute(Run("e", "tiny", "pruned", {"start": start, "n_parameters": 60}), context)
     assert pruned.n_parameters == 60
     assert pruned.extra["shared_cpu_seconds"] == pytest.approx(base.cpu_seconds, rel=0.5)
     assert pruned.cpu_seconds > pruned.extra["shared_cpu_seconds"]
@@ -273,7 +274,7 @@ def test_what_runs_share_is_charged_to_each(tmp_path: Path) -> None:
 
 def test_duplicates_are_told_apart(tmp_path: Path) -> None:
     data = tiny_text()
-    result = execute(Run("e", "tiny", "fnn", {**SHORT, "hidden": [8]}), Bench(data))
+    result = execute(Run("e", "tiny", "fnn", {**SHORT, "hidden": [8]}), DatasetContext(data))
     clean = result.extra["test_without_duplicates"]
     n, m = 120, int(data.card.in_training.sum())
     assert result.test is not None
@@ -281,38 +282,40 @@ def test_duplicates_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_areas_are_stored_for_labels() -> None:
-    result = execute(Run("e", "tox21", "fnn", {**SHORT, "hidden": [8]}), Bench(tiny_labels()))
+    result = execute(
+        Run("e", "tox21", "fnn", {**SHORT, "hidden": [8]}), DatasetContext(tiny_labels())
+    )
     assert len(result.extra["areas"]) == 7
     assert result.test == pytest.approx(np.mean(result.extra["areas"]))
 
 
 def test_a_lab_needs_a_seed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="at least 1"):
-        Lab(tmp_path, seeds=0)
+        Runner(tmp_path, seeds=0)
 
 
 def test_a_method_sees_only_the_labels_it_has() -> None:
-    bench = Bench(tiny_text())
-    train = bench.dataset.train
-    work = Work(bench, Run("e", "tiny", "fnn", {}, seed=3, n_labels=40))
-    rows = bench.labelled(40, 3)
-    assert np.array_equal(work.y, train.y[rows])
-    assert np.array_equal(work.X.toarray(), train.X.toarray()[rows])
-    X, y = work.all_rows()
+    context = DatasetContext(tiny_text())
+    train = context.dataset.train
+    context = RunContext(context, Run("e", "tiny", "fnn", {}, seed=3, n_labels=40))
+    rows = context.labelled(40, 3)
+    assert np.array_equal(context.y, train.y[rows])
+    assert np.array_equal(context.X.toarray(), train.X.toarray()[rows])
+    X, y = context.all_rows()
     assert X is train.X
     assert np.array_equal(np.flatnonzero(y >= 0), rows)
     assert np.array_equal(y[rows], train.y[rows])
     assert set(np.delete(y, rows)) == {-1}
-    everything = Work(bench, Run("e", "tiny", "fnn"))
+    everything = RunContext(context, Run("e", "tiny", "fnn"))
     assert everything.X is train.X
     assert everything.all_rows()[1] is train.y
 
 
 def test_two_classes_need_one_output() -> None:
     run = Run("e", "t", "fnn")
-    assert Work(Bench(tiny_task("tox21/NR-AR")), run).n_outputs == 1
-    assert Work(Bench(tiny_labels(n_labels=2)), run).n_outputs == 2
-    assert Work(Bench(tiny_text()), run).n_outputs == 3
+    assert RunContext(DatasetContext(tiny_task("tox21/NR-AR")), run).n_outputs == 1
+    assert RunContext(DatasetContext(tiny_labels(n_labels=2)), run).n_outputs == 2
+    assert RunContext(DatasetContext(tiny_text()), run).n_outputs == 3
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
@@ -335,8 +338,8 @@ def test_every_method_runs_with_some_labels(method: str) -> None:
         "ppmi": {"n_components": 5},
     }
     for_tables = method in ("scaled-logistic", "boosting")
-    bench = Bench(tiny_task("tiny") if for_tables else tiny_text())
-    result = execute(Run("e", "tiny", method, settings[method], 1, 60), bench)
+    context = DatasetContext(tiny_task("tiny") if for_tables else tiny_text())
+    result = execute(Run("e", "tiny", method, settings[method], 1, 60), context)
     assert result.test is not None
     assert 0.2 < result.test <= 1.0
     assert result.n_parameters > 0
@@ -347,8 +350,8 @@ def test_only_whoever_debugs_reads_about_each_epoch(
 ) -> None:
     cell = replace(dense(), rounds=())
     with caplog.at_level(logging.INFO, "tsenet"):
-        lab_of(tmp_path / "a", seeds=1).measure_all([cell])
+        runner_of(tmp_path / "a", seeds=1).measure_all([cell])
     assert not any("train loss" in record.message for record in caplog.records)
     with caplog.at_level(logging.DEBUG, "tsenet"):
-        lab_of(tmp_path / "b", seeds=1).measure_all([cell])
+        runner_of(tmp_path / "b", seeds=1).measure_all([cell])
     assert any("train loss" in record.message for record in caplog.records)

@@ -19,9 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
 
-from tsenet import TSENetClassifier
-from tsenet.baselines import (
-    DenseClassifier,
+from reproduce.rivals import (
     TunedLogisticRegression,
     TwoStage,
     chi2_fnn,
@@ -32,6 +30,8 @@ from tsenet.baselines import (
     scaled_logistic_regression,
     svd_logistic_regression,
 )
+from tsenet import TSENetClassifier
+from tsenet.baselines import DenseClassifier
 
 Floats = NDArray[np.float64]
 
@@ -61,10 +61,10 @@ def test_c_is_the_best_in_cross_validation(topics: tuple[sp.csr_array, NDArray[n
     ]
     assert len(set(scores)) > 1
     assert linear.STRENGTHS[int(np.argmax(scores))] == model.model_.C
-    twin = LogisticRegression(C=model.model_.C, max_iter=1000).fit(X, y)
-    assert np.allclose(model.predict_proba(X), twin.predict_proba(X))
-    assert np.allclose(model.decision_function(X), twin.decision_function(X))
-    assert np.array_equal(model.predict(X), twin.predict(X))
+    expected = LogisticRegression(C=model.model_.C, max_iter=1000).fit(X, y)
+    assert np.allclose(model.predict_proba(X), expected.predict_proba(X))
+    assert np.allclose(model.decision_function(X), expected.decision_function(X))
+    assert np.array_equal(model.predict(X), expected.predict(X))
     assert model.classes_.tolist() == [0, 1, 2]
 
 
@@ -133,14 +133,14 @@ def test_the_transformer_sees_all_rows_and_the_classifier_the_labelled(rows: Flo
     given = TwoStage(Recorder(), LogisticRegression())
     model = given.fit(rows[:50], y, unlabelled=rows)
     assert model.transformer_.n_rows_ == 400
-    twin = LogisticRegression().fit(rows[:50] - rows.mean(axis=0), y)
+    expected = LogisticRegression().fit(rows[:50] - rows.mean(axis=0), y)
     centred = rows - rows.mean(axis=0)
-    assert np.allclose(model.classifier_.coef_, twin.coef_)
+    assert np.allclose(model.classifier_.coef_, expected.coef_)
     assert np.allclose(model.transform(rows), centred)
-    assert np.allclose(model.predict_proba(rows), twin.predict_proba(centred))
-    assert np.allclose(model.decision_function(rows), twin.decision_function(centred))
-    assert np.array_equal(model.predict(rows), twin.predict(centred))
-    assert model.score(rows, rows[:, 0]) == twin.score(centred, rows[:, 0])
+    assert np.allclose(model.predict_proba(rows), expected.predict_proba(centred))
+    assert np.allclose(model.decision_function(rows), expected.decision_function(centred))
+    assert np.array_equal(model.predict(rows), expected.predict(centred))
+    assert model.score(rows, rows[:, 0]) == expected.score(centred, rows[:, 0])
     assert (model.n_features_in_, model.classes_.tolist()) == (12, [0, 1])
     assert not hasattr(given.transformer, "n_rows_")  # what was given is left as it is
     assert clone(given).fit(rows[:50], y).transformer_.n_rows_ == 50

@@ -1,4 +1,4 @@
-"""A data set on the bench: its parts, which rows keep their labels, and the structures learned from it.
+"""A data set and what its runs share: its parts, which rows keep their labels, and the structures learned from it.
 
 A structure knows no labels, so one serves all methods, label counts and settings of a seed. It is kept in memory and
 on disk; what it cost is charged to every run that uses it.
@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from reproduce.files import write_whole
 from reproduce.runs import canonical
 from tsenet.errors import DataError, ModelFileError
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from tsenet.expansion.wiring import Wiring
     from tsenet.skeleton.tree import LatentTree
 
-__all__ = ["Bench", "QuickSize", "TooFewRowsError", "label_order", "shrink"]
+__all__ = ["DatasetContext", "QuickSize", "TooFewRowsError", "label_order", "shrink"]
 
 logger = logging.getLogger("tsenet")
 T = TypeVar("T")
@@ -48,7 +49,7 @@ class TooFewRowsError(DataError):
     """So many labels cannot be drawn from these rows."""
 
 
-class Bench:
+class DatasetContext:
     """A data set and what its runs share.
 
     Parameters
@@ -67,7 +68,7 @@ class Bench:
         self.n_jobs = n_jobs
         self.spent = 0.0  # CPU seconds spent so far on what runs share
         self._folder = folder
-        self._shared: dict[str, tuple[Any, float]] = {}
+        self._cache: dict[str, tuple[Any, float]] = {}
         self._orders: dict[int, NDArray[np.int64]] = {}
         self._fingerprint = fingerprint(dataset.train)
 
@@ -130,20 +131,20 @@ class Bench:
         wiring, cost = self._structure("Wiring", recipe, make)
         return wiring, tree_cost + cost
 
-    def shared(self, name: str, make: Callable[[], T]) -> tuple[T, float]:
+    def cached(self, name: str, make: Callable[[], T]) -> tuple[T, float]:
         """What ``make`` gives, made once, and the CPU seconds it cost without other shared things it needed."""
-        if name not in self._shared:
+        if name not in self._cache:
             before, began = self.spent, time.process_time()
             value = make()
             cost = time.process_time() - began - (self.spent - before)
             self.spent += cost
-            self._shared[name] = (value, cost)
-        return self._shared[name]
+            self._cache[name] = (value, cost)
+        return self._cache[name]
 
     def forget(self, beginning: str) -> None:
         """Free the shared things whose names begin so."""
-        for name in [name for name in self._shared if name.startswith(beginning)]:
-            del self._shared[name]
+        for name in [name for name in self._cache if name.startswith(beginning)]:
+            del self._cache[name]
 
     def _structure(
         self, kind: str, recipe: dict[str, Any], make: Callable[[], Structure]
@@ -153,8 +154,8 @@ class Bench:
 
         about = {"kind": kind, "data": self._fingerprint, "tsenet": tsenet.__version__, **recipe}
         name = f"{kind} {canonical(about)}"
-        if self._folder is None or name in self._shared:
-            return self.shared(name, make)
+        if self._folder is None or name in self._cache:
+            return self.cached(name, make)
         label = self.dataset.name.replace("/", "-")
         digest = hashlib.sha256(name.encode()).hexdigest()[:16]
         file = self._folder / f"{label}-{digest}.tsenet"
@@ -162,17 +163,14 @@ class Bench:
         if file.exists() and note.exists():
             try:
                 cost = float(json.loads(note.read_text("utf-8"))["cpu_seconds"])
-                self._shared[name] = (tsenet.load(file), cost)
-                return self._shared[name]
+                self._cache[name] = (tsenet.load(file), cost)
+                return self._cache[name]
             except (ModelFileError, ValueError, KeyError) as error:
                 logger.warning("%s cannot be used (%s): it is learned again", file, error)
-        value, cost = self.shared(name, make)
+        value, cost = self.cached(name, make)
         self._folder.mkdir(parents=True, exist_ok=True)
-        from tsenet._system.atomic import atomic_write
-
         tsenet.save(value, file)
-        with atomic_write(note, "w") as stream:
-            stream.write(canonical({**about, "cpu_seconds": cost}) + "\n")
+        write_whole(note, canonical({**about, "cpu_seconds": cost}) + "\n")
         return value, cost
 
 

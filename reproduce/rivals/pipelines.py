@@ -1,4 +1,4 @@
-"""Controls without a learned structure, ready to fit, and how many numbers any of the models has trained."""
+"""Models without a learned structure, ready to fit, and the number of parameters of any model."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from tsenet.baselines.dense import DenseClassifier
-from tsenet.baselines.linear import STRENGTHS, TunedLogisticRegression
-from tsenet.baselines.ppmi import PPMIVectors
-from tsenet.baselines.two_stage import TwoStage
-from tsenet.estimators.network_estimator import NetworkEstimator
+from reproduce.rivals.linear import STRENGTHS, TunedLogisticRegression
+from reproduce.rivals.ppmi import PPMIVectors
+from reproduce.rivals.two_stage import TwoStage
+from tsenet.baselines import DenseClassifier
 
 __all__ = [
     "chi2_fnn",
@@ -33,7 +32,7 @@ _WITHOUT_PARAMETERS = (SelectKBest, Normalizer, StandardScaler)
 
 
 def logistic_regression(random_state: Any = None) -> TunedLogisticRegression:
-    """Logistic regression on the columns as they are, tf-idf say; C by cross-validation.
+    """Logistic regression on the columns unchanged (tf-idf, for example); C by cross-validation.
 
     How C is chosen, and what it is when there are too few rows: :class:`TunedLogisticRegression`.
     """
@@ -67,8 +66,8 @@ def scaled_logistic_regression(
 def svd_logistic_regression(n_components: int = 100, *, random_state: Any = None) -> TwoStage:
     """Truncated SVD of all rows, brought to length 1, then logistic regression on the labelled ones.
 
-    Not columns of deviation 1: they would make as much of the last component as of the first, which costs many points
-    when labels are few (docs/guide/baselines.md).
+    Rows are brought to length 1, and columns are not brought to deviation 1: that would weight the last component like
+    the first, which costs many points when labels are few (docs/guide/reproduce.md).
     """
     svd = TruncatedSVD(n_components, random_state=random_state)
     return TwoStage(make_pipeline(svd, Normalizer()), logistic_regression(random_state))
@@ -86,7 +85,7 @@ def ppmi_logistic_regression(n_components: int = 100, *, random_state: Any = Non
 
 
 def chi2_fnn(n_features: int, hidden: Sequence[int] = (512,), **options: Any) -> Pipeline:
-    """The columns that tell most about the classes, by χ², then a dense network on them.
+    """The columns with the highest χ² against the classes, then a dense network on them.
 
     Parameters
     ----------
@@ -99,18 +98,23 @@ def chi2_fnn(n_features: int, hidden: Sequence[int] = (512,), **options: Any) ->
 
 
 def n_parameters(model: Any) -> int:
-    """Numbers that a fitted model has learned: weights and biases, components of an SVD, word vectors.
+    """Number of learned parameters of a fitted model: weights and biases, components of an SVD, word vectors.
 
-    Knows the models of this package, TSE-Net's estimators, pipelines of them, and scikit-learn's boosted trees: a
-    threshold for each split, a value for each leaf. Scaling and the choice of columns are not counted.
+    It accepts the models of this package, tsenet's estimators, pipelines of them, and scikit-learn's boosted trees (a
+    threshold for each split, a value for each leaf). Scaling and the selection of columns are not counted.
+
+    Raises
+    ------
+    TypeError
+        For any other model.
     """
     if isinstance(model, Pipeline):
         return sum(n_parameters(step) for _, step in model.steps)
     if isinstance(model, _WITHOUT_PARAMETERS) or model in (None, "passthrough"):
         return 0
     check_is_fitted(model)
-    if isinstance(model, NetworkEstimator):
-        return model.n_parameters_
+    if hasattr(model, "n_parameters_"):  # tsenet's networks, sparse and dense
+        return int(model.n_parameters_)
     if isinstance(model, TwoStage):
         return n_parameters(model.transformer_) + n_parameters(model.classifier_)
     if isinstance(model, TunedLogisticRegression):

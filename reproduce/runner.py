@@ -15,9 +15,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reproduce.bench import Bench, QuickSize, TooFewRowsError, shrink
 from reproduce.cells import Cell, Found, Measured
 from reproduce.clock import duration, time_left
+from reproduce.dataset_context import DatasetContext, QuickSize, TooFewRowsError, shrink
 from reproduce.execute import execute
 from reproduce.interrupt import StopAtOnce
 from reproduce.runs import Result, Run, RunStore, Settings
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from tsenet.datasets.dataset import Dataset
     from tsenet.progress import Progress
 
-__all__ = ["Lab"]
+__all__ = ["Runner"]
 
 logger = logging.getLogger("tsenet")
 
-Doing = Callable[[Run, Bench], Result]
+Doing = Callable[[Run, DatasetContext], Result]
 N_WORDS = 10_000  # the paper's
 
 
-class Lab:
+class Runner:
     """A folder of finished runs, and the means to do more.
 
     Parameters
@@ -75,7 +75,7 @@ class Lab:
         self.skipped: dict[str, str] = {}  # data sets that could not be had, and why
         self.n_executed = 0
         self._datasets = dict(datasets or {})
-        self._bench: tuple[str, Bench] | None = None
+        self._context: tuple[str, DatasetContext] | None = None
         self._stores: dict[str, RunStore] = {}
         self._steps: Counter[tuple[str, str]] = Counter()  # left to do, by data set and method
         self._report: Progress = as_progress(None)
@@ -89,15 +89,15 @@ class Lab:
             self._stores[experiment] = RunStore(self.folder / "runs" / f"{experiment}.jsonl")
         return self._stores[experiment]
 
-    def bench(self, name: str) -> Bench:
+    def context(self, name: str) -> DatasetContext:
         """The data set of that name, ready for runs; only the last one is kept in memory."""
-        if self._bench is None or self._bench[0] != name:
-            self._bench = None  # free it before the next is loaded
-            self._bench = (
+        if self._context is None or self._context[0] != name:
+            self._context = None  # free it before the next is loaded
+            self._context = (
                 name,
-                Bench(self._load(name), self.folder / "structures", self.n_jobs),
+                DatasetContext(self._load(name), self.folder / "structures", self.n_jobs),
             )
-        return self._bench[1]
+        return self._context[1]
 
     def is_text(self, name: str) -> bool:
         """Whether the features of a data set are words, not the columns of a table; nothing is loaded to tell."""
@@ -214,13 +214,13 @@ class Lab:
         result = store.get(run)
         if result is None and self.execute and run.dataset not in self.skipped:
             try:
-                bench = self.bench(run.dataset)
+                context = self.context(run.dataset)
             except (TSENetError, OSError) as error:
                 self._skip(run.dataset, error)
                 return None
             try:
                 with _quiet():
-                    result = do(run, bench)
+                    result = do(run, context)
             except TooFewRowsError as error:
                 self._skip(f"{run.dataset} with {run.n_labels} labels", error)
                 return None

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tsenet
-from reproduce.bench import (
-    Bench,
+from reproduce.dataset_context import (
+    DatasetContext,
     QuickSize,
     TooFewRowsError,
     fingerprint,
@@ -25,17 +25,17 @@ WIRING = {"density": 0.2, "link_rule": "balanced", "max_top": 4}
 
 
 def test_labels_are_nested_and_hold_every_class() -> None:
-    bench = Bench(tiny_text())
-    y = bench.dataset.train.y
+    context = DatasetContext(tiny_text())
+    y = context.dataset.train.y
     before: set[int] = set()
     for n_labels in (3, 4, 10, 100, 300):
-        rows = bench.labelled(n_labels, seed=5)
+        rows = context.labelled(n_labels, seed=5)
         assert rows.size == n_labels == np.unique(rows).size
         assert (np.diff(rows) > 0).all()
         assert before < set(rows.tolist())
         assert np.unique(y[rows]).size == N_CLASSES
         before = set(rows.tolist())
-    assert np.array_equal(bench.labelled(None, 5), np.arange(300))
+    assert np.array_equal(context.labelled(None, 5), np.arange(300))
 
 
 def test_each_class_gets_its_share_of_labels() -> None:
@@ -64,12 +64,12 @@ def test_draws_differ_by_seed_alone() -> None:
 @pytest.mark.parametrize("n_labels", [2, 301])
 def test_labels_that_cannot_be_drawn(n_labels: int) -> None:
     with pytest.raises(TooFewRowsError, match=f"{n_labels} labels cannot be drawn"):
-        Bench(tiny_text()).labelled(n_labels, 0)
+        DatasetContext(tiny_text()).labelled(n_labels, 0)
 
 
 def test_several_labels_at_once_cannot_be_drawn() -> None:
     with pytest.raises(DataError, match="one class per row"):
-        Bench(tiny_labels()).labelled(50, 0)
+        DatasetContext(tiny_labels()).labelled(50, 0)
 
 
 def test_a_small_version_fits_together_and_is_always_the_same() -> None:
@@ -84,31 +84,31 @@ def test_a_small_version_fits_together_and_is_always_the_same() -> None:
 
 
 def test_a_structure_is_learned_once_and_charged_each_time(tmp_path: Path) -> None:
-    bench = Bench(tiny_text(), tmp_path)
-    wiring, cost = bench.wiring(0, **WIRING)
-    spent = bench.spent
-    again, same = bench.wiring(0, **WIRING)
+    context = DatasetContext(tiny_text(), tmp_path)
+    wiring, cost = context.wiring(0, **WIRING)
+    spent = context.spent
+    again, same = context.wiring(0, **WIRING)
     assert again is wiring
     assert same == cost == pytest.approx(spent)
-    assert bench.spent == spent
-    other, more = bench.wiring(0, density=0.5, link_rule="balanced", max_top=4)  # the same tree
-    _, tree_cost = bench.tree(0, max_top=4)
+    assert context.spent == spent
+    other, more = context.wiring(0, density=0.5, link_rule="balanced", max_top=4)  # the same tree
+    _, tree_cost = context.tree(0, max_top=4)
     assert other.n_edges > wiring.n_edges
-    assert bench.spent == pytest.approx(cost + more - tree_cost)
-    assert bench.wiring(1, **WIRING)[0] is not wiring
+    assert context.spent == pytest.approx(cost + more - tree_cost)
+    assert context.wiring(1, **WIRING)[0] is not wiring
 
 
 def test_it_is_what_the_library_learns(tmp_path: Path) -> None:
-    bench = Bench(tiny_text(), tmp_path)
-    tree = tsenet.learn_tree(bench.dataset.train.X, max_top=4, random_state=7)
-    wanted = tsenet.expand(tree, bench.dataset.train.X, density=0.2, random_state=7)
-    assert bench.wiring(7, **WIRING)[0] == wanted
+    context = DatasetContext(tiny_text(), tmp_path)
+    tree = tsenet.learn_tree(context.dataset.train.X, max_top=4, random_state=7)
+    wanted = tsenet.expand(tree, context.dataset.train.X, density=0.2, random_state=7)
+    assert context.wiring(7, **WIRING)[0] == wanted
 
 
 def test_the_next_process_reads_structures_from_disk(tmp_path: Path) -> None:
-    first = Bench(tiny_text(), tmp_path)
+    first = DatasetContext(tiny_text(), tmp_path)
     wiring, cost = first.wiring(0, **WIRING)
-    second = Bench(tiny_text(), tmp_path)
+    second = DatasetContext(tiny_text(), tmp_path)
     again, same = second.wiring(0, **WIRING)
     assert again == wiring
     assert same == pytest.approx(cost)
@@ -118,8 +118,8 @@ def test_the_next_process_reads_structures_from_disk(tmp_path: Path) -> None:
 
 
 def test_other_data_have_other_structures(tmp_path: Path) -> None:
-    Bench(tiny_text(seed=0), tmp_path).wiring(0, **WIRING)
-    other = Bench(tiny_text(seed=1), tmp_path)
+    DatasetContext(tiny_text(seed=0), tmp_path).wiring(0, **WIRING)
+    other = DatasetContext(tiny_text(seed=1), tmp_path)
     other.wiring(0, **WIRING)
     assert other.spent > 0.0
     assert fingerprint(tiny_text(seed=0).train) != fingerprint(tiny_text(seed=1).train)
@@ -129,31 +129,31 @@ def test_other_data_have_other_structures(tmp_path: Path) -> None:
 def test_a_damaged_structure_is_learned_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    wiring, _ = Bench(tiny_text(), tmp_path).wiring(0, **WIRING)
+    wiring, _ = DatasetContext(tiny_text(), tmp_path).wiring(0, **WIRING)
     for path in tmp_path.glob("*.tsenet"):
         path.write_bytes(path.read_bytes()[:100])
     with caplog.at_level(logging.WARNING, "tsenet"):
-        again, _ = Bench(tiny_text(), tmp_path).wiring(0, **WIRING)
+        again, _ = DatasetContext(tiny_text(), tmp_path).wiring(0, **WIRING)
     assert again == wiring
     assert sum("learned again" in record.message for record in caplog.records) == 2
 
 
 def test_what_is_forgotten_is_made_again() -> None:
-    bench, made = Bench(tiny_text()), []
+    context, made = DatasetContext(tiny_text()), []
     for _ in range(2):
-        bench.shared("model a", lambda: made.append(1))
-        bench.shared("model a", lambda: made.append(1))
-        bench.forget("model")
+        context.cached("model a", lambda: made.append(1))
+        context.cached("model a", lambda: made.append(1))
+        context.forget("model")
     assert len(made) == 2
 
 
 def test_what_a_shared_thing_needs_is_not_counted_twice() -> None:
-    bench = Bench(tiny_text())
+    context = DatasetContext(tiny_text())
 
     def burn() -> float:
         return sum(float(np.linalg.norm(np.ones((200, 200)) @ np.ones(200))) for _ in range(2_000))
 
-    _, outer = bench.shared("outer", lambda: bench.shared("inner", burn))
-    _, inner = bench.shared("inner", burn)
+    _, outer = context.cached("outer", lambda: context.cached("inner", burn))
+    _, inner = context.cached("inner", burn)
     assert outer < inner / 2
-    assert bench.spent == pytest.approx(outer + inner)
+    assert context.spent == pytest.approx(outer + inner)

@@ -1,4 +1,4 @@
-"""``PPMIVectors``: word vectors from the words' company in documents, and documents as means of their words."""
+"""``PPMIVectors``: word vectors from co-occurrence in documents, and documents as means of their words."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
-
-from tsenet._system.threads import chunks
 
 __all__ = ["PPMIVectors", "positive_pmi"]
 
@@ -93,11 +91,11 @@ def positive_pmi(documents: sp.csr_array) -> sp.csr_array:
     by_word = on.T.tocsr()
     count = np.diff(by_word.indptr).astype(np.float64)  # (V,)
     blocks = []
-    for start, stop in chunks(count.size, _WORDS):
-        joint = (by_word[start:stop] @ on).tocoo()
+    for start in range(0, count.size, _WORDS):
+        joint = (by_word[start : start + _WORDS] @ on).tocoo()
         word, other = joint.coords
         value = np.log(joint.data * on.shape[0] / (count[word + start] * count[other]))
         keep = (value > 0) & (word + start != other)
         block = (value[keep].astype(np.float32), (word[keep], other[keep]))
-        blocks.append(sp.csr_array(block, shape=(stop - start, count.size)))
+        blocks.append(sp.csr_array(block, shape=joint.shape))
     return sp.csr_array(sp.vstack(blocks, format="csr"))

@@ -1,4 +1,4 @@
-"""Word vectors from co-occurrence, beside a twin in plain NumPy."""
+"""Word vectors from co-occurrence, against a reference in plain NumPy."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.estimator_checks import check_estimator
 
-from tsenet.baselines import PPMIVectors
-from tsenet.baselines.ppmi import positive_pmi
+from reproduce.rivals import PPMIVectors
+from reproduce.rivals.ppmi import positive_pmi
 
 Floats = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ def documents() -> Floats:
     return weights
 
 
-def twin(documents: Floats) -> Floats:
+def reference(documents: Floats) -> Floats:
     """PPMI of all pairs of different words, by definition."""
     on = documents > 0
     n_rows, n_words = on.shape
@@ -40,14 +40,14 @@ def twin(documents: Floats) -> Floats:
 
 
 def test_the_matrix(documents: Floats, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tsenet.baselines.ppmi._WORDS", 8)  # several blocks of words
+    monkeypatch.setattr("reproduce.rivals.ppmi._WORDS", 8)  # several blocks of words
     found = positive_pmi(sp.csr_array(documents))
     assert sp.issparse(found)
     assert (found.data > 0).all()
-    np.testing.assert_allclose(found.toarray(), twin(documents), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(found.toarray(), reference(documents), rtol=1e-5, atol=1e-7)
     stored_zeros = sp.csr_array(documents)
     stored_zeros.data[:10] = 0
-    wanted = twin(stored_zeros.toarray())
+    wanted = reference(stored_zeros.toarray())
     np.testing.assert_allclose(positive_pmi(stored_zeros).toarray(), wanted, rtol=1e-5, atol=1e-7)
 
 
@@ -55,7 +55,7 @@ def test_the_matrix(documents: Floats, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix, np.asarray])
 def test_the_vectors_of_words_and_documents(documents: Floats, form: Any, power: float) -> None:
     model = PPMIVectors(5, power=power, random_state=0).fit(form(documents))
-    left, size, _ = np.linalg.svd(twin(documents))
+    left, size, _ = np.linalg.svd(reference(documents))
     vectors = left[:, :5] * size[:5] ** power  # up to the sign of each column
     sign = np.sign((vectors * model.vectors_).sum(axis=0))
     np.testing.assert_allclose(model.vectors_ * sign, vectors, rtol=1e-3, atol=1e-3)

@@ -1,0 +1,29 @@
+"""Models that TSE-Net is compared with, beside :mod:`tsenet.baselines`: linear models, PPMI vectors, pivot wirings."""
+
+from __future__ import annotations
+
+from reproduce.rivals.linear import TunedLogisticRegression
+from reproduce.rivals.pipelines import (
+    chi2_fnn,
+    logistic_regression,
+    n_parameters,
+    ppmi_logistic_regression,
+    scaled_logistic_regression,
+    svd_logistic_regression,
+)
+from reproduce.rivals.pivots import pivot_wiring
+from reproduce.rivals.ppmi import PPMIVectors
+from reproduce.rivals.two_stage import TwoStage
+
+__all__ = [
+    "PPMIVectors",
+    "TunedLogisticRegression",
+    "TwoStage",
+    "chi2_fnn",
+    "logistic_regression",
+    "n_parameters",
+    "pivot_wiring",
+    "ppmi_logistic_regression",
+    "scaled_logistic_regression",
+    "svd_logistic_regression",
+]

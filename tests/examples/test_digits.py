@@ -1,0 +1,119 @@
+"""The example of the digits: what it prints, what it draws, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib import image
+from sklearn.datasets import load_digits
+
+import tsenet
+from examples import digits
+from tsenet.explain.plots import pixel_groups
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "digits.py"
+NUMBER = r"(-\d+\.\d+)"
+
+
+def test_the_tree_is_printed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "new" / "folder"
+    assert digits.main(["--structure-only", "--out", str(out)]) == 0
+    printed = capsys.readouterr()
+    (picture,) = out.iterdir()
+    assert picture.name == "digits-groups.png"
+    assert str(picture) in printed.out
+    height, width, _ = image.imread(picture).shape
+    assert width > 2 * height > 1000  # the mean image and two levels, side by side
+    assert "islands" in printed.err  # the progress bars
+
+    X = load_digits().data
+    test = np.arange(len(X)) % 5 == 4
+    tree = tsenet.learn_tree(X[~test], max_top=10, random_state=0)
+    text = " ".join(printed.out.split())
+    assert f"Learned {' – '.join(map(str, tree.layer_sizes))}:" in text
+    for level in (1, 2):
+        found = re.search(
+            rf"Level {level}: (\d+) groups; (\d+)% of .*?group, (\d+)% if pixels are shuffled", text
+        )
+        assert found
+        groups, connected, shuffled = map(int, found.groups())
+        assert groups == tree.layer_sizes[level]
+        assert connected > 1.5 * shuffled
+
+    # Letters and groups correspond one to one.
+    letters = np.array(re.findall(r"^  ((?:\S ){7}\S) *$", printed.out, re.MULTILINE)[:8])
+    drawn = np.array([line.split() for line in letters])
+    expected = pixel_groups(tree, (8, 8), 1)
+    assert set(drawn[expected < 0]) == {"·"}
+    pairs = set(zip(drawn.ravel().tolist(), expected.ravel().tolist(), strict=True))
+    assert len(pairs) == np.unique(expected).size == np.unique(drawn).size
+
+    likelihoods = re.search(rf"{NUMBER} with the tree, {NUMBER} with independent pixels", text)
+    assert likelihoods
+    train, held_out = tree.binary(X[~test]).to_dense(), tree.binary(X[test]).to_dense()
+    rate = (train.sum(axis=0) + 0.5) / (len(train) + 1)
+    independent = np.log(np.where(held_out, rate, 1 - rate)).sum(axis=1).mean()
+    assert float(likelihoods[1]) == pytest.approx(tree.log_likelihood(X[test]).mean(), abs=0.006)
+    assert float(likelihoods[2]) == pytest.approx(independent, abs=0.006)
+
+
+def test_four_networks_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(digits, "SEEDS", (0,))
+    assert digits.main(["--out", str(tmp_path)]) == 0
+    # One line per network: accuracy, parameters, seconds of training.
+    lines = re.findall(
+        r"^(\S.*?) +([\d.]+)% ± [\d.]+% +([\d,]+) +[\d.]+ s$", capsys.readouterr().out, re.MULTILINE
+    )
+    accuracy = {name: float(share) for name, share, _ in lines}
+    size = {name: int(number.replace(",", "")) for name, _, number in lines}
+    tse, backbone, random, dense = accuracy
+    assert tse == "TSE-Net"
+    assert "random" in random
+    assert accuracy[backbone] > 85
+    assert min(accuracy[tse], accuracy[random], accuracy[dense]) > 94
+    assert size[backbone] < size[tse] < size[dense] / 10
+
+
+def test_an_interrupt_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*args: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tsenet, "learn_tree", interrupted)
+    assert digits.main(["--out", str(tmp_path / "out")]) == 130
+    assert "interrupted" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_it_runs_as_a_program_and_writes_to_demo(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, str(EXAMPLE), "--structure-only"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+        check=False,
+        timeout=300,
+    )
+    assert run.returncode == 0, run.stderr
+    assert [path.name for path in (tmp_path / "demo").iterdir()] == ["digits-groups.png"]
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert digits.main(["--structure-only", "--out", str(tmp_path / "file")]) == 1
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("error: ")
+    assert "file" in error
