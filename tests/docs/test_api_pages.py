@@ -19,8 +19,8 @@ PACKAGES = [
     "tsenet.datasets",
     "tsenet.errors",
     "tsenet.explain",
-    "tsenet.explain.report",
     "tsenet.explain.plots",
+    "tsenet.explain.report",
     "tsenet.progress",
     "tsenet.store",
 ]
