@@ -271,7 +271,9 @@ class ValueTargets(_Comparable):
         count = known.sum(axis=0)
         shift = np.where(known, column, 0.0).sum(axis=0) / count
         square = np.square(np.where(known, column - shift, 0.0)).sum(axis=0) / count
-        return cls(y.ndim == 1, shift, np.where(square > 0, np.sqrt(square), 1.0))
+        deviation = np.sqrt(square)
+        varies = deviation > 1e-12 * np.maximum(1.0, np.abs(shift))  # more than by rounding
+        return cls(y.ndim == 1, shift, np.where(varies, deviation, 1.0))
 
     @property
     def output_names(self) -> None:
