@@ -150,14 +150,14 @@ def read_level(level: Array, readers: ReaderArrays, features: Array, outputs: Ar
     units = np.empty(BLOCK_UNITS, np.uint32)
     listed = np.empty(BLOCK_UNITS, level.dtype)
     for first in range(0, level.shape[1], BLOCK_UNITS):
-        last = min(first + BLOCK_UNITS, level.shape[1])
+        last = first + BLOCK_UNITS if first + BLOCK_UNITS < level.shape[1] else level.shape[1]
         for r in range(level.shape[0]):
             n = list_non_zeros(level[r], first, last, units, listed)
             if readers.bias.size > 0:
                 own = features[r][group_start:group_stop]
-                add_weighted_rows(0, n, units, listed, readers.weight, own)
+                add_weighted_rows(np.int64(0), n, units, listed, readers.weight, own)
             if readers.linear_skip.shape[0] > 0:
-                add_weighted_rows(0, n, units, listed, readers.linear_skip, outputs[r])
+                add_weighted_rows(np.int64(0), n, units, listed, readers.linear_skip, outputs[r])
 
 
 @kernel
@@ -169,7 +169,7 @@ def level_of_sparse_rows(
         for u in range(out.shape[1]):
             out[r, u] = 0
     links = (layer.in_start, layer.in_unit, layer.weight)
-    rows_forward(0, out.shape[0], row_start, columns, values, *links, out)
+    rows_forward(np.int64(0), out.shape[0], row_start, columns, values, *links, out)
     for r in range(out.shape[0]):
         for u in range(out.shape[1]):
             out[r, u] += layer.bias[u]
@@ -242,5 +242,5 @@ def finish_outputs(kind: Int, features: Array, weight: Array, outputs: Array) ->
     listed = np.empty(features.shape[1], features.dtype)
     for r in range(features.shape[0]):
         apply_activation(kind, features[r])
-        n = list_non_zeros(features[r], 0, features.shape[1], units, listed)
-        add_weighted_rows(0, n, units, listed, weight, outputs[r])
+        n = list_non_zeros(features[r], np.int64(0), features.shape[1], units, listed)
+        add_weighted_rows(np.int64(0), n, units, listed, weight, outputs[r])
