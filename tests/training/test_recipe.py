@@ -40,17 +40,43 @@ def test_partial_fit_of_sparse_rows_starts_at_the_usual_rate() -> None:
     assert rates.seen == [1e-3, 1e-3]
 
 
-def test_the_rate_after_a_linear_start_on_sparse_rows() -> None:
+def test_a_given_rate_is_used() -> None:
     rates = Rates()
-    rng = np.random.default_rng(1)
-    rows = sp.csr_array(ROWS[rng.integers(0, 600, 2400)] * rng.random((2400, 12)))
-    classes = rng.integers(0, 3, 2400)
-    options = {**QUICK, "max_epochs": 1, "warm_start": True}
-    model = TSENetClassifier(**options, callbacks=[rates]).fit(rows, classes)
-    model.fit(rows, classes)  # a warm start goes on from the same weights
-    TSENetClassifier(**options, callbacks=[rates], learning_rate=0.5).fit(rows, classes)
-    TSENetClassifier(**options, callbacks=[rates], init="fan-in").fit(rows, classes)
-    assert rates.seen == [1e-4, 1e-4, 0.5, 1e-3]
+    for options in ({"learning_rate": 0.5}, {"init": "fan-in"}, {"linear_skip": False}):
+        model = TSENetClassifier(**{**QUICK, "max_epochs": 1, **options}, callbacks=[rates])
+        model.fit(ROWS, CLASSES)
+    assert set(rates.seen[:-2]) == {0.5}
+    assert rates.seen[-2:] == [1e-3, 3e-3]
+
+
+def test_rows_without_labels_are_taught() -> None:
+    """The network sees all rows, and what the linear start says about those without a label."""
+    seen: list[int] = []
+
+    class Rows(Callback):
+        def on_train_begin(self, engine: Any, options: Any) -> None:
+            seen.append(len(engine.inputs))
+            self.steps = 0
+
+        def on_batch_end(self, *_: Any) -> None:
+            self.steps += 1
+
+    few = np.where(np.arange(600) < 60, CLASSES, -1)
+    count = Rows()
+    options = {**QUICK, "max_epochs": 1, "batch_size": 50, "linear_skip": False}
+    model = TSENetClassifier(**options, callbacks=[count]).fit(sp.csr_array(ROWS), few)
+    assert count.steps == 12  # 600 rows of 50, not 60
+    assert model.history_.n_epochs == 1
+    assert not list(model.net_.linear_skips)
+
+
+def test_the_blend_is_one_network() -> None:
+    """With linear_skip=True the outputs are those of the start and of the network, each times its weight."""
+    model = TSENetClassifier(**QUICK, max_epochs=5, linear_skip=True).fit(ROWS, CLASSES)
+    assert len(list(model.net_.linear_skips)) > 0
+    assert model.score(ROWS, CLASSES) > 0.9
+    without = TSENetClassifier(**QUICK, max_epochs=5, linear_skip=False).fit(ROWS, CLASSES)
+    assert not list(without.net_.linear_skips)
 
 
 @pytest.mark.parametrize(

@@ -128,22 +128,23 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
     def __init__(
         self,
         *,
-        density: float = 0.05,
+        density: float | None = None,
         link_rule: Literal["balanced", "top-k", "random", "tree"] = "balanced",
         max_top: int = 500,
         max_island: int = 15,
         correlation_test: bool = True,
         structure_samples: int | None = None,
-        skip_units: int = 100,
+        skip_units: int | None = None,
         feature_units: int = 100,
-        dropout: float = 0.5,
+        dropout: float | None = None,
         activation: Literal["relu", "tanh", "sigmoid"] = "relu",
         norm: Literal["batch"] | None = None,
+        units_per_latent: int | None = None,
         linear_skip: bool | Literal["auto"] = "auto",
         init: Literal["fan-in", "tree"] = "tree",
         learning_rate: float | None = None,
-        batch_size: int = 256,
-        max_epochs: int = 100,
+        batch_size: int | None = None,
+        max_epochs: int | None = None,
         early_stopping: bool = True,
         validation_fraction: float = 0.1,
         patience: int = 5,
@@ -167,6 +168,7 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         self.dropout = dropout
         self.activation = activation
         self.norm = norm
+        self.units_per_latent = units_per_latent
         self.linear_skip = linear_skip
         self.init = init
         self.learning_rate = learning_rate

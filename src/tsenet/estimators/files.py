@@ -37,7 +37,6 @@ def estimator_parts(estimator: TSENetEstimator) -> tuple[dict[str, Any], Arrays]
         "target": target,
         "history": estimator.history_.to_dict(),
         "n_runs": estimator._n_runs,
-        "started": estimator._started,
         "pruned": estimator._kept_weights is not None,
         "counts": estimator.scaling_.counts,
         "source": estimator.source_,
@@ -95,7 +94,6 @@ def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arr
     )
     estimator._network_options = NetworkOptions(**meta["network"])
     estimator._n_runs = meta["n_runs"]
-    estimator._started = bool(meta["started"])
     estimator.source_ = meta["source"]
     estimator.history_ = History.from_dict(meta["history"])
     n_outputs = estimator.targets_.loss().n_outputs

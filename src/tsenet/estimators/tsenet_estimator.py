@@ -35,7 +35,7 @@ _WITHOUT_EFFECT = ("n_jobs", "verbose", "callbacks", "warm_start")
 class TSENetEstimator(NetworkEstimator):
     """An estimator whose network is wired as its rows are."""
 
-    density: float
+    density: float | None
     link_rule: Any
     max_top: int
     max_island: int
@@ -54,8 +54,6 @@ class TSENetEstimator(NetworkEstimator):
     _network_options: NetworkOptions
     #: Trainings so far: each has seeds of its own.
     _n_runs: int
-    #: Whether the first training began from a linear start.
-    _started: bool
     #: Which weights pruning left, by name; None: all.
     _kept_weights: Masks | None = None
     #: Adam's state between calls of partial_fit; not kept in files.
@@ -71,8 +69,10 @@ class TSENetEstimator(NetworkEstimator):
             Other parameters, or other values of these.
         """
         recipe = {
+            "density": 0.05,
             "link_rule": "top-k",
             "correlation_test": False,
+            "skip_units": 100,
             "dropout": 0.5,
             "linear_skip": False,
             "init": "fan-in",
@@ -153,7 +153,9 @@ class TSENetEstimator(NetworkEstimator):
             if first:
                 seed = seed_sequence(self.random_state)
                 net_seed = self._learn_structure(checked, seed, report, None)
-                self._network_options = recipe.network(bool(self.linear_skip))
+                inputs = self._training_rows(checked).inputs
+                linear_skip = bool(self.linear_skip)
+                self._network_options = recipe.network(inputs, self.wiring_, linear_skip)
                 n_outputs = self.targets_.loss().n_outputs
                 options = self._network_options.to_dict()
                 self.net_ = TSENet(self.wiring_, n_outputs, **options, seed=net_seed)
@@ -190,7 +192,7 @@ class TSENetEstimator(NetworkEstimator):
             )
         self.tree_, self.wiring_, self.binary_rule_ = found
         self.scaling_ = Scaling.learn(table)
-        self._n_runs, self._started, self._kept_weights, self.source_ = 0, False, None, None
+        self._n_runs, self._kept_weights, self.source_ = 0, None, None
         return seed_number(net_seed)
 
     def _continue(
@@ -207,7 +209,6 @@ class TSENetEstimator(NetworkEstimator):
             recipe,
             self._next_seeds(seed_sequence(self.random_state)),
             report,
-            started=self._started,
             class_weight=getattr(self, "class_weight", None),
             kept_weights=self._kept_weights,
             optimiser=self._optimiser,
@@ -226,7 +227,7 @@ class TSENetEstimator(NetworkEstimator):
     def _keep(self, trained: TrainedNetwork) -> None:
         """Take over what the recipe made."""
         self.net_, self.history_ = trained.net, trained.history
-        self._network_options, self._started = trained.options, trained.started
+        self._network_options = trained.options
         if self._kept_weights is None:
             self.n_parameters_ = self.net_.n_parameters
 

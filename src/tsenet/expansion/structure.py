@@ -22,6 +22,10 @@ __all__ = ["NetworkStructure", "learn_structure", "structure_of_wiring"]
 
 logger = logging.getLogger("tsenet")
 
+_DENSITY_DENSE = 0.05
+_READERS = 8
+_LEAST_DENSITY, _MOST_DENSITY = 0.02, 0.2
+
 
 class NetworkStructure(NamedTuple):
     """A tree (None if only the wiring is known), its wiring, and how a table's columns become its inputs."""
@@ -34,7 +38,7 @@ class NetworkStructure(NamedTuple):
 def learn_structure(
     table: Table,
     *,
-    density: float,
+    density: float | None,
     link_rule: Any,
     tree_seed: Any,
     wiring_seed: Any,
@@ -48,7 +52,9 @@ def learn_structure(
     Parameters
     ----------
     table : Table
-    density, link_rule
+    density : float or None
+        As for :func:`tsenet.expand`; None for one that suits the table, see :func:`usual_density`.
+    link_rule
         As for :func:`tsenet.expand`.
     tree_seed, wiring_seed : seeds
     n_jobs, progress, checkpoint
@@ -67,13 +73,24 @@ def learn_structure(
     wiring = expand(
         tree,
         table,
-        density=density,
+        density=usual_density(table, tree) if density is None else density,
         link_rule=link_rule,
         random_state=wiring_seed,
         n_jobs=n_jobs,
         progress=progress,
     )
     return NetworkStructure(tree, wiring, tree.rule)
+
+
+def usual_density(table: Table, tree: LatentTree) -> float:
+    """The share of the layer below that a unit reads, if the user does not say.
+
+    On sparse rows every column should be read by about eight units, however many there are: fewer lose accuracy, more
+    make any wiring as good as the learned one (docs/adr/0013-taught-networks.md).
+    """
+    if not table.is_sparse:
+        return _DENSITY_DENSE
+    return float(np.clip(_READERS / tree.layer_sizes[1], _LEAST_DENSITY, _MOST_DENSITY))
 
 
 def structure_of_wiring(table: Table, wiring: Wiring) -> NetworkStructure:

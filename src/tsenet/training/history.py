@@ -31,7 +31,7 @@ class History:
         Validation score before the first epoch, where the start itself counts (``keep_start``).
     stopped : str or None
         Why training ended: ``"max_epochs"``, ``"early_stopping"``, ``"interrupted"``, ``"callback"`` or
-        ``"diverged"``; ``"few labels"`` if the start was all there was to it; None while it goes on.
+        ``"diverged"``; None while it goes on.
     """
 
     train_loss: tuple[float, ...] = ()

@@ -1,8 +1,9 @@
-"""The linear start: linear skips from the input and from every level to the outputs, before back-propagation.
+"""The linear start: a linear model of the input, fitted to the labels and, for bags of words, to all rows.
 
-Three linear models, each fitted to convergence: one on the input, one on the latents' units, and a class model that EM
-extends over rows without labels. Cross-validation finds the weight of each in a blend, so a model that does not help
-gets none. All are linear, so the blend is a set of weights for the network's linear skips.
+On bags of words it is a blend of three linear models: one of the words, one of the leading singular directions of all
+rows, and a class model that EM extends over rows without labels. On other rows it is the first alone. Cross-validation
+finds the penalty of each and its weight in the blend, so a model that does not help gets none. All are linear in the
+input, so the blend is one matrix: the teacher of a network, or its linear skip from the input.
 """
 
 from __future__ import annotations
@@ -11,102 +12,120 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
 from tsenet.data.order import first_of_groups
 from tsenet.network.batches import Inputs, is_bag
-from tsenet.network.forward import levels_of
-from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
 from tsenet.training.class_model import ClassModel
 from tsenet.training.comparison import losses_by_part, standard_error
 from tsenet.training.linear_fit import Linear, Rows, blend_weights, fit_linear
-from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss
+from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, RegressionLoss
 from tsenet.training.rows import Labelled
 
-__all__ = ["start_from_labels"]
+__all__ = ["LinearStart", "fit_linear_start"]
 
 _FOLDS = 5
 _HELD_OUT = 2000  # labelled rows that choose penalties and blend
 _FITTED = 30_000  # labelled rows that are fitted; with more, back-propagation does better
-_PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)  # times the mean square length of a row
-_ACTIVATIONS = (
-    50_000_000  # of fitted rows that are held in memory, 200 MB; fewer rows of a larger network
-)
-_ROWS = 8192  # of activations at a time
+# Times the mean square length of a row; tried from the largest on, until one is worse than the last.
+_PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
+_DIRECTIONS = 100  # leading singular directions of a bag of words
+_MANY_LABELS = 10_000  # from so many on, singular directions and EM add nothing
 
 
-def start_from_labels(
-    net: TSENet, inputs: Inputs, labelled: Labelled, loss: Loss, seed: int, report: Progress
-) -> None:
-    """Set a network's linear skips so that its outputs are the blend; the weights of its feature layer become 0.
+class LinearStart(NamedTuple):
+    """A fitted linear start and what it says about rows it has not seen.
+
+    Attributes
+    ----------
+    model : Linear
+        Fitted to all labelled rows: weight (D, C).
+    fold : int64 (n,)
+        Fold of each labelled row; −1: never held out.
+    outputs : float64 (h, C)
+        Outputs of the rows held out once, by a model fitted without their fold.
+    """
+
+    model: Linear
+    fold: NDArray[np.int64]
+    outputs: NDArray[np.float64]
+
+
+def fit_linear_start(
+    inputs: Inputs, labelled: Labelled, loss: Loss, seed: int, report: Progress
+) -> LinearStart:
+    """Fit the linear start.
 
     Parameters
     ----------
-    net : TSENet
-        With linear skips, its units started by `tsenet.network.initial_weights.follow_model`.
     inputs : Inputs
         All rows (N, D), with and without labels.
     labelled : Labelled
     loss : Loss
     seed : int
-        Of the folds.
+        Of the folds and of the singular directions.
+    report : Progress
     """
     with threadpool_limits(1, user_api="blas"):  # a product's sums must not depend on threads
-        blend = _Blend(net, inputs, labelled, loss, np.random.default_rng(seed), report).find()
-    sizes = net.wiring.layer_sizes
-    weights = np.split(blend.weight, np.cumsum(sizes)[:-1])  # the input's, then each level's
-    with torch.no_grad():
-        for path, weight in zip(net.linear_skips, weights, strict=True):
-            path.copy_(torch.from_numpy(weight))
-        net.output.weight.zero_()
-        net.output.bias.copy_(torch.from_numpy(blend.bias))
+        return _Fit(inputs, labelled, loss, seed, report).run()
 
 
 class _Part(NamedTuple):
-    """Fits of one kind: a model of each fold's other rows and, last, one of all; and what they say of held-out rows."""
+    """One linear model: fitted to each fold's other rows and, last, to all; and its outputs for held-out rows."""
 
     models: list[Linear]
     held_out: NDArray[np.float64]  # (held out, C)
 
 
 @dataclass
-class _Blend:
-    net: TSENet
+class _Fit:
     inputs: Inputs
     labelled: Labelled
     loss: Loss
-    rng: np.random.Generator
+    seed: int
     report: Progress
 
-    def find(self) -> Linear:
-        """The blend as one linear model of the input and all units: weight (D + units, C)."""
-        n_units = max(1, sum(self.net.wiring.layer_sizes[1:]))
-        n_fitted = min(_FITTED, max(_ACTIVATIONS // n_units, 2 * _HELD_OUT))
-        few = self.labelled.take(self._spread(self.labelled, n_fitted))
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng(self.seed)
+
+    def run(self) -> LinearStart:
+        places = self._spread(self.labelled, _FITTED)
+        few = self.labelled.take(places)
         fold = self._folds(few)
         held = few.take(np.flatnonzero(fold >= 0))
         bag = self.has_classes and is_bag(self.inputs.values)
-        self.report.start("first weights", 2 + bag)
-        x, h = self._sources(few)
-        on_input = self._cross_validated(x, few, fold)
-        self.report.advance(1, "from the input")
-        on_units = self._cross_validated(h, few, fold)
-        self.report.advance(1, "from the units")
-        parts = [on_input, on_units]
-        share = self._shares(parts, held)
-        if bag:
-            parts.append(self._class_part(x, few, fold, parts, share))
+        whole = bag and few.rows.size < _MANY_LABELS
+        self.report.start("linear start", 1 + 2 * whole)
+        x = self.inputs.values[few.rows]
+        parts = [self._cross_validated(x, few, fold, free_bias=not bag)]
+        self.report.advance(1, "input")
+        if whole:
+            directions = self._directions()
+            if directions is not None:
+                found = self._cross_validated(x @ directions, few, fold, free_bias=False)
+                models = [Linear(directions @ m.weight, m.bias) for m in found.models]
+                parts.append(_Part(models, found.held_out))
+            self.report.advance(1, "singular directions")
             share = self._shares(parts, held)
-            self.report.advance(1, "from rows without labels")
-        self.report.finish("shares " + " ".join(f"{part:.2g}" for part in share))
+            parts.append(self._class_part(x, few, fold, parts, share))
+            self.report.advance(1, "rows without labels")
+        share = self._shares(parts, held)
+        self.report.finish("weights " + " ".join(f"{part:.2g}" for part in share))
         final = [part.models[-1].scaled(amount) for part, amount in zip(parts, share, strict=True)]
-        of_input = sum((model.weight for model in final[2:]), final[0].weight)
-        bias = sum((model.bias for model in final[1:]), final[0].bias)
-        return Linear(np.concatenate([of_input, final[1].weight]), bias)
+        model = Linear(
+            sum((one.weight for one in final[1:]), final[0].weight),
+            sum((one.bias for one in final[1:]), final[0].bias),
+        )
+        outputs = sum(
+            (amount * part.held_out for part, amount in zip(parts[1:], share[1:], strict=True)),
+            share[0] * parts[0].held_out,
+        )
+        of_all = np.full(self.labelled.rows.size, -1)
+        of_all[places] = fold
+        return LinearStart(model, of_all, outputs)
 
     # ---- labelled rows
 
@@ -149,17 +168,18 @@ class _Blend:
             fold[by_class] = np.arange(n_groups) % min(_FOLDS, n_groups)
         return fold[group]
 
-    def _sources(self, labelled: Labelled) -> tuple[Rows, Rows]:
-        """Inputs and activations of some rows."""
-        return self.inputs.values[labelled.rows], levels_of(self.net, self.inputs, labelled.rows)
-
     # ---- linear parts
 
-    def _cross_validated(self, rows: Rows, few: Labelled, fold: NDArray[np.int64]) -> _Part:
+    def _cross_validated(
+        self, rows: Rows, few: Labelled, fold: NDArray[np.int64], free_bias: bool
+    ) -> _Part:
         """Fits with the largest penalty that is as good on held-out rows as the best, up to a standard error.
 
+        Squared error takes the best one: where columns are almost the same, as in spectra, a larger one costs much.
+
         New rows are less like the labelled ones than these are like each other; and too large a penalty does little
-        harm, as the blend rescales the outputs.
+        harm, as the blend rescales the outputs. On bags of words there is no bias: with few labels it would only
+        repeat how many rows of each class happened to be labelled.
         """
         squares = rows.multiply(rows) if isinstance(rows, csr_array) else np.square(rows)
         length = max(float(squares.sum()) / rows.shape[0], 1e-12)
@@ -167,8 +187,21 @@ class _Blend:
         folds = range(int(fold.max()) + 1)
         tried: list[tuple[float, _Part, NDArray[np.float64]]] = []
         models: list[Linear | None] = [None for _ in folds]
+
+        def fit(which: NDArray[np.bool_], penalty: float, start: Linear | None) -> Linear:
+            seen = few.take(np.flatnonzero(which))
+            return fit_linear(
+                rows[which],
+                seen.targets,
+                seen.weights,
+                self.loss,
+                penalty,
+                start,
+                free_bias=free_bias,
+            )
+
         for factor in _PENALTIES:
-            fits = [self._fit(rows, few, fold != k, factor * length, models[k]) for k in folds]
+            fits = [fit(fold != k, factor * length, models[k]) for k in folds]
             part = _Part(fits, self._held_out(fits, rows, fold))
             losses = losses_by_part(self.loss, part.held_out, held.targets, held.weights)
             tried.append((factor * length, part, losses))
@@ -176,22 +209,11 @@ class _Blend:
                 break
             models = [*fits]
         best = min((losses for *_, losses in tried), key=np.mean)
-        bound = best.mean() + standard_error(best)
+        exact = isinstance(self.loss, RegressionLoss)
+        bound = best.mean() + (0.0 if exact else standard_error(best))
         penalty, part, _ = next(one for one in tried if one[2].mean() <= bound)
-        everything = np.ones(fold.size, bool)
-        part.models.append(self._fit(rows, few, everything, penalty, part.models[0]))
+        part.models.append(fit(np.ones(fold.size, bool), penalty, part.models[0]))
         return part
-
-    def _fit(
-        self,
-        rows: Rows,
-        few: Labelled,
-        which: NDArray[np.bool_],
-        penalty: float,
-        start: Linear | None,
-    ) -> Linear:
-        seen = few.take(np.flatnonzero(which))
-        return fit_linear(rows[which], seen.targets, seen.weights, self.loss, penalty, start)
 
     def _held_out(
         self, models: list[Linear], rows: Rows, fold: NDArray[np.int64]
@@ -209,6 +231,17 @@ class _Blend:
 
     # ---- rows without labels
 
+    def _directions(self) -> NDArray[np.float64] | None:
+        """Leading singular directions of all rows: (D, 100); None where there are hardly as many."""
+        from sklearn.utils.extmath import randomized_svd
+
+        values = self.inputs.values
+        if min(values.shape) <= 2 * _DIRECTIONS:
+            return None
+        *_, directions = randomized_svd(values, _DIRECTIONS, n_iter=4, random_state=self.seed)
+        found: NDArray[np.float64] = directions.T.astype(np.float64)
+        return found
+
     def _class_part(
         self,
         x: Rows,
@@ -223,28 +256,14 @@ class _Blend:
         model = ClassModel(values)
         classes = self._classes(few.targets)
         found = []
-        guesses = self._guesses(parts, share)
-        for k, guess in enumerate(guesses):
+        for k in range(len(parts[0].models)):
+            guess = sum(
+                amount * part.models[k](values) for part, amount in zip(parts, share, strict=True)
+            )
             seen = fold != k
             by_class = model.learn(self.loss.predict(guess), few.rows[seen], classes[seen])
             found.append(self._as_outputs(by_class))
         return _Part(found, self._held_out(found, x, fold))
-
-    def _guesses(self, parts: list[_Part], share: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-        """Outputs (N, C) for all rows of the blend of each fold, and of all: one pass over the activations."""
-        (on_input, *_), (on_units, *_) = parts
-        n_models, n_outputs = len(on_input), self.loss.n_outputs
-        of_units = np.concatenate([model.weight for model in on_units], axis=1) * share[1]
-        of_input = np.concatenate([model.weight for model in on_input], axis=1) * share[0]
-        bias = np.concatenate(
-            [a.bias * share[0] + b.bias * share[1] for a, b in zip(on_input, on_units, strict=True)]
-        )
-        outputs = Linear(of_input, bias)(self.inputs.values)
-        for start in range(0, len(self.inputs), _ROWS):
-            rows = np.arange(start, min(start + _ROWS, len(self.inputs)))
-            h = levels_of(self.net, self.inputs, rows)
-            outputs[rows] += h @ of_units.astype(h.dtype)
-        return [outputs[:, k * n_outputs : (k + 1) * n_outputs] for k in range(n_models)]
 
     def _as_outputs(self, by_class: Linear) -> Linear:
         """Two classes have one output, the difference."""

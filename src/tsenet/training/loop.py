@@ -23,7 +23,7 @@ from tsenet.training.clock import Clock
 from tsenet.training.engine import Engine
 from tsenet.training.history import History
 from tsenet.training.interrupt import CtrlC
-from tsenet.training.options import TrainingOptions, stop_reason
+from tsenet.training.options import TrainingOptions, learning_rate_at, stop_reason
 
 __all__ = ["Score", "TrainingOptions", "Validation", "train"]
 
@@ -162,17 +162,18 @@ class _Run:
                 # All batches are alike up to one row: a small last one would count its rows for more than they are.
                 first, last = (n_rows * (at.batch + k) // n_batches for k in (0, 1))
                 part = order[first:last]  # (B,)
+                rate = learning_rate_at(options, epoch + at.batch / n_batches)
                 loss = engine.step(
                     self.rows[part],
                     self.targets[part],  # (B,) or (B, C)
                     None if self.weights is None else self.weights[part],
-                    options.learning_rate,
+                    rate,
                     epoch * n_batches + at.batch,
                 )
                 if not math.isfinite(loss):
                     raise DivergenceError(
                         f"the loss became {loss} in epoch {epoch + 1}: lower the learning rate "
-                        f"({options.learning_rate:g}), or scale the columns of the data to similar sizes"
+                        f"({rate:g}), or scale the columns of the data to similar sizes"
                     )
                 at.batch += 1
                 at.loss_sum += loss * part.size
@@ -185,9 +186,7 @@ class _Run:
             validated = self.validate()
             clock.tick(at)
             mean_loss = at.loss_sum / n_rows
-            at.history = at.history.after_epoch(
-                mean_loss, validated, options.learning_rate, at.seconds
-            )
+            at.history = at.history.after_epoch(mean_loss, validated, rate, at.seconds)
             at.batch, at.loss_sum, at.seconds = 0, 0.0, 0.0
             if at.history.best_epoch == epoch:
                 at.best = engine.weights()

@@ -167,7 +167,8 @@ class RegressionLoss(_EntryLoss):
 class MulticlassLoss:
     """C classes that exclude each other: −ln softmax(z) of the true one.
 
-    Targets (B,) are class numbers; a negative number or NaN is unknown. ``class_weights``: (C,).
+    Targets (B,) are class numbers; a negative number or NaN is unknown. Targets (B, C) are probabilities of the
+    classes, as a teacher gives them: the loss is then the cross-entropy. ``class_weights``: (C,).
     """
 
     n_outputs: int
@@ -178,6 +179,13 @@ class MulticlassLoss:
 
     def __call__(self, outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
         """Mean loss of outputs (B, C): a scalar that autograd can follow."""
+        if targets.ndim == 2:
+            share = targets.to(outputs.dtype)  # (B, C)
+            if self.class_weights is not None:
+                share = share * outputs.new_tensor(self.class_weights)
+            if weights is not None:
+                share = share * weights.to(outputs.dtype)[:, None]
+            return -(share * functional.log_softmax(outputs, dim=1)).sum() / share.sum()
         known = targets >= 0
         true = torch.where(known, targets, 0).long()  # (B,)
         weight = known.to(outputs.dtype)  # (B,)
@@ -191,6 +199,8 @@ class MulticlassLoss:
         self, outputs: Floats, targets: NDArray[Any], weights: NDArray[Any] | None = None
     ) -> tuple[float, Floats]:
         """Mean loss, and its derivative by the outputs (B, C) in their own type."""
+        if targets.ndim == 2:
+            return self._gradient_of_shares(outputs, targets, weights)
         known = targets >= 0
         true = np.where(known, targets, 0).astype(np.int64)[:, None]  # (B, 1)
         weight = known.astype(outputs.dtype)[:, None]  # (B, 1)
@@ -202,6 +212,20 @@ class MulticlassLoss:
         slopes = np.exp(logarithm)
         np.put_along_axis(slopes, true, np.take_along_axis(slopes, true, axis=1) - 1, axis=1)
         return _mean_and_gradient(-np.take_along_axis(logarithm, true, axis=1), slopes, weight)
+
+    def _gradient_of_shares(
+        self, outputs: Floats, targets: NDArray[Any], weights: NDArray[Any] | None
+    ) -> tuple[float, Floats]:
+        """The same for targets that are probabilities of the classes (B, C)."""
+        share = targets.astype(outputs.dtype)
+        if self.class_weights is not None:
+            share = share * np.array(self.class_weights, outputs.dtype)
+        if weights is not None:
+            share = share * weights.astype(outputs.dtype)[:, None]
+        share = share / share.sum()
+        logarithm = log_softmax(outputs, axis=1)  # (B, C)
+        slopes = share.sum(axis=1, keepdims=True) * np.exp(logarithm) - share
+        return float(-(share * logarithm).sum()), slopes
 
     def predict(self, outputs: Floats) -> NDArray[np.float64]:
         """P(class) of every class: (n, C)."""

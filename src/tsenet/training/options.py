@@ -13,7 +13,7 @@ import numpy as np
 
 from tsenet.training.history import History
 
-__all__ = ["TrainingOptions", "stop_reason"]
+__all__ = ["TrainingOptions", "learning_rate_at", "stop_reason"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class TrainingOptions:
     Attributes
     ----------
     learning_rate : float, default=1e-3
-        Adam's step size.
+        Adam's step size, at first.
     batch_size : int, default=256
         Largest number of rows in a batch. An epoch's batches differ by at most one row.
     max_epochs : int, default=100
@@ -32,6 +32,8 @@ class TrainingOptions:
     patience : int, default=10
     keep_start : bool, default=False
         Score the network before the first epoch too: an epoch has to beat that.
+    cosine : bool, default=False
+        Let the learning rate fall along half a cosine, step by step, to 0 at the end of ``max_epochs``.
     """
 
     learning_rate: float = 1e-3
@@ -40,6 +42,7 @@ class TrainingOptions:
     early_stopping: bool = True
     patience: int = 10
     keep_start: bool = False
+    cosine: bool = False
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
@@ -54,6 +57,15 @@ class TrainingOptions:
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in asdict(self).items()
         }
+
+
+def learning_rate_at(options: TrainingOptions, epochs_done: float) -> float:
+    """Learning rate of a step after so many epochs, whole and in part."""
+    if not options.cosine:
+        return options.learning_rate
+    return (
+        options.learning_rate * 0.5 * (1.0 + math.cos(math.pi * epochs_done / options.max_epochs))
+    )
 
 
 def stop_reason(options: TrainingOptions, history: History) -> str | None:

@@ -1,21 +1,28 @@
 """The recipe: how a network is fitted to rows, targets and a wiring, from first weights to the network that is kept.
 
-1. A part of the labelled rows is held out for validation (:func:`hold_out`), unless labels are few.
-2. A candidate network gets initial weights that follow the latent tree. If it has linear skips, the linear start fits
-   these to the labels; with few labels that is all.
-3. Back-propagation goes on from there. It stops when the validation rows see no more progress and keeps the best
-   weights, those of the start included.
-4. On dense rows a second candidate without linear skips is trained. The linear skips are kept only if the validation
-   rows prefer them by more than a standard error.
-5. If no epoch beat the linear start, the start is fitted again to all labelled rows.
+With ``init="fan-in"`` (the paper): weights are drawn at random, a part of the labelled rows is held out, and
+back-propagation stops when the validation rows see no more progress.
 
-Reasons and measurements: docs/adr/0009-few-labels.md and docs/adr/0010-held-out-rows.md.
+With ``init="tree"``:
+
+1. The *linear start* fits a linear model of the input to the labels; on bags of words it also learns from the rows
+   without labels (:mod:`tsenet.training.linear_start`).
+2. The *network* begins with units that follow what their links say about all rows. It is trained by back-propagation
+   on the labelled rows and, where there are rows without labels, on what the linear start says about these: the start
+   is the teacher, the network the student.
+3. Network and start are *blended*: the outputs are a weighted sum of both, which is one network with linear skips. The
+   weights come from rows that neither has seen: those of a cross-validation, or validation rows where rows are many.
+   With few labels and many rows without, both count alike. If the sum is not clearly better than the network
+   alone, the linear skips are left out.
+
+Reasons and measurements: docs/adr/0013-taught-networks.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -36,9 +43,10 @@ from tsenet.training.comparison import losses_by_part, standard_error
 from tsenet.training.engine import AutogradEngine, Engine
 from tsenet.training.fused import FusedEngine
 from tsenet.training.history import History
-from tsenet.training.linear_start import start_from_labels
+from tsenet.training.linear_fit import Linear, blend_weights
+from tsenet.training.linear_start import fit_linear_start
 from tsenet.training.loop import Validation, train
-from tsenet.training.losses import Loss
+from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss
 from tsenet.training.options import TrainingOptions
 from tsenet.training.pruning import KeepRemoved, Masks
 from tsenet.training.rows import Labelled, TrainingRows
@@ -56,11 +64,15 @@ __all__ = [
     "train_network",
 ]
 
-# With fewer labelled rows back-propagation did not improve on the linear start (docs/adr/0009-few-labels.md).
-_ENOUGH_LABELS_SPARSE = 2000
-_ENOUGH_LABELS_DENSE = 500
 _RATE = 1e-3
-_RATE_AFTER_SPARSE_START = 1e-4
+_RATE_FIXED_LENGTH = 3e-3  # where it falls to 0 in the end
+_STEPS = 1600  # at least so many in a training, also on small tables …
+_EPOCHS = 20  # … and so many epochs on large ones
+_MOST_EPOCHS = 150
+_ROWS_IN_ALL = 4_000_000  # rows that a training passes at most, in at least five epochs
+_CROSS_VALIDATED = 2_000  # with more labelled rows, one part held out tells enough
+_UNSEEN = 0.1  # a network that has not seen more of the labelled rows is trained anew on all
+_FEW_LATENTS = 100  # a table of so few latents needs units that read its columns directly
 _STOPPED_BY_USER = ("interrupted", "callback")
 
 
@@ -69,8 +81,8 @@ class TrainingSettings:
     """How any network is trained; the fields are the estimators' parameters of the same names."""
 
     learning_rate: float | None = None
-    batch_size: int = 256
-    max_epochs: int = 100
+    batch_size: int | None = None
+    max_epochs: int | None = None
     early_stopping: bool = True
     validation_fraction: float = 0.1
     patience: int = 5
@@ -80,19 +92,33 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         check_fraction(self.validation_fraction)
-        self.options(_RATE, self.batch_size)  # refuses values that mean nothing
+        self.options(256)  # refuses values that mean nothing
 
-    def options(
-        self, default_rate: float, n_rows: int, keep_start: bool = False
-    ) -> TrainingOptions:
-        """Options of the training loop for ``n_rows`` rows; small tables get at least 20 steps an epoch."""
+    def options(self, n_rows: int, keep_start: bool = False) -> TrainingOptions:
+        """Options of a training that early stopping ends; small tables get at least 20 steps an epoch."""
+        batch_size = 256 if self.batch_size is None else self.batch_size
         return TrainingOptions(
-            learning_rate=default_rate if self.learning_rate is None else self.learning_rate,
-            batch_size=min(self.batch_size, max(32, n_rows // 20)),
-            max_epochs=self.max_epochs,
+            learning_rate=_RATE if self.learning_rate is None else self.learning_rate,
+            batch_size=min(batch_size, max(32, n_rows // 20)),
+            max_epochs=100 if self.max_epochs is None else self.max_epochs,
             early_stopping=self.early_stopping,
             patience=self.patience,
             keep_start=keep_start,
+        )
+
+    def fixed_length(self, n_rows: int, sparse: bool) -> TrainingOptions:
+        """Options of a training of fixed length, whose learning rate falls to 0."""
+        usual = min(256 if sparse else 128, max(16, n_rows // 16))
+        batch_size = min(usual, n_rows) if self.batch_size is None else self.batch_size
+        n_batches = -(-n_rows // batch_size)
+        enough = max(_EPOCHS, -(-_STEPS // n_batches))
+        epochs = min(enough, _MOST_EPOCHS, max(5, _ROWS_IN_ALL // n_rows))
+        return TrainingOptions(
+            learning_rate=_RATE_FIXED_LENGTH if self.learning_rate is None else self.learning_rate,
+            batch_size=batch_size,
+            max_epochs=epochs if self.max_epochs is None else self.max_epochs,
+            early_stopping=False,
+            cosine=True,
         )
 
     def torch_device(self) -> str:
@@ -106,30 +132,48 @@ class TrainingSettings:
 class Recipe(TrainingSettings):
     """How a TSE-Net is built and trained; the fields are the estimators' parameters of the same names."""
 
-    skip_units: int = 100
+    skip_units: int | None = None
     feature_units: int = 100
     activation: Literal["relu", "tanh", "sigmoid"] = "relu"
-    dropout: float = 0.5
+    dropout: float | None = None
     norm: Literal["batch"] | None = None
     linear_skip: bool | Literal["auto"] = "auto"
     init: Literal["fan-in", "tree"] = "tree"
+    units_per_latent: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.linear_skip not in (True, False, "auto"):
             raise ValueError(f"linear_skip must be True, False or 'auto', not {self.linear_skip!r}")
-        self.network(linear_skip=False)
+        self._network(False, units=1, skip_units=0, dropout=0.1)  # refuses values that mean nothing
 
-    def network(self, linear_skip: bool) -> NetworkOptions:
-        """Options of a candidate network."""
+    def network(self, inputs: Inputs, wiring: Wiring, linear_skip: bool) -> NetworkOptions:
+        """Options of a network; what the user left open depends on the rows and the sizes of the layers."""
+        n_latents = sum(wiring.layer_sizes[1:])
+        if inputs.is_sparse:
+            return self._network(linear_skip, 2, 0, 0.1)
+        few_latents = n_latents < _FEW_LATENTS
+        return self._network(
+            linear_skip,
+            4 if few_latents else 8,
+            100 if few_latents else 0,
+            0.1 if few_latents else 0.2,
+        )
+
+    def _network(
+        self, linear_skip: bool, units: int, skip_units: int, dropout: float
+    ) -> NetworkOptions:
+        paper = self.init == "fan-in"
         return NetworkOptions(
-            skip_units=self.skip_units,
+            skip_units=(100 if paper else skip_units)
+            if self.skip_units is None
+            else self.skip_units,
             feature_units=self.feature_units,
             activation=self.activation,
-            dropout=self.dropout,
+            dropout=(0.5 if paper else dropout) if self.dropout is None else self.dropout,
             norm=self.norm,
             linear_skip=linear_skip,
-            init=self.init,
+            init="fan-in" if paper else "tree",
         )
 
 
@@ -162,15 +206,12 @@ class TrainedNetwork:
     history : History
     engine : Engine
         What trained it; its state lets training go on.
-    started : bool
-        Whether training began from a linear start.
     """
 
     net: TSENet
     options: NetworkOptions
     history: History
     engine: Engine
-    started: bool
 
 
 class Split(NamedTuple):
@@ -211,22 +252,160 @@ def fit_network(
     class_weight : optional
         As for :class:`tsenet.TSENetClassifier`.
     folder : RunFolder, optional
-        Where each candidate's training writes its checkpoint.
+        Where each training writes its checkpoint.
     """
     loss = targets.loss(rows.labelled.targets, class_weight)
-    few = _labels_are_few(rows, recipe)
-    split = Split(rows.labelled, None) if few else hold_out(rows, targets, recipe, seeds.split)
-    task = _Task(rows, split, loss, wiring, recipe, net_seed, seeds, report, folder)
+    task = _Task(rows, targets, loss, wiring, recipe, net_seed, seeds, report, folder)
+    return task.fit_plain() if recipe.init == "fan-in" else task.fit_with_start()
 
-    trained = task.fit_candidate(linear_skip=bool(recipe.linear_skip), back_propagation=not few)
-    if task.wants_comparison(trained):
-        without = task.fit_candidate(linear_skip=False, back_propagation=True)
-        if not task.clearly_better(trained.net, without.net):
-            trained = without
-    no_epoch_was_better = split.validation is not None and trained.history.best_epoch is None
-    if trained.started and no_epoch_was_better:
-        task.set_initial_weights(trained.net, rows.labelled)
-    return trained
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What all parts of one fit share."""
+
+    rows: TrainingRows
+    targets: Targets
+    loss: Loss
+    wiring: Wiring
+    recipe: Recipe
+    net_seed: int
+    seeds: RunSeeds
+    report: Progress
+    folder: RunFolder | None
+
+    def fit_plain(self) -> TrainedNetwork:
+        """Random weights, then back-propagation until the validation rows see no more progress."""
+        split = hold_out(self.rows, self.targets, self.recipe, self.seeds.split)
+        options, net, engine = self._new_network()
+        history = train_network(
+            engine,
+            split,
+            self.recipe,
+            self.seeds.order,
+            self.report,
+            checkpoint=self._checkpoint("plain"),
+        )
+        return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
+
+    def fit_with_start(self) -> TrainedNetwork:
+        """A linear start, a network that it teaches, and the blend of both."""
+        labelled, inputs = self.rows.labelled, self.rows.inputs
+        start = fit_linear_start(inputs, labelled, self.loss, self.seeds.start, self.report)
+        taught = labelled.rows.size < len(inputs)
+        n_folds = int(start.fold.max()) + 1
+        share = np.ones(2)
+        trained: TrainedNetwork | None = None
+        if self.recipe.linear_skip and not taught:
+            held_out = np.empty((labelled.rows.size, self.loss.n_outputs))
+            for k in range(n_folds):
+                seen = labelled.take(np.flatnonzero(start.fold != k))
+                trained = self._train(seen, None, f"fold-{k}")
+                unseen = labelled.rows[start.fold == k]
+                held_out[start.fold == k] = self._outputs(
+                    trained.net, Inputs(inputs.values[unseen])
+                )
+                if trained.history.stopped in _STOPPED_BY_USER:
+                    return trained
+            held = labelled.take(np.flatnonzero(start.fold >= 0))
+            share = self._blend(start.outputs, held_out[start.fold >= 0], held)
+        many_unseen = np.mean(start.fold >= 0) > _UNSEEN
+        if trained is None or many_unseen:
+            trained = self._train(labelled, start.model if taught else None, "network")
+        if taught and self.recipe.linear_skip:
+            share = np.array([0.5, 0.5])
+        if not self.recipe.linear_skip or share[0] == 0.0:
+            return trained
+        return self._with_linear_skip(trained, start.model, share)
+
+    @cached_property
+    def _initial(self) -> tuple[NetworkOptions, dict[str, torch.Tensor]]:
+        """Options and initial weights of the network; the same for every fold, since they need no labels."""
+        options = self.recipe.network(self.rows.inputs, self.wiring, linear_skip=False)
+        net = TSENet(self.wiring, self.loss.n_outputs, **{**options.to_dict(), "init": None})
+        set_initial_weights(net, options.init or "fan-in", self.net_seed, self.rows.inputs)
+        return options, net.state_dict()
+
+    def _new_network(self) -> tuple[NetworkOptions, TSENet, Engine]:
+        """A network with its initial weights, and what trains it."""
+        options, weights = self._initial
+        net = TSENet(self.wiring, self.loss.n_outputs, **{**options.to_dict(), "init": None})
+        net.load_state_dict(weights)
+        engine = _engine(net, self.rows.inputs, self.loss, self.recipe, self.seeds.dropout)
+        return options, net, engine
+
+    def _train(self, labelled: Labelled, teacher: Linear | None, name: str) -> TrainedNetwork:
+        """Train a new network on labelled rows and, with a teacher, on what it says about all others."""
+        options, net, engine = self._new_network()
+        rows, targets, weights = labelled.rows, labelled.targets, labelled.weights
+        if teacher is not None:
+            rows, targets, weights = self._taught_rows(labelled, teacher)
+        history = train(
+            engine,
+            rows,
+            targets,
+            weights,
+            options=self.recipe.fixed_length(rows.size, self.rows.inputs.is_sparse),
+            callbacks=self.recipe.callbacks or (),
+            progress=self.report,
+            seed=self.seeds.order,
+            checkpoint=self._checkpoint(name),
+        )
+        return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
+
+    def _taught_rows(
+        self, labelled: Labelled, teacher: Linear
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64] | None]:
+        """All rows with what the teacher says about them; the true targets of labelled ones."""
+        n_rows = len(self.rows.inputs)
+        said = self.loss.predict(teacher(self.rows.inputs.values))  # (N, C)
+        if isinstance(self.loss, BinaryLoss):
+            said = said[:, 1]
+            said[labelled.rows] = labelled.targets
+        elif isinstance(self.loss, MulticlassLoss):
+            said[labelled.rows] = np.eye(self.loss.n_outputs)[labelled.targets]
+        else:
+            known = labelled.targets.reshape(labelled.rows.size, -1)
+            said[labelled.rows] = np.where(np.isnan(known), said[labelled.rows], known)
+        weights = None
+        if labelled.weights is not None:
+            weights = np.full(n_rows, labelled.weights.mean())
+            weights[labelled.rows] = labelled.weights
+        return np.arange(n_rows), said, weights
+
+    def _outputs(self, net: TSENet, inputs: Inputs) -> NDArray[np.float64]:
+        return network_outputs(net, inputs, self.recipe.n_jobs)
+
+    def _blend(
+        self, by_start: NDArray[np.float64], by_network: NDArray[np.float64], held: Labelled
+    ) -> NDArray[np.float64]:
+        """Weights of start and network in the outputs; with "auto", 0 for a start that does not clearly help."""
+        both = blend_weights([by_start, by_network], held.targets, held.weights, self.loss)
+        if self.recipe.linear_skip is True:
+            return both
+        (alone,) = blend_weights([by_network], held.targets, held.weights, self.loss)
+
+        def losses(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+            return losses_by_part(self.loss, outputs, held.targets, held.weights)
+
+        gain = losses(alone * by_network) - losses(both[0] * by_start + both[1] * by_network)
+        return both if gain.mean() > standard_error(gain) else np.array([0.0, alone])
+
+    def _with_linear_skip(
+        self, trained: TrainedNetwork, start: Linear, share: NDArray[np.float64]
+    ) -> TrainedNetwork:
+        """The network with a linear skip from the input, so that its outputs are the blend."""
+        options = replace(trained.options, linear_skip=True)
+        net = TSENet(self.wiring, self.loss.n_outputs, **{**options.to_dict(), "init": None})
+        with torch.no_grad():
+            net.load_state_dict(trained.net.state_dict(), strict=False)
+            net.output.weight.mul_(share[1])
+            net.output.bias.mul_(share[1]).add_(torch.from_numpy(share[0] * start.bias))
+            next(iter(net.linear_skips)).copy_(torch.from_numpy(share[0] * start.weight))
+        engine = _engine(net, self.rows.inputs, self.loss, self.recipe, self.seeds.dropout)
+        return TrainedNetwork(net.eval(), options, trained.history, engine)
+
+    def _checkpoint(self, name: str) -> Checkpoint | None:
+        return None if self.folder is None else self.folder.training(name)
 
 
 def continue_network(
@@ -238,7 +417,6 @@ def continue_network(
     seeds: RunSeeds,
     report: Progress,
     *,
-    started: bool,
     class_weight: Any = None,
     kept_weights: Masks | None = None,
     optimiser: dict[str, NDArray[Any]] | None = None,
@@ -249,8 +427,6 @@ def continue_network(
     ----------
     net, options, rows, targets, recipe, seeds, report, class_weight
         As for :func:`fit_network`.
-    started : bool
-        Whether the network's first training began from a linear start, which large steps would undo.
     kept_weights : dict of str to mask, optional
         Which weights pruning left, by the names of their parameters; the others stay 0. The present weights then
         have to be beaten.
@@ -269,93 +445,10 @@ def continue_network(
         recipe,
         seeds.order,
         report,
-        default_rate=_rate(rows.inputs, started),
         keep_start=kept_weights is not None,
         own_callbacks=own,
     )
-    return TrainedNetwork(net.to("cpu").eval(), options, history, engine, started)
-
-
-def _labels_are_few(rows: TrainingRows, recipe: Recipe) -> bool:
-    """Whether the linear start alone will do as well as training on from it."""
-    starts = recipe.init == "tree" and bool(recipe.linear_skip)
-    enough = _ENOUGH_LABELS_SPARSE if rows.inputs.is_sparse else _ENOUGH_LABELS_DENSE
-    return starts and recipe.early_stopping and rows.labelled.rows.size < enough
-
-
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """What all candidates for one fit share."""
-
-    rows: TrainingRows
-    split: Split
-    loss: Loss
-    wiring: Wiring
-    recipe: Recipe
-    net_seed: int
-    seeds: RunSeeds
-    report: Progress
-    folder: RunFolder | None
-
-    def fit_candidate(self, linear_skip: bool, back_propagation: bool) -> TrainedNetwork:
-        """Build a network, give it its initial weights, and train it."""
-        options = self.recipe.network(linear_skip)
-        net = TSENet(self.wiring, self.loss.n_outputs, **{**options.to_dict(), "init": None})
-        started = self.set_initial_weights(net, self.split.kept)
-        engine = _engine(net, self.rows.inputs, self.loss, self.recipe, self.seeds.dropout)
-        if not back_propagation:
-            return TrainedNetwork(
-                net.eval(), options, History(stopped="few labels"), engine, started
-            )
-        name = "with-linear-skip" if linear_skip else "without-linear-skip"
-        history = train_network(
-            engine,
-            self.split,
-            self.recipe,
-            self.seeds.order,
-            self.report,
-            default_rate=_rate(self.rows.inputs, started),
-            keep_start=started,
-            checkpoint=None if self.folder is None else self.folder.training(name),
-        )
-        return TrainedNetwork(net.to("cpu").eval(), options, history, engine, started)
-
-    def set_initial_weights(self, net: TSENet, labelled: Labelled) -> bool:
-        """Random weights, or units that follow the latent tree and, where there are linear skips, a linear start.
-
-        Tells whether there was a linear start.
-        """
-        set_initial_weights(net, self.recipe.init, self.net_seed, self.rows.inputs)
-        if self.recipe.init != "tree" or not list(net.linear_skips):
-            return False
-        start_from_labels(net, self.rows.inputs, labelled, self.loss, self.seeds.start, self.report)
-        return True
-
-    def wants_comparison(self, trained: TrainedNetwork) -> bool:
-        """Whether a network without linear skips should be tried too.
-
-        Linear skips learn fast: on most tables they help much or do no harm, on some they overfit before the units
-        have learned.
-        """
-        return (
-            self.recipe.linear_skip == "auto"
-            and not self.rows.inputs.is_sparse
-            and self.split.validation is not None
-            and trained.history.stopped not in _STOPPED_BY_USER
-        )
-
-    def clearly_better(self, one: TSENet, other: TSENet) -> bool:
-        """Whether the validation loss of one network is lower by more than a standard error."""
-        assert self.split.validation is not None
-        inputs, rows, targets, weights = self.split.validation
-        held_out = Inputs(inputs.values[rows])
-
-        def losses(net: TSENet) -> NDArray[np.float64]:
-            outputs = network_outputs(net, held_out, self.recipe.n_jobs)
-            return losses_by_part(self.loss, outputs, targets, weights)
-
-        gain = losses(other) - losses(one)
-        return bool(gain.mean() > standard_error(gain))
+    return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
 
 
 # ---- its steps, which dense networks share
@@ -392,7 +485,6 @@ def train_network(
     order_seed: int,
     report: Progress,
     *,
-    default_rate: float = _RATE,
     keep_start: bool = False,
     own_callbacks: tuple[Callback, ...] = (),
     checkpoint: Checkpoint | None = None,
@@ -405,7 +497,7 @@ def train_network(
         kept.targets,
         kept.weights,
         validation=split.validation,
-        options=settings.options(default_rate, kept.rows.size, keep_start),
+        options=settings.options(kept.rows.size, keep_start),
         callbacks=(*(settings.callbacks or ()), *own_callbacks),
         progress=report,
         seed=order_seed,
@@ -419,8 +511,3 @@ def _engine(net: TSENet, inputs: Inputs, loss: Loss, recipe: Recipe, seed: int) 
     if device == "cpu" and not net.has_norm:
         return FusedEngine(net, inputs, loss, seed=seed, n_jobs=recipe.n_jobs)
     return AutogradEngine(net, inputs, loss, device=device, seed=seed)
-
-
-def _rate(inputs: Inputs, started: bool) -> float:
-    """The learning rate if the user gave none: large steps would undo a linear start on sparse rows."""
-    return _RATE_AFTER_SPARSE_START if started and inputs.is_sparse else _RATE
