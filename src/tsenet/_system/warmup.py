@@ -90,9 +90,9 @@ def _tiny_wiring() -> Wiring:
     layers = tuple(
         WiringLayer(
             np.arange(n_upper + 1) * 2,
-            np.arange(2 * n_upper),
+            np.arange(2 * n_upper, dtype=np.int32),
             np.zeros(2 * n_upper, bool),
-            np.ones(2 * n_upper),
+            np.ones(2 * n_upper, np.float32),
             n_lower,
         )
         for n_lower, n_upper in pairwise(sizes)
