@@ -195,9 +195,14 @@ def hidden_activations(
 def levels_of(
     net: TSENet, inputs: Inputs, rows: NDArray[np.int64], n_jobs: int | None = None
 ) -> NDArray[np.float32]:
-    """Activations (n, units) of all latents on some rows, level by level; as `network_outputs`."""
+    """Activations (n, units) of all latents on some rows, level by level; as `network_outputs`.
+
+    A network in training mode, as a new module is, is run by torch and its units are dropped: call ``net.eval()`` first
+    for activations without dropout.
+    """
     answer = np.empty((rows.size, sum(net.wiring.layer_sizes[1:])), np.float32)
-    for part, activations in _run(net, inputs, rows, n_jobs):
+    found = _run_by_torch(net, inputs, rows) if net.training else _run(net, inputs, rows, n_jobs)
+    for part, activations in found:
         np.concatenate(activations.levels, axis=1, out=answer[part])
     return answer
 
