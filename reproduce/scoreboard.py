@@ -7,6 +7,7 @@ is read. ``part="test"`` is for final figures.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -82,6 +83,8 @@ class SuiteContext:
 class SuiteRunner(Runner):
     """A runner whose data sets are those of the suite."""
 
+    _needs_kernels = True
+
     def context(self, name: str) -> Any:
         """The data set of that name; only the last one is kept in memory."""
         found: Any = self._context
@@ -93,15 +96,18 @@ class SuiteRunner(Runner):
         self, runs: Sequence[tuple[Run, SuiteMethod]], progress: Any = None
     ) -> dict[Run, Result]:
         """The results of runs, those that are missing done now; what cannot be done is left out."""
-        from collections import Counter
-
         done = {}
+        self._needs_kernels = any(method.own for _, method in runs)
         with self._at_work(Counter((run.dataset, run.method) for run, _ in runs), progress):
             for run, method in runs:
                 result = self.result(run, partial(_execute, method=method))
                 if result is not None:
                     done[run] = result
         return done
+
+    def _warm_up(self) -> None:
+        if self._needs_kernels:
+            super()._warm_up()
 
 
 def _execute(run: Run, context: Any, method: SuiteMethod) -> Result:
