@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,12 @@ from reproduce.runs import RunStore
 from reproduce.scoreboard import Board, Setting, SuiteContext, SuiteRunner, make, settings_of
 from reproduce.scoreboard_methods import SCOREBOARD_METHODS, count_parameters, method_of
 from reproduce.suite import SUITE, RawRows, SuiteEntry, fold_of
-from tests.reproduce.tiny import documents
+from tests.reproduce.tiny import documents, tiny_task
+from tsenet.datasets import Part
 from tsenet.errors import DataError
 
 N_WORDS = 24
+MADE = tiny_task("made")
 
 
 def texts(seed: int, n_rows: int) -> RawRows:
@@ -160,6 +163,34 @@ def test_a_fold_keeps_its_parts_apart() -> None:
     counts, tfidf = first.view("counts")[0], first.view("tfidf")[0]
     assert counts.shape == tfidf.shape == (240, N_WORDS + 1)
     assert np.allclose(np.sqrt(tfidf.multiply(tfidf).sum(axis=1)), 1.0)
+
+
+def test_rows_of_the_catalog_are_read_without_test_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    class WithoutTest:
+        train = MADE.train
+        validation = MADE.validation
+
+        @property
+        def test(self) -> Part:
+            raise AssertionError("the test rows were read")
+
+    monkeypatch.setattr("tsenet.datasets.load", lambda *_, **__: WithoutTest())
+    entry = SuiteEntry("digits", "table", 390, partial(suite._catalog, "digits"))
+    fold = fold_of(entry, "validation", 0)
+    assert fold.y.size + fold.y_held.size == len(MADE.train) + len(MADE.validation)
+    with pytest.raises(AssertionError, match="the test rows were read"):
+        fold_of(entry, "test", 0)
+
+
+def test_a_fixed_number_of_rows_is_scored_on_as_many_others() -> None:
+    def read(side: suite.Side, seed: int) -> RawRows:
+        return RawRows(np.arange(100.0)[:, None], np.arange(100) % 2)
+
+    fold = fold_of(SuiteEntry("big", "image", 20, read, n_fit=20), "validation", 0)
+    fit, held = fold.view("values")
+    assert len(fit) == len(held) == 20
+    assert not np.intersect1d(fit, held).size
+    assert fold_of(SuiteEntry("big", "image", 20, read, n_fit=20), "test", 0).y.size == 20
 
 
 def test_the_vocabulary_is_that_of_the_rows_to_learn_from() -> None:
