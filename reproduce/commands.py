@@ -31,6 +31,14 @@ class Name(StrEnum):
     frontier = "frontier"
     label_efficiency = "label-efficiency"
     structure = "structure"
+    scoreboard = "scoreboard"
+
+
+class PartName(StrEnum):
+    """The rows that the scoreboard scores."""
+
+    validation = "validation"
+    test = "test"
 
 
 @app.command()
@@ -53,7 +61,7 @@ def reproduce(
         list[str] | None,
         typer.Option(
             metavar="NUMBERS",
-            help="Numbers of labels, or all (frontier, label-efficiency, structure).",
+            help="Numbers of labels, or all (frontier, label-efficiency, structure, scoreboard).",
         ),
     ] = None,
     seeds: Annotated[
@@ -66,6 +74,10 @@ def reproduce(
         bool,
         typer.Option("--quick", help="Fewer rows, words, candidates and seeds: takes minutes."),
     ] = False,
+    part: Annotated[
+        PartName,
+        typer.Option(help="Rows that the scoreboard scores; test is for final figures."),
+    ] = PartName.validation,
     small_grid: Annotated[
         bool,
         typer.Option(
@@ -106,6 +118,7 @@ def reproduce(
     frontier           accuracy against parameters
     label-efficiency   accuracy against the number of labels
     structure          how the structure is learned, one change at a time
+    scoreboard         defaults, Backbone, controls and rivals on the whole suite
 
     Every run is stored when it ends: after Ctrl-C or a crash the same command continues. A first look:
 
@@ -115,19 +128,19 @@ def reproduce(
     from reproduce.dataset_context import QuickSize
     from reproduce.definitions import EXPERIMENTS
     from reproduce.experiment import Request, expand_names
-    from reproduce.runner import Runner
     from tsenet.datasets import names
 
     with plain_errors(debug):
         wanted = EXPERIMENTS[experiment.value]
         request = Request(
-            expand_names(datasets, names()) if datasets else wanted.datasets,
+            expand_names(datasets, wanted.known or names()) if datasets else wanted.datasets,
             None if methods is None else tuple(_parts(methods)),
             None if labels is None else tuple(_number_of_labels(text) for text in _parts(labels)),
             "python -m reproduce " + shlex.join(sys.argv[1:]),
             small_grid,
+            part.value,
         )
-        runner = Runner(
+        runner = wanted.runner(
             out,
             seeds=seeds or (2 if quick else 3),
             quick=QuickSize() if quick else None,

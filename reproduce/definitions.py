@@ -8,6 +8,7 @@ from reproduce.figure_parameters import FIGURE_PARAMETERS
 from reproduce.frontier import FRONTIER
 from reproduce.interpretability import INTERPRETABILITY
 from reproduce.label_efficiency import LABEL_EFFICIENCY
+from reproduce.scoreboard import SCOREBOARD
 from reproduce.structure import STRUCTURE
 from reproduce.table3 import TABLE3
 
@@ -23,5 +24,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         FRONTIER,
         LABEL_EFFICIENCY,
         STRUCTURE,
+        SCOREBOARD,
     )
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Literal
 
 from reproduce.cells import Cell
 from reproduce.render import Report
@@ -30,6 +30,8 @@ class Request:
         What was typed, for the report.
     small_grid : bool
         Whether networks choose among fewer shapes and settings than the paper's.
+    part : {"validation", "test"}
+        Which rows the scoreboard scores.
     """
 
     datasets: tuple[str, ...]
@@ -37,6 +39,7 @@ class Request:
     n_labels: tuple[int | None, ...] | None = None
     command: str = ""
     small_grid: bool = False
+    part: Literal["validation", "test"] = "validation"
 
 
 @dataclass(frozen=True)
@@ -50,12 +53,18 @@ class Experiment:
         Default.
     make : function of a Runner, a Request and a progress
         Executes the runs that are not done and returns the report.
+    known : tuple of str
+        Names of data sets it accepts; empty: those of :mod:`tsenet.datasets`.
+    runner : type of Runner
+        Does its runs.
     """
 
     name: str
     title: str
     datasets: tuple[str, ...]
     make: Callable[[Runner, Request, Any], Report]
+    known: tuple[str, ...] = ()
+    runner: type[Runner] = Runner
 
 
 def select(cells: Sequence[Cell], wanted: Iterable[str] | None) -> list[Cell]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reproduce.rivals.em_bayes import EMNaiveBayes
 from reproduce.rivals.linear import TunedLogisticRegression
 from reproduce.rivals.pipelines import (
     chi2_fnn,
@@ -16,6 +17,7 @@ from reproduce.rivals.ppmi import PPMIVectors
 from reproduce.rivals.two_stage import TwoStage
 
 __all__ = [
+    "EMNaiveBayes",
     "PPMIVectors",
     "TunedLogisticRegression",
     "TwoStage",

@@ -211,7 +211,7 @@ def test_wrong_options_are_refused(
 def test_clear_errors(rows: Floats, kinds: NDArray[Any]) -> None:
     with pytest.raises(NotFittedError):
         DenseClassifier().predict(rows)
-    with pytest.raises(DataError, match="DenseClassifier needs at least two classes"):
+    with pytest.raises(DataError, match="needs at least two classes"):
         DenseClassifier().fit(rows, np.zeros(400))
     with pytest.raises(ValueError, match="features"):
         DenseClassifier(**QUICK).fit(rows, kinds).predict(rows[:, :5])

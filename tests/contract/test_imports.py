@@ -38,7 +38,7 @@ BESIDE = {"__main__": "cli"}
 UPWARD_BY_DESIGN = {("tsenet.skeleton.tree", "tsenet"), ("tsenet.expansion.wiring", "tsenet")}
 ROOT_MODULES = {path.stem for path in PACKAGE.glob("*.py")}
 WITHOUT_TORCH_OR_SKLEARN = {"skeleton", "expansion"}
-ALLOWED_IN_KERNELS = {"__future__", "numpy", "numba", "typing"}  # typing for NamedTuple
+ALLOWED_IN_KERNELS = {"__future__", "math", "numpy", "numba", "typing"}  # typing for NamedTuple
 
 
 def module_name(path: Path) -> str:

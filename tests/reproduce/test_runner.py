@@ -295,10 +295,10 @@ def test_a_lab_needs_a_seed(tmp_path: Path) -> None:
 
 
 def test_a_method_sees_only_the_labels_it_has() -> None:
-    context = DatasetContext(tiny_text())
-    train = context.dataset.train
-    context = RunContext(context, Run("e", "tiny", "fnn", {}, seed=3, n_labels=40))
-    rows = context.labelled(40, 3)
+    shared = DatasetContext(tiny_text())
+    train = shared.dataset.train
+    context = RunContext(shared, Run("e", "tiny", "fnn", {}, seed=3, n_labels=40))
+    rows = shared.labelled(40, 3)
     assert np.array_equal(context.y, train.y[rows])
     assert np.array_equal(context.X.toarray(), train.X.toarray()[rows])
     X, y = context.all_rows()
