@@ -182,8 +182,9 @@ def test_summary_and_parameter_count_add_up(skip_units: int) -> None:
         ({"activation": "gelu"}, "activation must be one of 'relu', 'tanh', 'sigmoid'"),
         ({"norm": "layer"}, "norm must be one of 'batch', None"),
         ({"init": "zeros"}, "init must be one of 'fan-in', 'tree'"),
-        ({"dropout": 1.0}, "dropout rate"),
-        ({"dropout": -0.5}, "dropout rate"),
+        ({"units_per_latent": 0}, "units_per_latent: .* not 0"),
+        ({"dropout": 1.0}, "dropout: the rate"),
+        ({"dropout": -0.5}, "dropout: the rate"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(options: dict[str, Any], says: str) -> None:

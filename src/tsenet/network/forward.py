@@ -48,7 +48,7 @@ class ForwardPass:
         if net.has_norm:
             raise ValueError("a network with batch normalisation has no forward pass in kernels")
         self.kind = KIND_OF_ACTIVATION[net.activation]
-        self.sizes = net.wiring.layer_sizes
+        self.sizes = net.layer_sizes
         self.output_weight, self.output_bias = _arrays(net.output)
         self.dtype = self.output_weight.dtype
         self.levels = [
@@ -185,7 +185,7 @@ def hidden_activations(
     net: TSENet, inputs: Inputs, n_jobs: int | None = None
 ) -> NDArray[np.float32]:
     """Activations of all hidden units, level by level, then the feature layer: (N, units); as `network_outputs`."""
-    n_units = sum(net.wiring.layer_sizes[1:]) + net.output.weight.shape[0]
+    n_units = sum(net.layer_sizes[1:]) + net.output.weight.shape[0]
     answer = np.empty((len(inputs), n_units), np.float32)
     for rows, activations in _run(net, inputs, None, n_jobs):
         np.concatenate([*activations.levels, activations.features], axis=1, out=answer[rows])
@@ -196,7 +196,7 @@ def levels_of(
     net: TSENet, inputs: Inputs, rows: NDArray[np.int64], n_jobs: int | None = None
 ) -> NDArray[np.float32]:
     """Activations (n, units) of all latents on some rows, level by level; as `network_outputs`."""
-    answer = np.empty((rows.size, sum(net.wiring.layer_sizes[1:])), np.float32)
+    answer = np.empty((rows.size, sum(net.layer_sizes[1:])), np.float32)
     for part, activations in _run(net, inputs, rows, n_jobs):
         np.concatenate(activations.levels, axis=1, out=answer[part])
     return answer

@@ -91,7 +91,7 @@ class TrainingPasses:
         self.output = (net.output.weight.detach().numpy(), net.output.bias.detach().numpy())
         self.dtype = self.top[0].dtype
         self.kind = KIND_OF_ACTIVATION[net.activation]
-        self.sizes = net.wiring.layer_sizes
+        self.sizes = net.layer_sizes
         self._chunk = lru_cache(maxsize=64)(self._new_chunk)
 
     def one_blas_thread(self) -> AbstractContextManager[Any]:
