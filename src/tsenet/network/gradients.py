@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from tsenet._system.threads import chunks, chunks_of_equal_work
+from tsenet.network.kernels import block_kernels
 from tsenet.network.kernels import group_kernels as groups
 from tsenet.network.kernels import sparse_kernels as sparse
 from tsenet.network.passes import Chunk, Float, SparseRows, TrainingPasses
@@ -125,16 +126,16 @@ def _sums(delta: Float, gradient: Float) -> None:
 
 
 def _level_blocks(passes: TrainingPasses, k: int) -> Iterator[Block]:
-    links = passes.links[k - 1]
-    work = np.diff(links.in_start).astype(np.int64) + 1
+    blocks = passes.blocks[k - 1]
+    work = np.diff(blocks.latents.in_start).astype(np.int64) * blocks.k_in * blocks.k_out + 1
     for first, last in chunks_of_equal_work(work, BLOCK_PARAMETERS if k == 1 else BLOCK_LINKS):
-        start, stop = int(links.in_start[first]), int(links.in_start[last])
+        start, stop = blocks.first_weight(first), blocks.first_weight(last)
         fill = partial(_links_gradient, passes, k, first, last)
         yield Block(f"layers.{k - 1}.weight", start, stop, fill)
     yield Block(
         f"layers.{k - 1}.bias",
         0,
-        links.n_units,
+        blocks.n_units,
         partial(_bias_gradient, k),
     )
 
@@ -149,16 +150,32 @@ def _bias_gradient(k: int, state: BatchState, gradient: Float) -> None:
 def _links_gradient(
     passes: TrainingPasses, k: int, first: int, last: int, state: BatchState, gradient: Float
 ) -> None:
-    """Gradient of the links of inputs ``first..last`` of level k."""
-    links, data = passes.links[k - 1], state.data
+    """Gradient of the weights of input latents ``first..last`` of level k."""
+    links, blocks, data = passes.links[k - 1], passes.blocks[k - 1], state.data
     if k == 1 and isinstance(data, SparseRows):
         by_column = (data.column_start, data.column_rows, data.column_values)
-        sparse.rows_weight_gradient(
-            first, last, *by_column, links.in_start, links.in_unit, state.level_rows, gradient
-        )
+        given = (first, last, *by_column, links.in_start, links.in_unit)
+        if blocks.is_plain:
+            sparse.rows_weight_gradient(*given, state.level_rows, gradient)
+        else:
+            _, faces = passes.faces[0]
+            block_kernels.rows_weight_gradient(*given, faces, state.level_rows, gradient)
         return
     below, delta = state.level[k - 1], state.delta[k]
-    if links.density < DENSE_ABOVE:
+    if not blocks.is_plain:
+        block_kernels.units_weight_gradient(
+            first,
+            last,
+            links.in_start,
+            links.in_unit,
+            blocks.in_weight,
+            blocks.in_step,
+            *passes.faces[k - 1],
+            below,
+            delta,
+            gradient,
+        )
+    elif links.density < DENSE_ABOVE:
         sparse.units_weight_gradient(
             first, last, links.in_start, links.in_unit, below, delta, gradient
         )

@@ -22,6 +22,7 @@ from tsenet.network.kernels.sparse_kernels import AHEAD, NEAR
 
 Faces = tuple[int, ...]
 
+GROUP = 64  # units whose activations, in 64 rows, fill half of a processor's first cache
 _ROWS = (0,) * LANES
 _ROW = (0,)
 
@@ -97,6 +98,31 @@ def rows_weight_gradient(
 
 
 @kernel
+def pack_blocks(
+    first: Int,
+    last: Int,
+    unit_weight: Array,
+    unit_step: Array,
+    faces_in: Faces,
+    faces_out: Faces,
+    weight: Array,
+    packed: Array,
+) -> None:
+    """Copy the blocks of links ``first..last``, in the order by unit, one after another: block m is (k_in, k_out).
+
+    The forward pass reads them from end to end; in the weight vector the rows of a block lie far apart.
+    """
+    k_in, k_out = len(faces_in), len(faces_out)
+    for m in range(first, last):
+        here, there = m * k_in * k_out, unit_weight[m]
+        for _ in range(k_in):
+            for j in range(k_out):
+                packed[here + j] = weight[there + j]
+            here += k_out
+            there += unit_step[m]
+
+
+@kernel
 def units_forward(
     unit_start: Array,
     unit_input: Array,
@@ -111,43 +137,47 @@ def units_forward(
 ) -> None:
     """Add to ``out`` (U·k_out, B) the weighted activations ``below`` (D·k_in, B)."""
     n_rows = below.shape[1]
+    some = GROUP // len(faces_in) + 1
     for u in range(unit_start.size - 1):
-        start, stop = unit_start[u], unit_start[u + 1]
-        row = 0
-        while row + rows_at_once <= n_rows:
-            sum_blocks_up(
-                out,
-                u,
-                below,
-                row,
-                unit_input,
-                unit_weight,
-                unit_step,
-                start,
-                stop,
-                weight,
-                faces_out,
-                faces_in,
-                _ROWS,
-            )
-            row += rows_at_once
-        while row < n_rows:
-            sum_blocks_up(
-                out,
-                u,
-                below,
-                row,
-                unit_input,
-                unit_weight,
-                unit_step,
-                start,
-                stop,
-                weight,
-                faces_out,
-                faces_in,
-                _ROW,
-            )
-            row += 1
+        start = unit_start[u]
+        while start < unit_start[u + 1]:  # what some links read stays in the first cache
+            stop = min(start + some, unit_start[u + 1])
+            row = 0
+            while row + rows_at_once <= n_rows:
+                sum_blocks_up(
+                    out,
+                    u,
+                    below,
+                    row,
+                    unit_input,
+                    unit_weight,
+                    unit_step,
+                    start,
+                    stop,
+                    weight,
+                    faces_out,
+                    faces_in,
+                    _ROWS,
+                )
+                row += rows_at_once
+            while row < n_rows:
+                sum_blocks_up(
+                    out,
+                    u,
+                    below,
+                    row,
+                    unit_input,
+                    unit_weight,
+                    unit_step,
+                    start,
+                    stop,
+                    weight,
+                    faces_out,
+                    faces_in,
+                    _ROW,
+                )
+                row += 1
+            start = stop
 
 
 @kernel
@@ -165,43 +195,47 @@ def units_input_gradient(
 ) -> None:
     """Add to ``gradient`` (D·k_in, B) what ``delta`` (U·k_out, B) asks of the lower units."""
     n_rows = delta.shape[1]
+    some = GROUP // len(faces_out) + 1
     for d in range(in_start.size - 1):
-        start, stop = np.int64(in_start[d]), np.int64(in_start[d + 1])
-        row = 0
-        while row + rows_at_once <= n_rows:
-            sum_blocks_down(
-                gradient,
-                d,
-                delta,
-                row,
-                in_unit,
-                in_weight,
-                in_step,
-                start,
-                stop,
-                weight,
-                faces_in,
-                faces_out,
-                _ROWS,
-            )
-            row += rows_at_once
-        while row < n_rows:
-            sum_blocks_down(
-                gradient,
-                d,
-                delta,
-                row,
-                in_unit,
-                in_weight,
-                in_step,
-                start,
-                stop,
-                weight,
-                faces_in,
-                faces_out,
-                _ROW,
-            )
-            row += 1
+        start, last = np.int64(in_start[d]), np.int64(in_start[d + 1])
+        while start < last:
+            stop = min(start + some, last)
+            row = 0
+            while row + rows_at_once <= n_rows:
+                sum_blocks_down(
+                    gradient,
+                    d,
+                    delta,
+                    row,
+                    in_unit,
+                    in_weight,
+                    in_step,
+                    start,
+                    stop,
+                    weight,
+                    faces_in,
+                    faces_out,
+                    _ROWS,
+                )
+                row += rows_at_once
+            while row < n_rows:
+                sum_blocks_down(
+                    gradient,
+                    d,
+                    delta,
+                    row,
+                    in_unit,
+                    in_weight,
+                    in_step,
+                    start,
+                    stop,
+                    weight,
+                    faces_in,
+                    faces_out,
+                    _ROW,
+                )
+                row += 1
+            start = stop
 
 
 @kernel
