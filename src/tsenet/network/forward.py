@@ -17,6 +17,7 @@ from tsenet._system.threads import Workers, chunks
 from tsenet.network.batches import Inputs
 from tsenet.network.kernels import forward_kernels as kernels
 from tsenet.network.kernels.activation_kernels import KIND_OF_ACTIVATION
+from tsenet.network.sparse_linear import SparseLinear
 from tsenet.network.tsenet import TSENet
 
 __all__ = ["ForwardPass", "hidden_activations", "levels_of", "network_outputs"]
@@ -51,17 +52,7 @@ class ForwardPass:
         self.sizes = net.layer_sizes
         self.output_weight, self.output_bias = _arrays(net.output)
         self.dtype = self.output_weight.dtype
-        self.levels = [
-            kernels.LevelArrays(
-                layer.links.in_start,
-                layer.links.in_unit,
-                layer.links.unit_start,
-                layer.links.unit_input,
-                layer.links.unit_link,
-                *_arrays(layer),
-            )
-            for layer in net.layers
-        ]
+        self.levels = [_level_arrays(layer) for layer in net.layers]
         self.readers = self._readers(net)
 
     def _readers(self, net: TSENet) -> list[kernels.ReaderArrays]:
@@ -120,7 +111,12 @@ class ForwardPass:
             features, outputs = self._start(last - first)
             kernels.read_sparse_rows(*batch, self.readers[0], features, outputs)
             level = np.empty((last - first, self.sizes[1]), self.dtype)
-            kernels.level_of_sparse_rows(self.kind, *batch, self.levels[0], level)
+            run_level = (
+                kernels.level_of_sparse_rows
+                if isinstance(self.levels[0], kernels.LevelArrays)
+                else kernels.block_level_of_sparse_rows
+            )
+            run_level(self.kind, *batch, self.levels[0], level)
             return self._go_on([level], features, outputs)
 
         return run
@@ -134,7 +130,7 @@ class ForwardPass:
             features, outputs = self._start(last - first)
             kernels.read_level(rows, self.readers[0], features, outputs)
             level = np.empty((last - first, self.sizes[1]), self.dtype)
-            kernels.level_of_level(self.kind, rows, self.levels[0], level)
+            self._run_level(rows, self.levels[0], level)
             return self._go_on([level], features, outputs)
 
         return run
@@ -145,6 +141,13 @@ class ForwardPass:
         outputs[:] = self.output_bias
         return np.empty((n_rows, self.output_weight.shape[0]), self.dtype), outputs
 
+    def _run_level(self, below: Float, layer: Any, level: Float) -> None:
+        """Fill the activations of a level over those of the one below."""
+        if isinstance(layer, kernels.LevelArrays):
+            kernels.level_of_level(self.kind, below, layer, level)
+        else:
+            kernels.block_level_of_level(self.kind, below, layer, level)
+
     def _go_on(
         self, levels: list[Float], features: Float, outputs: NDArray[np.float64]
     ) -> Activations:
@@ -152,7 +155,7 @@ class ForwardPass:
         for layer, readers in zip(self.levels[1:], self.readers[1:], strict=False):
             kernels.read_level(levels[-1], readers, features, outputs)
             level = np.empty((len(features), layer.bias.size), self.dtype)
-            kernels.level_of_level(self.kind, levels[-1], layer, level)
+            self._run_level(levels[-1], layer, level)
             levels.append(level)
         kernels.read_level(levels[-1], self.readers[-1], features, outputs)
         kernels.finish_outputs(self.kind, features, self.output_weight, outputs)
@@ -227,6 +230,24 @@ def _run_by_torch(
             outputs.numpy().astype(np.float64),
         )
         yield slice(start, stop), found
+
+
+def _level_arrays(layer: SparseLinear) -> kernels.LevelArrays | kernels.BlockLevelArrays:
+    """A sparse layer as its kernels read it."""
+    blocks = layer.blocks
+    links = blocks.latents
+    if blocks.is_plain:
+        return kernels.LevelArrays(
+            links.in_start,
+            links.in_unit,
+            links.unit_start,
+            links.unit_input,
+            links.unit_link,
+            *_arrays(layer),
+        )
+    return kernels.BlockLevelArrays(
+        links.in_start, links.in_unit, *_arrays(layer), (0,) * blocks.k_in, (0,) * blocks.k_out
+    )
 
 
 def _arrays(module: Any) -> tuple[Float, Float]:
