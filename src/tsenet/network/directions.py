@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
 
 from tsenet._system.threads import Workers, chunks, chunks_of_equal_work
 from tsenet.network.batches import is_bag
@@ -19,7 +20,7 @@ __all__ = ["leading_directions"]
 Float32 = NDArray[np.float32]
 
 _MORE = 2  # directions sought beyond those asked for: the others then converge sooner
-_ROUNDS = 8  # of the iteration
+_ROUNDS = 6  # of the iteration
 _CHUNK_ROWS = 256
 _CHUNK_LINKS = 20_000
 _SMALL = 256  # columns of which all directions are computed
@@ -89,8 +90,10 @@ def _of_dense_rows(links: Links, below: Float32, k: int, workers: Workers) -> Fl
             weight[links.unit_link[own], : found.shape[1]] = found
 
     work = np.diff(links.unit_start) + 1
-    for _ in workers.map(fill, chunks_of_equal_work(work, max(1, int(work.sum()) // 64))):
-        pass
+    parts = chunks_of_equal_work(work, max(1, int(work.sum()) // 64))
+    with threadpool_limits(1, "blas"):  # the workers use the cores
+        for _ in workers.map(fill, parts):
+            pass
     return weight
 
 
@@ -106,7 +109,7 @@ def _directions_of(columns: Float32, k: int) -> NDArray[np.float64]:
     found = np.random.default_rng(0).standard_normal((m, n_sought)).astype(np.float32)
     for _ in range(_ROUNDS):
         found = np.linalg.qr(columns @ (columns.T @ found))[0]
-    _, vectors = np.linalg.eigh(np.square(1.0) * _gram(columns.T @ found))
+    _, vectors = np.linalg.eigh(_gram(columns.T @ found))
     return np.asarray(found @ vectors[:, ::-1][:, :k])
 
 
@@ -152,7 +155,7 @@ class _SparseRows:
             values = csr_array(
                 (data.astype(np.float32), values.indices, values.indptr), shape=values.shape
             )
-        self.mean = np.asarray(values.mean(axis=0)).ravel()
+        self.mean = np.asarray(values.mean(axis=0), np.float32).ravel()
         self.n_rows, self.n_columns = values.shape
         self.row_start = values.indptr.astype(np.int64)
         self.columns = values.indices.astype(np.uint32)
@@ -172,15 +175,27 @@ class _SparseRows:
         """The part of XᵀX W at the links, X centred: (E, K)."""
         k = weight.shape[1]
         faces, flat = (0,) * k, weight.reshape(-1)
-        bias = np.zeros((links.n_units, k), np.float32)
-        np.subtract.at(bias, links.in_unit, weight * self.mean[links.input_of_link()][:, None])
+        bias = np.zeros((1, links.n_units * k), np.float32)
+        every = np.arange(self.n_columns, dtype=np.uint32)
+        block_kernels.rows_forward(
+            0,
+            1,
+            np.array([0, self.n_columns]),
+            every,
+            -self.mean,
+            links.in_start,
+            links.in_unit,
+            flat,
+            faces,
+            bias,
+        )
         total = np.zeros_like(flat)
         parts = chunks_of_equal_work(
             np.diff(links.in_start).astype(np.int64) + 1, _CHUNK_LINKS
         )
         for first, last, by_column in self.parts:
             out = np.empty((last - first, links.n_units * k), np.float32)
-            out[:] = bias.reshape(-1)
+            out[:] = bias
             self._forward(first, last, links, flat, faces, out, workers)
 
             def add(

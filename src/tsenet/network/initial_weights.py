@@ -22,7 +22,8 @@ __all__ = ["draw_group", "follow_directions", "follow_model", "set_initial_weigh
 
 _ROWS = 1024  # at a time
 _SAMPLE = 16_384  # rows that tell a unit's mean and deviation well enough
-_DENSE_SAMPLE = 4_096  # dense rows that tell the principal directions of some hundred columns
+_FEW = 8_192  # sparse rows that tell principal directions
+_FEW_DENSE = 2_048  # dense ones
 
 
 def set_initial_weights(net: TSENet, init: Init, seed: int, inputs: Inputs | None = None) -> None:
@@ -134,21 +135,24 @@ def follow_directions(net: TSENet, inputs: Inputs, seed: int = 0) -> None:
     ----------
     net : TSENet
     inputs : Inputs
-        Rows (N, D), labelled or not. At most 16,384 are read, or 4,096 dense ones.
+        Rows (N, D), labelled or not. Directions need at most 8,192 sparse or 2,048 dense ones, means 16,384.
     seed : int, default=0
         Of the first guess of the iteration.
     """
     sample = _sample(inputs, _SAMPLE)
-    few = _sample(inputs, _DENSE_SAMPLE)
+    few = _sample(inputs, _FEW_DENSE)
+    was_training = net.training
+    net.eval()  # without dropout
     for k, (layer, links) in enumerate(zip(net.layers, net.wiring.layers, strict=True), start=1):
         if k == 1:
-            below = inputs.values[sample if inputs.is_sparse else few]
+            below = inputs.values[_sample(inputs, _FEW) if inputs.is_sparse else few]
         else:
             below = _level_below(net, inputs, few, k)
         weight = leading_directions(layer.blocks, below, links.from_tree, seed)
         with torch.no_grad():
             layer.weight.copy_(torch.from_numpy(weight))
         _standardise(net, inputs, sample, k)
+    net.train(was_training)
 
 
 def _level_below(

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from tsenet._system.jit import Array, kernel
+from tsenet._system.jit import Array, kernel, sum_kernel
+
+
+@sum_kernel
+def dot(a: Array, b: Array) -> float:
+    """Inner product of two vectors."""
+    total = a.dtype.type(0)
+    for k in range(a.size):
+        total += a[k] * b[k]
+    return total
 
 
 @kernel
@@ -15,26 +24,25 @@ def orthonormalise(unit_start: Array, unit_link: Array, weight: Array) -> None:
     """
     n_faces = weight.shape[1]
     for u in range(unit_start.size - 1):
-        start, stop = unit_start[u], unit_start[u + 1]
+        link = unit_link[unit_start[u] : unit_start[u + 1]]
+        own = np.empty((n_faces, link.size), np.float64)
+        for k in range(link.size):
+            for j in range(n_faces):
+                own[j, k] = weight[link[k], j]
         for j in range(n_faces):
-            before = 0.0
-            for k in range(start, stop):
-                before += np.float64(weight[unit_link[k], j]) ** 2
+            before = dot(own[j], own[j])
             for _ in range(2):
                 for i in range(j):
-                    dot = 0.0
-                    for k in range(start, stop):
-                        e = unit_link[k]
-                        dot += np.float64(weight[e, i]) * weight[e, j]
-                    for k in range(start, stop):
-                        e = unit_link[k]
-                        weight[e, j] -= dot * weight[e, i]
-            square = 0.0
-            for k in range(start, stop):
-                square += np.float64(weight[unit_link[k], j]) ** 2
+                    along = dot(own[i], own[j])
+                    for k in range(link.size):
+                        own[j, k] -= along * own[i, k]
+            square = dot(own[j], own[j])
             factor = 1.0 / np.sqrt(square) if square > 1e-10 * before and square > 0.0 else 0.0
-            for k in range(start, stop):
-                weight[unit_link[k], j] *= factor
+            for k in range(link.size):
+                own[j, k] *= factor
+        for k in range(link.size):
+            for j in range(n_faces):
+                weight[link[k], j] = own[j, k]
 
 
 @kernel
