@@ -126,7 +126,9 @@ def _block_figures(rows: Inputs, n_threads: int) -> list[tuple[str, float, float
         found.append((f"text, Backbone, k = {k} ({size:.2f} M): CPU ms", 1e3 * mine, None, False))
         found.append(("… times the floor", mine / _floor(nets[k]), 2.0, False))
         for name in rivals:
-            found.append((f"… {name}, fused Adam, takes ×", cpu[name][0] / mine, targets[name], True))
+            found.append(
+                (f"… {name}, fused Adam, takes ×", cpu[name][0] / mine, targets[name], True)
+            )
     table_rows = _table()
     wiring = random_wiring(TABLE_SIZES, 0.05)
     tables = {

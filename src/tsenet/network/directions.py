@@ -61,7 +61,9 @@ def leading_directions(
             weight = _of_dense_rows(links, below, blocks.k_out, workers)
         else:
             weight = _of_sparse_rows(links, below, blocks.k_out, seed, workers)
-    signs = np.repeat(from_tree, blocks.k_in)  # by unit; the units of a lower latent lie side by side
+    signs = np.repeat(
+        from_tree, blocks.k_in
+    )  # by unit; the units of a lower latent lie side by side
     return _with_signs(links, weight, signs).reshape(-1)
 
 
@@ -121,9 +123,7 @@ def _gram(columns: NDArray[Any]) -> NDArray[np.float64]:
 # ---- sparse rows: all latents at once, by the kernels of a training step
 
 
-def _of_sparse_rows(
-    links: Links, below: csr_array, k: int, seed: int, workers: Workers
-) -> Float32:
+def _of_sparse_rows(links: Links, below: csr_array, k: int, seed: int, workers: Workers) -> Float32:
     """Subspace iteration: W ← the part of Xᵀ(X W) at the links, its columns made orthonormal within each latent."""
     rows = _SparseRows(below)
     n_sought = k + _MORE
@@ -162,7 +162,9 @@ class _SparseRows:
         self.values = values.data
         self.parts = [self._by_column(*part) for part in chunks(self.n_rows, _CHUNK_ROWS)]
 
-    def _by_column(self, first: int, last: int) -> tuple[int, int, tuple[NDArray[Any], ...]]:
+    def _by_column(
+        self, first: int, last: int
+    ) -> tuple[int, int, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]:
         start, stop = self.row_start[first], self.row_start[last]
         columns, values = self.columns[start:stop], self.values[start:stop]
         column_start = np.zeros(self.n_columns + 1, np.uint32)
@@ -190,21 +192,27 @@ class _SparseRows:
             bias,
         )
         total = np.zeros_like(flat)
-        parts = chunks_of_equal_work(
-            np.diff(links.in_start).astype(np.int64) + 1, _CHUNK_LINKS
-        )
+        parts = chunks_of_equal_work(np.diff(links.in_start).astype(np.int64) + 1, _CHUNK_LINKS)
         for first, last, by_column in self.parts:
             out = np.empty((last - first, links.n_units * k), np.float32)
             out[:] = bias
             self._forward(first, last, links, flat, faces, out, workers)
 
-            def add(
-                part: tuple[int, int], by_column: Any = by_column, out: Float32 = out
-            ) -> None:
+            def add(part: tuple[int, int], by_column: Any = by_column, out: Float32 = out) -> None:
                 own = slice(int(links.in_start[part[0]]) * k, int(links.in_start[part[1]]) * k)
                 gradient = np.empty(own.stop - own.start, np.float32)
+                start, rows, values = by_column
                 block_kernels.rows_weight_gradient(
-                    *part, *by_column, links.in_start, links.in_unit, faces, out, gradient
+                    part[0],
+                    part[1],
+                    start,
+                    rows,
+                    values,
+                    links.in_start,
+                    links.in_unit,
+                    faces,
+                    out,
+                    gradient,
                 )
                 total[own] += gradient
 

@@ -52,7 +52,7 @@ class ForwardPass:
         self.sizes = net.layer_sizes
         self.output_weight, self.output_bias = _arrays(net.output)
         self.dtype = self.output_weight.dtype
-        self.levels = [_level_arrays(layer) for layer in net.layers]
+        self.levels: list[Any] = [_level_arrays(layer) for layer in net.layers]
         self.readers = self._readers(net)
 
     def _readers(self, net: TSENet) -> list[kernels.ReaderArrays]:

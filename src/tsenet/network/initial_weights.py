@@ -174,7 +174,7 @@ def _sample(inputs: Inputs, at_most: int) -> NDArray[np.int64]:
 
 
 def _standardise(net: TSENet, inputs: Inputs, sample: NDArray[np.int64], k: int) -> None:
-    """Give the units of level k mean 0 and deviation 1 before their non-linearity; those that are constant, weight 0."""
+    """Give the units of level k mean 0 and deviation 1 before their non-linearity; constant ones get weights 0."""
     layer = list(net.layers)[k - 1]
     with torch.no_grad():
         layer.bias.zero_()

@@ -153,22 +153,36 @@ class BlockLinks:
 
     @cached_property
     def in_step(self) -> NDArray[np.int64]:
+        """Distance between the rows of each link's block, by input: (E,)."""
         degree = np.diff(self.latents.in_start).astype(np.int64)
         return np.repeat(degree * self.k_out, degree)
 
     @cached_property
     def in_weight(self) -> NDArray[np.int64]:
+        """Where each link's block begins, by input: (E,)."""
         first = self.latents.in_start[self.latents.input_of_link()].astype(np.int64)
         within = np.arange(self.latents.n_links) - first
         return first * self.k_in * self.k_out + within * self.k_out
 
     @cached_property
     def unit_step(self) -> NDArray[np.int64]:
+        """As `in_step`, by unit."""
         return self.in_step[self.latents.unit_link]
 
     @cached_property
     def unit_weight(self) -> NDArray[np.int64]:
+        """As `in_weight`, by unit."""
         return self.in_weight[self.latents.unit_link]
+
+    @cached_property
+    def link_input(self) -> NDArray[np.int64]:
+        """Input latent of each link, by input: (E,)."""
+        return self.latents.input_of_link()
+
+    def by_unit(self, first: int, last: int) -> NDArray[np.int64]:
+        """The links of input latents ``first..last``, unit by unit: what a unit needs is then used several times."""
+        start, stop = int(self.latents.in_start[first]), int(self.latents.in_start[last])
+        return start + np.argsort(self.latents.in_unit[start:stop], kind="stable")
 
     def latent_of_weight(self) -> NDArray[np.int64]:
         """Upper latent of each weight: (E · k_in · k_out,)."""

@@ -84,9 +84,9 @@ class PackedBlocks:
 
     def copy_from(self, blocks: BlockLinks, faces: Any, weight: Float) -> None:
         """Copy the layer's weights."""
-        block_kernels.pack_blocks(
-            0, self.start.size, blocks.unit_weight, blocks.unit_step, *faces, weight, self.weight
-        )
+        k_in, k_out = faces
+        links = blocks.unit_weight, blocks.unit_step
+        block_kernels.pack_blocks(0, self.start.size, *links, k_in, k_out, weight, self.weight)
 
 
 @cache

@@ -24,7 +24,8 @@ class SparseLinear(nn.Module):
 
     The weights are one flat vector in the order of `links`; the optimiser's state and model files have the same
     size. It has E entries, or E · ``k_in`` · ``k_out`` where latents have several units. On a CPU the products are
-    numba kernels; on other devices, and when the module is traced for export, plain torch. Weights are 0 until `tsenet.network.initial_weights` sets them.
+    numba kernels; on other devices, and when the module is traced for export, plain torch. Weights are 0 until
+    `tsenet.network.initial_weights` sets them.
 
     Parameters
     ----------

@@ -53,10 +53,10 @@ def _linear(x: Batch, weight: torch.Tensor) -> torch.Tensor:
 class TSENet(nn.Module):
     """Tree skeleton expansion network: a sparse deep network over a learned wiring, as an ordinary torch module.
 
-    Each latent of the wiring is one unit, or several, that reads its links (the *backbone*). The feature layer has one fully connected
-    group that reads the top level and, for the input and each level below the top, a narrow *skip* group. The outputs
-    read the feature layer. Use it where you want your own training loop; otherwise `TSENetClassifier` and
-    `TSENetRegressor` build and train one.
+    Each latent of the wiring is one unit, or several, that read its links (the *backbone*). The feature layer has one
+    fully connected group that reads the top level and, for the input and each level below the top, a narrow *skip*
+    group. The outputs read the feature layer. Use it where you want your own training loop; otherwise
+    `TSENetClassifier` and `TSENetRegressor` build and train one.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ class TSENet(nn.Module):
         regression is then a special case of the network (wide and deep).
     init : {"fan-in", "tree", "directions"} or None, default="fan-in"
         Initial weights of the sparse layers: drawn at random, scaled to each unit's number of links; or the log-odds
-        of the latent tree. `tsenet.network.initial_weights.set_initial_weights` takes rows as well and then knows
-        local principal directions, too. None leaves all weights at 0, for networks whose weights are set or loaded next.
+        of the latent tree. With rows, `tsenet.network.initial_weights.set_initial_weights` also finds principal
+        directions. None leaves all weights at 0, for networks whose weights are set or loaded next.
     seed : int, default=0
         Of the initial weights.
     units_per_latent : int, default=1
@@ -229,7 +229,9 @@ class TSENet(nn.Module):
         k = self.units_per_latent
         if k == 1:
             return self.wiring.names
-        numbered = [tuple(f"{name}/{j}" for name in names for j in range(1, k + 1)) for names in levels]
+        numbered = [
+            tuple(f"{name}/{j}" for name in names for j in range(1, k + 1)) for names in levels
+        ]
         return (inputs, *numbered)
 
     @property

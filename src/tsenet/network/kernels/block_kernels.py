@@ -6,6 +6,8 @@ As `sparse_kernels`, with the links between latents and the place of each block 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tsenet._system.jit import Array, Int, kernel
@@ -20,7 +22,7 @@ from tsenet.network.kernels.lane_kernels import (
 from tsenet.network.kernels.prefetch_kernels import fetch_ahead
 from tsenet.network.kernels.sparse_kernels import AHEAD, NEAR
 
-Faces = tuple[int, ...]
+Faces = Any  # tuple of so many zeros as a latent has units
 
 GROUP = 64  # units whose activations, in 64 rows, fill half of a processor's first cache
 _ROWS = (0,) * LANES
@@ -86,9 +88,7 @@ def rows_weight_gradient(
             value_2, row_2 = column_values[n + 1], delta[column_rows[n + 1]]
             for e in range(start, stop):
                 there = np.int64(in_unit[e]) * k
-                add_two_scaled(
-                    gradient, (e - offset) * k, value, row, value_2, row_2, there, faces
-                )
+                add_two_scaled(gradient, (e - offset) * k, value, row, value_2, row_2, there, faces)
             n += 2
         if n < end:
             value, row = column_values[n], delta[column_rows[n]]
@@ -240,9 +240,9 @@ def units_input_gradient(
 
 @kernel
 def units_weight_gradient(
-    first: Int,
-    last: Int,
-    in_start: Array,
+    order: Array,
+    first_weight: Int,
+    link_input: Array,
     in_unit: Array,
     in_weight: Array,
     in_step: Array,
@@ -252,14 +252,21 @@ def units_weight_gradient(
     delta: Array,
     gradient: Array,
 ) -> None:
-    """Gradient of the weights of input latents ``first..last``: Σ over rows of below · delta.
+    """Gradient of the weights of some links, ``order``: Σ over rows of below · delta.
 
-    ``below`` (D·k_in, B) and ``delta`` (U·k_out, B); ``gradient`` has a place for each of these weights alone.
+    ``below`` (D·k_in, B) and ``delta`` (U·k_out, B); ``gradient`` holds the weights from ``first_weight`` on.
     """
-    offset = np.int64(in_start[first]) * len(faces_in) * len(faces_out)
-    for d in range(first, last):
-        for e in range(np.int64(in_start[d]), np.int64(in_start[d + 1])):
-            place = in_weight[e] - offset
-            block_gradient(
-                below, d, delta, in_unit[e], gradient, place, in_step[e], faces_in, faces_out
-            )
+    for k in range(order.size):
+        e = order[k]
+        place = in_weight[e] - first_weight
+        block_gradient(
+            below,
+            link_input[e],
+            delta,
+            in_unit[e],
+            gradient,
+            place,
+            in_step[e],
+            faces_in,
+            faces_out,
+        )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tsenet._system.jit import Array, kernel, sum_kernel
 
 
 @sum_kernel
-def dot(a: Array, b: Array) -> float:
+def dot(a: Array, b: Array) -> Any:
     """Inner product of two vectors."""
     total = a.dtype.type(0)
     for k in range(a.size):
