@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from tsenet.training.losses import MulticlassLoss
 BATCH = 256
 SIZES = (10_000, 1_300, 250)
 TABLE_SIZES = (1_644, 700, 150)
+BLOCKS = (1, 2, 8)  # units per latent
 ROUNDS = 7
 
 Step = Callable[[int], object]
@@ -101,7 +103,47 @@ def network(n_threads: int) -> dict[str, Any]:
         ratio = calls["FNN"][0] / calls["ours"][0]
         found.append((f"inference, batch {batch}: FNN 1024-1024 takes ×", ratio, target, True))
     found += _table_figures(n_threads)
+    found += _block_figures(rows, n_threads)
     return {"figures": found, "wall": cpu["ours"][1]}
+
+
+def _block_figures(rows: Inputs, n_threads: int) -> list[tuple[str, float, float | None, bool]]:
+    """Backbones whose latents have several units: on text with 2 % of the links, on a dense table with 5 %."""
+    found: list[tuple[str, float, float | None, bool]] = []
+    wiring = random_wiring(SIZES, 0.02)
+    steps, nets = {}, {}
+    for k in BLOCKS:
+        steps[k], nets[k] = _tse_step(rows, wiring, BATCH, n_threads, _backbone(k))
+    rivals = {
+        "FNN 512": _torch_step(DenseNet(SIZES[0], (512,), 4), rows, BATCH),
+        "FNN 1024-1024": _torch_step(DenseNet(SIZES[0], (1024, 1024), 4), rows, BATCH),
+    }
+    cpu = _turns({**{str(k): step for k, step in steps.items()}, **rivals})
+    targets = {"FNN 512": 2.0, "FNN 1024-1024": 8.0}
+    for k in BLOCKS:
+        mine = cpu[str(k)][0]
+        size = nets[k].n_parameters / 1e6
+        found.append((f"text, Backbone, k = {k} ({size:.2f} M): CPU ms", 1e3 * mine, None, False))
+        found.append(("… times the floor", mine / _floor(nets[k]), 2.0, False))
+        for name in rivals:
+            found.append(
+                (f"… {name}, fused Adam, takes ×", cpu[name][0] / mine, targets[name], True)
+            )
+    table_rows = _table()
+    wiring = random_wiring(TABLE_SIZES, 0.05)
+    tables = {
+        str(k): _tse_step(table_rows, wiring, BATCH, n_threads, _backbone(k))[0] for k in BLOCKS
+    }
+    tables["FNN"] = _torch_step(DenseNet(TABLE_SIZES[0], (512, 512), 4), table_rows, BATCH)
+    cpu = _turns(tables)
+    for k in BLOCKS:
+        ratio = cpu["FNN"][0] / cpu[str(k)][0]
+        found.append((f"dense table, Backbone, k = {k}: FNN 512×2 takes ×", ratio, 3.0, True))
+    return found
+
+
+def _backbone(units_per_latent: int) -> dict[str, Any]:
+    return {"skip_units": 0, "units_per_latent": units_per_latent}
 
 
 def network_memory(kind: str) -> dict[str, Any]:
@@ -124,8 +166,7 @@ def network_memory(kind: str) -> dict[str, Any]:
 
 def _table_figures(n_threads: int) -> list[tuple[str, float, float | None, bool]]:
     """A dense table instead of text."""
-    rng = np.random.default_rng(0)
-    rows = Inputs(rng.standard_normal((4_096, TABLE_SIZES[0])).astype(np.float32))
+    rows = _table()
     ours, _ = _tse_step(rows, random_wiring(TABLE_SIZES, 0.05), BATCH, n_threads)
     cpu = _turns(
         {
@@ -141,6 +182,11 @@ def _table_figures(n_threads: int) -> list[tuple[str, float, float | None, bool]
     ]
 
 
+def _table() -> Inputs:
+    rng = np.random.default_rng(0)
+    return Inputs(rng.standard_normal((4_096, TABLE_SIZES[0])).astype(np.float32))
+
+
 def _text(n_words: int, length: int) -> Inputs:
     corpus = zipf_corpus(n_words, 4_096, min(length, n_words // 4))
     return Inputs(csr_array(corpus.to_csr(), dtype=np.float32))
@@ -151,8 +197,10 @@ def _rows_of_turn(n_rows: int, batch: int, turn: int) -> np.ndarray:
     return np.random.default_rng(1).permutation(n_rows)[start : start + batch]
 
 
-def _tse_step(rows: Inputs, wiring: Any, batch: int, n_jobs: int) -> tuple[Step, TSENet]:
-    net = TSENet(wiring, 4)
+def _tse_step(
+    rows: Inputs, wiring: Any, batch: int, n_jobs: int, options: dict[str, Any] | None = None
+) -> tuple[Step, TSENet]:
+    net = TSENet(wiring, 4, **(options or {}))
     engine = FusedEngine(net, rows, MulticlassLoss(4), n_jobs=n_jobs)
     labels = np.random.default_rng(2).integers(0, 4, len(rows))
 
@@ -228,9 +276,10 @@ def _floor(net: TSENet) -> float:
     other = np.ones_like(long)
     speed = 2 * long.nbytes / _best(lambda: np.copyto(other, long))
     work = 0.0
-    for k, (layer, skip) in enumerate(zip(net.layers, net.skips, strict=True)):
+    for k, (layer, skip) in enumerate(zip_longest(net.layers, net.skips)):
         products = 2 * 40 / SIZES[0] if k == 0 else 3.0
-        work += products * 2 * BATCH * (layer.links.n_links + skip.weight.numel())
+        n_skip = 0 if skip is None else skip.weight.numel()
+        work += products * 2 * BATCH * (layer.blocks.n_weights + n_skip)
     work += 3 * 2 * BATCH * (net.top.weight.numel() + net.output.weight.numel())
     return work / flops + 6 * 4 * net.n_parameters / speed
 

@@ -27,7 +27,17 @@ def wiring() -> tsenet.Wiring:
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
-@pytest.mark.parametrize("options", [{}, {"skip_units": 0}, {"norm": "batch"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"skip_units": 0},
+        {"norm": "batch"},
+        {"units_per_latent": 2},
+        {"units_per_latent": 3, "norm": "batch"},
+        {"units_per_latent": 8, "linear_skip": True, "skip_units": 0},
+    ],
+)
 @pytest.mark.parametrize("n_rows", [1, 64, 1030])
 def test_answers_are_the_modules(
     wiring: tsenet.Wiring, form: str, options: dict[str, Any], n_rows: int
@@ -47,11 +57,21 @@ def test_answers_are_the_modules(
 
 
 def trained(
-    wiring: tsenet.Wiring, activation: Any = "relu", linear_skip: bool = True, skip_units: int = 5
+    wiring: tsenet.Wiring,
+    activation: Any = "relu",
+    linear_skip: bool = True,
+    skip_units: int = 5,
+    units_per_latent: int = 1,
 ) -> TSENet:
     """A network none of whose parameters is 0."""
     net = TSENet(
-        wiring, 3, seed=2, linear_skip=linear_skip, activation=activation, skip_units=skip_units
+        wiring,
+        3,
+        seed=2,
+        linear_skip=linear_skip,
+        activation=activation,
+        skip_units=skip_units,
+        units_per_latent=units_per_latent,
     ).eval()
     generator = torch.Generator().manual_seed(3)
     for name, parameter in net.named_parameters():
@@ -94,11 +114,13 @@ def test_a_row_has_the_same_bits_alone_and_in_any_batch(
         assert hidden_activations(net, part).tobytes() == hidden[start:stop].tobytes()
 
 
+@pytest.mark.parametrize("units_per_latent", [1, 2, 8])
 @pytest.mark.parametrize("form", ["dense", "sparse"])
-def test_a_wide_network_has_the_same_bits_too(form: str) -> None:
+def test_a_wide_network_has_the_same_bits_too(form: str, units_per_latent: int) -> None:
     """Levels of several blocks of units, and links that are far apart in memory."""
     rng = np.random.default_rng(0)
-    net = trained(random_wiring(rng, (900, 300, 130), 0.3))
+    sizes = (900, 300 // units_per_latent, 130)
+    net = trained(random_wiring(rng, sizes, 0.3), units_per_latent=units_per_latent)
     values = random_rows(rng, 70, 900).astype(np.float32)
     inputs = Inputs(values if form == "dense" else sp.csr_array(values))
 

@@ -60,8 +60,44 @@ def test_outputs_and_gradients_equal_the_masked_dense_reference(
     assert_same_gradients(net, reference, 1e-10)
 
 
-def test_portable_layers_make_the_same_network() -> None:
-    net = network().eval()
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("units_per_latent", [2, 8])
+@pytest.mark.parametrize("density", [0.12, 0.6])
+def test_several_units_per_latent_equal_the_masked_dense_reference(
+    density: float, units_per_latent: int, is_sparse: bool
+) -> None:
+    """Each link is a block of the mask."""
+    net = network(wiring=wiring(density), units_per_latent=units_per_latent, dropout=0.0)
+    reference = MaskedReference(net)
+    upstream = torch.from_numpy(np.random.default_rng(5).normal(size=(N_ROWS, 3)))
+
+    found, expected = net(batch_of(rows(), is_sparse)), reference(torch.from_numpy(rows()))
+    found.backward(upstream)
+    expected.backward(upstream)
+
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
+    assert_same_gradients(net, reference, 1e-10)
+
+
+def test_units_are_counted_and_named() -> None:
+    net, plain = network(units_per_latent=2), network()
+
+    assert plain.layer_sizes == net.wiring.layer_sizes == SIZES
+    assert plain.unit_names() == net.wiring.names
+    assert net.layer_sizes == (40, 28, 12)
+    assert net.unit_names()[0] == net.wiring.names[0]
+    assert net.unit_names()[1][:3] == ("1.0/1", "1.0/2", "1.1/1")
+    assert [len(names) for names in net.unit_names()] == list(net.layer_sizes)
+    links = [layer.n_edges for layer in net.wiring.layers]
+    assert [row.links for row in net.summary().layers][:2] == [2 * links[0], 4 * links[1]]
+    assert [row.share for row in net.summary().layers][:2] == [
+        pytest.approx(layer.density) for layer in net.wiring.layers
+    ]
+
+
+@pytest.mark.parametrize("units_per_latent", [1, 3])
+def test_portable_layers_make_the_same_network(units_per_latent: int) -> None:
+    net = network(units_per_latent=units_per_latent).eval()
     for is_sparse in (False, True):
         x = batch_of(rows(), is_sparse)
         by_kernel = net(x)
@@ -182,8 +218,9 @@ def test_summary_and_parameter_count_add_up(skip_units: int) -> None:
         ({"activation": "gelu"}, "activation must be one of 'relu', 'tanh', 'sigmoid'"),
         ({"norm": "layer"}, "norm must be one of 'batch', None"),
         ({"init": "zeros"}, "init must be one of 'fan-in', 'tree'"),
-        ({"dropout": 1.0}, "dropout"),
-        ({"dropout": -0.5}, "dropout"),
+        ({"units_per_latent": 0}, "units_per_latent: .* not 0"),
+        ({"dropout": 1.0}, "dropout: the rate"),
+        ({"dropout": -0.5}, "dropout: the rate"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(options: dict[str, Any], says: str) -> None:

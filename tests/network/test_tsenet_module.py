@@ -51,9 +51,10 @@ def test_double_and_float() -> None:
     torch.testing.assert_close(single.double(), double, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("units_per_latent", [1, 3])
 @pytest.mark.parametrize("portable", [False, True])
-def test_exports_with_any_number_of_rows(portable: bool) -> None:
-    net = network().float().eval()
+def test_exports_with_any_number_of_rows(portable: bool, units_per_latent: int) -> None:
+    net = network(units_per_latent=units_per_latent).float().eval()
     for layer in net.layers:
         layer.portable = portable
     given, other = (torch.from_numpy(rows(n)).float() for n in (7, 12))

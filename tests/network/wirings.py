@@ -82,7 +82,11 @@ class MaskedReference:
 
     def __init__(self, net: TSENet) -> None:
         self.activation = net.activation
-        self.masks = [torch.from_numpy(mask_of(layer)) for layer in net.wiring.layers]
+        below = [1, *(net.units_per_latent for _ in net.wiring.layers)]
+        self.masks = [
+            torch.from_numpy(np.kron(mask_of(layer), np.ones((net.units_per_latent, k), bool)))
+            for layer, k in zip(net.wiring.layers, below, strict=False)
+        ]
         self.leaves: dict[str, torch.Tensor] = {}
         given: Mapping[str, torch.Tensor] = dict(net.named_parameters())
         for name, parameter in given.items():

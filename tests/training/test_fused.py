@@ -51,6 +51,31 @@ def test_gradients_equal_autograds(
     assert_same_gradients(net, inputs(is_sparse), MULTICLASS, rows, CLASSES[rows])
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("density", [0.1, 0.5])
+@pytest.mark.parametrize("units_per_latent", [2, 3, 8])
+def test_gradients_of_blocks_equal_autograds(
+    units_per_latent: int, density: float, is_sparse: bool, dtype: torch.dtype
+) -> None:
+    net = network(
+        density=density, units_per_latent=units_per_latent, activation="tanh", linear_skip=True
+    ).to(dtype)
+    rows = np.random.default_rng(1).permutation(N_ROWS)[:150]
+
+    assert_same_gradients(net, inputs(is_sparse), MULTICLASS, rows, CLASSES[rows])
+
+
+@pytest.mark.parametrize("n_rows", [1, 15, 64, 81])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_gradients_of_blocks_without_skips(is_sparse: bool, n_rows: int) -> None:
+    wiring = random_wiring(np.random.default_rng(4), (N_INPUTS, 20, 12, 6), 0.25)
+    net = TSENet(wiring, 4, skip_units=0, feature_units=5, units_per_latent=4).double()
+    rows = np.arange(n_rows)
+
+    assert_same_gradients(net, inputs(is_sparse), MULTICLASS, rows, CLASSES[rows])
+
+
 @pytest.mark.parametrize("n_rows", [1, 2, 63, 64, 65, 128, 200])
 @pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -129,9 +154,10 @@ def test_a_label_nobody_knows_has_no_say() -> None:
 # ---- steps
 
 
+@pytest.mark.parametrize("units_per_latent", [1, 2])
 @pytest.mark.parametrize("is_sparse", [False, True])
-def test_twenty_steps_equal_torchs_adam(is_sparse: bool) -> None:
-    net = network().double()
+def test_twenty_steps_equal_torchs_adam(is_sparse: bool, units_per_latent: int) -> None:
+    net = network(units_per_latent=units_per_latent).double()
     other = copy.deepcopy(net)
     data = inputs(is_sparse)
     engine = FusedEngine(net, data, MULTICLASS, seed=SEED, n_jobs=2)

@@ -17,6 +17,7 @@ from tsenet._system.threads import Workers, chunks
 from tsenet.network.batches import Inputs
 from tsenet.network.kernels import forward_kernels as kernels
 from tsenet.network.kernels.activation_kernels import KIND_OF_ACTIVATION
+from tsenet.network.sparse_linear import SparseLinear
 from tsenet.network.tsenet import TSENet
 
 __all__ = ["ForwardPass", "hidden_activations", "levels_of", "network_outputs"]
@@ -48,20 +49,10 @@ class ForwardPass:
         if net.has_norm:
             raise ValueError("a network with batch normalisation has no forward pass in kernels")
         self.kind = KIND_OF_ACTIVATION[net.activation]
-        self.sizes = net.wiring.layer_sizes
+        self.sizes = net.layer_sizes
         self.output_weight, self.output_bias = _arrays(net.output)
         self.dtype = self.output_weight.dtype
-        self.levels = [
-            kernels.LevelArrays(
-                layer.links.in_start,
-                layer.links.in_unit,
-                layer.links.unit_start,
-                layer.links.unit_input,
-                layer.links.unit_link,
-                *_arrays(layer),
-            )
-            for layer in net.layers
-        ]
+        self.levels: list[Any] = [_level_arrays(layer) for layer in net.layers]
         self.readers = self._readers(net)
 
     def _readers(self, net: TSENet) -> list[kernels.ReaderArrays]:
@@ -118,7 +109,12 @@ class ForwardPass:
             first, last = part
             batch = row_start[first : last + 1], columns, numbers
             made = self._start(last - first)
-            kernels.run_sparse_rows(self.kind, *batch, self.readers[0], self.levels[0], *made)
+            features, outputs, level = made
+            if isinstance(self.levels[0], kernels.LevelArrays):
+                kernels.run_sparse_rows(self.kind, *batch, self.readers[0], self.levels[0], *made)
+            else:
+                kernels.read_sparse_rows(*batch, self.readers[0], features, outputs)
+                kernels.block_level_of_sparse_rows(self.kind, *batch, self.levels[0], level)
             return self._go_on(*made)
 
         return run
@@ -130,7 +126,7 @@ class ForwardPass:
             first, last = part
             rows = np.array(values[first:last], self.dtype, order="C")
             made = self._start(last - first)
-            kernels.run_level(self.kind, rows, self.readers[0], self.levels[0], *made)
+            self._run_level(rows, self.readers[0], self.levels[0], *made)
             return self._go_on(*made)
 
         return run
@@ -142,12 +138,28 @@ class ForwardPass:
         features = np.empty((n_rows, self.output_weight.shape[0]), self.dtype)
         return features, outputs, np.empty((n_rows, self.sizes[1]), self.dtype)
 
+    def _run_level(
+        self,
+        below: Float,
+        readers: kernels.ReaderArrays,
+        layer: Any,
+        features: Float,
+        outputs: NDArray[np.float64],
+        level: Float,
+    ) -> None:
+        """Fill the activations of a level over those of the one below, and add what else reads the latter."""
+        if isinstance(layer, kernels.LevelArrays):
+            kernels.run_level(self.kind, below, readers, layer, features, outputs, level)
+        else:
+            kernels.read_level(below, readers, features, outputs)
+            kernels.block_level_of_level(self.kind, below, layer, level)
+
     def _go_on(self, features: Float, outputs: NDArray[np.float64], level: Float) -> Activations:
         """Run the levels above the first, the feature layer and the outputs."""
         levels = [level]
         for readers, layer in zip(self.readers[1:-1], self.levels[1:], strict=True):
             below, level = level, np.empty((len(features), layer.bias.size), self.dtype)
-            kernels.run_level(self.kind, below, readers, layer, features, outputs, level)
+            self._run_level(below, readers, layer, features, outputs, level)
             levels.append(level)
         top = self.readers[-1]
         kernels.run_top(self.kind, level, top, self.output_weight, features, outputs)
@@ -180,7 +192,7 @@ def hidden_activations(
     net: TSENet, inputs: Inputs, n_jobs: int | None = None
 ) -> NDArray[np.float32]:
     """Activations of all hidden units, level by level, then the feature layer: (N, units); as `network_outputs`."""
-    n_units = sum(net.wiring.layer_sizes[1:]) + net.output.weight.shape[0]
+    n_units = sum(net.layer_sizes[1:]) + net.output.weight.shape[0]
     answer = np.empty((len(inputs), n_units), np.float32)
     for rows, activations in _run(net, inputs, None, n_jobs):
         np.concatenate([*activations.levels, activations.features], axis=1, out=answer[rows])
@@ -190,14 +202,9 @@ def hidden_activations(
 def levels_of(
     net: TSENet, inputs: Inputs, rows: NDArray[np.int64], n_jobs: int | None = None
 ) -> NDArray[np.float32]:
-    """Activations (n, units) of all latents on some rows, level by level; as `network_outputs`.
-
-    A network in training mode, as a new module is, is run by torch and its units are dropped: call ``net.eval()`` first
-    for activations without dropout.
-    """
-    answer = np.empty((rows.size, sum(net.wiring.layer_sizes[1:])), np.float32)
-    found = _run_by_torch(net, inputs, rows) if net.training else _run(net, inputs, rows, n_jobs)
-    for part, activations in found:
+    """Activations (n, units) of all latents on some rows, level by level; as `network_outputs`."""
+    answer = np.empty((rows.size, sum(net.layer_sizes[1:])), np.float32)
+    for part, activations in _run(net, inputs, rows, n_jobs):
         np.concatenate(activations.levels, axis=1, out=answer[part])
     return answer
 
@@ -227,6 +234,24 @@ def _run_by_torch(
             outputs.numpy().astype(np.float64),
         )
         yield slice(start, stop), found
+
+
+def _level_arrays(layer: SparseLinear) -> kernels.LevelArrays | kernels.BlockLevelArrays:
+    """A sparse layer as its kernels read it."""
+    blocks = layer.blocks
+    links = blocks.latents
+    if blocks.is_plain:
+        return kernels.LevelArrays(
+            links.in_start,
+            links.in_unit,
+            links.unit_start,
+            links.unit_input,
+            links.unit_link,
+            *_arrays(layer),
+        )
+    return kernels.BlockLevelArrays(
+        links.in_start, links.in_unit, *_arrays(layer), (0,) * blocks.k_in, (0,) * blocks.k_out
+    )
 
 
 def _arrays(module: Any) -> tuple[Float, Float]:

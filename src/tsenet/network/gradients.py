@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tsenet._system.threads import chunks, chunks_of_equal_work
+from tsenet.network.kernels import block_kernels
 from tsenet.network.kernels import group_kernels as groups
 from tsenet.network.kernels import sparse_kernels as sparse
 from tsenet.network.passes import Chunk, Float, SparseRows, TrainingPasses
@@ -20,6 +22,7 @@ from tsenet.network.sparse_linear import DENSE_ABOVE
 
 BLOCK_PARAMETERS = 100_000  # parameters that read the input; sparse rows leave few sums for each
 BLOCK_LINKS = 8_192  # links between levels, whose sums run over all rows
+BLOCK_BLOCKS = 50_000  # weights of links that are blocks: large enough for units to recur
 BLOCK_WEIGHTS = 50_000  # weights of a dense group, whose gradient is a matrix product
 
 
@@ -125,16 +128,19 @@ def _sums(delta: Float, gradient: Float) -> None:
 
 
 def _level_blocks(passes: TrainingPasses, k: int) -> Iterator[Block]:
-    links = passes.links[k - 1]
-    work = np.diff(links.in_start).astype(np.int64) + 1
-    for first, last in chunks_of_equal_work(work, BLOCK_PARAMETERS if k == 1 else BLOCK_LINKS):
-        start, stop = int(links.in_start[first]), int(links.in_start[last])
+    blocks = passes.blocks[k - 1]
+    work = np.diff(blocks.latents.in_start).astype(np.int64) * blocks.k_in * blocks.k_out + 1
+    size = BLOCK_PARAMETERS if k == 1 else BLOCK_LINKS if blocks.is_plain else BLOCK_BLOCKS
+    for first, last in chunks_of_equal_work(work, size):
+        start, stop = blocks.first_weight(first), blocks.first_weight(last)
         fill = partial(_links_gradient, passes, k, first, last)
+        if not blocks.is_plain:
+            fill = partial(_blocks_gradient, passes, k, first, last, blocks.by_unit(first, last))
         yield Block(f"layers.{k - 1}.weight", start, stop, fill)
     yield Block(
         f"layers.{k - 1}.bias",
         0,
-        links.n_units,
+        blocks.n_units,
         partial(_bias_gradient, k),
     )
 
@@ -166,6 +172,45 @@ def _links_gradient(
         own = slice(int(links.in_start[first]), int(links.in_start[last]))
         full = below[first:last] @ delta.T
         gradient[:] = full[links.input_of_link()[own] - first, links.in_unit[own]]
+
+
+def _blocks_gradient(
+    passes: TrainingPasses,
+    k: int,
+    first: int,
+    last: int,
+    order: NDArray[np.int64],
+    state: BatchState,
+    gradient: Float,
+) -> None:
+    """Gradient of the weights of input latents ``first..last`` of level k, whose links are ``order``."""
+    links, blocks, data = passes.links[k - 1], passes.blocks[k - 1], state.data
+    faces = passes.faces[k - 1]
+    if k == 1 and isinstance(data, SparseRows):
+        by_column = (data.column_start, data.column_rows, data.column_values)
+        block_kernels.rows_weight_gradient(
+            first,
+            last,
+            *by_column,
+            links.in_start,
+            links.in_unit,
+            faces[1],
+            state.level_rows,
+            gradient,
+        )
+        return
+    block_kernels.units_weight_gradient(
+        order,
+        blocks.first_weight(first),
+        blocks.link_input,
+        links.in_unit,
+        blocks.in_weight,
+        blocks.in_step,
+        *faces,
+        state.level[k - 1],
+        state.delta[k],
+        gradient,
+    )
 
 
 # ---- dense groups and linear skips: blocks of inputs

@@ -10,16 +10,20 @@ import torch
 from numpy.typing import NDArray
 
 from tsenet.network.batches import Inputs
+from tsenet.network.directions import leading_directions
+from tsenet.network.links import BlockLinks
 from tsenet.network.options import Init
 from tsenet.network.sparse_linear import SparseLinear
 
 if TYPE_CHECKING:
     from tsenet.network.tsenet import DenseGroup, TSENet
 
-__all__ = ["draw_group", "follow_model", "set_initial_weights"]
+__all__ = ["draw_group", "follow_directions", "follow_model", "set_initial_weights"]
 
 _ROWS = 1024  # at a time
 _SAMPLE = 16_384  # rows that tell a unit's mean and deviation well enough
+_FEW = 8_192  # sparse rows that tell principal directions
+_FEW_DENSE = 2_048  # dense ones
 
 
 def set_initial_weights(net: TSENet, init: Init, seed: int, inputs: Inputs | None = None) -> None:
@@ -30,14 +34,15 @@ def set_initial_weights(net: TSENet, init: Init, seed: int, inputs: Inputs | Non
     Parameters
     ----------
     net : TSENet
-    init : {"fan-in", "tree"}
+    init : {"fan-in", "tree", "directions"}
         Of the sparse layers. "fan-in": drawn uniformly by He's rule, with each unit's own number of links. "tree": the
-        log-odds of each link, which the wiring holds.
+        log-odds of each link, which the wiring holds, or "directions" where latents have several units. "directions":
+        the leading principal directions of what each latent reads.
     seed : int
         Of the draw. The drawn groups do not depend on `init`.
     inputs : Inputs or None, default=None
-        Rows for `follow_model`. Without rows, "tree" gives the weights of a unit the length that "fan-in" gives them
-        on average.
+        Rows for `follow_model` and `follow_directions`. Without rows, the first unit of each latent follows the
+        log-odds, at the length that "fan-in" gives weights on average, and its other units are drawn as by "fan-in".
     """
     generator = torch.Generator().manual_seed(seed)
     for layer in net.layers:
@@ -47,11 +52,15 @@ def set_initial_weights(net: TSENet, init: Init, seed: int, inputs: Inputs | Non
     with torch.no_grad():
         for weight in net.linear_skips:
             weight.zero_()
-    if init == "tree" and inputs is not None:
-        follow_model(net, inputs)
-    elif init == "tree":
+    if init == "fan-in":
+        return
+    if inputs is None:
         for layer, links in zip(net.layers, net.wiring.layers, strict=True):
             _point_along(layer, links.log_odds.astype(np.float64))
+    elif init == "directions" or net.units_per_latent > 1:
+        follow_directions(net, inputs, seed)
+    else:
+        follow_model(net, inputs)
 
 
 # ---- at random
@@ -59,12 +68,13 @@ def set_initial_weights(net: TSENet, init: Init, seed: int, inputs: Inputs | Non
 
 def _draw_links(layer: SparseLinear, generator: torch.Generator) -> None:
     """Draw weights uniformly by He's rule, with each unit's own number of links; biases are 0."""
-    weight = layer.weight
-    fan_in = torch.from_numpy(np.maximum(np.diff(layer.links.unit_start), 1)).to(weight.dtype)
+    weight, blocks = layer.weight, layer.blocks
+    n_links = np.diff(blocks.latents.unit_start) * blocks.k_in
+    fan_in = torch.from_numpy(np.maximum(n_links, 1)).to(weight.dtype)
     bound = math.sqrt(6.0) / fan_in.sqrt()
     with torch.no_grad():
         drawn = torch.rand(weight.shape, generator=generator, dtype=weight.dtype) * 2 - 1
-        weight.copy_(drawn * bound[layer.link_unit])
+        weight.copy_(drawn * bound[torch.from_numpy(blocks.latent_of_weight())])
         layer.bias.zero_()
 
 
@@ -80,12 +90,19 @@ def draw_group(group: DenseGroup, generator: torch.Generator) -> None:
 
 
 def _point_along(layer: SparseLinear, direction: NDArray[np.float64]) -> None:
-    """Point each unit's weights along ``direction`` (E,), given by unit, at the mean length of a random draw, √2."""
-    layer.set_links(direction)
-    weight = layer.weight.detach()
-    square = torch.zeros_like(layer.bias).index_add_(0, layer.link_unit, weight**2)
+    """Point the weights of each latent's first unit along ``direction`` (E,), at the mean length of a draw, √2."""
+    blocks, weight = layer.blocks, layer.weight.detach()
+    rows = torch.from_numpy(_rows_of_blocks(blocks))  # (E, k_in), by unit
+    own = torch.from_numpy(blocks.latents.upper_ends())
+    values = torch.from_numpy(direction).to(weight)[:, None].expand(rows.shape)
+    square = weight.new_zeros(blocks.latents.n_units).index_add_(0, own, (values**2).sum(dim=1))
     length = square.sqrt().clamp_min(1e-12)
-    weight.mul_((math.sqrt(2.0) / length)[layer.link_unit])
+    weight[rows] = values * (math.sqrt(2.0) / length)[own][:, None]
+
+
+def _rows_of_blocks(blocks: BlockLinks) -> NDArray[np.int64]:
+    """Places of the weights between the units of each lower latent and the first of the upper: (E, k_in), by unit."""
+    return blocks.unit_weight[:, None] + blocks.unit_step[:, None] * np.arange(blocks.k_in)
 
 
 def follow_model(net: TSENet, inputs: Inputs) -> None:
@@ -100,16 +117,70 @@ def follow_model(net: TSENet, inputs: Inputs) -> None:
     inputs : Inputs
         Rows (N, D) without labels: those the wiring was learned from, or similar ones. At most 16,384 are read.
     """
-    n_rows = len(inputs)
-    sample = np.unique(np.linspace(0, n_rows - 1, min(n_rows, _SAMPLE)).astype(np.int64))
+    sample = _sample(inputs, _SAMPLE)
     for k, (layer, links) in enumerate(zip(net.layers, net.wiring.layers, strict=True), start=1):
         log_odds = links.log_odds.astype(np.float64)
         layer.set_links(np.maximum(log_odds, 0.0) if inputs.is_sparse else log_odds)
+        _standardise(net, inputs, sample, k)
+
+
+def follow_directions(net: TSENet, inputs: Inputs, seed: int = 0) -> None:
+    """Give the units of each latent the leading principal directions of what it reads; mean 0 and deviation 1 as above.
+
+    Directions are those of the centred rows; rows of sparse non-negative values are scaled to length 1 first. The sign
+    is such that the weights of the latent's children in the tree have a positive sum. Levels above the first follow the
+    activations of the level below.
+
+    Parameters
+    ----------
+    net : TSENet
+    inputs : Inputs
+        Rows (N, D), labelled or not. Directions need at most 8,192 sparse or 2,048 dense ones, means 16,384.
+    seed : int, default=0
+        Of the first guess of the iteration.
+    """
+    sample = _sample(inputs, _SAMPLE)
+    few = _sample(inputs, _FEW_DENSE)
+    was_training = net.training
+    net.eval()  # without dropout
+    for k, (layer, links) in enumerate(zip(net.layers, net.wiring.layers, strict=True), start=1):
+        if k == 1:
+            below = inputs.values[_sample(inputs, _FEW) if inputs.is_sparse else few]
+        else:
+            below = _level_below(net, inputs, few, k)
+        weight = leading_directions(layer.blocks, below, links.from_tree, seed)
         with torch.no_grad():
-            layer.bias.zero_()
-        mean, deviation = _moments(net, inputs, sample, k)
-        scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-9)
-        _scale(layer, scale, -mean * scale)
+            layer.weight.copy_(torch.from_numpy(weight))
+        _standardise(net, inputs, sample, k)
+    net.train(was_training)
+
+
+def _level_below(
+    net: TSENet, inputs: Inputs, rows: NDArray[np.int64], k: int
+) -> NDArray[np.float32]:
+    """Activations (n, units) of level k − 1."""
+    with torch.no_grad():
+        parts = [
+            net.levels(inputs.batch(rows[start : start + _ROWS]), k - 1)[-1].float().numpy()
+            for start in range(0, rows.size, _ROWS)
+        ]
+    return np.concatenate(parts)
+
+
+def _sample(inputs: Inputs, at_most: int) -> NDArray[np.int64]:
+    """Rows at equal distances."""
+    n_rows = len(inputs)
+    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, at_most)).astype(np.int64))
+
+
+def _standardise(net: TSENet, inputs: Inputs, sample: NDArray[np.int64], k: int) -> None:
+    """Give the units of level k mean 0 and deviation 1 before their non-linearity; constant ones get weights 0."""
+    layer = list(net.layers)[k - 1]
+    with torch.no_grad():
+        layer.bias.zero_()
+    mean, deviation = _moments(net, inputs, sample, k)
+    scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-9)
+    _scale(layer, scale, -mean * scale)
 
 
 def _moments(
@@ -133,5 +204,5 @@ def _scale(layer: SparseLinear, scale: NDArray[np.float64], bias: NDArray[np.flo
     """Multiply each unit's weights, and set its bias."""
     factor = torch.from_numpy(scale).to(layer.weight)
     with torch.no_grad():
-        layer.weight.mul_(factor[layer.link_unit])
+        layer.weight.mul_(factor[torch.from_numpy(layer.blocks.unit_of_weight())])
         layer.bias.copy_(torch.from_numpy(bias))

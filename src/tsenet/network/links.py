@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +66,144 @@ class Links:
         """Share of all possible links that are there."""
         return self.n_links / max(1, self.n_inputs * self.n_units)
 
+    def upper_ends(self) -> NDArray[np.int64]:
+        """Unit of each link, unit by unit: (E,)."""
+        return np.repeat(np.arange(self.n_units), np.diff(self.unit_start))
+
     def input_of_link(self) -> NDArray[np.int64]:
         """Input of each link, in the order of the weight vector: (E,)."""
         return np.repeat(np.arange(self.n_inputs), np.diff(self.in_start))
+
+    def expanded(self, k_in: int, k_out: int) -> Links:
+        """The links of units if each input is ``k_in`` units and each unit ``k_out``: unit j of latent u is u·k + j."""
+        if k_in == k_out == 1:
+            return self
+        degree = np.repeat(np.diff(self.in_start).astype(np.int64), k_in)  # of each input unit
+        in_start = np.concatenate([[0], np.cumsum(degree * k_out)])
+        first = np.repeat(self.in_start[:-1].astype(np.int64), k_in)
+        of_latent = _ranges(first, degree)  # the links of every input unit, one after another
+        in_unit = _faces(self.in_unit[of_latent], k_out)
+        order = np.argsort(in_unit, kind="stable")  # by unit, then by input
+        unit_start = np.searchsorted(in_unit[order], np.arange(self.n_units * k_out + 1))
+        of_input = np.repeat(np.arange(degree.size, dtype=np.uint32), degree * k_out)
+        return Links(
+            in_start.astype(np.uint32),
+            in_unit.astype(np.uint32),
+            unit_start.astype(np.int64),
+            of_input[order],
+            order.astype(np.uint32),
+        )
+
+
+@dataclass(frozen=True)
+class BlockLinks:
+    """E links between latents of which each is several units: a link is a block of ``k_in`` × ``k_out`` weights.
+
+    Unit j of latent u is number u·k + j of its layer, so the units of a latent lie side by side. The flat weight vector
+    (E · ``k_in`` · ``k_out``,) is in the order of the input units, then of the upper units: that of `units`, the links
+    between units. The block of link e of latent d is ``weight[start + i * step + j]`` for its units i and the upper
+    latent's units j, with ``start`` and ``step`` as below.
+
+    Attributes
+    ----------
+    latents : Links
+        The links between latents.
+    k_in, k_out : int
+        Units of each latent below (1 for inputs) and above.
+    in_weight : int64 (E,), unit_weight : int64 (E,)
+        Where the block of each link begins, in the order by input and by unit.
+    in_step : int64 (E,), unit_step : int64 (E,)
+        Distance between the block's rows, in both orders.
+    """
+
+    latents: Links
+    k_in: int
+    k_out: int
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of units below."""
+        return self.latents.n_inputs * self.k_in
+
+    @property
+    def n_units(self) -> int:
+        """Number of units above."""
+        return self.latents.n_units * self.k_out
+
+    @property
+    def n_weights(self) -> int:
+        """Number of weights."""
+        return self.latents.n_links * self.k_in * self.k_out
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every link is one weight."""
+        return self.k_in == self.k_out == 1
+
+    @property
+    def density(self) -> float:
+        """Share of all possible links that are there."""
+        return self.latents.density
+
+    @cached_property
+    def units(self) -> Links:
+        """The links between units; made when first asked for."""
+        return self.latents.expanded(self.k_in, self.k_out)
+
+    @cached_property
+    def in_step(self) -> NDArray[np.int64]:
+        """Distance between the rows of each link's block, by input: (E,)."""
+        degree = np.diff(self.latents.in_start).astype(np.int64)
+        return np.repeat(degree * self.k_out, degree)
+
+    @cached_property
+    def in_weight(self) -> NDArray[np.int64]:
+        """Where each link's block begins, by input: (E,)."""
+        first = self.latents.in_start[self.latents.input_of_link()].astype(np.int64)
+        within = np.arange(self.latents.n_links) - first
+        return first * self.k_in * self.k_out + within * self.k_out
+
+    @cached_property
+    def unit_step(self) -> NDArray[np.int64]:
+        """As `in_step`, by unit."""
+        return self.in_step[self.latents.unit_link]
+
+    @cached_property
+    def unit_weight(self) -> NDArray[np.int64]:
+        """As `in_weight`, by unit."""
+        return self.in_weight[self.latents.unit_link]
+
+    @cached_property
+    def link_input(self) -> NDArray[np.int64]:
+        """Input latent of each link, by input: (E,)."""
+        return self.latents.input_of_link()
+
+    def by_unit(self, first: int, last: int) -> NDArray[np.int64]:
+        """The links of input latents ``first..last``, unit by unit: what a unit needs is then used several times."""
+        start, stop = int(self.latents.in_start[first]), int(self.latents.in_start[last])
+        return start + np.argsort(self.latents.in_unit[start:stop], kind="stable")
+
+    def latent_of_weight(self) -> NDArray[np.int64]:
+        """Upper latent of each weight: (E · k_in · k_out,)."""
+        links = self.latents.expanded(self.k_in, 1)
+        return np.repeat(links.in_unit.astype(np.int64), self.k_out)
+
+    def unit_of_weight(self) -> NDArray[np.int64]:
+        """Upper unit of each weight: (E · k_in · k_out,)."""
+        links = self.latents.expanded(self.k_in, 1)
+        return _faces(links.in_unit, self.k_out)
+
+    def first_weight(self, latent: int) -> int:
+        """Where the weights of an input latent begin."""
+        return int(self.latents.in_start[latent]) * self.k_in * self.k_out
+
+
+def _ranges(first: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int64]:
+    """``first[i], first[i] + 1, …`` of each size, one after another."""
+    begin = np.cumsum(size) - size
+    return np.arange(int(size.sum())) - np.repeat(begin - first, size)
+
+
+def _faces(latents: NDArray[np.uint32], k: int) -> NDArray[np.int64]:
+    """The units of each latent, one after another."""
+    return (latents.astype(np.int64)[:, None] * k + np.arange(k)).reshape(-1)

@@ -9,7 +9,7 @@ __all__ = ["Activation", "Init", "NetworkOptions", "Norm"]
 
 Activation = Literal["relu", "tanh", "sigmoid"]
 Norm = Literal["batch"]
-Init = Literal["fan-in", "tree"]
+Init = Literal["fan-in", "tree", "directions"]
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,17 @@ class NetworkOptions:
     norm: Norm | None = None
     linear_skip: bool = False
     init: Init | None = "fan-in"
+    units_per_latent: int = 1
 
     def __post_init__(self) -> None:
         if self.feature_units < 1 or self.skip_units < 0:
             raise ValueError(
                 "a network needs at least one feature unit and no negative skip units: "
                 f"feature_units={self.feature_units}, skip_units={self.skip_units}"
+            )
+        if self.units_per_latent < 1:
+            raise ValueError(
+                f"units_per_latent: a latent needs at least one unit, not {self.units_per_latent}"
             )
         if not 0.0 <= self.dropout < 1.0:
             raise ValueError(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from tsenet.network.batches import Batch, SparseBatch
+from tsenet.network.kernels import block_kernels
 from tsenet.network.kernels import group_kernels as groups
 from tsenet.network.kernels import sparse_kernels as sparse
 from tsenet.network.kernels.activation_kernels import (
@@ -24,6 +25,8 @@ from tsenet.network.kernels.activation_kernels import (
     activate,
     activation_gradient,
 )
+from tsenet.network.kernels.lane_kernels import rows_at_a_time
+from tsenet.network.links import BlockLinks
 from tsenet.network.sparse_linear import DENSE_ABOVE
 from tsenet.network.tsenet import TSENet
 
@@ -61,6 +64,31 @@ class Chunk:
     by_row: list[Float]
 
 
+@dataclass(frozen=True)
+class PackedBlocks:
+    """A layer's blocks one after another, unit by unit, as the forward pass reads them."""
+
+    weight: Float
+    start: NDArray[np.int64]
+    step: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, blocks: BlockLinks, dtype: Any) -> PackedBlocks:
+        """Memory for a layer's blocks."""
+        n_links, size = blocks.latents.n_links, blocks.k_in * blocks.k_out
+        return cls(
+            np.empty(blocks.n_weights, dtype),
+            np.arange(n_links) * size,
+            np.full(n_links, blocks.k_out),
+        )
+
+    def copy_from(self, blocks: BlockLinks, faces: Any, weight: Float) -> None:
+        """Copy the layer's weights."""
+        k_in, k_out = faces
+        links = blocks.unit_weight, blocks.unit_step
+        block_kernels.pack_blocks(0, self.start.size, *links, k_in, k_out, weight, self.weight)
+
+
 @cache
 def _libraries() -> ThreadpoolController:
     """Handle on the thread pools of BLAS and OpenMP; found once, since the search takes milliseconds."""
@@ -82,7 +110,9 @@ class TrainingPasses:
                 "a network with batch normalisation has no passes in kernels: train it by autograd"
             )
         self.net = net
-        self.links = [layer.links for layer in net.layers]
+        self.blocks = [layer.blocks for layer in net.layers]
+        self.links = [blocks.latents for blocks in self.blocks]
+        self.faces = [((0,) * b.k_in, (0,) * b.k_out) for b in self.blocks]
         self.weight: list[Float] = [layer.weight.detach().numpy() for layer in net.layers]
         self.bias: list[Float] = [layer.bias.detach().numpy() for layer in net.layers]
         self.skips = [(g.weight.detach().numpy(), g.bias.detach().numpy()) for g in net.skips]
@@ -91,7 +121,11 @@ class TrainingPasses:
         self.output = (net.output.weight.detach().numpy(), net.output.bias.detach().numpy())
         self.dtype = self.top[0].dtype
         self.kind = KIND_OF_ACTIVATION[net.activation]
-        self.sizes = net.wiring.layer_sizes
+        self.sizes = net.layer_sizes
+        self._packed: list[PackedBlocks | None] = [
+            None if blocks.is_plain else PackedBlocks.of(blocks, self.dtype)
+            for blocks in self.blocks
+        ]
         self._chunk = lru_cache(maxsize=64)(self._new_chunk)
 
     def one_blas_thread(self) -> AbstractContextManager[Any]:
@@ -163,6 +197,12 @@ class TrainingPasses:
 
     # ---- forward
 
+    def pack(self, sparse_input: bool) -> None:
+        """Make the blocks ready for the forward pass: call it after each change of the weights."""
+        for k, packed in enumerate(self._packed):
+            if packed is not None and (k > 0 or not sparse_input):
+                packed.copy_from(self.blocks[k], self.faces[k], self.weight[k])
+
     def forward(self, data: SparseRows | Float, chunk: Chunk) -> None:
         """Fill a chunk's activations and output."""
         n_rows = chunk.output.shape[1]
@@ -200,23 +240,34 @@ class TrainingPasses:
             self.bias[k - 1],
             chunk.level[k],
         )
+        packed = self._packed[k - 1]
         if k == 1 and isinstance(data, SparseRows):
             n_rows = out.shape[1]
             row_start = data.row_start[chunk.first : chunk.first + n_rows + 1]
             rows = chunk.by_row[0]
             rows[:] = 0
-            sparse.rows_forward(
-                0,
-                n_rows,
-                row_start,
-                data.columns,
-                data.values,
-                links.in_start,
-                links.in_unit,
-                weight,
-                rows,
-            )
+            batch = (0, n_rows, row_start, data.columns, data.values)
+            if packed is None:
+                sparse.rows_forward(*batch, links.in_start, links.in_unit, weight, rows)
+            else:
+                _, faces = self.faces[0]
+                block_kernels.rows_forward(
+                    *batch, links.in_start, links.in_unit, weight, faces, rows
+                )
             groups.transpose_add_bias(rows, bias, out)
+        elif packed is not None:
+            groups.fill_rows(bias, out)
+            block_kernels.units_forward(
+                links.unit_start,
+                links.unit_input,
+                packed.start,
+                packed.step,
+                packed.weight,
+                *self.faces[k - 1],
+                rows_at_a_time(self.blocks[k - 1].k_out),
+                chunk.level[k - 1],
+                out,
+            )
         elif links.density < DENSE_ABOVE:
             groups.fill_rows(bias, out)
             sparse.units_forward(
@@ -234,7 +285,7 @@ class TrainingPasses:
             out += bias[:, None]
 
     def dense(self, k: int) -> Float:
-        """Weight of level k as a dense (D, U) array."""
+        """Weight of level k, of one unit per latent, as a dense (D, U) array."""
         links = self.links[k - 1]
         full = np.zeros((links.n_inputs, links.n_units), self.dtype)
         full[links.input_of_link(), links.in_unit] = self.weight[k - 1]
@@ -285,8 +336,20 @@ class TrainingPasses:
 
     def _to_below(self, k: int, chunk: Chunk) -> None:
         """Add to the gradient by level k − 1 what reaches it through level k."""
-        links = self.links[k - 1]
-        if links.density < DENSE_ABOVE:
+        links, blocks = self.links[k - 1], self.blocks[k - 1]
+        if not blocks.is_plain:
+            block_kernels.units_input_gradient(
+                links.in_start,
+                links.in_unit,
+                blocks.in_weight,
+                blocks.in_step,
+                self.weight[k - 1],
+                *self.faces[k - 1],
+                rows_at_a_time(blocks.k_in),
+                chunk.delta[k],
+                chunk.delta[k - 1],
+            )
+        elif links.density < DENSE_ABOVE:
             sparse.units_input_gradient(
                 0,
                 links.n_inputs,

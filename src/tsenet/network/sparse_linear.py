@@ -14,7 +14,7 @@ from torch.autograd.function import once_differentiable
 from tsenet.expansion.wiring import WiringLayer
 from tsenet.network.batches import Batch, SparseBatch
 from tsenet.network.kernels import sparse_kernels as kernels
-from tsenet.network.links import Links
+from tsenet.network.links import BlockLinks, Links
 
 DENSE_ABOVE = 0.2  # share of links from which a dense product is faster (benchmarks/network)
 
@@ -22,31 +22,62 @@ DENSE_ABOVE = 0.2  # share of links from which a dense product is faster (benchm
 class SparseLinear(nn.Module):
     """y = W x + b, where W has weights for the E links of a wiring only.
 
-    The weights are one flat vector (E,) in the order of `Links`; the optimiser's state and model files have the same
-    size. On a CPU the products are numba kernels; on other devices, and when the module is traced for export, plain
-    torch. Weights are 0 until `tsenet.network.initial_weights` sets them.
+    The weights are one flat vector in the order of `links`; the optimiser's state and model files have the same
+    size. It has E entries, or E · ``k_in`` · ``k_out`` where latents have several units. On a CPU the products are
+    numba kernels; on other devices, and when the module is traced for export, plain torch. Weights are 0 until
+    `tsenet.network.initial_weights` sets them.
 
     Parameters
     ----------
     layer : WiringLayer
-        The links between D inputs and U units.
+        The links between D inputs and U latents.
+    k_in, k_out : int, default=1
+        Units of each input and of each latent: a link is a block of ``k_in`` × ``k_out`` weights.
+
+    Attributes
+    ----------
+    blocks : BlockLinks
+        The links between latents, and where their weights stand.
+    links : Links
+        The same links between units: D · ``k_in`` below, U · ``k_out`` above.
     """
 
-    def __init__(self, layer: WiringLayer) -> None:
+    def __init__(self, layer: WiringLayer, k_in: int = 1, k_out: int = 1) -> None:
         super().__init__()
-        self.links = Links.of(layer)
-        self.weight = nn.Parameter(torch.zeros(self.links.n_links))
-        self.bias = nn.Parameter(torch.zeros(self.links.n_units))
-        self.register_buffer("link_input", torch.from_numpy(self.links.input_of_link()), False)
-        self.register_buffer(
-            "link_unit", torch.from_numpy(self.links.in_unit.astype(np.int64)), False
-        )
-        self.link_input: torch.Tensor
-        self.link_unit: torch.Tensor
+        self.blocks = BlockLinks(Links.of(layer), k_in, k_out)
+        self.weight = nn.Parameter(torch.zeros(self.blocks.n_weights))
+        self.bias = nn.Parameter(torch.zeros(self.blocks.n_units))
+        latents = self.blocks.latents
+        for name, array in (
+            ("_latent_input", latents.input_of_link()),
+            ("_latent_unit", latents.in_unit.astype(np.int64)),
+            ("_block_start", self.blocks.in_weight),
+            ("_block_step", self.blocks.in_step),
+        ):
+            self.register_buffer(name, torch.from_numpy(array), False)
+        self._latent_input: torch.Tensor
+        self._latent_unit: torch.Tensor
+        self._block_start: torch.Tensor
+        self._block_step: torch.Tensor
         self.portable = False  # use plain torch everywhere
 
+    @property
+    def links(self) -> Links:
+        """The links between units."""
+        return self.blocks.units
+
+    @property
+    def link_input(self) -> torch.Tensor:
+        """Input unit of each weight, on the weights' device."""
+        return torch.from_numpy(self.links.input_of_link()).to(self.weight.device)
+
+    @property
+    def link_unit(self) -> torch.Tensor:
+        """Upper unit of each weight, on the weights' device."""
+        return torch.from_numpy(self.links.in_unit.astype(np.int64)).to(self.weight.device)
+
     def set_links(self, weight: NDArray[np.float64]) -> None:
-        """Set the weights (E,), given by unit as in a wiring."""
+        """Set the weights, given by unit as in a wiring."""
         with torch.no_grad():
             self.weight[torch.from_numpy(self.links.unit_link.astype(np.int64))] = torch.from_numpy(
                 weight
@@ -67,15 +98,16 @@ class SparseLinear(nn.Module):
     def _check(self, x: Batch) -> None:
         """Refuse rows of another width, which a kernel would read past their end, or of another type."""
         width, values = (x.n_columns, x.values) if isinstance(x, SparseBatch) else (x.shape[-1], x)
-        if width != self.links.n_inputs:
-            raise ValueError(f"rows of {width} columns for a layer of {self.links.n_inputs} inputs")
+        n_inputs = self.blocks.n_inputs
+        if width != n_inputs:
+            raise ValueError(f"rows of {width} columns for a layer of {n_inputs} inputs")
         if values.dtype != self.weight.dtype:
             raise TypeError(f"values are {values.dtype}, weights {self.weight.dtype}")
 
     def _by_kernel(self, x: Batch) -> bool:
         if self.portable or torch.compiler.is_compiling() or x.device.type != "cpu":
             return False
-        return isinstance(x, SparseBatch) or self.links.density < DENSE_ABOVE
+        return isinstance(x, SparseBatch) or self.blocks.density < DENSE_ABOVE
 
     def _portable_product(self, x: Batch) -> torch.Tensor:
         """The same product in plain torch, for other devices, export, and dense patterns."""
@@ -100,13 +132,25 @@ class SparseLinear(nn.Module):
 
     def dense_weight(self) -> torch.Tensor:
         """W as a dense (U, D) tensor, through which gradients flow to the links."""
-        flat = self.weight.new_zeros(self.links.n_units * self.links.n_inputs)
-        place = self.link_unit * self.links.n_inputs + self.link_input
-        return flat.index_put((place,), self.weight).view(self.links.n_units, self.links.n_inputs)
+        k_in, k_out = self.blocks.k_in, self.blocks.k_out
+        n_inputs, n_latents = self.blocks.latents.n_inputs, self.blocks.latents.n_units
+        place = self._latent_unit * n_inputs + self._latent_input
+        if self.blocks.is_plain:
+            flat = self.weight.new_zeros(n_latents * n_inputs)
+            return flat.index_put((place,), self.weight).view(n_latents, n_inputs)
+        device = self.weight.device
+        row = self._block_start[:, None] + torch.arange(k_out, device=device)  # (E, k_out)
+        step = self._block_step[:, None, None] * torch.arange(k_in, device=device)
+        blocks = self.weight[row[:, :, None] + step]  # (E, k_out, k_in)
+        full = self.weight.new_zeros(n_latents * n_inputs, k_out, k_in).index_put((place,), blocks)
+        full = full.view(n_latents, n_inputs, k_out, k_in).transpose(1, 2)
+        return full.reshape(n_latents * k_out, n_inputs * k_in)
 
     def extra_repr(self) -> str:
         """Sizes, for torch's repr."""
-        return f"{self.links.n_inputs}, {self.links.n_units}, links={self.links.n_links}"
+        blocks = self.blocks
+        size = "" if blocks.is_plain else f", block={blocks.k_in}x{blocks.k_out}"
+        return f"{blocks.n_inputs}, {blocks.n_units}, links={blocks.latents.n_links}{size}"
 
 
 def _array(tensor: torch.Tensor) -> NDArray[Any]:

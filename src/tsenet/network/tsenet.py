@@ -53,10 +53,10 @@ def _linear(x: Batch, weight: torch.Tensor) -> torch.Tensor:
 class TSENet(nn.Module):
     """Tree skeleton expansion network: a sparse deep network over a learned wiring, as an ordinary torch module.
 
-    Each latent of the wiring is a unit that reads its links (the *backbone*). The feature layer has one fully connected
-    group that reads the top level and, for the input and each level below the top, a narrow *skip* group. The outputs
-    read the feature layer. Use it where you want your own training loop; otherwise `TSENetClassifier` and
-    `TSENetRegressor` build and train one.
+    Each latent of the wiring is one unit, or several, that read its links (the *backbone*). The feature layer has one
+    fully connected group that reads the top level and, for the input and each level below the top, a narrow *skip*
+    group. The outputs read the feature layer. Use it where you want your own training loop; otherwise
+    `TSENetClassifier` and `TSENetRegressor` build and train one.
 
     Parameters
     ----------
@@ -77,15 +77,22 @@ class TSENet(nn.Module):
     linear_skip : bool, default=False
         Whether the outputs also read the input and each level directly, by linear paths that start at 0. Logistic
         regression is then a special case of the network (wide and deep).
-    init : {"fan-in", "tree"} or None, default="fan-in"
+    init : {"fan-in", "tree", "directions"} or None, default="fan-in"
         Initial weights of the sparse layers: drawn at random, scaled to each unit's number of links; or the log-odds
-        of the latent tree. None leaves all weights at 0, for networks whose weights are set or loaded next.
+        of the latent tree. With rows, `tsenet.network.initial_weights.set_initial_weights` also finds principal
+        directions. None leaves all weights at 0, for networks whose weights are set or loaded next.
     seed : int, default=0
         Of the initial weights.
+    units_per_latent : int, default=1
+        Number of units k of each latent. A link between latents is then a block of k × k weights, a link from an input
+        k weights. Raise it if the wiring has few latents, or to let a latent tell more than one thing.
 
     Attributes
     ----------
     wiring : Wiring
+        The links between latents.
+    layer_sizes : tuple of int
+        Number of units in each layer, the inputs first. Unit j of latent u is number u·k + j of its layer.
     layers : ModuleList of SparseLinear
         The backbone, from the input up.
     skips : ModuleList
@@ -122,16 +129,32 @@ class TSENet(nn.Module):
         linear_skip: bool = False,
         init: Init | None = "fan-in",
         seed: int = 0,
+        units_per_latent: int = 1,
     ) -> None:
         super().__init__()
         if n_outputs < 1:
             raise ValueError(f"a network needs at least one output: n_outputs={n_outputs}")
-        NetworkOptions(skip_units, feature_units, activation, dropout, norm, linear_skip, init)
-        sizes = wiring.layer_sizes
+        NetworkOptions(
+            skip_units,
+            feature_units,
+            activation,
+            dropout,
+            norm,
+            linear_skip,
+            init,
+            units_per_latent,
+        )
+        n_inputs, *n_latents = wiring.layer_sizes
+        sizes = (n_inputs, *(units_per_latent * n for n in n_latents))
         self.wiring = wiring
+        self.units_per_latent = units_per_latent
+        self.layer_sizes = sizes
         self.activation = activation
         self.has_norm = norm is not None
-        self.layers: Iterable[SparseLinear] = _list(map(SparseLinear, wiring.layers))
+        self.layers: Iterable[SparseLinear] = _list(
+            SparseLinear(layer, units_per_latent if k else 1, units_per_latent)
+            for k, layer in enumerate(wiring.layers)
+        )
         self.norms: Iterable[nn.Module] = _list(
             nn.BatchNorm1d(size) if norm else nn.Identity() for size in sizes[1:]
         )
@@ -200,6 +223,17 @@ class TSENet(nn.Module):
         activated: torch.Tensor = getattr(torch, self.activation)(z)
         return activated
 
+    def unit_names(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the units of each layer, the inputs first: "Z1.3", or "Z1.3/1", "Z1.3/2", … for several units."""
+        inputs, *levels = self.wiring.names
+        k = self.units_per_latent
+        if k == 1:
+            return self.wiring.names
+        numbered = [
+            tuple(f"{name}/{j}" for name in names for j in range(1, k + 1)) for names in levels
+        ]
+        return (inputs, *numbered)
+
     @property
     def n_parameters(self) -> int:
         """Number of trained numbers."""
@@ -209,8 +243,10 @@ class TSENet(nn.Module):
         """Units, links, share of dense, parameters, bytes and FLOPs of each layer."""
         rows = []
         for k, layer in enumerate(self.layers, start=1):
-            links = layer.links
-            rows.append(LayerSummary.of(f"level {k}", links.n_units, links.n_links, links.n_inputs))
+            links = layer.blocks
+            rows.append(
+                LayerSummary.of(f"level {k}", links.n_units, links.n_weights, links.n_inputs)
+            )
         groups = [*((f"skip {k}", skip) for k, skip in enumerate(self.skips)), ("top", self.top)]
         weights = [(name, group.weight) for name, group in [*groups, ("output", self.output)]]
         weights += [(f"linear skip {k}", weight) for k, weight in enumerate(self.linear_skips)]

@@ -114,7 +114,9 @@ class FusedEngine:
         """Run both passes; return the loss, and the activations and gradients of the batch."""
         self.net.begin_step(self.seed, step)
         data = self.passes.read(self.inputs.batch(rows))
-        parts = self.passes.chunks(rows.size, isinstance(data, SparseRows))
+        is_sparse = isinstance(data, SparseRows)
+        parts = self.passes.chunks(rows.size, is_sparse)
+        self.passes.pack(is_sparse)
         self._run(partial(self.passes.forward, data), parts)
         outputs = np.concatenate([part.output.T for part in parts])  # (B, C)
         loss, delta = self.loss.gradient(outputs, targets, weights)

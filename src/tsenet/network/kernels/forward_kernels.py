@@ -13,7 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tsenet._system.jit import Array, Int, kernel
+from tsenet.network.kernels import block_kernels
 from tsenet.network.kernels.activation_kernels import RELU, TANH
+from tsenet.network.kernels.lane_kernels import add_scaled
 from tsenet.network.kernels.sparse_kernels import rows_forward
 
 BLOCK_UNITS = 64  # units of a level whose weights stay in the processor's first cache
@@ -30,6 +32,20 @@ class LevelArrays(NamedTuple):
     unit_link: Array
     weight: Array
     bias: Array
+
+
+class BlockLevelArrays(NamedTuple):
+    """A sparse layer whose links are blocks: the links between latents, weights (E·k_in·k_out,) and biases (U·k_out,).
+
+    The tuples ``faces_in`` and ``faces_out`` have lengths k_in and k_out.
+    """
+
+    in_start: Array
+    in_unit: Array
+    weight: Array
+    bias: Array
+    faces_in: tuple[int, ...]
+    faces_out: tuple[int, ...]
 
 
 class ReaderArrays(NamedTuple):
@@ -174,6 +190,52 @@ def level_of_sparse_rows(
     for r in range(out.shape[0]):
         for u in range(out.shape[1]):
             out[r, u] += layer.bias[u]
+        apply_activation(kind, out[r])
+
+
+rows_forward_blocks = block_kernels.rows_forward
+
+
+@kernel
+def block_level_of_sparse_rows(
+    kind: Int, row_start: Array, columns: Array, values: Array, layer: BlockLevelArrays, out: Array
+) -> None:
+    """As `level_of_sparse_rows` for links that are blocks: ``out`` (B, U·k)."""
+    for r in range(out.shape[0]):
+        for u in range(out.shape[1]):
+            out[r, u] = 0
+    links = (layer.in_start, layer.in_unit, layer.weight, layer.faces_out)
+    rows_forward_blocks(0, out.shape[0], row_start, columns, values, *links, out)
+    for r in range(out.shape[0]):
+        for u in range(out.shape[1]):
+            out[r, u] += layer.bias[u]
+        apply_activation(kind, out[r])
+
+
+@kernel
+def block_level_of_level(kind: Int, below: Array, layer: BlockLevelArrays, out: Array) -> None:
+    """As `level_of_level` for links that are blocks: ``out`` (B, U·k_out) over ``below`` (B, D·k_in).
+
+    Latent by latent, each for all rows: its weights then stay in the cache. Activations that are 0 cost nothing.
+    """
+    k_in, k_out = len(layer.faces_in), len(layer.faces_out)
+    weight, in_unit = layer.weight, layer.in_unit
+    for r in range(out.shape[0]):
+        for u in range(out.shape[1]):
+            out[r, u] = layer.bias[u]
+    for d in range(layer.in_start.size - 1):
+        start, stop = np.int64(layer.in_start[d]), np.int64(layer.in_start[d + 1])
+        for r in range(out.shape[0]):
+            total = out[r]
+            for i in range(k_in):
+                value = below[r, d * k_in + i]
+                if value != 0:
+                    place = (start * k_in + i * (stop - start)) * k_out
+                    for e in range(start, stop):
+                        there = np.int64(in_unit[e]) * k_out
+                        add_scaled(total, there, value, weight, place, layer.faces_out)
+                        place += k_out
+    for r in range(out.shape[0]):
         apply_activation(kind, out[r])
 
 

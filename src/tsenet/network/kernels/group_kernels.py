@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tsenet._system.jit import Array, Int, kernel, sum_kernel
+from tsenet.network.kernels.lane_kernels import LANES, transpose_tile
 
 
 @kernel
@@ -98,8 +99,12 @@ def fill_rows(values: Array, out: Array) -> None:
 def transpose_add_bias(source: Array, bias: Array, out: Array) -> None:
     """Transpose ``source`` (B, U) into ``out`` (U, B) and add a bias (U,)."""
     n_rows, n_units = source.shape
+    row_end, unit_end = n_rows - n_rows % LANES, n_units - n_units % LANES
+    for u in range(0, unit_end, LANES):
+        for r in range(0, row_end, LANES):
+            transpose_tile(source, r * n_units + u, bias, u, out, u * n_rows + r)
     for u in range(n_units):
-        for r in range(n_rows):
+        for r in range(row_end if u < unit_end else 0, n_rows):
             out[u, r] = source[r, u] + bias[u]
 
 
@@ -107,10 +112,14 @@ def transpose_add_bias(source: Array, bias: Array, out: Array) -> None:
 def transpose_into(source: Array, first: Int, out: Array) -> None:
     """Transpose ``source`` (U, b) into rows ``first..`` of ``out`` (B, U)."""
     n_units, n_rows = source.shape
-    own = out[first : first + n_rows]
+    row_end, unit_end = n_rows - n_rows % LANES, n_units - n_units % LANES
+    width = out.shape[1]
+    for r in range(0, row_end, LANES):
+        for u in range(0, unit_end, LANES):
+            transpose_tile(source, u * n_rows + r, None, 0, out, (first + r) * width + u)
     for u in range(n_units):
-        for r in range(n_rows):
-            own[r, u] = source[u, r]
+        for r in range(row_end if u < unit_end else 0, n_rows):
+            out[first + r, u] = source[u, r]
 
 
 @sum_kernel

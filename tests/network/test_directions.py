@@ -1,0 +1,141 @@
+"""Local principal directions against the eigenvectors of each latent's own covariance matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from tests.network.wirings import random_wiring
+from tsenet.expansion.wiring import Wiring, WiringLayer
+from tsenet.network.batches import Inputs
+from tsenet.network.directions import leading_directions
+from tsenet.network.forward import ForwardPass
+from tsenet.network.initial_weights import set_initial_weights
+from tsenet.network.links import BlockLinks, Links
+from tsenet.network.tsenet import TSENet
+
+N_INPUTS = 36
+
+
+def tagged(wiring: Wiring) -> Wiring:
+    """The wiring with the first two links of each unit called the tree's, where they can be."""
+    layers = []
+    for layer in wiring.layers:
+        taken: set[int] = set()
+        marked = np.zeros(layer.n_edges, bool)
+        for start in layer.indptr[:-1].tolist():
+            for e in range(start, min(start + 2, layer.n_edges)):
+                if int(layer.indices[e]) not in taken:
+                    taken.add(int(layer.indices[e]))
+                    marked[e] = True
+        layers.append(
+            WiringLayer(layer.indptr, layer.indices, marked, layer.log_odds, layer.n_lower)
+        )
+    return Wiring(tuple(layers), wiring.names, "random")
+
+
+WIRING = tagged(random_wiring(np.random.default_rng(0), (N_INPUTS, 8, 4), 0.5))
+
+
+def rows_of_few_causes(n_columns: int, n_rows: int = 400) -> NDArray[np.float32]:
+    """Non-negative rows with four strong common causes, of which many entries are 0."""
+    rng = np.random.default_rng(1)
+    causes = rng.gamma(0.5, size=(n_rows, 4)) * [8.0, 5.0, 3.0, 2.0]
+    values = causes @ rng.random((4, n_columns)) ** 4 + 0.1 * rng.random((n_rows, n_columns))
+    return np.where(values > 1.0, values, 0.0).astype(np.float32)
+
+
+@pytest.mark.parametrize(("k_in", "k_out"), [(1, 1), (1, 3), (2, 2)])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_units_have_the_leading_eigenvectors(is_sparse: bool, k_in: int, k_out: int) -> None:
+    layer = WIRING.layers[0]
+    blocks = BlockLinks(Links.of(layer), k_in, k_out)
+    rows = rows_of_few_causes(N_INPUTS * k_in)
+    given = csr_array(rows) if is_sparse else rows
+    if is_sparse:
+        rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+
+    weight = leading_directions(blocks, given, layer.from_tree)
+
+    net_layer = blocks.units
+    dense = np.zeros((net_layer.n_units, net_layer.n_inputs))
+    dense[net_layer.in_unit, net_layer.input_of_link()] = weight
+    for u in range(8):
+        own = slice(layer.indptr[u], layer.indptr[u + 1])
+        columns = (layer.indices[own, None] * k_in + np.arange(k_in)).ravel()
+        values, vectors = np.linalg.eigh(np.cov(rows[:, columns].T))
+        found = dense[u * k_out : (u + 1) * k_out][:, columns]
+        np.testing.assert_allclose(found @ found.T, np.eye(k_out), atol=1e-4)
+        for j in range(k_out):
+            variance = (rows[:, columns] @ found[j]).var(ddof=1)
+            assert variance == pytest.approx(values[-1 - j], rel=0.03)
+            if values[-1 - j] > 1.5 * values[-2 - j]:
+                assert abs(found[j] @ vectors[:, -1 - j]) > 0.98
+            tree = np.repeat(layer.from_tree[own], k_in)
+            assert found[j][tree].sum() >= -1e-6
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_bytes_do_not_depend_on_the_number_of_threads(is_sparse: bool) -> None:
+    blocks = BlockLinks(Links.of(WIRING.layers[0]), 1, 2)
+    rows = rows_of_few_causes(N_INPUTS, 700)
+    given = csr_array(rows) if is_sparse else rows
+    tree = WIRING.layers[0].from_tree
+
+    one, two = (leading_directions(blocks, given, tree, n_jobs=n).tobytes() for n in (1, 2))
+
+    assert one == two
+
+
+def test_a_latent_with_fewer_links_than_units_leaves_some_at_zero() -> None:
+    layer = WiringLayer([0, 1, 1], [2], [True], [1.0], 4)
+    blocks = BlockLinks(Links.of(layer), 1, 3)
+    rows = rows_of_few_causes(4)
+
+    for given in (rows, csr_array(rows)):
+        np.testing.assert_allclose(leading_directions(blocks, given, layer.from_tree), [1, 0, 0])
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize(("init", "units_per_latent"), [("directions", 1), ("tree", 2)])
+def test_units_begin_with_mean_0_and_deviation_1(
+    init: Any, units_per_latent: int, is_sparse: bool
+) -> None:
+    rows = rows_of_few_causes(N_INPUTS)
+    inputs = Inputs(csr_array(rows) if is_sparse else rows)
+    net = TSENet(WIRING, 3, init=None, units_per_latent=units_per_latent, activation="tanh")
+
+    set_initial_weights(net, init, 0, inputs)
+
+    below = torch.from_numpy(rows)
+    for layer in net.eval().layers:
+        z = layer(below).detach()
+        torch.testing.assert_close(z.mean(dim=0), torch.zeros(z.shape[1]), atol=1e-3, rtol=0)
+        torch.testing.assert_close(z.std(dim=0), torch.ones(z.shape[1]), atol=1e-2, rtol=0)
+        below = torch.tanh(z)
+    assert np.isfinite(ForwardPass(net).outputs(inputs)).all()
+
+
+def test_without_rows_the_first_unit_follows_the_log_odds_and_the_others_are_drawn() -> None:
+    net = TSENet(WIRING, 3, init="tree", units_per_latent=3)
+    drawn = TSENet(WIRING, 3, init="fan-in", units_per_latent=3)
+
+    for k, (layer, other, links) in enumerate(
+        zip(net.layers, drawn.layers, WIRING.layers, strict=True)
+    ):
+        dense, random = (x.dense_weight().detach().numpy() for x in (layer, other))
+        by_face = dense.reshape(links.n_upper, 3, -1)
+        np.testing.assert_array_equal(by_face[:, 1:], random.reshape(by_face.shape)[:, 1:])
+        assert not np.isclose(by_face[:, 1], by_face[:, 2])[by_face[:, 1] != 0].any()
+        for u in range(links.n_upper):
+            own = slice(links.indptr[u], links.indptr[u + 1])
+            k_in = 3 if k else 1
+            columns = (links.indices[own, None] * k_in + np.arange(k_in)).ravel()
+            expected = np.repeat(links.log_odds[own], k_in)
+            expected = expected * np.sqrt(2.0) / np.linalg.norm(expected)
+            np.testing.assert_allclose(by_face[u, 0, columns], expected, rtol=1e-4)
