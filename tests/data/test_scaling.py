@@ -94,3 +94,20 @@ def test_other_sparse_values_get_one_factor(rows: sp.csr_array) -> None:
     assert not scaling.counts
     assert scaling.scale.shape == (1,)
     assert np.square(scaled.toarray()).mean() == pytest.approx(1.0)
+
+
+def test_columns_that_share_a_unit_get_one_factor() -> None:
+    """Pixels: a border pixel that is on once stays small; columns of different units do not."""
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (300, 64)).astype(np.float64)
+    pixels[0], pixels[1] = 0, 255
+    pixels[:, 5] = 0
+    pixels[7, 5] = 3
+    scaling = Scaling.learn(Table.of(pixels))
+    assert np.unique(scaling.scale).size == 1
+    scaled = scaling.apply(Table.of(pixels)).values
+    assert np.abs(scaled[:, 5]).max() < 0.1
+    assert np.allclose(scaled.mean(axis=0), 0, atol=1e-5)
+    other = pixels * np.linspace(1, 9, 64)
+    assert np.unique(Scaling.learn(Table.of(other)).scale).size > 60
+    assert np.unique(Scaling.learn(Table.of(pixels[:, :20])).scale).size > 15

@@ -16,6 +16,7 @@ __all__ = ["Scaling"]
 
 # Cells scaled at a time.
 _BLOCK = 1 << 22
+_FEWEST_OF_A_UNIT = 32  # columns; fewer may span the same range by chance
 Floats = npt.NDArray[np.float64]
 
 
@@ -52,7 +53,9 @@ class Scaling:
     def learn(cls, table: Table) -> Scaling:
         """Learn the scaling from the training rows.
 
-        Dense numeric columns get mean 0 and standard deviation 1; category codes are not changed. Sparse counts, such
+        Dense numeric columns get mean 0 and standard deviation 1; where they share a unit, as pixels do, all are divided
+        by the same factor, so that a pixel at the border that hardly varies stays small. Category codes are not
+        changed. Sparse counts, such
         as word counts, become tf-idf. Other sparse values are multiplied by one factor, so that the root mean square
         over all cells, zeros included, is 1.
 
@@ -85,6 +88,8 @@ class Scaling:
         deviation = np.sqrt(square / table.n_rows)
         # A column that varies by rounding alone is constant.
         varies = deviation > 1e-12 * np.maximum(1.0, np.abs(shift))
+        if _share_a_unit(table.values, varies):
+            deviation = np.where(varies, np.sqrt(np.square(deviation[varies]).mean()), deviation)
         scale = np.divide(1.0, deviation, out=np.ones_like(deviation), where=varies)
         category = np.array([levels is not None for levels in table.levels])
         return cls(np.where(category, 0.0, shift), np.where(category, 1.0, scale))
@@ -157,6 +162,14 @@ class Scaling:
         )
 
     __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
+
+
+def _share_a_unit(values: Any, varies: npt.NDArray[np.bool_]) -> bool:
+    """Whether dense columns look like pixels: many of them, and half of those that vary span the whole range."""
+    if varies.sum() < _FEWEST_OF_A_UNIT:
+        return False
+    least, most = values.min(axis=0)[varies], values.max(axis=0)[varies]
+    return bool(np.mean((least == least.min()) & (most == most.max())) >= 0.5)
 
 
 def _are_counts(values: Any) -> bool:

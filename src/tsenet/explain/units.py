@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -156,6 +156,27 @@ class Units:
 
     def __getitem__(self, name: str) -> Unit:
         return self._by_name[name]
+
+    def latent(self, name: str) -> Unit:
+        """Return a latent as one unit, also where it has several: its leading unit, with the effects of all of them.
+
+        Parameters
+        ----------
+        name : str
+            As the wiring names the latent; its units are ``name``, or ``name/1``, ``name/2``, ….
+
+        Returns
+        -------
+        Unit
+        """
+        if name in self._by_name:
+            return self._by_name[name]
+        units = [self._by_name[f"{name}/1"]]
+        while (following := f"{name}/{len(units) + 1}") in self._by_name:
+            units.append(self._by_name[following])
+        effects = [unit.classes for unit in units if unit.classes is not None]
+        summed = tuple(np.sum(effects, axis=0).tolist()) if effects else None
+        return replace(units[0], name=name, classes=summed)
 
     def __len__(self) -> int:
         return len(self.units)

@@ -90,7 +90,7 @@ def _weights_on_outputs(net: TSENet) -> tuple[list[Floats], list[Floats]]:
     squares = {
         name: np.square(p.detach().numpy(), dtype=np.float64) for name, p in net.named_parameters()
     }
-    sizes = net.wiring.layer_sizes
+    sizes = net.layer_sizes
     skips, linear_skip = list(net.skips), list(net.linear_skips)
     cuts = np.cumsum([skip.bias.numel() for skip in skips])
     features = np.split(squares["output.weight"].sum(axis=1), cuts)
@@ -119,6 +119,6 @@ def _sizes_of_values(net: TSENet, inputs: Inputs) -> list[Floats]:
     sample = type(inputs)(values[::step])
     squares: Any = np.square(values) if isinstance(values, np.ndarray) else values.multiply(values)
     hidden = np.square(hidden_activations(net, sample, 1), dtype=np.float64).mean(axis=0)
-    sizes = net.wiring.layer_sizes[1:]
+    sizes = net.layer_sizes[1:]
     parts = [np.asarray(squares.mean(axis=0)).ravel(), *np.split(hidden, np.cumsum(sizes))]
     return [np.sqrt(part) for part in parts]

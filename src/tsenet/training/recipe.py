@@ -173,7 +173,10 @@ class Recipe(TrainingSettings):
             dropout=(0.5 if paper else dropout) if self.dropout is None else self.dropout,
             norm=self.norm,
             linear_skip=linear_skip,
-            init="fan-in" if paper else "tree",
+            init="fan-in" if paper else "directions",
+            units_per_latent=(1 if paper else units)
+            if self.units_per_latent is None
+            else self.units_per_latent,
         )
 
 

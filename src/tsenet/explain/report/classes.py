@@ -52,7 +52,7 @@ def class_view(
     multilabel : bool
         Whether the outputs are labels of which a row may have several.
     """
-    units = [found[name] for name in graph.names[graph.n_inputs :]]
+    units = [found.latent(name) for name in graph.names[graph.n_inputs :]]
     if not units or units[0].classes is None:
         return None
     effect = np.array([unit.classes for unit in units], np.float64)  # (U, C)

@@ -144,7 +144,23 @@ def place_by_strength(end: Ints, strength: Floats) -> Ints:
 
 
 def _weights_by_unit(layer: Any) -> Floats:
-    """Weights of a sparse layer in the order of its wiring, unit by unit: (E,)."""
+    """Weights of a sparse layer in the order of its wiring, latent by latent: (E,).
+
+    Where latents have several units, a link is a block of weights: the largest in size stands for it.
+    """
     weight = layer.weight.detach().cpu().numpy().astype(np.float64)
-    by_unit: Floats = weight[layer.links.unit_link.astype(np.int64)]
-    return by_unit
+    blocks = layer.blocks
+    if blocks.n_weights == blocks.latents.n_links:
+        by_unit: Floats = weight[layer.links.unit_link.astype(np.int64)]
+        return by_unit
+    links = layer.links  # between units
+    upper = links.in_unit.astype(np.int64) // blocks.k_out
+    lower = links.input_of_link().astype(np.int64) // blocks.k_in
+    n_lower = blocks.latents.n_inputs
+    order = np.lexsort((-np.abs(weight), lower, upper))
+    key = (upper * n_lower + lower)[order]
+    _, first = np.unique(
+        key, return_index=True
+    )  # the strongest of each block, by latent and then by lower end
+    strongest: Floats = weight[order[first]]
+    return strongest

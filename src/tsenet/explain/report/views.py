@@ -144,7 +144,7 @@ def wired_units(graph: Graph, n_features: int) -> UnitView:
 def trained_units(found: Units, graph: Graph) -> tuple[TrainedView, list[list[float]]]:
     """Units as the rows activate them, and for each its most active rows, as flat pairs of row and activation."""
     number = {name: node for node, name in enumerate(graph.names[: graph.n_inputs])}
-    units = [found[name] for name in graph.names[graph.n_inputs :]]
+    units = [found.latent(name) for name in graph.names[graph.n_inputs :]]
     features: list[list[float | None]] = []
     for unit in units:
         flat: list[float | None] = []
