@@ -24,8 +24,9 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
 
     Parameters
     ----------
-    density : float, default=0.05
-        Links of a unit, as a share of the layer below. Lower it for a smaller, faster network; 0.02 is often as good.
+    density : float or None, default=None
+        Links of a unit, as a share of the layer below. None: 0.05 for dense rows; for sparse ones so many that about
+        eight units read each column, at least 0.02. Lower it for a smaller, faster network.
     link_rule : {"balanced", "top-k", "random", "tree"}, default="balanced"
         How links are added to the tree; see :func:`tsenet.expand`. ``"top-k"`` is the paper's rule, ``"random"`` a
         control, ``"tree"`` adds none.
@@ -37,31 +38,35 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         Let a variable join a group only if they correlate significantly. The paper has no such test.
     structure_samples : int or None, default=None
         Learn the structure from so many rows, drawn at random; None takes all. Set it when structure learning is slow.
-    skip_units : int, default=100
-        Feature units that read each layer below the top, the input included. 0, together with ``linear_skip=False``,
-        is the paper's Backbone.
+    skip_units : int or None, default=None
+        Feature units that read each layer below the top, the input included. None: 100 for dense rows with few latents,
+        else 0. 0, together with ``linear_skip=False``, is the paper's Backbone.
     feature_units : int, default=100
         Feature units that read the top layer.
-    dropout : float, default=0.5
-        Share of the units left out in each step of training. Lower it where layers are narrow.
+    dropout : float or None, default=None
+        Share of the units left out in each step of training. None: 0.1 for sparse rows and narrow networks, else 0.2.
     activation : {"relu", "tanh", "sigmoid"}, default="relu"
         Non-linearity of all hidden units.
     norm : {"batch"} or None, default=None
         Batch normalisation of the backbone. It is trained by torch's autograd, several times slower on a CPU.
+    units_per_latent : int or None, default=None
+        Units of each latent. None: 2 for sparse rows, else 4, or 8 where latents are many. 1 is the paper's.
     linear_skip : bool or "auto", default="auto"
-        Linear skip connections: the outputs also read the input and every level directly (wide and deep). ``"auto"``:
-        yes for sparse rows; on dense tables two networks are trained, with and without, and the validation rows decide.
+        Linear skip connections: the outputs are a blend of the network and of a linear model of the input (wide and
+        deep). False: the network alone. ``"auto"``: the blend, if rows that neither has seen clearly prefer it.
     init : {"fan-in", "tree"}, default="tree"
-        First weights. ``"fan-in"``: drawn at random. ``"tree"``: units follow the latent tree and, where there are
-        linear skips, a linear start fits the outputs to the labels; with few labels that is all the training there is.
+        ``"tree"``: units begin with what their links say about all rows; the network learns from the labelled rows and
+        from what a linear start says about the others. ``"fan-in"``: weights drawn at random, trained on labelled
+        rows alone until validation rows see no more progress, as in the paper.
     learning_rate : float or None, default=None
-        Adam's step size. None: 1e-4 after a linear start on sparse rows, which larger steps would undo, else 1e-3.
-    batch_size : int, default=256
-        Rows in a step; fewer on small tables, so that an epoch has at least 20 steps.
-    max_epochs : int, default=100
-        Largest number of passes over the training rows.
+        Adam's step size. None: 1e-3, or 3e-3 for dense rows with ``init="tree"``, where it falls to 0 in the end.
+    batch_size : int or None, default=None
+        Rows in a step. None: 256, fewer on small and on dense tables.
+    max_epochs : int or None, default=None
+        Passes over the training rows. None: at least 20, more on small tables; with ``init="fan-in"`` at most 100.
     early_stopping : bool, default=True
-        Hold out validation rows, stop when they see no more progress, and keep the best weights.
+        With ``init="fan-in"``, after a warm start and after pruning: hold out validation rows, stop when they see no
+        more progress, and keep the best weights.
     validation_fraction : float, default=0.1
         Share of the labelled rows held out for early stopping. Duplicates of a row stay on one side.
     patience : int, default=5

@@ -302,8 +302,9 @@ class TSENetEstimator(NetworkEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the hidden units, one for each column that :meth:`transform` gives.
 
-        Latents have their names in the tree; where a latent has several units they are ``Z1.3/1``, ``Z1.3/2``, …; ``skip0.3`` is a feature unit that reads the input, ``skip1.3`` one that
-        reads level 1, ``top.3`` one that reads the top level.
+        Latents have their names in the tree; the units of a latent with several are ``Z1.3/1``, ``Z1.3/2``, ….
+        ``skip0.3`` is a feature unit that reads the input, ``skip1.3`` one that reads level 1, ``top.3`` one that reads
+        the top level.
         """
         check_is_fitted(self)
         names = [name for level in self.net_.unit_names()[1:] for name in level]

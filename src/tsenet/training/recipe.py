@@ -65,7 +65,7 @@ __all__ = [
 ]
 
 _RATE = 1e-3
-_RATE_FIXED_LENGTH = 3e-3  # where it falls to 0 in the end
+_RATE_DENSE = 3e-3  # where it falls to 0 in the end
 _STEPS = 1600  # at least so many in a training, also on small tables …
 _EPOCHS = 20  # … and so many epochs on large ones
 _MOST_EPOCHS = 150
@@ -108,13 +108,14 @@ class TrainingSettings:
 
     def fixed_length(self, n_rows: int, sparse: bool) -> TrainingOptions:
         """Options of a training of fixed length, whose learning rate falls to 0."""
+        rate = _RATE if sparse else _RATE_DENSE
         usual = min(256 if sparse else 128, max(16, n_rows // 16))
         batch_size = min(usual, n_rows) if self.batch_size is None else self.batch_size
         n_batches = -(-n_rows // batch_size)
         enough = max(_EPOCHS, -(-_STEPS // n_batches))
         epochs = min(enough, _MOST_EPOCHS, max(5, _ROWS_IN_ALL // n_rows))
         return TrainingOptions(
-            learning_rate=_RATE_FIXED_LENGTH if self.learning_rate is None else self.learning_rate,
+            learning_rate=rate if self.learning_rate is None else self.learning_rate,
             batch_size=batch_size,
             max_epochs=epochs if self.max_epochs is None else self.max_epochs,
             early_stopping=False,
