@@ -173,7 +173,9 @@ def test_a_label_nobody_knows_teaches_nothing(rows: Floats, labels: Floats) -> N
     unknown = labels.copy()
     unknown[:, 1] = np.nan
     short, long = (
-        TSENetClassifier(**{**QUICK, "max_epochs": n}, early_stopping=False).fit(rows, unknown)
+        TSENetClassifier(**{**QUICK, "max_epochs": n}, init="fan-in", early_stopping=False).fit(
+            rows, unknown
+        )
         for n in (1, 4)
     )
     before, after = (model.net_.output.weight.detach().numpy() for model in (short, long))
@@ -210,15 +212,18 @@ def test_hidden_units_and_their_names(fitted: TSENetClassifier, rows: Floats) ->
     assert hidden.shape == (600, len(names))
     assert len(set(names)) == len(names)
     assert fitted.tree_ is not None
-    n_latents = fitted.tree_.n_latents
-    assert names[:n_latents] == list(fitted.tree_.latent_names)
+    k = fitted.net_.units_per_latent
+    n_latents = k * fitted.tree_.n_latents
+    assert names[:n_latents:k] == [f"{name}/1" for name in fitted.tree_.latent_names]
+    assert names[k - 1] == f"{fitted.tree_.latent_names[0]}/{k}"
     assert names[n_latents] == "skip0.0"
     assert names[-1] == "top.19"
     weight, bias = fitted.net_.output.weight.detach().numpy(), fitted.net_.output.bias.detach()
     outputs = hidden[:, n_latents:] @ weight + bias.numpy()
     scaled = fitted.scaling_.apply(Table.of(rows)).values
-    straight = np.concatenate([path.detach().numpy() for path in fitted.net_.linear_skips])
-    outputs += np.concatenate([scaled, hidden[:, :n_latents]], axis=1) @ straight
+    paths = [path.detach().numpy() for path in fitted.net_.linear_skips]
+    if paths:
+        outputs += np.concatenate([scaled, hidden[:, :n_latents]], axis=1) @ np.concatenate(paths)
     assert np.allclose(outputs, fitted.decision_function(rows), atol=1e-4)
 
 
@@ -227,6 +232,7 @@ def test_attributes(fitted: TSENetClassifier) -> None:
     assert fitted.tree_ is not None
     assert fitted.wiring_.layer_sizes == fitted.tree_.layer_sizes
     assert fitted.history_.n_epochs == 15
+    assert fitted.net_.layer_sizes[1] == 4 * fitted.wiring_.layer_sizes[1]
     assert fitted.n_features_in_ == 12
     assert not hasattr(fitted, "feature_names_in_")
 
@@ -412,10 +418,11 @@ def test_batch_normalisation_is_trained_by_autograd(rows: Floats, kinds: NDArray
 
 
 def test_early_stopping_can_be_turned_off(rows: Floats, kinds: NDArray[Any]) -> None:
-    model = TSENetClassifier(**{**QUICK, "max_epochs": 3}, early_stopping=False).fit(rows, kinds)
+    plain = {**QUICK, "init": "fan-in"}
+    model = TSENetClassifier(**{**plain, "max_epochs": 3}, early_stopping=False).fit(rows, kinds)
     assert model.history_.validation_loss == ()
     assert model.history_.n_epochs == 3
-    patient = TSENetClassifier(**{**QUICK, "max_epochs": 200}, patience=2).fit(rows, kinds)
+    patient = TSENetClassifier(**{**plain, "max_epochs": 200}, patience=2).fit(rows, kinds)
     assert patient.history_.stopped == "early_stopping"
 
 
@@ -426,7 +433,11 @@ def test_callbacks_are_called(rows: Floats, kinds: NDArray[Any]) -> None:
         def on_epoch_end(self, *_: Any) -> None:
             self.n_epochs += 1
 
-    for linear_skip, n_networks in ((True, 1), (False, 1), ("auto", 2)):
+    for linear_skip, n_networks in (
+        (True, 6),
+        (False, 1),
+        ("auto", 6),
+    ):  # of five folds, and of all
         count = Count()
         model = TSENetClassifier(
             **{**QUICK, "max_epochs": 4}, linear_skip=linear_skip, callbacks=[count]
@@ -474,13 +485,16 @@ def test_verbose_reports_every_stage(rows: Floats, kinds: NDArray[Any]) -> None:
             stages.append(stage)
 
     TSENetClassifier(**{**QUICK, "max_epochs": 1}, verbose=note).fit(rows, kinds)
-    assert stages[-3:] == ["links", "first weights", "training"]
+    assert stages[-3:] == ["links", "linear start", "training"]
     assert "islands" in stages
 
 
 def test_the_papers_recipe() -> None:
     recipe = TSENetClassifier.paper(random_state=3)
     changed = {
+        "density",
+        "skip_units",
+        "dropout",
         "link_rule",
         "correlation_test",
         "structure_samples",

@@ -53,11 +53,10 @@ class Scaling:
     def learn(cls, table: Table) -> Scaling:
         """Learn the scaling from the training rows.
 
-        Dense numeric columns get mean 0 and standard deviation 1. Where they share a unit, as pixels do, all are divided
-        by one factor, so that a border pixel that hardly varies stays small. Category codes are not changed. Sparse
-        counts, such
-        as word counts, become tf-idf. Other sparse values are multiplied by one factor, so that the root mean square
-        over all cells, zeros included, is 1.
+        Dense numeric columns get mean 0 and standard deviation 1. Where they share a unit, as pixels do, all are
+        divided by one factor, so that a border pixel that hardly varies stays small. Category codes are not changed.
+        Sparse counts, such as word counts, become tf-idf. Other sparse values are multiplied by one factor, so that
+        the root mean square over all cells, zeros included, is 1.
 
         Parameters
         ----------

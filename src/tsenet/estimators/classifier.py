@@ -44,7 +44,8 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
     feature_units : int, default=100
         Feature units that read the top layer.
     dropout : float or None, default=None
-        Share of the units left out in each step of training. None: 0.1 for sparse rows and narrow networks, else 0.2.
+        Share of the units left out in each step of training. None: 0.3 for sparse rows, 0.1 for dense ones, 0.2 for
+        dense ones with many latents.
     activation : {"relu", "tanh", "sigmoid"}, default="relu"
         Non-linearity of all hidden units.
     norm : {"batch"} or None, default=None

@@ -44,7 +44,7 @@ from tsenet.training.engine import AutogradEngine, Engine
 from tsenet.training.fused import FusedEngine
 from tsenet.training.history import History
 from tsenet.training.linear_fit import Linear, blend_weights
-from tsenet.training.linear_start import fit_linear_start
+from tsenet.training.linear_start import LinearStart, fit_linear_start
 from tsenet.training.loop import Validation, train
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss
 from tsenet.training.options import TrainingOptions
@@ -70,9 +70,9 @@ _STEPS = 1600  # at least so many in a training, also on small tables …
 _EPOCHS = 20  # … and so many epochs on large ones
 _MOST_EPOCHS = 150
 _ROWS_IN_ALL = 4_000_000  # rows that a training passes at most, in at least five epochs
-_CROSS_VALIDATED = 2_000  # with more labelled rows, one part held out tells enough
 _UNSEEN = 0.1  # a network that has not seen more of the labelled rows is trained anew on all
 _FEW_LATENTS = 100  # a table of so few latents needs units that read its columns directly
+_FOLDS = 3  # of the start's folds, on which a network is compared with it
 _STOPPED_BY_USER = ("interrupted", "callback")
 
 
@@ -146,6 +146,8 @@ class Recipe(TrainingSettings):
         super().__post_init__()
         if self.linear_skip not in (True, False, "auto"):
             raise ValueError(f"linear_skip must be True, False or 'auto', not {self.linear_skip!r}")
+        if self.init not in ("fan-in", "tree"):
+            raise ValueError(f"init must be 'fan-in' or 'tree', not {self.init!r}")
         self._network(False, units=1, skip_units=0, dropout=0.1)  # refuses values that mean nothing
 
     def network(self, inputs: Inputs, wiring: Wiring, linear_skip: bool) -> NetworkOptions:
@@ -295,31 +297,36 @@ class _Task:
         """A linear start, a network that it teaches, and the blend of both."""
         labelled, inputs = self.rows.labelled, self.rows.inputs
         start = fit_linear_start(inputs, labelled, self.loss, self.seeds.start, self.report)
-        taught = labelled.rows.size < len(inputs)
-        n_folds = int(start.fold.max()) + 1
-        share = np.ones(2)
-        trained: TrainedNetwork | None = None
-        if self.recipe.linear_skip and not taught:
-            held_out = np.empty((labelled.rows.size, self.loss.n_outputs))
-            for k in range(n_folds):
-                seen = labelled.take(np.flatnonzero(start.fold != k))
-                trained = self._train(seen, None, f"fold-{k}")
-                unseen = labelled.rows[start.fold == k]
-                held_out[start.fold == k] = self._outputs(
-                    trained.net, Inputs(inputs.values[unseen])
-                )
-                if trained.history.stopped in _STOPPED_BY_USER:
-                    return trained
-            held = labelled.take(np.flatnonzero(start.fold >= 0))
-            share = self._blend(start.outputs, held_out[start.fold >= 0], held)
-        many_unseen = np.mean(start.fold >= 0) > _UNSEEN
-        if trained is None or many_unseen:
-            trained = self._train(labelled, start.model if taught else None, "network")
-        if taught and self.recipe.linear_skip:
+        if labelled.rows.size < len(inputs):
+            trained = self._train(labelled, start.model, "network")
             share = np.array([0.5, 0.5])
+        elif not self.recipe.linear_skip:
+            return self._train(labelled, None, "network")
+        else:
+            trained, share = self._trained_and_compared(start)
         if not self.recipe.linear_skip or share[0] == 0.0:
             return trained
         return self._with_linear_skip(trained, start.model, share)
+
+    def _trained_and_compared(
+        self, start: LinearStart
+    ) -> tuple[TrainedNetwork, NDArray[np.float64]]:
+        """A network of all labelled rows, and the weights of start and network on rows that neither has seen."""
+        labelled, values = self.rows.labelled, self.rows.inputs.values
+        n_folds = min(int(start.fold.max()) + 1, _FOLDS)
+        by_network = np.empty((labelled.rows.size, self.loss.n_outputs))
+        for k in range(n_folds):
+            unseen = start.fold == k
+            trained = self._train(labelled.take(np.flatnonzero(~unseen)), None, f"fold-{k}")
+            by_network[unseen] = self._outputs(trained.net, Inputs(values[labelled.rows[unseen]]))
+            if trained.history.stopped in _STOPPED_BY_USER:
+                return trained, np.array([0.0, 1.0])
+        compared = (start.fold >= 0) & (start.fold < n_folds)
+        held = labelled.take(np.flatnonzero(compared))
+        share = self._blend(start.outputs[compared[start.fold >= 0]], by_network[compared], held)
+        if n_folds > 1 or np.mean(compared) > _UNSEEN:
+            trained = self._train(labelled, None, "network")
+        return trained, share
 
     @cached_property
     def _initial(self) -> tuple[NetworkOptions, dict[str, torch.Tensor]]:
