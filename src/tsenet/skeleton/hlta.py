@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from tsenet.skeleton.completion import Layer, SoftRows
 from tsenet.skeleton.inference import children_first
 from tsenet.skeleton.islands import IslandOptions
 from tsenet.skeleton.layers import learn_layer
+from tsenet.skeleton.pieces import PIECE_SIZE, cut_into_pieces
 from tsenet.skeleton.refine import refine
 from tsenet.skeleton.tree import LatentTree
 from tsenet.skeleton.tree_checkpoint import FinishedLayers, TreeCheckpoint, run_fields
@@ -37,6 +38,7 @@ class TreeOptions:
     max_top: int
     structure_samples: int | None
     refine_steps: int
+    piece_size: int | None = None
 
     def __post_init__(self) -> None:
         islands, samples = self.islands, self.structure_samples
@@ -51,6 +53,9 @@ class TreeOptions:
             ),
             f"refine_steps must be at least 0, not {self.refine_steps}": self.refine_steps >= 0,
             f"em_restarts must be at least 1, not {islands.em_restarts}": islands.em_restarts >= 1,
+            f"piece_size must be 'auto', None or at least 2, not {self.piece_size}": (
+                self.piece_size is None or self.piece_size >= 2
+            ),
         }
         for complaint, holds in allowed.items():
             if not holds:
@@ -76,6 +81,9 @@ def learn_tree(
     structure_samples: int | None = None,
     refine_steps: int = 100,
     em_restarts: int = 3,
+    piece_size: int | Literal["auto"] | None = "auto",
+    leftovers: Literal["auto", "leave", "attach"] = "auto",
+    full_depth: bool | Literal["auto"] = "auto",
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: Any = None,
@@ -152,18 +160,24 @@ def learn_tree(
     >>> sorted(group.tolist() for group in tree.groups(1))
     [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
     """
+    table = Table.of(X)
+    bag = table.is_sparse and correlation_test
+    if leftovers not in ("auto", "leave", "attach"):
+        raise ValueError(f"leftovers must be 'auto', 'leave' or 'attach', not {leftovers!r}")
     options = TreeOptions(
         IslandOptions(
             max_island=max_island,
             ud_threshold=ud_threshold,
             correlation_test=correlation_test,
             em_restarts=em_restarts,
+            leave_out=correlation_test and (bag if leftovers == "auto" else leftovers == "leave"),
+            full_depth=bag if full_depth == "auto" else bool(full_depth),
         ),
         max_top,
         structure_samples,
         refine_steps,
+        (PIECE_SIZE if bag else None) if isinstance(piece_size, str) else piece_size,
     )
-    table = Table.of(X)
     rule = BinaryRule.learn(table)
     rows = rule.apply(table)
     seeds = seed_sequence(random_state)
@@ -198,6 +212,7 @@ def _learn(
             rows.n_rows, options.structure_samples, replace=False
         )
         sample = rows.take(np.sort(chosen))
+    sample = cut_into_pieces(sample, options.piece_size, _key(sample_seed.spawn(1)[0]))
     found = _stack(sample, options, layer_seed, workers, progress, checkpoint)
     parent, level, cpt = assemble(rows, found.layers, found.top)
     cpt = order_states(parent, level, cpt)
@@ -211,7 +226,7 @@ def _learn(
             save = checkpoint.save_refinement
         top_order = children_first(parent, tree.layer(tree.n_levels).start)
         cpt = refine(
-            rows,
+            sample if os.environ.get("RP") else rows,
             parent,
             cpt,
             tree.marginals(),
@@ -226,6 +241,11 @@ def _learn(
         tree = LatentTree(parent, level, order_states(parent, level, cpt), names, rule)
     logger.info("learned %r", tree)
     return tree
+
+
+def _key(seed: np.random.SeedSequence) -> int:
+    """A seed of 62 bits for the kernels."""
+    return int(seed.generate_state(1, np.uint64)[0] >> np.uint64(2))
 
 
 def _stack(
@@ -261,7 +281,7 @@ def _add_layer(
     progress: Progress,
 ) -> FinishedLayers:
     """Learn one more layer; if that is impossible or reduces nothing, mark the layers as complete."""
-    key = int(seed.generate_state(1, np.uint64)[0] >> np.uint64(2))
+    key = _key(seed)
     layers = found.layers
     below = rows if found.top is None else found.top.hard()
     learned = learn_layer(
