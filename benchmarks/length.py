@@ -23,7 +23,9 @@ from tsenet.skeleton.tree import LatentTree
 N_WORDS = 5_000
 AG_ROWS = 12_000
 TOP_WORDS = 10
-SHOWN_SHARE = 0.1  # a topic shows the words that tell at least this share of what its first word tells
+SHOWN_SHARE = (
+    0.1  # a topic shows the words that tell at least this share of what its first word tells
+)
 WINDOW = 10
 MAX_TOPICS = 400  # coherence is measured on so many topics of a level, drawn at random
 

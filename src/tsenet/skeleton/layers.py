@@ -49,8 +49,8 @@ def learn_layer(
     Returns
     -------
     (Layer, SoftRows) or None
-        The layer and the posteriors of its latents. None if no variable varies or, with ``place_constant``, if most
-        variables are correlated with no other.
+        The layer and the posteriors of its latents. None if no variable varies or, with ``place_constant`` but without
+        ``options.full_depth``, if most variables are correlated with no other.
     """
     counter = PairCounter(rows)
     if not counter.varies.any():
@@ -58,12 +58,11 @@ def learn_layer(
     # A list longer than an island always has an entry outside the island, unless it holds all partners.
     n_partners = max(N_PARTNERS, options.max_island + 1)
     information = pair_information(counter, n_partners, workers, progress)
-    import os
-    fb = _discovery_bar(counter, information, options) if os.environ.get("FDR") and not place_constant else None
-    finder, islands = _search(counter, information, options, key, workers, progress, fb)
+    finder, islands = _search(counter, information, options, key, workers, progress)
     if place_constant and 2 * finder.alive.sum() > counter.varies.sum():
         if not options.full_depth:
             return None  # most groups of the new layer would hold uncorrelated variables
+        # All pairs are too many to correct for: first a bar for the false discovery rate, then the paper's search.
         for bar in (_discovery_bar(counter, information, options), 0.0):
             finder, islands = _search(counter, information, options, key, workers, progress, bar)
             if 2 * finder.alive.sum() <= counter.varies.sum():
@@ -334,9 +333,9 @@ def _attach_bounded(
         return layer
     target = np.empty(left.size, np.int32)
     for k in range(left.size):
-        z = int(np.argmax(np.where(room > 0, latent_on, -1))) if room.any() else int(np.argmax(latent_on))
-        target[k] = z
-        room[z] -= room[z] > 0
+        usable = room > 0 if room.any() else np.ones(room.size, bool)
+        target[k] = np.argmax(np.where(usable, latent_on, -1))
+        room[target[k]] = max(0, room[target[k]] - 1)
     nothing = np.zeros(left.size, np.int64)
     return _move(layer, left, target, nothing, latent_on, counter, options)
 

@@ -15,6 +15,14 @@ from tsenet.skeleton.kernels import piece_kernels
 from tsenet.skeleton.kernels.pair_kernels import Csr
 
 PIECE_SIZE = 30  # words in a piece, if the size is chosen automatically
+UNEVEN = 0.6  # standard deviation of the rows' lengths, as a share of the mean, from which rows are cut automatically
+
+
+def automatic_size(rows: BinaryRows) -> int | None:
+    """Size of the pieces if none is given: None where the rows vary little in length."""
+    lengths = np.diff(rows.indptr)
+    uneven = lengths.size > 0 and lengths.std() > UNEVEN * lengths.mean()
+    return PIECE_SIZE if uneven else None
 
 
 def pieces_per_row(lengths: NDArray[np.int64], size: int) -> NDArray[np.int64]:

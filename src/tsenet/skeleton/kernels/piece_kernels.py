@@ -35,10 +35,11 @@ def cut_rows(rows: Csr, n_pieces: Array, key: Int, out_start: Array, out: Array)
             mixed = np.uint64(key)
             for t in range(size):
                 mixed = mixed * np.uint64(0x100000001B3) + np.uint64(row_items[start + t] + 1)
-            own = np.int64(mixed >> np.uint64(2))
+            own: Int = np.int64(mixed >> np.uint64(2))
             draw = np.empty(size)
             for t in range(size):
-                draw[t] = random_unit(own, np.int64(row_items[start + t]))
+                item: Int = np.int64(row_items[start + t])
+                draw[t] = random_unit(own, item)
             order = np.argsort(draw)
             for q in range(k):
                 first = q * size // k
