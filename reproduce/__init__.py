@@ -1,1 +1,1 @@
-"""The paper's tables and figures (§6), and those beyond it, as definitions that can be run, stopped and resumed."""
+"""The paper's tables and figures (§6) and further experiments: definitions that can be run, stopped and resumed."""

@@ -1,4 +1,4 @@
-"""A cell of a table, a method on a data set: how its settings come about, and what came of it."""
+"""A cell of a table, that is a method on a data set: how its settings are chosen, and its results."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Cell:
     ----------
     experiment, dataset : str
     name : str
-        Of the cell within its data set; others refer to it by this.
+        Unique within the data set; other cells refer to it by this name.
     title : str
-        For people.
+        Shown in tables.
     method : str
         As in :data:`reproduce.methods.METHODS`.
     settings : mapping, or function of the data set's cells measured so far and a seed
-        What is fixed; a function where it depends on other cells.
+        Fixed settings; a function if they depend on other cells.
     rounds : tuple of tuples of mappings
         Candidates, tried one round after the other: each is added to what the rounds before chose.
     needs : tuple of str
@@ -69,7 +69,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Measured:
-    """A cell with what came of it.
+    """A cell with its results.
 
     Attributes
     ----------

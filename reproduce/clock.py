@@ -1,4 +1,4 @@
-"""How long the runs that are left will take."""
+"""Estimate how long the remaining runs will take."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["duration", "time_left"]
 def time_left(
     steps: Mapping[tuple[str, str], int], finished: Iterable[tuple[Run, Result]]
 ) -> float | None:
-    """Seconds that the steps left will take, by the median of runs alike; None if nothing is known.
+    """Seconds that the remaining steps will take, by the median of similar runs; None if nothing is known.
 
     Runs of the same method on the same data set count if there are any, else those of the method, else all.
     """

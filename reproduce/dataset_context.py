@@ -1,7 +1,7 @@
 """A data set and what its runs share: its parts, which rows keep their labels, and the structures learned from it.
 
-A structure knows no labels, so one serves all methods, label counts and settings of a seed. It is kept in memory and
-on disk; what it cost is charged to every run that uses it.
+A structure is learned without labels, so one serves all methods, label counts and settings of a seed. It is kept in
+memory and on disk; what it cost is charged to every run that uses it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Structure = TypeVar("Structure", "LatentTree", "Wiring")
 
 @dataclass(frozen=True)
 class QuickSize:
-    """How small a data set becomes for a quick look."""
+    """Sizes of a data set for ``--quick``."""
 
     n_words: int = 2_000
     n_train: int = 6_000
@@ -46,7 +46,7 @@ class QuickSize:
 
 
 class TooFewRowsError(DataError):
-    """So many labels cannot be drawn from these rows."""
+    """There are too few rows to draw that many labels."""
 
 
 class DatasetContext:
@@ -132,7 +132,7 @@ class DatasetContext:
         return wiring, tree_cost + cost
 
     def cached(self, name: str, make: Callable[[], T]) -> tuple[T, float]:
-        """What ``make`` gives, made once, and the CPU seconds it cost without other shared things it needed."""
+        """The value of ``make()``, computed once, and its CPU seconds without those of other cached values it used."""
         if name not in self._cache:
             before, began = self.spent, time.process_time()
             value = make()
@@ -142,7 +142,7 @@ class DatasetContext:
         return self._cache[name]
 
     def forget(self, beginning: str) -> None:
-        """Free the shared things whose names begin so."""
+        """Drop the cached values whose names have this beginning."""
         for name in [name for name in self._cache if name.startswith(beginning)]:
             del self._cache[name]
 
@@ -216,7 +216,7 @@ def shrink(dataset: Dataset, size: QuickSize) -> Dataset:
 
 
 def fingerprint(part: Part) -> str:
-    """A short hash of the features, so that a structure is never used for other data."""
+    """A short hash of the features: a structure is never used for other data."""
     X = part.X
     arrays = (X.indptr, X.indices, X.data) if sp.issparse(X) else (np.ascontiguousarray(X),)
     digest = hashlib.blake2b(repr(X.shape).encode(), digest_size=8)

@@ -1,4 +1,4 @@
-"""What an experiment is: a name, data sets, and a function from a laboratory to a report."""
+"""What an experiment is: a name, data sets, and a function from a runner to a report."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Experiment:
     datasets : tuple of str
         Default.
     make : function of a Runner, a Request and a progress
-        Does what is not done and returns the report.
+        Executes the runs that are not done and returns the report.
     """
 
     name: str

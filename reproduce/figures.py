@@ -1,4 +1,4 @@
-"""The pictures: curves over parameters or labels, and bars, in colours that every eye tells apart."""
+"""Figures: curves over parameters or labels, dots and bars, in colours that colour-blind readers can tell apart."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Dot:
 
 
 def require_matplotlib() -> None:
-    """Refuse to begin hours of work whose pictures could not be drawn."""
+    """Raise now, not after hours of runs, if the figures cannot be drawn."""
     try:
         import matplotlib  # noqa: F401  # only whether it is there
     except ImportError as error:

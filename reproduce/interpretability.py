@@ -1,4 +1,4 @@
-"""Table 4 of the paper: how well the words of the top units go together, judged by word vectors."""
+"""Table 4 of the paper: how similar the words of each top unit are, by word vectors."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ class StopAtOnce:
     """While the block runs, Ctrl-C raises KeyboardInterrupt, and :meth:`check` does so again.
 
     Training takes a KeyboardInterrupt as "keep the best weights so far" and returns a model as if all were well. So
-    whoever stores results has to ask. Threads other than the main one receive no signals, and a program that handles
-    Ctrl-C itself keeps doing so.
+    code that stores results has to call :meth:`check`. Threads other than the main one receive no signals, and a
+    program that handles Ctrl-C itself keeps doing so.
     """
 
     def __init__(self) -> None:

@@ -25,7 +25,7 @@ _QUICK_LABELS: tuple[int | None, ...] = (100, 400, 1_600, None)
 
 
 def cells(dataset: str, n_labels: int | None, quick: bool = False, text: bool = True) -> list[Cell]:
-    """The methods at one number of labels. All run as the product has them: with few labels nothing can be chosen."""
+    """The methods at one number of labels. All run with their defaults: few labels leave none to choose by."""
     short: Settings = {"max_epochs": 30} if quick else {}
     backbone = {**short, "skip_units": 0, "linear_skip": False}
 

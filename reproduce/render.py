@@ -1,4 +1,4 @@
-"""From figures to files: Markdown to read, CSV for programs, PNG to look at."""
+"""Write reports: Markdown pages, CSV tables, PNG figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laboratory: does runs that are not done yet, chooses settings on validation rows, and says how long it will take.
+"""``Runner``: executes the runs that are not done, chooses settings on validation rows, and estimates the time left.
 
 The settings of a :class:`Cell` are chosen in rounds of candidates, by the validation score with the first seed. Then
 the chosen ones are run with every seed, and only these runs see the test rows.
@@ -37,7 +37,7 @@ N_WORDS = 10_000  # the paper's
 
 
 class Runner:
-    """A folder of finished runs, and the means to do more.
+    """Executes the runs of experiments and keeps their results in a folder.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ class Runner:
     n_jobs : int or None
         Threads; no score depends on it.
     execute : bool
-        Whether to do runs that are not done; False leaves them out.
+        Whether to execute runs that are not done; False leaves them out.
     datasets : mapping of str to Dataset
-        Data sets at hand; others are loaded by name.
+        Data sets to use; others are loaded by name.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Runner:
         self.quick = quick
         self.n_jobs = n_jobs
         self.execute = execute
-        self.skipped: dict[str, str] = {}  # data sets that could not be had, and why
+        self.skipped: dict[str, str] = {}  # data sets that could not be loaded, and why
         self.n_executed = 0
         self._datasets = dict(datasets or {})
         self._context: tuple[str, DatasetContext] | None = None
@@ -81,7 +81,7 @@ class Runner:
         self._report: Progress = as_progress(None)
         self._ctrl_c = StopAtOnce()
 
-    # ---- what there is
+    # ---- stored runs and data sets
 
     def store(self, experiment: str) -> RunStore:
         """The finished runs of an experiment."""
@@ -90,7 +90,7 @@ class Runner:
         return self._stores[experiment]
 
     def context(self, name: str) -> DatasetContext:
-        """The data set of that name, ready for runs; only the last one is kept in memory."""
+        """The context of a data set; only the last one is kept in memory."""
         if self._context is None or self._context[0] != name:
             self._context = None  # free it before the next is loaded
             self._context = (
@@ -121,7 +121,7 @@ class Runner:
     # ---- measuring
 
     def measure_all(self, cells: Sequence[Cell], progress: Any = None) -> list[Measured]:
-        """Measure cells, data set by data set; a data set that cannot be had is left out and noted in ``skipped``.
+        """Measure cells, data set by data set; a data set that cannot be loaded is left out and noted in ``skipped``.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class Runner:
 
     @contextmanager
     def _at_work(self, steps: Counter[tuple[str, str]], progress: Any) -> Iterator[None]:
-        """While runs are done: progress, and Ctrl-C that ends them."""
+        """Show progress while runs are executed, and let Ctrl-C end them."""
         self._steps = steps
         with as_progress(progress) as self._report, self._ctrl_c:
             if self.execute:
@@ -159,7 +159,7 @@ class Runner:
             self._report.finish(f"{self.n_executed} done now")
 
     def measure(self, cell: Cell, found: Found | None = None) -> Measured:
-        """Choose the settings of a cell, then do its final runs."""
+        """Choose the settings of a cell, then execute its final runs."""
         before = found or {}
         n_ready = min(
             (len(before[name].finals) for name in cell.needs if name in before), default=0
@@ -209,7 +209,7 @@ class Runner:
     # ---- runs
 
     def result(self, run: Run, do: Doing) -> Result | None:
-        """The result of a run: from the store, or done now and stored; None if it may not be done."""
+        """The result of a run: from the store, or executed now and stored; None if it may not be executed."""
         store = self.store(run.experiment)
         result = store.get(run)
         if result is None and self.execute and run.dataset not in self.skipped:
@@ -275,7 +275,7 @@ def _compile_kernels() -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Leave out what training logs of each epoch: a line for each run is enough, unless someone debugs."""
+    """Hide what training logs of each epoch, unless the level is DEBUG: one line for each run is enough."""
     level = logger.level
     if not logger.isEnabledFor(logging.DEBUG):
         logger.setLevel(logging.WARNING)

@@ -1,4 +1,4 @@
-"""Runs and their results: what was done, what came of it, and the file that remembers both."""
+"""Runs, their results, and the file that stores both."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a run.
+    """The result of a run.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Result:
     versions : mapping
         Of Python and the packages, and the commit of tsenet's code.
     extra : mapping
-        What else is of use: areas under the curves, which test rows were right, the structure's sizes.
+        Further values: areas under the curves, which test rows were predicted right, the sizes of the structure.
     """
 
     validation: float | None
@@ -168,7 +168,7 @@ class RunStore:
         self._done[run.key] = (run, result)
 
     def set_aside(self) -> Path | None:
-        """Rename the file, so that all begins anew; hours of computing are not ours to delete. Returns the new name."""
+        """Rename the file so that the next run starts from nothing, and return the new name; no result is deleted."""
         self._done.clear()
         if not self.path.exists():
             return None

@@ -1,4 +1,4 @@
-"""How good a fitted model is on one part of a data set, and what is kept of it to compare it with others."""
+"""The score of a fitted model on one part of a data set, and what is stored of it for comparisons."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Metric = Literal["accuracy", "auc"]
 
 @dataclass(frozen=True)
 class Score:
-    """A figure and what it is made of.
+    """A score and its parts.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
-"""Means, spreads, and whether a difference is more than luck.
+"""Means, standard deviations, and significance of differences.
 
-Three seeds are too few for a test over seeds alone, and many test rows alone would forget that another seed gives
-another network. :func:`paired_rows` therefore counts both: the difference of two methods varies with the rows that
-happened to be tested and with the seeds that happened to be used.
+Three seeds are too few for a test over seeds alone, and many test rows alone would ignore that another seed gives
+another network. :func:`paired_rows` therefore takes both into account: the difference of two methods varies with the
+rows that happened to be tested and with the seeds that happened to be used.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def paired_rows(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> PairedCo
 
     The variance of the mean difference is that over rows, of the seeds' mean, plus that over seeds; the t-statistic has
     the degrees of freedom of Welch and Satterthwaite. What is left over once rows and seeds are taken into account is
-    counted in both parts, so the test errs on the careful side. With one seed only the rows count: it is then the
+    counted in both parts, so the test is conservative. With one seed only the rows count: it is then the
     paired t-test over rows, for many rows the same as McNemar's.
 
     Parameters

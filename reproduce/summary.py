@@ -1,4 +1,4 @@
-"""A cell in a few numbers: what tables and curves show of it."""
+"""The numbers of a cell that tables and curves show."""
 
 from __future__ import annotations
 

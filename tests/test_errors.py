@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.examples import run_examples, without_example
+from tests.docstrings import run_examples, without_example
 from tsenet import errors
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.examples import run_examples
+from tests.docstrings import run_examples
 from tsenet.progress import (
     CallbackProgress,
     LogProgress,

@@ -1,4 +1,4 @@
-"""``TunedLogisticRegression``: logistic regression that chooses its own strength on the rows it has."""
+"""``TunedLogisticRegression``: logistic regression with C chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["TunedLogisticRegression"]
 STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)
 FOLDS = 5
 FEWEST_ROWS = 3  # of the rarest class, to be split at all
-MANY_ROWS = 20_000  # from which one part held out tells as much as five
+MANY_ROWS = 20_000  # from here on one held-out tenth is accurate enough
 _TYPES = [np.float64, np.float32]
 
 
@@ -26,8 +26,8 @@ class TunedLogisticRegression(ClassifierMixin, BaseEstimator):
     """Logistic regression whose C is the best of 0.01, 0.1, 1, 10, 100 in cross-validation, by default.
 
     There are five folds, or as many as the rarest class has rows; with 20,000 rows or more, one tenth of them is held
-    out instead. Where the rarest class has fewer than three rows there is nothing to choose by, and C = 1. Of equally
-    good values the smallest, the most careful one, is taken. More than two classes: one softmax.
+    out instead. If the rarest class has fewer than three rows, C = 1. Of equally
+    good values the smallest is taken. More than two classes: one softmax.
 
     Parameters
     ----------

@@ -13,12 +13,12 @@ __all__ = ["TwoStage"]
 
 
 class TwoStage(ClassifierMixin, BaseEstimator):
-    """A pipeline of two whose first step may see rows without labels.
+    """A transformer and a classifier; the transformer may be fitted on rows without labels too.
 
     Parameters
     ----------
     transformer : estimator with ``fit`` and ``transform``
-        Learns without labels.
+        Fitted without labels.
     classifier : estimator with ``fit`` and ``predict``
 
     Attributes
@@ -43,7 +43,7 @@ class TwoStage(ClassifierMixin, BaseEstimator):
             Rows with labels.
         y : (N,)
         unlabelled : (M, V), optional
-            All rows at hand; usually those of ``X`` are among them. Default: ``X``.
+            All rows, usually including those of ``X``. Default: ``X``.
         """
         self.transformer_ = clone(self.transformer).fit(X if unlabelled is None else unlabelled)
         self.classifier_ = clone(self.classifier).fit(self.transformer_.transform(X), y)
@@ -69,7 +69,7 @@ class TwoStage(ClassifierMixin, BaseEstimator):
         return scores
 
     def transform(self, X: Any) -> Any:
-        """What the classifier sees of the rows."""
+        """The features that the classifier reads."""
         check_is_fitted(self)
         return self.transformer_.transform(X)
 

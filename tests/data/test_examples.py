@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tsenet.data
-from tests.examples import modules_of, run_examples, without_example
+from tests.docstrings import modules_of, run_examples, without_example
 
 
 @pytest.mark.parametrize("module", modules_of("tsenet.data"))

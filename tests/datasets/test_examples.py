@@ -7,7 +7,7 @@ import socket
 import pytest
 
 import tsenet.datasets
-from tests.examples import modules_of, run_examples, without_example
+from tests.docstrings import modules_of, run_examples, without_example
 
 
 @pytest.mark.parametrize("module", modules_of("tsenet.datasets"))

@@ -128,7 +128,7 @@ class TestDamage:
         archive = io.BytesIO()
         np.save(archive, np.array([{}], dtype=object), allow_pickle=True)
         self.forge(tmp_path, archive.getvalue())
-        with pytest.raises(ModelFileError, match="does not hold a training run"):
+        with pytest.raises(ModelFileError, match=r"cannot be read|does not hold a training run"):
             Checkpoint(tmp_path / "run.ckpt").load(RUN)
 
     @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ class TestDamage:
     ) -> None:
         metadata = None if fields is None else {"tsenet": json.dumps(fields)}
         self.forge(tmp_path, to_safetensors(STATE, metadata))
-        with pytest.raises(ModelFileError, match="does not hold a training run"):
+        with pytest.raises(ModelFileError, match=r"cannot be read|does not hold a training run"):
             Checkpoint(tmp_path / "run.ckpt").load(RUN)
 
     @staticmethod

@@ -1,11 +1,11 @@
-"""``kernel``: numba's ``njit`` as this house uses it.
+"""`kernel`: numba's ``njit`` with this package's settings.
 
 Kernels are compiled on first call (never at import), kept in numba's cache on disk, and run without the GIL so
-that :mod:`tsenet._system.threads` can run chunks of one stage side by side. Where no cache can be written (a read-only
-install and no writable home) they still work: each process compiles anew.
+that `tsenet._system.threads` can run chunks of one stage in parallel. Where no cache can be written (a read-only
+install and no writable home) they still work: each process compiles them again.
 
-They are written as plain loops over scalars. Slice assignments, reductions and literal numbers as arguments are
-each compiled anew, at half a second apiece: hence ``np.int64(0)`` where a kernel hands a number to another.
+Write kernels as plain loops over scalars. Each slice assignment, reduction or literal number as an argument costs
+another half second of compilation: hence ``np.int64(0)`` where a kernel passes a number to another.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def kernel(function: F) -> F:
 
 
 def sum_kernel(function: F) -> F:
-    """As :func:`kernel`, but sums may be taken in another (fixed) order, so that the processor adds eight at a time."""
+    """As `kernel`, but sums may be taken in another (fixed) order, so that the processor adds eight at a time."""
     return _compile(function, fastmath={"reassoc", "contract"})
 
 

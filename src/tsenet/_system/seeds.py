@@ -1,4 +1,4 @@
-"""Seeds: one place that turns a ``random_state`` into numpy's seed sequence, never global state."""
+"""Turns a ``random_state`` into numpy's seed sequence; global random state is never used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:
-    """A seed sequence from whatever scikit-learn or numpy users hand over."""
+    """A seed sequence from any ``random_state`` that scikit-learn or numpy accepts."""
     if isinstance(random_state, np.random.Generator):
         return np.random.SeedSequence(random_state.integers(2**63, size=2).tolist())
     if isinstance(random_state, np.random.RandomState):

@@ -1,4 +1,4 @@
-"""Batches: rows of the input, dense or sparse, as the network reads them."""
+"""`Inputs`, the rows of a table as a network reads them, and batches of them, dense or sparse."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Batch = torch.Tensor | SparseBatch
 
 @dataclass(frozen=True)
 class Inputs:
-    """All rows of a table as the network reads them: the original values, float32; categories one-hot.
+    """All rows of a table as a network reads them: the original values in float32; categories one-hot.
 
     ``values`` is an (N, D) array or CSR matrix with int32 or int64 indices; D is the wiring's number of inputs.
     """
@@ -57,7 +57,7 @@ class Inputs:
 
     @classmethod
     def of(cls, table: Table, rule: BinaryRule) -> Inputs:
-        """Lay out a table whose columns the rule knows: one input for each of the rule's variables."""
+        """Make inputs of a table with the rule's columns: one input for each of the rule's variables."""
         rule.check_columns(table)
         values = table.values
         if not any(table.levels):

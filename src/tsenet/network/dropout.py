@@ -1,4 +1,4 @@
-"""Dropout that depends on a counter, not on who computes it."""
+"""Dropout whose mask is a function of counters, so kernels and torch drop the same units."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def mix(*numbers: int) -> int:
 class CounterDropout(nn.Module):
     """Dropout whose mask is a function of (seed, step, place in the network, row of the batch, unit).
 
-    On a CPU the mask is the one the fused kernels use; elsewhere torch draws it from a generator seeded alike.
+    On a CPU the mask is that of the training kernels; on other devices torch draws it from a generator with the same
+    seed.
 
     Parameters
     ----------

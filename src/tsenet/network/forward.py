@@ -117,11 +117,9 @@ class ForwardPass:
         def run(part: tuple[int, int]) -> Activations:
             first, last = part
             batch = row_start[first : last + 1], columns, numbers
-            features, outputs = self._start(last - first)
-            kernels.read_sparse_rows(*batch, self.readers[0], features, outputs)
-            level = np.empty((last - first, self.sizes[1]), self.dtype)
-            kernels.level_of_sparse_rows(self.kind, *batch, self.levels[0], level)
-            return self._go_on([level], features, outputs)
+            made = self._start(last - first)
+            kernels.run_sparse_rows(self.kind, *batch, self.readers[0], self.levels[0], *made)
+            return self._go_on(*made)
 
         return run
 
@@ -131,31 +129,28 @@ class ForwardPass:
         def run(part: tuple[int, int]) -> Activations:
             first, last = part
             rows = np.array(values[first:last], self.dtype, order="C")
-            features, outputs = self._start(last - first)
-            kernels.read_level(rows, self.readers[0], features, outputs)
-            level = np.empty((last - first, self.sizes[1]), self.dtype)
-            kernels.level_of_level(self.kind, rows, self.levels[0], level)
-            return self._go_on([level], features, outputs)
+            made = self._start(last - first)
+            kernels.run_level(self.kind, rows, self.readers[0], self.levels[0], *made)
+            return self._go_on(*made)
 
         return run
 
-    def _start(self, n_rows: int) -> tuple[Float, NDArray[np.float64]]:
-        """Features to fill and outputs that begin with the biases."""
+    def _start(self, n_rows: int) -> tuple[Float, NDArray[np.float64], Float]:
+        """Features to fill, outputs that begin with the biases, and level 1 to fill."""
         outputs = np.empty((n_rows, self.output_bias.size))
         outputs[:] = self.output_bias
-        return np.empty((n_rows, self.output_weight.shape[0]), self.dtype), outputs
+        features = np.empty((n_rows, self.output_weight.shape[0]), self.dtype)
+        return features, outputs, np.empty((n_rows, self.sizes[1]), self.dtype)
 
-    def _go_on(
-        self, levels: list[Float], features: Float, outputs: NDArray[np.float64]
-    ) -> Activations:
+    def _go_on(self, features: Float, outputs: NDArray[np.float64], level: Float) -> Activations:
         """Run the levels above the first, the feature layer and the outputs."""
-        for layer, readers in zip(self.levels[1:], self.readers[1:], strict=False):
-            kernels.read_level(levels[-1], readers, features, outputs)
-            level = np.empty((len(features), layer.bias.size), self.dtype)
-            kernels.level_of_level(self.kind, levels[-1], layer, level)
+        levels = [level]
+        for readers, layer in zip(self.readers[1:-1], self.levels[1:], strict=True):
+            below, level = level, np.empty((len(features), layer.bias.size), self.dtype)
+            kernels.run_level(self.kind, below, readers, layer, features, outputs, level)
             levels.append(level)
-        kernels.read_level(levels[-1], self.readers[-1], features, outputs)
-        kernels.finish_outputs(self.kind, features, self.output_weight, outputs)
+        top = self.readers[-1]
+        kernels.run_top(self.kind, level, top, self.output_weight, features, outputs)
         return Activations(levels, features, outputs)
 
 
@@ -195,9 +190,14 @@ def hidden_activations(
 def levels_of(
     net: TSENet, inputs: Inputs, rows: NDArray[np.int64], n_jobs: int | None = None
 ) -> NDArray[np.float32]:
-    """Activations (n, units) of all latents on some rows, level by level; as `network_outputs`."""
+    """Activations (n, units) of all latents on some rows, level by level; as `network_outputs`.
+
+    A network in training mode, as a new module is, is run by torch and its units are dropped: call ``net.eval()`` first
+    for activations without dropout.
+    """
     answer = np.empty((rows.size, sum(net.wiring.layer_sizes[1:])), np.float32)
-    for part, activations in _run(net, inputs, rows, n_jobs):
+    found = _run_by_torch(net, inputs, rows) if net.training else _run(net, inputs, rows, n_jobs)
+    for part, activations in found:
         np.concatenate(activations.levels, axis=1, out=answer[part])
     return answer
 

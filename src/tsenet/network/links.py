@@ -1,4 +1,4 @@
-"""A sparse layer's links, indexed by input and by unit, as the kernels want them."""
+"""The links of a sparse layer, indexed by input and by unit."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ class Links:
     unit_start : int64 (U + 1,), unit_input : uint32 (E,), unit_link : uint32 (E,)
         The inputs of each unit, and where in the weight vector each of its links stands.
 
-    Places are unsigned: numba need not ask of each whether it counts from the end, which makes scattered sums a
-    third faster.
+    Indices are unsigned: numba then need not check for negative ones, which makes scattered sums a third faster.
     """
 
     in_start: NDArray[np.uint32]

@@ -133,7 +133,7 @@ class _SparseRows(torch.autograd.Function):
             0,
             n_rows,
             _array(row_start),
-            _array(columns),
+            _array(columns).astype(np.uint32),  # the type for which training compiles the kernel
             _array(values),
             links.in_start,
             links.in_unit,
@@ -158,8 +158,8 @@ class _SparseRows(torch.autograd.Function):
             kernels.rows_weight_gradient(
                 0,
                 links.n_inputs,
-                column_start,
-                row_of[order],
+                column_start.astype(np.uint32),
+                row_of[order].astype(np.uint32),
                 values[order],
                 links.in_start,
                 links.in_unit,
@@ -173,7 +173,7 @@ class _SparseRows(torch.autograd.Function):
                 0,
                 n_rows,
                 row_start,
-                columns,
+                columns.astype(np.uint32),
                 links.in_start,
                 links.in_unit,
                 weight,

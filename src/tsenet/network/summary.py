@@ -1,4 +1,4 @@
-"""What a network consists of, layer by layer, beside a dense one of the same sizes."""
+"""Sizes of a network, layer by layer, compared with dense layers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class LayerSummary:
-    """One layer: ``units``, ``links`` between them and the layer below, ``parameters`` (links and biases).
+    """Sizes of one layer.
 
-    ``share`` is links as a share of a dense layer's, ``bytes`` the parameters' size in float32, ``flops`` the
-    multiplications and additions for one row with all inputs non-zero.
+    Attributes
+    ----------
+    name : str
+        ``level 1``, …, ``skip 0``, …, ``top``, ``output``, ``linear skip 0``, ….
+    units : int
+        Number of units.
+    links : int
+        Number of links to the layer below.
+    share : float
+        Links as a share of those of a dense layer.
+    parameters : int
+        Links and biases.
+    bytes : int
+        Size of the parameters in float32.
+    flops : int
+        Multiplications and additions for one row without zeros.
     """
 
     name: str
@@ -31,7 +45,27 @@ class LayerSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """All layers of a network; printing it gives a table."""
+    """Sizes of all layers of a network, from `TSENet.summary`; printing it gives a table.
+
+    Attributes
+    ----------
+    layers : tuple of LayerSummary
+        Levels, skip groups, top group, outputs and linear skips, in this order.
+    n_parameters : int
+        Number of trained numbers of the whole network.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tsenet
+    >>> rng = np.random.default_rng(0)
+    >>> rows = np.repeat(rng.random((300, 4)) < 0.4, 3, axis=1) & (rng.random((300, 12)) < 0.8)
+    >>> tree = tsenet.learn_tree(rows, random_state=0)
+    >>> net = tsenet.TSENet(tsenet.expand(tree, rows), n_outputs=2, skip_units=4, feature_units=8)
+    >>> summary = net.summary()
+    >>> summary.layers[0].name, summary.n_parameters == net.n_parameters
+    ('level 1', True)
+    """
 
     layers: tuple[LayerSummary, ...]
     n_parameters: int

@@ -1,4 +1,4 @@
-"""``TSENet``: backbone, skip-paths and feature layer over a wiring, as an ordinary torch module (paper §5)."""
+"""`TSENet`: backbone, skip paths and feature layer over a wiring, as an ordinary torch module (paper §5)."""
 
 from __future__ import annotations
 

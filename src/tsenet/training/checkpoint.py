@@ -1,13 +1,11 @@
 """Checkpoints: all a training run needs to go on after a crash as if it had never stopped.
 
-A checkpoint is one line, ``tsenet-checkpoint 1 SHA256``, followed by a safetensors file with that SHA-256. The arrays
-are the engine's state and the best weights; the safetensors metadata hold the rest as JSON. There is no pickle, and a
-file of which one bit has changed is refused.
+The arrays of a checkpoint file (:mod:`tsenet._system.checkpoint_file`) are the engine's state and the best weights; its
+fields hold the rest.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -19,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet._system.atomic import atomic_write, remove_leftovers
+from tsenet._system.checkpoint_file import digest_of, read_checkpoint, write_checkpoint
 from tsenet.errors import ModelFileError
 from tsenet.network.batches import Inputs
 from tsenet.training.history import History
 
-__all__ = ["Checkpoint", "Position", "RunFolder", "digest_of", "parts_of"]
+__all__ = ["Checkpoint", "Position", "RunFolder", "parts_of"]
 
-_HEAD = b"tsenet-checkpoint 1 "
 _FIELDS = {"run", "batch", "loss_sum", "seconds", "history", "has_best"}
 
 
@@ -84,8 +82,6 @@ class Checkpoint:
 
         ``run`` says, in JSON-able fields, which run it is: no other can go on from the file.
         """
-        from safetensors.numpy import save as to_safetensors
-
         fields = {
             "run": run,
             "batch": position.batch,
@@ -96,13 +92,7 @@ class Checkpoint:
         }
         arrays = {f"state/{name}": array for name, array in state.items()}
         arrays |= {f"best/{name}": array for name, array in (position.best or {}).items()}
-        # safetensors writes an array's memory as it lies: let it lie in C order
-        plain = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-        text = json.dumps(fields, allow_nan=False, sort_keys=True)
-        content = to_safetensors(plain, metadata={"tsenet": text})
-        with atomic_write(self.path) as file:
-            file.write(_HEAD + hashlib.sha256(content).hexdigest().encode() + b"\n")
-            file.write(content)
+        write_checkpoint(self.path, fields, arrays)
 
     def load(self, run: dict[str, Any]) -> tuple[Position, dict[str, NDArray[Any]]] | None:
         """Read where a run was left, and its engine's state; None if there is no file.
@@ -117,9 +107,10 @@ class Checkpoint:
             raise FileNotFoundError(f"there is no folder {path.parent} to write the checkpoint to")
         remove_leftovers(path)
         try:
-            its_run, position, state = _parse(path.read_bytes())
-        except FileNotFoundError:
-            return None
+            content = read_checkpoint(path)
+            if content is None:
+                return None
+            its_run, position, state = _position(*content)
         except ModelFileError as error:
             raise ModelFileError(
                 f"the checkpoint {path} cannot be used: {error}. Delete it to train from the start"
@@ -133,20 +124,11 @@ class Checkpoint:
         return position, state
 
 
-def _parse(content: bytes) -> tuple[dict[str, Any], Position, dict[str, NDArray[Any]]]:
-    """Verify and read a file's content: run, position, engine state."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load as from_safetensors
-
-    head, _, body = content.partition(b"\n")
-    if not head.startswith(_HEAD):
-        raise ModelFileError("it is no checkpoint that this version of tsenet can read")
-    if head.removeprefix(_HEAD) != hashlib.sha256(body).hexdigest().encode():
-        raise ModelFileError("it does not match its SHA-256: it was altered or cut off")
+def _position(
+    fields: dict[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> tuple[dict[str, Any], Position, dict[str, NDArray[Any]]]:
+    """Run, position and engine state of a checkpoint's content."""
     try:
-        arrays = from_safetensors(body)
-        length = int.from_bytes(body[:8], "little")
-        fields = json.loads(json.loads(body[8 : 8 + length])["__metadata__"]["tsenet"])
         if set(fields) != _FIELDS:
             raise ValueError(f"its fields are {sorted(fields)}")
         position = Position(
@@ -157,7 +139,7 @@ def _parse(content: bytes) -> tuple[dict[str, Any], Position, dict[str, NDArray[
             best=_below("best/", arrays) if fields["has_best"] else None,
         )
         return dict(fields["run"]), position, _below("state/", arrays)
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"it does not hold a training run ({error})") from error
 
 
@@ -167,18 +149,6 @@ def _below(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray
         for name, array in arrays.items()
         if name.startswith(prefix)
     }
-
-
-def digest_of(*arrays: NDArray[Any] | None) -> str:
-    """SHA-256 of some arrays, their types and shapes: tells whether data are the same."""
-    digest = hashlib.sha256()
-    for array in arrays:
-        if array is None:
-            digest.update(b"None;")
-        else:
-            digest.update(f"{array.dtype.str} {array.shape};".encode())
-            digest.update(np.asarray(array, order="C").tobytes())
-    return digest.hexdigest()
 
 
 def parts_of(inputs: Inputs) -> tuple[NDArray[Any], ...]:

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet._system.checkpoint_file import digest_of
 from tsenet.errors import DivergenceError, ModelFileError
 from tsenet.network.batches import Inputs
 from tsenet.progress import Progress, as_progress
 from tsenet.training.callbacks import Callback, Callbacks, StopTraining
-from tsenet.training.checkpoint import Checkpoint, Position, digest_of, parts_of
+from tsenet.training.checkpoint import Checkpoint, Position, parts_of
 from tsenet.training.clock import Clock
 from tsenet.training.engine import Engine
 from tsenet.training.history import History

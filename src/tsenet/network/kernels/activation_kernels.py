@@ -2,7 +2,7 @@
 
 Whether a unit is dropped in a row depends on (key, unit, row) alone. A row draws 64 random bits, its *salt*; the salt's
 halves, mixed with the unit's number in 32-bit arithmetic, give the unit's bits, of which 16 decide. Processors mix
-eight 32-bit numbers at a time. No mask is stored; the backward pass asks again.
+eight 32-bit numbers at a time. No mask is stored; the backward pass computes it again.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ def activate(kind: Int, key: Int, first_row: Int, threshold: Int, z: Array) -> N
 def activation_gradient(
     kind: Int, key: Int, first_row: Int, threshold: Int, active: Array, delta: Array
 ) -> None:
-    """Turn ``delta`` (U, B), the gradient of the activations, into that of what went into them, in place.
+    """Turn ``delta`` (U, B), the gradient by the activations, into that by the sums behind them, in place.
 
-    ``active`` (U, B) is what :func:`activate` left.
+    ``active`` (U, B) is the result of `activate`.
     """
     n_rows = active.shape[1]
     kept = active.dtype.type(65536.0 / (65536 - threshold))
@@ -103,7 +103,7 @@ def activation_gradient(
     if kind != RELU:
         row_salts(key, first_row, low, high)
     for u in range(active.shape[0]):
-        if kind == RELU:  # on and kept, or nothing: the activation itself tells
+        if kind == RELU:  # a unit that is off or dropped has activation 0
             for r in range(n_rows):
                 delta[u, r] = delta[u, r] * kept if active[u, r] > zero else zero
             continue

@@ -147,17 +147,18 @@ def read_level(level: Array, readers: ReaderArrays, features: Array, outputs: Ar
     """
     start_features(readers, features)
     group_start, group_stop = readers.first_feature, readers.first_feature + readers.bias.size
-    units = np.empty(BLOCK_UNITS, np.uint32)
-    listed = np.empty(BLOCK_UNITS, level.dtype)
-    for first in range(0, level.shape[1], BLOCK_UNITS):
-        last = min(first + BLOCK_UNITS, level.shape[1])
+    n_units = level.shape[1]
+    block = BLOCK_UNITS if level.shape[0] > 1 else max(n_units, 1)
+    units, listed = np.empty(block, np.uint32), np.empty(block, level.dtype)
+    for first in range(0, n_units, block):
+        last = min(first + block, n_units)
         for r in range(level.shape[0]):
             n = list_non_zeros(level[r], first, last, units, listed)
             if readers.bias.size > 0:
                 own = features[r][group_start:group_stop]
-                add_weighted_rows(0, n, units, listed, readers.weight, own)
+                add_weighted_rows(np.int64(0), n, units, listed, readers.weight, own)
             if readers.linear_skip.shape[0] > 0:
-                add_weighted_rows(0, n, units, listed, readers.linear_skip, outputs[r])
+                add_weighted_rows(np.int64(0), n, units, listed, readers.linear_skip, outputs[r])
 
 
 @kernel
@@ -169,7 +170,7 @@ def level_of_sparse_rows(
         for u in range(out.shape[1]):
             out[r, u] = 0
     links = (layer.in_start, layer.in_unit, layer.weight)
-    rows_forward(0, out.shape[0], row_start, columns, values, *links, out)
+    rows_forward(np.int64(0), out.shape[0], row_start, columns, values, *links, out)
     for r in range(out.shape[0]):
         for u in range(out.shape[1]):
             out[r, u] += layer.bias[u]
@@ -193,13 +194,15 @@ def level_of_level(kind: Int, below: Array, layer: LevelArrays, out: Array) -> N
 @kernel
 def add_links_by_input(below: Array, layer: LevelArrays, out: Array) -> None:
     """Add to ``out`` (B, U) the weighted links of ``below`` (B, D), row by row; inputs that are 0 cost nothing."""
+    units = np.empty(below.shape[1], np.uint32)
+    listed = np.empty(below.shape[1], below.dtype)
     for r in range(out.shape[0]):
         total = out[r]
-        for d in range(below.shape[1]):
-            value = below[r, d]
-            if value != 0:
-                for e in range(layer.in_start[d], layer.in_start[d + 1]):
-                    total[layer.in_unit[e]] += value * layer.weight[e]
+        n = list_non_zeros(below[r], np.int64(0), below.shape[1], units, listed)
+        for k in range(n):
+            unit, value = units[k], listed[k]
+            for e in range(layer.in_start[unit], layer.in_start[unit + 1]):
+                total[layer.in_unit[e]] += value * layer.weight[e]
 
 
 @kernel
@@ -242,5 +245,49 @@ def finish_outputs(kind: Int, features: Array, weight: Array, outputs: Array) ->
     listed = np.empty(features.shape[1], features.dtype)
     for r in range(features.shape[0]):
         apply_activation(kind, features[r])
-        n = list_non_zeros(features[r], 0, features.shape[1], units, listed)
-        add_weighted_rows(0, n, units, listed, weight, outputs[r])
+        n = list_non_zeros(features[r], np.int64(0), features.shape[1], units, listed)
+        add_weighted_rows(np.int64(0), n, units, listed, weight, outputs[r])
+
+
+# ---- one call for each level: calling a kernel costs microseconds, which a single row would notice
+
+
+@kernel
+def run_sparse_rows(
+    kind: Int,
+    row_start: Array,
+    columns: Array,
+    values: Array,
+    readers: ReaderArrays,
+    layer: LevelArrays,
+    features: Array,
+    outputs: Array,
+    level: Array,
+) -> None:
+    """Run B sparse input rows into everything that reads them: features, outputs and level 1, ``level`` (B, U)."""
+    read_sparse_rows(row_start, columns, values, readers, features, outputs)
+    level_of_sparse_rows(kind, row_start, columns, values, layer, level)
+
+
+@kernel
+def run_level(
+    kind: Int,
+    below: Array,
+    readers: ReaderArrays,
+    layer: LevelArrays,
+    features: Array,
+    outputs: Array,
+    level: Array,
+) -> None:
+    """Run a level, ``below`` (B, D), into all that reads it: features, outputs and the next, ``level`` (B, U)."""
+    read_level(below, readers, features, outputs)
+    level_of_level(kind, below, layer, level)
+
+
+@kernel
+def run_top(
+    kind: Int, top: Array, readers: ReaderArrays, weight: Array, features: Array, outputs: Array
+) -> None:
+    """Run the top level (B, D) into its features, and all features into the outputs by ``weight`` (F, C)."""
+    read_level(top, readers, features, outputs)
+    finish_outputs(kind, features, weight, outputs)

@@ -1,4 +1,4 @@
-"""``fetch_ahead``: ask the processor for memory that a kernel will read soon."""
+"""`fetch_ahead`: prefetch memory that a kernel will read soon."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from numba.extending import intrinsic
 
 from tsenet._system.jit import Array, Int, kernel
 
-Piece = Int  # of numba's compiler: anything
+Piece = Int  # an object of numba's compiler, untyped
 
-LINE = 64  # bytes that come together; a wrong guess costs time, never correctness
+LINE = 64  # bytes of a cache line; a wrong value costs time only
 
 
 def _instruction(_: Piece, array: Piece, place: Piece) -> Piece:
@@ -35,7 +35,7 @@ _prefetch: Piece = intrinsic(_instruction)
 
 @kernel
 def fetch_ahead(array: Array, first: Int, last: Int) -> None:
-    """Have ``array[first:last]``, of one dimension, brought nearer."""
+    """Prefetch ``array[first:last]`` of a one-dimensional array into the caches."""
     place = np.int64(first)
     while place < last:
         _prefetch(array, place)

@@ -14,8 +14,8 @@ import numpy as np
 from tsenet._system.jit import Array, Int, kernel, sum_kernel
 from tsenet.network.kernels.prefetch_kernels import fetch_ahead
 
-AHEAD = 2  # words: while one word's links are added, those of the next but one are on their way
-NEAR = 50_000  # links: so few stay in the cache and need not be called for
+AHEAD = 2  # non-zeros: the links of the next but one are fetched while those of one are added
+NEAR = 50_000  # links: so few stay in the cache and need no prefetch
 
 
 @kernel
@@ -59,8 +59,8 @@ def rows_weight_gradient(
 ) -> None:
     """Gradient of the links of inputs ``first..last`` from the batch by column: ``delta`` (B, U).
 
-    ``gradient`` has a place for each of these links alone. Each input owns its links, so the sums do not depend on
-    who computes them.
+    ``gradient`` has one entry for each of these links. No link has two inputs, so calls for other inputs do not
+    interfere.
     """
     offset = np.int64(in_start[first])
     for column in range(first, last):
@@ -76,7 +76,7 @@ def rows_weight_gradient(
             for e in range(own.size):
                 own[e] = value * row[unit[e]]
             k += 1
-        while k < end:  # two rows at a time: one pass over the links for both
+        while k < end:  # two rows for one pass over the links
             value, row = column_values[k], delta[column_rows[k]]
             value_2, row_2 = column_values[k + 1], delta[column_rows[k + 1]]
             for e in range(own.size):
@@ -121,9 +121,7 @@ def units_forward(
     for u in range(first, last):
         k = unit_start[u]
         stop = unit_start[u + 1]
-        while (
-            k + 4 <= stop
-        ):  # four links at a time: one pass over the output for four over the input
+        while k + 4 <= stop:  # four links for one pass over the output
             a, b = unit_input[k], unit_input[k + 1]
             c, d = unit_input[k + 2], unit_input[k + 3]
             w_a, w_b = weight[unit_link[k]], weight[unit_link[k + 1]]
@@ -151,7 +149,7 @@ def units_input_gradient(
     delta: Array,
     gradient: Array,
 ) -> None:
-    """Add to ``gradient`` (D, B), for lower units ``first..last``, what ``delta`` (U, B) asks of them."""
+    """Add to ``gradient`` (D, B), for lower units ``first..last``, what reaches them from ``delta`` (U, B)."""
     n_rows = delta.shape[1]
     for x in range(first, last):
         e = in_start[x]
@@ -184,13 +182,13 @@ def units_weight_gradient(
 ) -> None:
     """Gradient of the links of inputs ``first..last``: Σ over rows of below · delta.
 
-    ``below`` (D, B) and ``delta`` (U, B); ``gradient`` has a place for each of these links alone.
+    ``below`` (D, B) and ``delta`` (U, B); ``gradient`` has one entry for each of these links.
     """
     n_rows = delta.shape[1]
     offset = np.int64(in_start[first])
     for x in range(first, last):
         e, stop = np.int64(in_start[x]), np.int64(in_start[x + 1])
-        while e + 4 <= stop:  # four links at a time: one pass over the input for all
+        while e + 4 <= stop:  # four links for one pass over the input
             a, b, c, d = in_unit[e], in_unit[e + 1], in_unit[e + 2], in_unit[e + 3]
             s_a = s_b = s_c = s_d = delta.dtype.type(0)
             for r in range(n_rows):

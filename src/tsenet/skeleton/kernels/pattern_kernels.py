@@ -15,8 +15,12 @@ RATIO_BOUND = 1e250
 
 # One pattern of the members: ``bits`` (bit k: member k is on), ``count`` rows, in ``on`` of them the candidate is on
 # too, and ``ratio`` = P(pattern|Y=1) / P(pattern|Y=0). Pattern 0 is "all off".
+# The record type gives NumPy the fields as attributes too, so that the kernels run without numba's compiler.
 PATTERN = np.dtype(
-    [("bits", np.uint64), ("count", np.int64), ("on", np.int64), ("ratio", np.float64)]
+    (
+        np.record,
+        [("bits", np.uint64), ("count", np.int64), ("on", np.int64), ("ratio", np.float64)],
+    )
 )
 
 

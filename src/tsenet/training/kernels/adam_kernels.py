@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from tsenet._system.jit import Array, kernel
@@ -13,7 +11,7 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8  # the paper's, and torch's defaults
 
 def adam_factors(learning_rate: float, n_steps: int) -> tuple[float, float]:
     """``rate`` and ``correction`` of `adam_step` for step number ``n_steps``, which counts from 1."""
-    return learning_rate / (1.0 - BETA1**n_steps), math.sqrt(1.0 - BETA2**n_steps)
+    return learning_rate / (1.0 - BETA1**n_steps), float(np.sqrt(1.0 - BETA2**n_steps))
 
 
 @kernel
