@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -125,10 +127,15 @@ def test_counts_of_a_concatenation_are_the_sum_of_counts(
 # ---- learned trees
 
 
-def assert_tree(tree: LatentTree, on: NDArray[np.bool_]) -> None:
+def assert_tree(tree: LatentTree, on: NDArray[np.bool_], *, all_grouped: bool = True) -> None:
     tree.validate()
     varies = on.any(axis=0) & ~on.all(axis=0)
-    np.testing.assert_array_equal(tree.parent[: tree.n_observed] >= 0, varies)
+    grouped = tree.parent[: tree.n_observed] >= 0
+    if all_grouped:
+        np.testing.assert_array_equal(grouped, varies)
+    assert not (grouped & ~varies).any()
+    assert grouped.any() == varies.any()
+    varies = grouped
     np.testing.assert_allclose(tree.cpt.sum(axis=2), 1.0, rtol=0, atol=1e-12)
     assert ((tree.cpt > 0) & (tree.cpt < 1)).all()
     latents = np.arange(tree.n_observed, tree.n_nodes)
@@ -156,12 +163,22 @@ def assert_tree(tree: LatentTree, on: NDArray[np.bool_]) -> None:
     st.integers(1, 4),
     st.sampled_from([2, 3, 15]),
     st.sampled_from([0, 3]),
+    st.sampled_from(["leave", "attach"]),
+    st.sampled_from([None, 3]),
 )
 def test_what_is_learned_is_a_tree(
-    on: NDArray[np.bool_], correlation_test: bool, max_top: int, max_island: int, steps: int
+    on: NDArray[np.bool_],
+    correlation_test: bool,
+    max_top: int,
+    max_island: int,
+    steps: int,
+    leftovers: Literal["leave", "attach"],
+    piece_size: int | None,
 ) -> None:
     tree = learn_tree(
         BinaryRows.of_dense(on).to_csr(),
+        leftovers=leftovers,
+        piece_size=piece_size,
         correlation_test=correlation_test,
         max_top=max_top,
         max_island=max_island,
@@ -170,7 +187,10 @@ def test_what_is_learned_is_a_tree(
         n_jobs=1,
     )
 
-    assert_tree(tree, on)
+    leave = leftovers == "leave" and correlation_test
+    assert_tree(tree, on, all_grouped=not leave)
+    if leave and tree.n_levels:
+        assert max(group.size for group in tree.groups(1)) <= max_island
     assert np.isfinite(tree.log_likelihood(BinaryRows.of_dense(on), n_jobs=1)).all()
 
 

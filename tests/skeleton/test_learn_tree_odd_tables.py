@@ -28,7 +28,7 @@ def test_constant_columns_stand_alone(caplog: pytest.LogCaptureFixture) -> None:
     assert np.flatnonzero(tree.parent[:62] < 0).tolist() == [0, 31]
     assert tree.ancestors(1)[[0, 31]].tolist() == [-1, -1]
     np.testing.assert_allclose(tree.marginals()[[0, 31]], [0.0, 1.0], atol=2e-3)
-    assert "2 constant" in repr(tree)
+    assert "2 in no group" in repr(tree)
     assert any("2 of 62 variables are constant" in message for message in caplog.messages)
 
 
@@ -75,7 +75,7 @@ def test_all_columns_constant(value: float) -> None:
     assert tree.posterior(X).shape == (10, 0)
     expected = 4 * np.log(10.5 / 11)
     np.testing.assert_allclose(tree.log_likelihood(X), expected)
-    assert repr(tree) == "LatentTree(4, 4 parameters, 4 constant)"
+    assert repr(tree) == "LatentTree(4, 4 parameters, 4 in no group)"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_all_columns_constant(value: float) -> None:
 def test_two_rows(rows: list[list[int]]) -> None:
     on = np.array(rows, bool)
 
-    tree = learn(sp.csr_array(on.astype(float)), refine_steps=5)
+    tree = learn(sp.csr_array(on.astype(float)), refine_steps=5, leftovers="attach")
 
     assert_sound(tree, on)
 

@@ -140,7 +140,7 @@ def test_copies_and_pickles_are_equal(used: bool) -> None:
 
 
 def test_repr_is_short_and_says_it_all() -> None:
-    assert repr(example()) == "LatentTree(6-3-3, 22 parameters, 1 constant)"
+    assert repr(example()) == "LatentTree(6-3-3, 22 parameters, 1 in no group)"
     plain = random_tree(np.random.default_rng(2), (5, 2))
     assert repr(plain) == "LatentTree(5-2, 13 parameters)"
 

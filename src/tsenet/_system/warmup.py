@@ -49,7 +49,7 @@ def _warm_structure() -> None:
     rng = np.random.default_rng(0)
     cause = rng.random((200, 6)) < 0.3
     rows = np.repeat(cause, 5, axis=1) & (rng.random((200, 30)) < 0.7)
-    tree = learn_tree(rows, refine_steps=1, random_state=0)
+    tree = learn_tree(rows, piece_size=5, refine_steps=1, random_state=0)
     tree.log_likelihood(rows[:2])
     tree.posterior(rows[:2])
     expand(tree, rows, density=0.3)

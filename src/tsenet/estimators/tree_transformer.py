@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,15 @@ class LatentTreeTransformer(TransformerMixin, BaseEstimator):
         Steps of stepwise EM over all parameters at the end; 0 for none.
     em_restarts : int, default=3
         Starts of each local EM, of which the best goes on.
+    piece_size : int, None or "auto", default="auto"
+        Cut longer rows into pieces of at most this many variables, from which the tree is learned. "auto": 30 for a
+        sparse table whose rows vary widely in length. None keeps rows whole.
+    leftovers : {"auto", "leave", "attach"}, default="auto"
+        Whether variables without a significant tie to a group stay in none or are attached to the closest one. "auto":
+        "leave" for a sparse table.
+    full_depth : bool or "auto", default="auto"
+        Whether to add levels down to ``max_top`` even if their latents are hardly correlated. "auto": for a sparse
+        table.
     random_state : int, Generator, RandomState, SeedSequence or None, default=None
         Seed. The same int gives the same tree.
     n_jobs : int or None, default=None
@@ -71,6 +80,9 @@ class LatentTreeTransformer(TransformerMixin, BaseEstimator):
         structure_samples: int | None = None,
         refine_steps: int = 100,
         em_restarts: int = 3,
+        piece_size: int | Literal["auto"] | None = "auto",
+        leftovers: Literal["auto", "leave", "attach"] = "auto",
+        full_depth: bool | Literal["auto"] = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: Any = None,
@@ -82,6 +94,9 @@ class LatentTreeTransformer(TransformerMixin, BaseEstimator):
         self.structure_samples = structure_samples
         self.refine_steps = refine_steps
         self.em_restarts = em_restarts
+        self.piece_size = piece_size
+        self.leftovers = leftovers
+        self.full_depth = full_depth
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress

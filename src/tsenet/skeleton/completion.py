@@ -28,7 +28,7 @@ class Layer:
     Attributes
     ----------
     latent_of : int32 (V,)
-        The latent above each variable, −1 for a constant variable.
+        The latent above each variable, −1 for a variable in no group.
     prior : float64 (L,)
         P(Y=1).
     table : float64 (V, 2)

@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from tsenet.skeleton.completion import Layer, SoftRows
 from tsenet.skeleton.inference import children_first
 from tsenet.skeleton.islands import IslandOptions
 from tsenet.skeleton.layers import learn_layer
+from tsenet.skeleton.pieces import automatic_size, cut_into_pieces
 from tsenet.skeleton.refine import refine
 from tsenet.skeleton.tree import LatentTree
 from tsenet.skeleton.tree_checkpoint import FinishedLayers, TreeCheckpoint, run_fields
@@ -37,6 +38,7 @@ class TreeOptions:
     max_top: int
     structure_samples: int | None
     refine_steps: int
+    piece_size: int | None = None
 
     def __post_init__(self) -> None:
         islands, samples = self.islands, self.structure_samples
@@ -51,6 +53,9 @@ class TreeOptions:
             ),
             f"refine_steps must be at least 0, not {self.refine_steps}": self.refine_steps >= 0,
             f"em_restarts must be at least 1, not {islands.em_restarts}": islands.em_restarts >= 1,
+            f"piece_size must be 'auto', None or at least 2, not {self.piece_size}": (
+                self.piece_size is None or self.piece_size >= 2
+            ),
         }
         for complaint, holds in allowed.items():
             if not holds:
@@ -76,6 +81,9 @@ def learn_tree(
     structure_samples: int | None = None,
     refine_steps: int = 100,
     em_restarts: int = 3,
+    piece_size: int | Literal["auto"] | None = "auto",
+    leftovers: Literal["auto", "leave", "attach"] = "auto",
+    full_depth: bool | Literal["auto"] = "auto",
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: Any = None,
@@ -99,17 +107,30 @@ def learn_tree(
         δ of the uni-dimensionality test: a group stops growing when two latents explain it better than one by more
         than this in BIC. Raise it for larger, looser groups.
     correlation_test : bool, default=True
-        Whether a variable must be significantly correlated with a group to join it. Variables that fit no group are
-        then put under the latent with the most mutual information. False follows the paper: every variable joins a
-        group in the search.
+        Whether a variable must be significantly correlated with a group to join it; ``leftovers`` says what happens to
+        the others. False follows the paper: every variable joins a group in the search, and the three options that
+        have "auto" are off.
     structure_samples : int or None, default=None
         Learn the structure from this many rows drawn at random; None uses all rows. Set it if there are many more rows
-        than the structure needs. The probabilities are always refined on all rows.
+        than the structure needs. The probabilities are always refined on all rows (or their pieces).
     refine_steps : int, default=100
         Steps of stepwise EM over the whole tree at the end, each on up to 1,000 rows. 0 keeps the probabilities that
         the layers were learned with. Raise it for a higher likelihood.
     em_restarts : int, default=3
         Starting points of each small EM. Raise it if trees of different seeds differ too much.
+    piece_size : int, None or "auto", default="auto"
+        Rows with more than this many variables on are cut at random into pieces of about equal size, from which the
+        tree is learned, so that the latents are about topics and not about the length of documents. The tree is then
+        applied to whole rows. "auto": 30 for a sparse table whose rows vary widely in length, else None. None keeps
+        rows whole; choose it if the likelihood of whole rows matters more than the topics.
+    leftovers : {"auto", "leave", "attach"}, default="auto"
+        What happens to variables that join no group in the search. "leave": those with a significant tie to a group
+        that has room join it, and the others stay in none (:attr:`LatentTree.ungrouped`); no group exceeds
+        ``max_island``. "attach": all join the group with the most mutual information, whatever its size. "auto":
+        "leave" for a sparse table, "attach" for a dense one.
+    full_depth : bool or "auto", default="auto"
+        Whether levels are added down to ``max_top`` even if most latents are not significantly correlated over all
+        pairs, as with short texts. If not, the tree ends there with a warning. "auto": True for a sparse table.
     random_state : int, Generator, RandomState, SeedSequence or None, default=None
         The seed. The same seed gives the same tree for any ``n_jobs``. None takes a new seed or, with a
         ``checkpoint`` that is to be continued, the one kept there.
@@ -152,20 +173,27 @@ def learn_tree(
     >>> sorted(group.tolist() for group in tree.groups(1))
     [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
     """
+    _check_choices(piece_size, leftovers, full_depth)
+    table = Table.of(X)
+    rule = BinaryRule.learn(table)
+    rows = rule.apply(table)
+    bag = table.is_sparse and correlation_test
+    if piece_size == "auto":
+        piece_size = automatic_size(rows) if bag else None
     options = TreeOptions(
         IslandOptions(
             max_island=max_island,
             ud_threshold=ud_threshold,
             correlation_test=correlation_test,
             em_restarts=em_restarts,
+            leave_out=correlation_test and (bag if leftovers == "auto" else leftovers == "leave"),
+            full_depth=bag if full_depth == "auto" else full_depth,
         ),
         max_top,
         structure_samples,
         refine_steps,
+        piece_size,
     )
-    table = Table.of(X)
-    rule = BinaryRule.learn(table)
-    rows = rule.apply(table)
     seeds = seed_sequence(random_state)
     kept = None
     if checkpoint is not None:
@@ -175,6 +203,16 @@ def learn_tree(
         kept.bind(run_fields(rows, rule, options.to_dict(), seeds))
     with Workers(n_jobs) as workers, as_progress(progress) as report:
         return _learn(rows, rule, options, seeds, workers, report, kept)
+
+
+def _check_choices(piece_size: Any, leftovers: Any, full_depth: Any) -> None:
+    """Refuse words that are none of the choices; :class:`TreeOptions` checks numbers."""
+    if isinstance(piece_size, str) and piece_size != "auto":
+        raise ValueError(f"piece_size must be 'auto', None or at least 2, not {piece_size!r}")
+    if leftovers not in ("auto", "leave", "attach"):
+        raise ValueError(f"leftovers must be 'auto', 'leave' or 'attach', not {leftovers!r}")
+    if full_depth not in (True, False, "auto"):
+        raise ValueError(f"full_depth must be True, False or 'auto', not {full_depth!r}")
 
 
 def _learn(
@@ -198,6 +236,12 @@ def _learn(
             rows.n_rows, options.structure_samples, replace=False
         )
         sample = rows.take(np.sort(chosen))
+    piece_key = _key(sample_seed.spawn(1)[0])
+    pieces = cut_into_pieces(rows, options.piece_size, piece_key)
+    whole = sample is rows
+    sample = pieces if whole else cut_into_pieces(sample, options.piece_size, piece_key)
+    if pieces is not rows:
+        logger.info("%d rows are cut into %d pieces", rows.n_rows, pieces.n_rows)
     found = _stack(sample, options, layer_seed, workers, progress, checkpoint)
     parent, level, cpt = assemble(rows, found.layers, found.top)
     cpt = order_states(parent, level, cpt)
@@ -211,7 +255,7 @@ def _learn(
             save = checkpoint.save_refinement
         top_order = children_first(parent, tree.layer(tree.n_levels).start)
         cpt = refine(
-            rows,
+            pieces,
             parent,
             cpt,
             tree.marginals(),
@@ -226,6 +270,11 @@ def _learn(
         tree = LatentTree(parent, level, order_states(parent, level, cpt), names, rule)
     logger.info("learned %r", tree)
     return tree
+
+
+def _key(seed: np.random.SeedSequence) -> int:
+    """A seed of 62 bits for the kernels."""
+    return int(seed.generate_state(1, np.uint64)[0] >> np.uint64(2))
 
 
 def _stack(
@@ -261,7 +310,7 @@ def _add_layer(
     progress: Progress,
 ) -> FinishedLayers:
     """Learn one more layer; if that is impossible or reduces nothing, mark the layers as complete."""
-    key = int(seed.generate_state(1, np.uint64)[0] >> np.uint64(2))
+    key = _key(seed)
     layers = found.layers
     below = rows if found.top is None else found.top.hard()
     learned = learn_layer(

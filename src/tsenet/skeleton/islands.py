@@ -33,6 +33,8 @@ class IslandOptions:
     refit_steps: int = 20
     significance: float = 0.05
     reassignment_rounds: int = 2  # only with the correlation test; the paper has none
+    leave_out: bool = False  # whether variables without a significant tie to a group stay in none
+    full_depth: bool = False  # whether levels above the first are grouped even if hardly correlated
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,25 @@ def smallest_gain(n_variables: int, options: IslandOptions) -> float:
     return float(chi2.isf(options.significance / pairs, 1)) / 2
 
 
+def discovery_gain(p_values: NDArray[np.float64], n_tests: int, significance: float) -> float:
+    """Smallest N·MI that keeps the share of false discoveries among variables below ``significance``.
+
+    Each variable was compared with ``n_tests`` others and is judged by the best of them, so its p-value is corrected
+    for these (Bonferroni); over the variables the rule is that of Benjamini and Hochberg (1995).
+
+    Parameters
+    ----------
+    p_values : (B,)
+        For each variable the uncorrected p-value of its best pair.
+    """
+    corrected = np.sort(np.minimum(1.0, p_values * n_tests))
+    ranks = np.arange(1, corrected.size + 1)
+    accepted = np.flatnonzero(corrected <= significance * ranks / corrected.size)
+    n_accepted = accepted[-1] + 1 if accepted.size else 1
+    level = significance * n_accepted / (max(1, corrected.size) * max(1, n_tests))
+    return float(chi2.isf(level, 1)) / 2
+
+
 class IslandFinder:
     """The greedy search over one layer.
 
@@ -79,13 +100,16 @@ class IslandFinder:
         options: IslandOptions,
         key: int,
         workers: Workers,
+        min_gain: float | None = None,
     ) -> None:
         self.counter = counter
         self.options = options
         self.key = key
         self.workers = workers
         self.alive = counter.varies.copy()
-        self.min_gain = smallest_gain(int(self.alive.sum()), options)
+        if min_gain is None:
+            min_gain = smallest_gain(int(self.alive.sum()), options)
+        self.min_gain = min_gain
         self.partners = information.partners.copy()
         self.gain = information.gain.copy()
         self._place = np.zeros(counter.rows.n_columns, np.int64)

@@ -7,13 +7,19 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
+from scipy.stats import chi2
 
 from tsenet._system.threads import Workers, chunks_of_equal_work
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
 from tsenet.skeleton.completion import Layer, SoftRows, complete
-from tsenet.skeleton.information import CHUNK_WORK, PairCounter, pair_information
-from tsenet.skeleton.islands import Island, IslandFinder, IslandOptions
+from tsenet.skeleton.information import (
+    CHUNK_WORK,
+    PairCounter,
+    PairInformation,
+    pair_information,
+)
+from tsenet.skeleton.islands import Island, IslandFinder, IslandOptions, discovery_gain
 from tsenet.skeleton.kernels import completion_kernels
 from tsenet.skeleton.kernels.completion_kernels import Assignment
 from tsenet.skeleton.kernels.pair_kernels import Csr
@@ -43,8 +49,8 @@ def learn_layer(
     Returns
     -------
     (Layer, SoftRows) or None
-        The layer and the posteriors of its latents. None if no variable varies or, with ``place_constant``, if most
-        variables are correlated with no other.
+        The layer and the posteriors of its latents. None if no variable varies or, with ``place_constant`` but without
+        ``options.full_depth``, if most variables are correlated with no other.
     """
     counter = PairCounter(rows)
     if not counter.varies.any():
@@ -52,15 +58,15 @@ def learn_layer(
     # A list longer than an island always has an entry outside the island, unless it holds all partners.
     n_partners = max(N_PARTNERS, options.max_island + 1)
     information = pair_information(counter, n_partners, workers, progress)
-    finder = IslandFinder(counter, information, options, key, workers)
-    progress.start("islands", int(counter.varies.sum()))
-    islands = []
-    for island in finder.islands():
-        islands.append(island)
-        progress.advance(island.members.size)
-    progress.finish(f"{len(islands)} groups, {int(finder.alive.sum())} variables left over")
+    finder, islands = _search(counter, information, options, key, workers, progress)
     if place_constant and 2 * finder.alive.sum() > counter.varies.sum():
-        return None  # most groups of the new layer would hold uncorrelated variables
+        if not options.full_depth:
+            return None  # most groups of the new layer would hold uncorrelated variables
+        # All pairs are too many to correct for: first a bar for the false discovery rate, then the paper's search.
+        for bar in (_discovery_bar(counter, information, options), 0.0):
+            finder, islands = _search(counter, information, options, key, workers, progress, bar)
+            if 2 * finder.alive.sum() <= counter.varies.sum():
+                break
     if not islands:
         islands = [_single_island(counter, options)]
         finder.alive[islands[0].members] = False
@@ -68,9 +74,13 @@ def learn_layer(
     soft = complete(rows, layer, workers)
     left = np.flatnonzero(finder.alive | (place_constant & ~counter.varies)).astype(np.int32)
     rounds = options.reassignment_rounds if options.correlation_test else 0
+    may_leave = options.leave_out and not place_constant
     progress.start("placing variables", rounds + 1)
     if left.size:
-        layer = _attach(layer, left, soft.hard(), counter, options, workers)
+        if options.leave_out:
+            layer = _attach_bounded(layer, left, soft.hard(), counter, options, workers, may_leave)
+        else:
+            layer = _attach(layer, left, soft.hard(), counter, options, workers)
         soft = complete(rows, layer, workers)
     progress.advance()
     for _ in range(rounds):
@@ -80,10 +90,42 @@ def learn_layer(
             break
         soft = complete(rows, layer, workers)
     if rounds:  # the last round may have left groups of one variable: dissolve them
-        layer, moved = _reassign(layer, soft, counter, options, workers, only_alone=True)
-        soft = complete(rows, layer, workers) if moved else soft
+        before = layer.latent_of
+        layer, _ = _reassign(
+            layer, soft, counter, options, workers, only_alone=True, may_leave=may_leave
+        )
+        if not np.array_equal(layer.latent_of, before):
+            soft = complete(rows, layer, workers)
     progress.finish(f"{layer.n_latents} groups")
     return layer, soft
+
+
+def _search(
+    counter: PairCounter,
+    information: PairInformation,
+    options: IslandOptions,
+    key: int,
+    workers: Workers,
+    progress: Progress,
+    min_gain: float | None = None,
+) -> tuple[IslandFinder, list[Island]]:
+    """All islands; ``min_gain`` replaces the bar of the correlation test."""
+    finder = IslandFinder(counter, information, options, key, workers, min_gain)
+    progress.start("islands", int(counter.varies.sum()))
+    islands = []
+    for island in finder.islands():
+        islands.append(island)
+        progress.advance(island.members.size)
+    progress.finish(f"{len(islands)} groups, {int(finder.alive.sum())} variables left over")
+    return finder, islands
+
+
+def _discovery_bar(
+    counter: PairCounter, information: PairInformation, options: IslandOptions
+) -> float:
+    """The bar of the correlation test that controls the false discovery rate instead of any false pair."""
+    best = information.gain[counter.varies, 0]
+    return discovery_gain(chi2.sf(2.0 * best, 1), best.size - 1, options.significance)
 
 
 def _single_island(counter: PairCounter, options: IslandOptions) -> Island:
@@ -160,13 +202,16 @@ def _reassign(
     workers: Workers,
     *,
     only_alone: bool = False,
+    may_leave: bool = False,
 ) -> tuple[Layer, int]:
     """Move variables that fit another latent better than their own; drop latents left without a group.
 
     The greedy search assigns a variable while the groups are still growing. Now that they are complete, each variable
     is compared with the best other latent. It moves if, by BIC, its own group (without it) tells nothing about it
     given the other latent, while the other latent tells something about it given its own group. If both latents tell
-    something, it stays: the next layer expresses what they share. A variable alone in its group always moves.
+    something, it stays: the next layer expresses what they share. A variable alone in its group always moves. With
+    ``options.leave_out`` no group grows beyond ``max_island``, and with ``may_leave`` too a variable that is alone in
+    its group leaves it.
 
     Returns the new layer and the number of variables moved.
     """
@@ -180,8 +225,12 @@ def _reassign(
     placed, best, joint = placed[met], best[met], joint[met]
     stay, go = _compare_assignments(placed, best, layer, soft, hard, counter, workers)
     bar = np.log(soft.n_rows) + options.ud_threshold
-    moves = ((stay <= bar) & (go > bar)) | alone[placed]
+    moves = ((stay <= bar) & (go > bar)) | (alone[placed] & ((go > bar) | (not may_leave)))
+    if options.leave_out:
+        moves &= _first_in_groups(best, np.where(moves, go, -1.0), options.max_island - size)
     layer = _move(layer, placed[moves], best[moves], joint[moves], hard.counts(), counter, options)
+    if only_alone and may_leave:
+        layer = _leave_single(layer)
     assigned = layer.latent_of >= 0
     used, compact = np.unique(layer.latent_of[assigned], return_inverse=True)
     latent_of = layer.latent_of.copy()
@@ -241,6 +290,96 @@ def _attach(
     latent_on = completed.counts()
     target = np.where(best >= 0, best, np.argmax(latent_on)).astype(np.int32)
     return _move(layer, left, target, joint, latent_on, counter, options)
+
+
+def _attach_bounded(
+    layer: Layer,
+    left: NDArray[np.int32],
+    completed: BinaryRows,
+    counter: PairCounter,
+    options: IslandOptions,
+    workers: Workers,
+    may_leave: bool,
+) -> Layer:
+    """Put variables of no island under the latent with the most mutual information among those with room.
+
+    With ``may_leave``, a variable joins only if its tie with that latent is significant (false discovery rate over the
+    variables, Bonferroni over the latents). Without it, one that finds no such latent joins the most frequent one
+    that has room.
+    """
+    size = np.bincount(layer.latent_of[layer.latent_of >= 0], minlength=layer.n_latents)
+    room = np.maximum(0, options.max_island - size)
+    latent_on = completed.counts()
+    bar = None if may_leave else 0.0
+    while left.size and room.any():
+        open_only = _only_latents(completed, room > 0)
+        best, joint = _best_latents(left, open_only, layer.latent_of, counter, workers)
+        gain = _gains(counter, left, joint, np.where(best >= 0, latent_on[best], 0))
+        if bar is None:
+            p_values = chi2.sf(2.0 * gain, 1)
+            bar = discovery_gain(p_values, layer.n_latents, options.significance)
+        met = np.flatnonzero((best >= 0) & (gain >= bar))
+        taken = met[_first_in_groups(best[met], gain[met], room)]
+        if taken.size == 0:
+            break
+        layer = _move(layer, left[taken], best[taken], joint[taken], latent_on, counter, options)
+        room -= np.bincount(best[taken], minlength=room.size)
+        keep = np.ones(left.size, bool)
+        keep[taken] = False
+        if may_leave:
+            keep &= (best >= 0) & (gain >= bar)  # with fewer latents open, the tie only weakens
+        left = left[keep]
+    if may_leave or not left.size:
+        return layer
+    target = np.empty(left.size, np.int32)
+    for k in range(left.size):
+        usable = room > 0 if room.any() else np.ones(room.size, bool)
+        target[k] = np.argmax(np.where(usable, latent_on, -1))
+        room[target[k]] = max(0, room[target[k]] - 1)
+    nothing = np.zeros(left.size, np.int64)
+    return _move(layer, left, target, nothing, latent_on, counter, options)
+
+
+def _leave_single(layer: Layer) -> Layer:
+    """Take variables that are alone in their group out of it, but keep at least one latent."""
+    placed = layer.latent_of >= 0
+    size = np.bincount(layer.latent_of[placed], minlength=layer.n_latents)
+    if (size > 1).sum() == 0:
+        return layer
+    alone = placed & (size[layer.latent_of] == 1)
+    return replace(layer, latent_of=np.where(alone, np.int32(-1), layer.latent_of))
+
+
+def _first_in_groups(
+    group: NDArray[np.int32], score: NDArray[np.float64], room: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Whether each candidate is among the ``room[g]`` of its group with the highest scores; ties by position."""
+    order = np.lexsort((-score, group))
+    rank = np.arange(order.size) - np.searchsorted(group[order], group[order], side="left")
+    first = np.empty(order.size, bool)
+    first[order] = rank < room[group[order]]
+    return first
+
+
+def _only_latents(completed: BinaryRows, wanted: NDArray[np.bool_]) -> BinaryRows:
+    """Completed data in which all latents but the wanted ones are off."""
+    kept = wanted[completed.indices]
+    ends = np.concatenate([[0], np.cumsum(kept)])[completed.indptr]
+    return BinaryRows(ends, completed.indices[kept], completed.n_columns)
+
+
+def _gains(
+    counter: PairCounter,
+    variables: NDArray[np.int32],
+    joint: NDArray[np.int64],
+    latent_on: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """N·MI in nats of each variable and its latent, from the rows where both, and where the latent, are on."""
+    n_rows, f = counter.rows.n_rows, counter.xlogx
+    n_on = counter.n_on[variables]
+    cells = f[joint] + f[n_on - joint] + f[latent_on - joint] + f[n_rows - n_on - latent_on + joint]
+    margins = f[n_on] + f[n_rows - n_on] + f[latent_on] + f[n_rows - latent_on]
+    return np.asarray(np.maximum(cells - margins + f[n_rows], 0.0))
 
 
 def _move(

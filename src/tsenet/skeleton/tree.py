@@ -30,12 +30,13 @@ class LatentTree:
 
     Nodes are numbered level by level: the observed variables 0..V−1, then the latents of level 1, of level 2, and so
     on; M in all. The parent of a node lies one level up. Only the latents of the top level are linked to each other,
-    as a Chow–Liu tree. A constant variable has no parent. :func:`tsenet.learn_tree` makes such a tree from data.
+    as a Chow–Liu tree. A variable in no group has no parent: it is constant, or tied to no group, and independent of
+    all others in the model. :func:`tsenet.learn_tree` makes such a tree from data.
 
     Parameters
     ----------
     parent : ndarray of int32, shape (M,)
-        Parent of each node; −1 for the root of the top level and for constant variables.
+        Parent of each node; −1 for the root of the top level and for variables in no group.
     level : ndarray of int32, shape (M,)
         0 for observed variables, 1 for the latents above them, and so on.
     cpt : ndarray of float64, shape (M, 2, 2)
@@ -117,6 +118,11 @@ class LatentTree:
         """Names of the latents, in the order of the columns of :meth:`posterior`."""
         return self.names[self.n_observed :]
 
+    @property
+    def ungrouped(self) -> NDArray[np.intp]:
+        """Observed variables in no group, ascending: constant ones and those without a significant tie to a group."""
+        return np.flatnonzero(self.parent[: self.n_observed] < 0)
+
     def layer(self, level: int) -> slice:
         """Nodes of one level.
 
@@ -196,7 +202,7 @@ class LatentTree:
         Returns
         -------
         ndarray of int64, shape (V,)
-            Position of the ancestor within the level; −1 for a constant variable.
+            Position of the ancestor within the level; −1 for a variable in no group.
 
         Raises
         ------
@@ -425,9 +431,8 @@ class LatentTree:
 
     def __repr__(self) -> str:
         sizes = "-".join(str(size) for size in self.layer_sizes)
-        alone = int((self.parent[: self.n_observed] < 0).sum())
-        constant = f", {alone} constant" if alone else ""
-        return f"LatentTree({sizes}, {self.n_parameters} parameters{constant})"
+        alone = f", {self.ungrouped.size} in no group" if self.ungrouped.size else ""
+        return f"LatentTree({sizes}, {self.n_parameters} parameters{alone})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LatentTree):

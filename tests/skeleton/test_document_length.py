@@ -1,0 +1,268 @@
+"""learn_tree on documents: pieces of long ones, words in no group, and a hierarchy over short ones."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.stats import spearmanr
+
+from tests.builders import one_latent_rows
+from tests.skeleton.learning import groups, learn, planted_rows
+from tsenet.data.rows import BinaryRows
+from tsenet.expansion.expand import expand
+from tsenet.skeleton.islands import discovery_gain
+from tsenet.skeleton.pieces import automatic_size, cut_into_pieces
+from tsenet.skeleton.tree import LatentTree
+
+N_TOPICS, TOPIC_WORDS = 20, 8
+
+
+def documents(seed: int, lengths: NDArray[np.int64]) -> sp.csr_array:
+    """Counts of documents with one topic each: two thirds of the words are the topic's, the others any."""
+    rng = np.random.default_rng(seed)
+    n_words = N_TOPICS * TOPIC_WORDS
+    topic = rng.integers(0, N_TOPICS, lengths.size)
+    counts = np.zeros((lengths.size, n_words))
+    for row, length in enumerate(lengths.tolist()):
+        own = rng.integers(0, TOPIC_WORDS, length) + topic[row] * TOPIC_WORDS
+        other = rng.integers(0, n_words, length)
+        np.add.at(counts[row], np.where(rng.random(length) < 0.67, own, other), 1.0)
+    return sp.csr_array(counts)
+
+
+def uneven_documents(seed: int = 0, n_rows: int = 1200) -> sp.csr_array:
+    lengths = np.random.default_rng(seed).lognormal(2.5, 1.2, n_rows)
+    return documents(seed, np.clip(lengths, 2, 600).astype(np.int64))
+
+
+def follows_length(tree: LatentTree, X: sp.csr_array) -> float:
+    """Mean Spearman correlation of the level-1 posteriors with the number of words present."""
+    length = np.diff(X.indptr)
+    posterior = tree.posterior(X)[:, : tree.layer_sizes[1]]
+    return float(np.mean([spearmanr(column, length).statistic for column in posterior.T]))
+
+
+def with_noise(n_noise: int, n_rows: int = 800) -> NDArray[np.bool_]:
+    """Three groups of five variables, then variables that have nothing to do with any other."""
+    rng = np.random.default_rng(3)
+    grouped = one_latent_rows(rng, n_rows, [5, 5, 5])
+    noise = rng.random((n_rows, n_noise)) < 0.1
+    return np.concatenate([grouped, noise], axis=1)
+
+
+# ---- pieces
+
+
+def test_pieces_divide_every_long_row() -> None:
+    rng = np.random.default_rng(0)
+    rows = BinaryRows.of_dense(rng.random((50, 200)) < rng.random((50, 1)))
+
+    pieces = cut_into_pieces(rows, 30, key=5)
+
+    pieces.validate()
+    lengths = np.diff(rows.indptr)
+    n_pieces = np.maximum(1, -(-lengths // 30))
+    assert pieces.n_rows == n_pieces.sum()
+    start = 0
+    for row, n in enumerate(n_pieces.tolist()):
+        parts = [pieces.indices[slice(*pieces.indptr[p : p + 2])] for p in range(start, start + n)]
+        sizes = [part.size for part in parts]
+        assert max(sizes) <= 30
+        assert max(sizes) - min(sizes) <= 1
+        own = rows.indices[slice(*rows.indptr[row : row + 2])]
+        np.testing.assert_array_equal(np.sort(np.concatenate(parts)), own)
+        start += n
+
+
+def test_pieces_depend_on_the_content_of_a_row_and_on_the_key() -> None:
+    on = np.random.default_rng(1).random((20, 100)) < 0.5
+    order = np.random.default_rng(2).permutation(20)
+
+    def pieces(dense: NDArray[np.bool_], key: int) -> set[tuple[int, ...]]:
+        cut = cut_into_pieces(BinaryRows.of_dense(dense), 10, key)
+        return {tuple(np.flatnonzero(piece).tolist()) for piece in cut.to_dense()}
+
+    assert pieces(on, 7) == pieces(on[order], 7)
+    assert pieces(on, 7) != pieces(on, 8)
+    assert pieces(on, 7) != {tuple(range(k, k + 10)) for k in range(0, 100, 10)}
+
+
+def test_short_rows_are_not_copied() -> None:
+    rows = BinaryRows.of_dense(np.ones((4, 30), bool))
+
+    assert cut_into_pieces(rows, 30, 1) is rows
+    assert cut_into_pieces(rows, None, 1) is rows
+
+
+def test_only_uneven_rows_are_cut_automatically() -> None:
+    even = documents(0, np.full(50, 40))
+
+    assert automatic_size(BinaryRows.of_csr(even)) is None
+    assert automatic_size(BinaryRows.of_csr(uneven_documents())) == 30
+
+
+def test_a_variable_that_is_always_on_stays_constant() -> None:
+    on = np.random.default_rng(0).random((30, 80)) < 0.6
+    on[:, 4] = True
+
+    cut = cut_into_pieces(BinaryRows.of_dense(on), 20, 1)
+
+    assert cut.n_rows > 30
+    assert cut.counts()[4] == 0
+    assert cut.nnz == on.sum() - 30
+
+
+def test_latents_are_not_about_the_length_of_documents() -> None:
+    X = uneven_documents()
+
+    whole, tree = learn(X, piece_size=None), learn(X)
+
+    assert follows_length(whole, X) > 0.3  # or this corpus would show nothing
+    assert follows_length(tree, X) < 0.6 * follows_length(whole, X)
+    topics = np.arange(N_TOPICS * TOPIC_WORDS) // TOPIC_WORDS
+    for group in tree.groups(1):
+        assert np.bincount(topics[group]).max() >= 0.75 * group.size
+
+
+def test_options_that_do_nothing_give_the_same_tree() -> None:
+    before = {"piece_size": None, "leftovers": "attach", "full_depth": False}
+    dense = planted_rows(3, 400).astype(float)
+    long_dense = uneven_documents().toarray()
+    short = sp.csr_array(dense)
+    paper: dict[str, Any] = {"correlation_test": False, "refine_steps": 3}
+
+    assert learn(dense, refine_steps=3) == learn(dense, refine_steps=3, **before)
+    assert learn(short, refine_steps=3) == learn(short, refine_steps=3, **before)
+    assert learn(long_dense, refine_steps=3) == learn(long_dense, refine_steps=3, **before)
+    assert learn(uneven_documents(), **paper) == learn(uneven_documents(), **paper, **before)
+
+
+def test_threads_and_row_order_do_not_matter() -> None:
+    X = uneven_documents(1, 600)
+    shuffled = X[np.random.default_rng(0).permutation(X.shape[0])]
+
+    one = learn(X, n_jobs=1, refine_steps=5)
+
+    assert learn(X, n_jobs=3, refine_steps=5) == one
+    first, second = learn(X, refine_steps=0), learn(shuffled, refine_steps=0)
+    assert groups(first) == groups(second)
+    # Rounding may make the other of two top latents the root; all tables below are the same.
+    below = slice(0, first.layer(first.n_levels).start)
+    np.testing.assert_allclose(first.cpt[below], second.cpt[below], rtol=1e-8)
+
+
+@pytest.mark.parametrize("stage", ["islands", "refine"])
+def test_an_interrupted_run_continues_to_the_same_tree(tmp_path: Path, stage: str) -> None:
+    X = uneven_documents(2, 500)
+    calls = 0
+
+    def stop(name: str, done: int, total: int) -> None:
+        nonlocal calls
+        calls += name == stage and done > 0
+        if calls > 25:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learn(X, refine_steps=40, checkpoint=tmp_path, progress=stop)
+    assert list(tmp_path.glob("*.ckpt"))
+
+    assert learn(X, refine_steps=40, checkpoint=tmp_path) == learn(X, refine_steps=40)
+
+
+@pytest.mark.parametrize(
+    "options", [{"piece_size": 1}, {"piece_size": "30"}, {"leftovers": "x"}, {"full_depth": "yes"}]
+)
+def test_wrong_choices_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(options))):
+        learn(np.eye(4), **options)
+
+
+# ---- words in no group
+
+
+def test_variables_without_a_tie_are_in_no_group() -> None:
+    on = with_noise(60)
+    X = sp.csr_array(on.astype(float))
+
+    tree = learn(X, max_island=6)
+
+    assert set(tree.ungrouped) >= set(range(15, 75)) - set(_grouped_noise(tree))
+    assert len(_grouped_noise(tree)) <= 3  # five in a hundred are expected by chance
+    assert not set(tree.ungrouped) & set(range(15))
+    assert max(group.size for group in tree.groups(1)) <= 6
+    attached = learn(X, max_island=6, leftovers="attach")
+    assert attached.ungrouped.size == 0
+    assert max(group.size for group in attached.groups(1)) > 6
+    assert "in no group" in repr(tree)
+
+
+def _grouped_noise(tree: LatentTree) -> list[int]:
+    return [v for v in range(15, tree.n_observed) if tree.parent[v] >= 0]
+
+
+def test_variables_in_no_group_are_independent_and_get_links() -> None:
+    on = with_noise(20)
+    X = sp.csr_array(on.astype(float))
+    tree = learn(X, refine_steps=5)
+    assert tree.ungrouped.size >= 18
+
+    flipped = on.copy()
+    v = int(tree.ungrouped[0])
+    flipped[:, v] = ~flipped[:, v]
+    rate = (on[:, v].sum() + 0.5) / (len(on) + 1.0)
+    step = np.where(on[:, v], 1, -1) * np.log((1 - rate) / rate)
+    wiring = expand(tree, X, density=0.5)
+
+    change = tree.log_likelihood(sp.csr_array(flipped.astype(float))) - tree.log_likelihood(X)
+    np.testing.assert_allclose(change, step, atol=1e-9)
+    assert set(tree.ungrouped) <= set(wiring.layers[0].indices.tolist())
+
+
+def test_significant_leftovers_join_the_next_group_with_room() -> None:
+    rng = np.random.default_rng(5)
+    state = rng.random(1500) < 0.4
+    on = rng.random((1500, 23)) < np.where(state[:, None], 0.8, 0.1)
+
+    tree = learn(sp.csr_array(on.astype(float)), max_island=5, max_top=1)
+
+    for level in range(1, tree.n_levels + 1):
+        assert max(group.size for group in tree.groups(level)) <= 5
+    assert tree.ungrouped.size <= 3
+
+
+def test_discovery_gain_lies_between_one_test_and_all_pairs() -> None:
+    from scipy.stats import chi2
+
+    none, all_of_them = np.full(100, 0.5), np.full(100, 1e-30)
+
+    assert discovery_gain(none, 99, 0.05) == pytest.approx(chi2.isf(0.05 / 9900, 1) / 2)
+    assert discovery_gain(all_of_them, 99, 0.05) == pytest.approx(chi2.isf(0.05 / 99, 1) / 2)
+
+
+# ---- short texts
+
+
+def test_short_texts_get_a_hierarchy(caplog: pytest.LogCaptureFixture) -> None:
+    rng = np.random.default_rng(4)
+    topic = rng.integers(0, 60, 2500)
+    on = np.zeros((2500, 180), bool)
+    for k in range(3):
+        on[np.arange(2500), 3 * topic + k] = rng.random(2500) < 0.8
+    X = sp.csr_array(on.astype(float))
+
+    flat = learn(X, max_top=10, full_depth=False, refine_steps=0)
+    assert "stopped at" in caplog.text
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, "tsenet"):
+        tree = learn(X, max_top=10, refine_steps=0)
+
+    assert flat.layer_sizes[-1] > 10
+    assert tree.layer_sizes[-1] <= 10
+    assert tree.layer_sizes[:2] == flat.layer_sizes[:2]
+    assert not caplog.records
