@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tsenet.expansion.wiring import Wiring
@@ -62,6 +62,7 @@ def _warm_network() -> None:
 
     from tsenet.network.batches import Inputs
     from tsenet.network.forward import network_outputs
+    from tsenet.network.initial_weights import set_initial_weights
     from tsenet.network.tsenet import TSENet
     from tsenet.training.fused import FusedEngine
     from tsenet.training.losses import RegressionLoss
@@ -69,11 +70,19 @@ def _warm_network() -> None:
     values = np.eye(8, 40, dtype=np.float32)
     wiring = _tiny_wiring()
     for inputs in (Inputs(csr_array(values)), Inputs(values)):
-        net = TSENet(wiring, 1, skip_units=2, feature_units=2, linear_skip=True)
-        engine = FusedEngine(net, inputs, RegressionLoss(), n_jobs=1)
-        engine.step(np.arange(8), np.zeros(8), None, 0.01, 0)
-        for n_rows in (1, 8):
-            network_outputs(net, Inputs(inputs.values[:n_rows]), n_jobs=1)
+        for units in (
+            1,
+            2,
+            4,
+            8,
+        ):  # the usual numbers of units per latent, each of which has kernels of its own
+            options: dict[str, Any] = {"skip_units": 2, "feature_units": 2, "linear_skip": True}
+            net = TSENet(wiring, 1, **options, init=None, units_per_latent=units)
+            set_initial_weights(net, "directions", 0, inputs)
+            engine = FusedEngine(net, inputs, RegressionLoss(), n_jobs=1)
+            engine.step(np.arange(8), np.zeros(8), None, 0.01, 0)
+            for n_rows in (1, 8):
+                network_outputs(net, Inputs(inputs.values[:n_rows]), n_jobs=1)
         by_autograd = TSENet(wiring, 1, skip_units=2, feature_units=2, norm="batch").train()
         by_autograd(inputs.batch()).sum().backward()
 

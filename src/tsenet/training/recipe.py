@@ -296,14 +296,15 @@ class _Task:
     def fit_with_start(self) -> TrainedNetwork:
         """A linear start, a network that it teaches, and the blend of both."""
         labelled, inputs = self.rows.labelled, self.rows.inputs
+        all_labelled = labelled.rows.size == len(inputs)
+        if all_labelled and not self.recipe.linear_skip:
+            return self._train(labelled, None, "network")
         start = fit_linear_start(inputs, labelled, self.loss, self.seeds.start, self.report)
-        if labelled.rows.size < len(inputs):
+        if all_labelled:
+            trained, share = self._trained_and_compared(start)
+        else:
             trained = self._train(labelled, start.model, "network")
             share = np.array([0.5, 0.5])
-        elif not self.recipe.linear_skip:
-            return self._train(labelled, None, "network")
-        else:
-            trained, share = self._trained_and_compared(start)
         if not self.recipe.linear_skip or share[0] == 0.0:
             return trained
         return self._with_linear_skip(trained, start.model, share)
