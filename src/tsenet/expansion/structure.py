@@ -86,7 +86,7 @@ def usual_density(table: Table, tree: LatentTree) -> float:
     """The share of the layer below that a unit reads, if the user does not say.
 
     On sparse rows every column should be read by about eight units, however many there are: fewer lose accuracy, more
-    make any wiring as good as the learned one (docs/adr/0013-taught-networks.md).
+    make any wiring as good as the learned one (docs/adr/0014-taught-networks.md).
     """
     if not table.is_sparse:
         return _DENSITY_DENSE

@@ -15,7 +15,7 @@ With ``init="tree"``:
    With few labels and many rows without, both count alike. If the sum is not clearly better than the network
    alone, the linear skips are left out.
 
-Reasons and measurements: docs/adr/0013-taught-networks.md.
+Reasons and measurements: docs/adr/0014-taught-networks.md.
 """
 
 from __future__ import annotations
