@@ -110,17 +110,20 @@ class DatasetContext:
         return self._structure("LatentTree", {**settings, "seed": seed}, make)
 
     def wiring(
-        self, seed: int, density: float, link_rule: str, **settings: Any
+        self, seed: int, density: float | None, link_rule: str, **settings: Any
     ) -> tuple[Wiring, float]:
-        """The skeleton, expanded, and the CPU seconds both cost."""
+        """The skeleton, expanded, and the CPU seconds both cost; density None is the library's usual one."""
+        from tsenet import Table
         from tsenet.expansion.expand import expand
+        from tsenet.expansion.structure import usual_density
 
         def make() -> Wiring:
             tree, _ = self.tree(seed, **settings)
+            usual = usual_density(Table.of(self.dataset.train.X), tree)
             return expand(
                 tree,
                 self.dataset.train.X,
-                density=density,
+                density=usual if density is None else density,
                 link_rule=link_rule,  # type: ignore[arg-type]  # expand itself refuses other names
                 random_state=seed,
                 n_jobs=self.n_jobs,

@@ -102,7 +102,7 @@ def vector_files() -> list[Path]:
 def top_columns(model: Any) -> slice:
     """Which columns of a network's ``transform`` are its top layer."""
     if hasattr(model, "wiring_"):
-        sizes = model.wiring_.layer_sizes[1:]  # the feature layer comes after them
+        sizes = model.net_.layer_sizes[1:]  # the feature layer comes after them
         return slice(sum(sizes[:-1]), sum(sizes))
     names = model.get_feature_names_out()
     last = names[-1].partition(".")[0]

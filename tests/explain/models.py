@@ -78,6 +78,7 @@ def fitted(kind: str = "classes", rows: Any = None, **options: Any) -> Any:
         "wiring": wiring(),
         "skip_units": 4,
         "feature_units": 6,
+        "units_per_latent": 1,
         "max_epochs": 3,
         "learning_rate": 0.01,
         "random_state": 0,

@@ -374,3 +374,20 @@ def test_sparse_rows_for_a_network_of_dense_ones() -> None:
     model = fitted()
     one, two = describe_units(model, X), describe_units(model, sp.csr_array(X))
     assert [u.features for u in one.units] == [u.features for u in two.units]
+
+
+def test_a_latent_of_several_units_is_one() -> None:
+    """Its leading unit stands for it, with the effects of all its units."""
+    model = fitted(units_per_latent=3)
+    X = dense_rows()
+    found = describe_units(model, X)
+    names = [name for level in model.wiring_.names[1:] for name in level]
+    for name in names[:4]:
+        latent = found[name]
+        units = [found[f"{name}/{j}"] for j in (1, 2, 3)]
+        assert latent.name == name
+        assert latent.features == units[0].features
+        assert latent.classes == pytest.approx(np.sum([unit.classes for unit in units], axis=0))
+    with pytest.raises(KeyError):
+        found["no such unit"]
+    assert len(found) == model.transform(X).shape[1]

@@ -153,19 +153,6 @@ def test_validation_and_prediction_are_one_pass(wiring: tsenet.Wiring, form: str
     assert levels.tobytes() == hidden_activations(net, inputs)[chosen, :n_latents].tobytes()
 
 
-def test_levels_of_a_network_in_training_mode_have_dropout(wiring: tsenet.Wiring) -> None:
-    """The linear start reads them; outputs and hidden activations never have dropout."""
-    inputs = Inputs(np.random.default_rng(1).poisson(0.3, (200, 36)).astype(np.float32))
-    net, rows = trained(wiring), np.arange(200)
-    outputs, levels = network_outputs(net, inputs), levels_of(net, inputs, rows)
-    net.train()
-
-    dropped = levels_of(net, inputs, rows)
-
-    assert 0.3 < (dropped[levels > 0] == 0).mean() < 0.9
-    np.testing.assert_array_equal(network_outputs(net, inputs), outputs)
-
-
 def test_rows_that_cannot_be_written_are_read(wiring: tsenet.Wiring) -> None:
     rows = np.random.default_rng(1).poisson(0.3, (100, 36)).astype(np.float32)
     net = trained(wiring)

@@ -170,9 +170,13 @@ def test_random_wirings_have_the_settings_of_the_learned_one(
 ) -> None:
     _, _, runner = quick_table
     finals = [run for run, _ in runner.store("table3").items() if run.final]
-    for skip in (0, None):
+    for is_backbone in (True, False):
         learned, control = (
-            [r.settings for r in finals if r.method == m and r.settings.get("skip_units") == skip]
+            [
+                r.settings
+                for r in finals
+                if r.method == m and (r.settings.get("skip_units") == 0) == is_backbone
+            ]
             for m in ("tsenet", "random")
         )
         assert learned == control != []
@@ -363,7 +367,11 @@ def test_the_top_layer_of_a_network(quick_table: tuple[Path, Report, Runner]) ->
     data = tiny_text()
     dense = DenseClassifier(hidden=(6, 5), max_epochs=1).fit(data.train.X, data.train.y)
     assert top_columns(dense) == slice(6, 11)
-    sparse = TSENetClassifier(max_top=2, max_epochs=1, random_state=0)
+    sparse = TSENetClassifier(max_top=2, max_epochs=1, units_per_latent=1, random_state=0)
     sparse.fit(data.train.X, data.train.y)
     chosen = sparse.get_feature_names_out()[top_columns(sparse)]
     assert chosen.tolist() == list(sparse.wiring_.names[-1])
+    two = TSENetClassifier(max_top=2, max_epochs=1, units_per_latent=2, random_state=0)
+    two.fit(data.train.X, data.train.y)
+    chosen = two.get_feature_names_out()[top_columns(two)]
+    assert chosen.tolist() == [f"{name}/{j}" for name in two.wiring_.names[-1] for j in (1, 2)]

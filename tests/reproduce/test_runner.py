@@ -306,7 +306,7 @@ def test_a_method_sees_only_the_labels_it_has() -> None:
     assert np.array_equal(np.flatnonzero(y >= 0), rows)
     assert np.array_equal(y[rows], train.y[rows])
     assert set(np.delete(y, rows)) == {-1}
-    everything = RunContext(context, Run("e", "tiny", "fnn"))
+    everything = RunContext(shared, Run("e", "tiny", "fnn"))
     assert everything.X is train.X
     assert everything.all_rows()[1] is train.y
 

@@ -283,7 +283,7 @@ def test_structures_are_those_of_the_library(quick: tuple[Path, Report, Runner])
         )
         assert found.extra["npmi"] == topic_coherence(tree, X, 0.0), name
         assert found.extra["npmi_clear"] == topic_coherence(tree, X, 0.1), name
-        assert found.extra["npmi"] < found.extra["npmi_clear"]
+        assert found.extra["npmi"] <= found.extra["npmi_clear"]
         assert found.extra["links"] == wiring.n_edges
         assert found.extra["layers"] == list(wiring.layer_sizes)
     notes = [json.loads(path.read_text("utf-8")) for path in folder.glob("structures/*.json")]

@@ -18,7 +18,7 @@ from tsenet.progress import Progress
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
 
-__all__ = ["NetworkStructure", "learn_structure", "structure_of_wiring"]
+__all__ = ["NetworkStructure", "learn_structure", "structure_of_wiring", "usual_density"]
 
 logger = logging.getLogger("tsenet")
 

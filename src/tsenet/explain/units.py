@@ -155,7 +155,8 @@ class Units:
         return tuple(sorted({unit.level for unit in self.units}))
 
     def __getitem__(self, name: str) -> Unit:
-        return self._by_name[name]
+        """A unit, or a latent as one unit, by its name."""
+        return self.latent(name)
 
     def latent(self, name: str) -> Unit:
         """Return a latent as one unit, also where it has several: its leading unit, with the effects of all of them.

@@ -186,6 +186,7 @@ class _Run:
             validated = self.validate()
             clock.tick(at)
             mean_loss = at.loss_sum / n_rows
+            rate = learning_rate_at(options, epoch + (n_batches - 1) / n_batches)
             at.history = at.history.after_epoch(mean_loss, validated, rate, at.seconds)
             at.batch, at.loss_sum, at.seconds = 0, 0.0, 0.0
             if at.history.best_epoch == epoch:

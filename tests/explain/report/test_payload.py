@@ -12,6 +12,7 @@ import pytest
 
 import tsenet
 from tests.builders import planted_tree
+from tests.explain.models import dense_rows, fitted, targets
 from tests.explain.report.corpus import classifier, documents, model, table, tree
 from tsenet.errors import DataError
 from tsenet.explain import topic_tree
@@ -400,3 +401,21 @@ class TestRefusals:
 def test_the_builders_tree_is_one() -> None:
     assert isinstance(tree(), LatentTree)
     assert tree().n_levels == 2
+
+
+def test_a_latent_of_several_units_is_one_node() -> None:
+    model = fitted(units_per_latent=2)
+    X = dense_rows()
+    payload = report_payload(model, X, targets("classes", X))
+    n_nodes = sum(model.wiring_.layer_sizes)
+    assert len(payload["names"]) == len(payload["parent"]) == n_nodes
+    assert len(payload["trained"]["label"]) == n_nodes - model.wiring_.layer_sizes[0]
+    layer, links = next(iter(model.net_.layers)), model.wiring_.layers[0]
+    full = np.zeros((layer.links.n_units, layer.links.n_inputs))
+    full[layer.links.in_unit, layer.links.input_of_link()] = layer.weight.detach().numpy()
+    for u in range(links.n_upper):
+        for e in range(links.indptr[u], links.indptr[u + 1]):
+            if links.from_tree[e]:  # the strongest weight of the block stands for the link
+                block = full[2 * u : 2 * u + 2, links.indices[e]]
+                shown = payload["strength"][links.indices[e]]
+                assert abs(shown) == pytest.approx(np.abs(block).max(), rel=1e-2)
