@@ -103,10 +103,10 @@ def shown_progress(quiet: bool) -> Iterator[Progress]:
             logger.removeHandler(handler)
 
 
-def warm_up(progress: Progress) -> None:
-    """Compile the kernels, as a stage of its own."""
+def warm_up(progress: Progress, *, network: bool = True) -> None:
+    """Compile the kernels, as a stage of its own; ``network``: those of networks too."""
     import tsenet
 
     progress.start("kernels (the first use on a machine compiles them)", None)
-    tsenet.warmup()
+    tsenet.warmup(network=network)
     progress.finish()

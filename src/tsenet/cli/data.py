@@ -40,7 +40,7 @@ def list_sets(debug: Debug = False) -> None:
     # a file or another program gets whole lines; on a terminal, cells are folded to its width
     console = Console(width=None if sys.stdout.isatty() else _WIDE, markup=False, highlight=False)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    columns = ["name", "rows", "features", "at hand", "licence", "title"]
+    columns = ["name", "rows", "features", "available", "licence", "title"]
     if console.width < _TITLES_FIT:
         columns.remove("title")
     for column in columns:
@@ -50,7 +50,7 @@ def list_sets(debug: Debug = False) -> None:
             "name": entry.name,
             "rows": f"{entry.n_train:,} + {entry.n_test:,}",
             "features": entry.features,
-            "at hand": "yes" if is_available(entry.name) else "no",
+            "available": "yes" if is_available(entry.name) else "no",
             "licence": entry.licence,
             "title": entry.title,
         }

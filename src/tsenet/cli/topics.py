@@ -170,7 +170,7 @@ def topics(
         else:
             documents = _read_documents(data, str(text), along, no_header, progress)
             table = word_counts(documents, progress, words, stop_words, min_documents, select)
-        warm_up(progress)
+        warm_up(progress, network=False)
         tree = tsenet.learn_tree(
             table,
             random_state=seed,
