@@ -154,18 +154,15 @@ class Recipe(TrainingSettings):
         """Options of a network; what the user left open depends on the rows and the sizes of the layers."""
         n_latents = sum(wiring.layer_sizes[1:])
         if inputs.is_sparse:
-            return self._network(linear_skip, 2, 0, 0.1)
-        few_latents = n_latents < _FEW_LATENTS
-        return self._network(
-            linear_skip,
-            4 if few_latents else 8,
-            100 if few_latents else 0,
-            0.1 if few_latents else 0.2,
-        )
+            return self._network(linear_skip, units=2, skip_units=0, dropout=0.3)
+        if n_latents < _FEW_LATENTS:
+            return self._network(linear_skip, units=4, skip_units=100, dropout=0.1)
+        return self._network(linear_skip, units=8, skip_units=0, dropout=0.2)
 
     def _network(
         self, linear_skip: bool, units: int, skip_units: int, dropout: float
     ) -> NetworkOptions:
+        """Options where the user left open what the arguments name; ``init="fan-in"`` has the paper's values."""
         paper = self.init == "fan-in"
         return NetworkOptions(
             skip_units=(100 if paper else skip_units)
