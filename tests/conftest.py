@@ -1,0 +1,34 @@
+"""Which tests are slow, besides those marked one by one: `make check` leaves them out, `make test` runs all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+#: Folders whose tests start processes, browsers or whole experiments.
+SLOW_FOLDERS = {"benchmarks", "browser", "examples", "reliability", "reproduce"}
+#: Modules that fit many networks, or flip every bit of a file.
+SLOW_MODULES = {
+    "estimators/test_checkpoint.py",
+    "estimators/test_tsenet.py",
+    "baselines/test_dense.py",
+    "baselines/test_pruning.py",
+    "network/test_sparse_kernels.py",
+    "store/test_container.py",
+    "skeleton/test_checkpoint.py",
+    "skeleton/test_without_jit.py",
+    "training/test_pruning.py",
+    "cli/test_checkpoint.py",
+    "cli/test_topics.py",
+    "cli/test_model.py",
+    "test_docs.py",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    root = Path(__file__).parent
+    for item in items:
+        place = item.path.relative_to(root)
+        if place.parts[0] in SLOW_FOLDERS or place.as_posix() in SLOW_MODULES:
+            item.add_marker(pytest.mark.slow)
