@@ -140,7 +140,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
 
         return call
 
-    monkeypatch.setattr(tsenet, "warmup", lambda: None)
+    monkeypatch.setattr(tsenet, "warmup", lambda **_: None)
     monkeypatch.setattr(tsenet, "TSENetClassifier", estimator("TSENetClassifier"))
     monkeypatch.setattr(tsenet, "TSENetRegressor", estimator("TSENetRegressor"))
     monkeypatch.setattr(tsenet, "learn_tree", passing("learn_tree", refine_steps=0, n_jobs=1))
