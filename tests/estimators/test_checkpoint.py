@@ -120,7 +120,7 @@ def test_another_run_is_refused(tmp_path: Path) -> None:
         ({"random_state": 1}, "parameters"),
     ):
         with pytest.raises(ModelFileError, match=f"another run, with other {says}"):
-            fit(**change)  # type: ignore[arg-type]
+            fit(**change)  # type: ignore[arg-type]  # each change is of one kind
     (tmp_path / "run.json").write_text("{}")
     with pytest.raises(ModelFileError, match="damaged"):
         fit()

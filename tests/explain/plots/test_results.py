@@ -45,7 +45,7 @@ class TestHistory:
 
 
 class TestParameters:
-    COUNTS = {  # noqa: RUF012
+    COUNTS = {  # noqa: RUF012  # read, never changed
         "AG News": {"FNN": 1000, "TSE-Net": 100},
         "Tox21": {"FNN": 400, "TSE-Net": 30, "Backbone": 10},
     }
