@@ -49,7 +49,7 @@ class PredictionExplanation:
     units : tuple of UnitContribution
         Every unit with a contribution, strongest first.
     bypass : float
-        What reaches the output past the level, by skip paths and linear skips from below it.
+        What reaches the output past the level, by skip paths from below it and the linear skip.
     bypass_features : tuple of FeatureContribution
         The features behind the bypass, strongest first; the rest of it comes from biases.
     units_bias : float

@@ -10,10 +10,10 @@ With ``init="tree"``:
 2. The *network* begins with units that follow what their links say about all rows. It is trained by back-propagation
    on the labelled rows and, where there are rows without labels, on what the linear start says about these: the start
    is the teacher, the network the student.
-3. Network and start are *blended*: the outputs are a weighted sum of both, which is one network with linear skips. The
+3. Network and start are *blended*: the outputs are a weighted sum of both, which is one network with a linear skip. The
    weights come from rows that neither has seen: those of a cross-validation, or validation rows where rows are many.
    With few labels and many rows without, both count alike. If the sum is not clearly better than the network
-   alone, the linear skips are left out.
+   alone, the linear skip is left out.
 
 Reasons and measurements: docs/adr/0014-taught-networks.md.
 """
@@ -409,7 +409,8 @@ class _Task:
             net.load_state_dict(trained.net.state_dict(), strict=False)
             net.output.weight.mul_(share[1])
             net.output.bias.mul_(share[1]).add_(torch.from_numpy(share[0] * start.bias))
-            next(iter(net.linear_skips)).copy_(torch.from_numpy(share[0] * start.weight))
+            assert net.linear_skip is not None
+            net.linear_skip.copy_(torch.from_numpy(share[0] * start.weight))
         engine = _engine(net, self.rows.inputs, self.loss, self.recipe, self.seeds.dropout)
         return TrainedNetwork(net.eval(), options, trained.history, engine)
 
