@@ -12,8 +12,9 @@ from tests.builders import one_latent_rows
 from tsenet import TSENetClassifier
 from tsenet.network.batches import Inputs
 from tsenet.training.callbacks import Callback
-from tsenet.training.recipe import Recipe, RunSeeds, TrainingSettings, hold_out
+from tsenet.training.recipe import RunSeeds, hold_out
 from tsenet.training.rows import TrainingRows
+from tsenet.training.settings import Recipe, TrainingSettings
 from tsenet.training.targets import ClassTargets
 
 ROWS = one_latent_rows(np.random.default_rng(0), 600, (4, 4, 4)).astype(np.float64)

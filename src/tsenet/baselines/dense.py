@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tsenet.baselines.fnn import FNN
     from tsenet.network.batches import Inputs
     from tsenet.training.callbacks import Callback
-    from tsenet.training.recipe import TrainingSettings
+    from tsenet.training.settings import TrainingSettings
 
 __all__ = ["DenseClassifier", "DenseEstimator", "DenseRegressor"]
 
@@ -65,7 +65,7 @@ class DenseEstimator(NetworkEstimator):
         self
         """
         from tsenet.baselines.fnn import FNN
-        from tsenet.training.recipe import TrainingSettings
+        from tsenet.training.settings import TrainingSettings
 
         settings = self._settings(TrainingSettings)
         check_shape(self.hidden, self.dropout)
@@ -95,7 +95,7 @@ class DenseEstimator(NetworkEstimator):
         -------
         self
         """
-        from tsenet.training.recipe import TrainingSettings
+        from tsenet.training.settings import TrainingSettings
 
         checked = self._check_rows(X, y, sample_weight, reset=False)
         self._train(checked, self._settings(TrainingSettings))

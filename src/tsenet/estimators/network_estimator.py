@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from tsenet.network.batches import Inputs
     from tsenet.training.history import History
-    from tsenet.training.recipe import TrainingSettings
     from tsenet.training.rows import TrainingRows
+    from tsenet.training.settings import TrainingSettings
 
 __all__ = ["CheckedRows", "NetworkClassifier", "NetworkEstimator", "NetworkRegressor"]
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from tsenet.skeleton.tree import LatentTree
     from tsenet.training.checkpoint import RunFolder
     from tsenet.training.pruning import Masks
-    from tsenet.training.recipe import Recipe, RunSeeds, TrainedNetwork
+    from tsenet.training.recipe import RunSeeds, TrainedNetwork
+    from tsenet.training.settings import Recipe
 
 __all__ = ["TSENetEstimator"]
 
@@ -111,7 +112,8 @@ class TSENetEstimator(NetworkEstimator):
         -------
         self
         """
-        from tsenet.training.recipe import Recipe, fit_network
+        from tsenet.training.recipe import fit_network
+        from tsenet.training.settings import Recipe
 
         recipe = self._settings(Recipe)
         going_on = self.warm_start and hasattr(self, "net_")
@@ -144,7 +146,7 @@ class TSENetEstimator(NetworkEstimator):
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         """One epoch over new rows; the first call builds the network."""
         from tsenet.network.tsenet import TSENet
-        from tsenet.training.recipe import Recipe
+        from tsenet.training.settings import Recipe
 
         recipe = self._settings(Recipe, max_epochs=1, early_stopping=False)
         first = not hasattr(self, "net_")
@@ -274,7 +276,7 @@ class TSENetEstimator(NetworkEstimator):
         self
         """
         from tsenet.training.pruning import remove_weakest
-        from tsenet.training.recipe import Recipe
+        from tsenet.training.settings import Recipe
 
         for part in islice(self.network_inputs(X), 1):
             self._kept_weights = remove_weakest(self.net_, part, n_parameters)
