@@ -80,6 +80,37 @@ def test_the_blend_is_one_network() -> None:
     assert without.net_.linear_skip is None
 
 
+def test_validation_rows_tell_how_long_to_train_on_sparse_rows() -> None:
+    """Where labels are wrong as often as not, a long training learns them by heart."""
+    lengths: dict[bool, list[int]] = {}
+
+    class Epochs(Callback):
+        def on_train_end(self, engine: Any, history: Any) -> None:
+            lengths[noisy].append(history.n_epochs)
+
+    rng = np.random.default_rng(0)
+    for noisy in (False, True):
+        lengths[noisy] = []
+        classes = np.where(noisy & (rng.random(600) < 0.6), rng.integers(3, size=600), CLASSES)
+        options = {**QUICK, "linear_skip": False, "max_epochs": 100, "batch_size": 20}
+        model = TSENetClassifier(**options, callbacks=[Epochs()])
+        model.fit(sp.csr_array(ROWS), classes)
+        first, last = lengths[noisy]
+        assert last == model.history_.n_epochs <= first
+    assert lengths[True][1] < lengths[False][1]
+
+
+def test_the_linear_part_learns_from_the_network_in_turn() -> None:
+    """With few labels the linear skip is fitted to all rows, so it knows words that no labelled row has."""
+    few = np.where(np.arange(600) < 12, CLASSES, -1)
+    rows = ROWS.copy()
+    rows[:12, 3] = 0.0  # a word of class 0 that no labelled row has
+    model = TSENetClassifier(**QUICK, max_epochs=5).fit(sp.csr_array(rows), few)
+    skip = model.net_.linear_skip
+    assert skip is not None
+    assert int(skip.detach().numpy()[3].argmax()) == 0
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
