@@ -111,6 +111,18 @@ def test_the_linear_part_learns_from_the_network_in_turn() -> None:
     assert int(skip.detach().numpy()[3].argmax()) == 0
 
 
+def test_class_weights_count_once_where_a_teacher_follows_them() -> None:
+    """A rare class must not take all rows: the teacher's probabilities follow the weights already."""
+    rng = np.random.default_rng(0)
+    few = np.full(600, -1)
+    for k, n_labels in enumerate((40, 40, 1)):
+        own = rng.permutation(np.flatnonzero(k == CLASSES))[:n_labels]
+        few[own] = k
+    options = {**QUICK, "max_epochs": 5, "class_weight": "balanced"}
+    model = TSENetClassifier(**options).fit(sp.csr_array(ROWS), few)
+    assert model.score(ROWS, CLASSES) > 0.8
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -45,7 +45,7 @@ from tsenet.training.history import History
 from tsenet.training.linear_fit import Linear, blend_weights
 from tsenet.training.linear_start import LinearStart, fit_linear_start, fit_to_all_rows
 from tsenet.training.loop import Validation, train
-from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss
+from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, without_class_weights
 from tsenet.training.pruning import KeepRemoved, Masks
 from tsenet.training.rows import Labelled, TrainingRows
 from tsenet.training.settings import Recipe, TrainingSettings
@@ -181,13 +181,14 @@ class _Task:
         """A linear start, a network, and the blend of both."""
         if self.rows.labelled.rows.size == len(self.rows.inputs):
             return self._fit_labelled()
-        return self._fit_taught()
+        start = self._linear_start().model
+        # What the start says follows the weights of the classes already: they must not count twice.
+        return replace(self, loss=without_class_weights(self.loss))._fit_taught(start)
 
     # ---- few labels: the start teaches the network
 
-    def _fit_taught(self) -> TrainedNetwork:
+    def _fit_taught(self, start: Linear) -> TrainedNetwork:
         """A network taught by the linear start over all rows; with a linear skip, their mean."""
-        start = self._linear_start().model
         trained = self._train(self._taught(start(self.rows.inputs.values)), "network")
         if not self.recipe.linear_skip:
             return trained
