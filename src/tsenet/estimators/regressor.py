@@ -112,7 +112,8 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
 
     Notes
     -----
-    A 2-D ``y`` holds several values for each row; NaN there is an unknown one.
+    A 2-D ``y`` holds several values for each row. NaN and None are unknown values: rows without a known one help to
+    learn the structure and the first weights, and :meth:`score` leaves them out.
 
     Examples
     --------

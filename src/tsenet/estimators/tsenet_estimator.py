@@ -96,9 +96,8 @@ class TSENetEstimator(NetworkEstimator):
         ----------
         X : array, sparse matrix, dataframe, list of rows or Table, (N, V)
         y : array-like, (N,) or (N, C)
-            NaN in a 2-D ``y`` is an unknown target: it is left out. For a classifier, the class −1 beside two or
-            more others marks rows without a label, as for scikit-learn's semi-supervised estimators: structure and
-            first weights are learned from them too.
+            None, NaN, ``pandas.NA`` and blank text are unknown targets, as is a classifier's ``unlabeled``. Structure
+            and first weights are learned from rows without a known target too.
         sample_weight : array-like (N,), default=None
             Whole numbers count as repetitions of a row, as long as the rows do not become more than tenfold.
             Other weights count in the loss; the structure then takes all rows alike. 0 removes a row.
