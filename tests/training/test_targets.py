@@ -123,7 +123,12 @@ def test_missing_labels_and_values() -> None:
         labels.values, [[1, np.nan], [np.nan, 0], [np.nan, np.nan]], equal_nan=True
     )
     assert labels.known.tolist() == [True, True, False]
-    for y in ([1.5, None, 3], np.array([1.5, np.nan, 3]), ["1.5", " ", "3"], pd.array([1.5, None, 3])):
+    for y in (
+        [1.5, None, 3],
+        np.array([1.5, np.nan, 3]),
+        ["1.5", " ", "3"],
+        pd.array([1.5, None, 3]),
+    ):
         values = read_targets(y, False)
         assert np.array_equal(values.values, [1.5, np.nan, 3], equal_nan=True)
         assert values.known.tolist() == [True, False, True]

@@ -202,7 +202,7 @@ class DataFile:
         return Table(table.values, table.names, tuple(levels))
 
 
-def read_data(path: str | Path) -> DataFile:
+def read_data(path: str | Path, *, encoding: str = "utf-8") -> DataFile:
     r"""Read all columns of a file.
 
     Parameters
@@ -211,6 +211,8 @@ def read_data(path: str | Path) -> DataFile:
         A ``.csv``, ``.tsv``, ``.jsonl`` or ``.ndjson`` file, optionally compressed (``.gz``, ``.xz`` or ``.bz2``); a
         ``.parquet`` or ``.pq`` file (needs pyarrow); or an ``.npz`` file with the rows as an array ``X`` or as the
         arrays that ``scipy.sparse.save_npz`` writes, and columns as 1-D arrays.
+    encoding : str, default="utf-8"
+        Of a text file.
 
     Returns
     -------
@@ -238,7 +240,7 @@ def read_data(path: str | Path) -> DataFile:
     path = Path(path)
     if path.suffix.lower() == ".npz":
         return _read_npz(path)
-    return DataFile(path, dict(read_columns(path)))
+    return DataFile(path, dict(read_columns(path, encoding=encoding)))
 
 
 def _read_npz(path: Path) -> DataFile:

@@ -1,7 +1,7 @@
 """A user's ``y``, checked: its values, and which rows have a target at all.
 
-A row has no target where ``y`` is None, NaN, ``pandas.NA``, masked or blank text, and where it holds the marker that the
-user named (``unlabeled=-1``).
+A row has no target where ``y`` is None, NaN, ``pandas.NA``, masked or blank text, and where it holds the marker that
+the user named (``unlabeled=-1``).
 """
 
 from __future__ import annotations
@@ -117,7 +117,10 @@ def _is_missing(value: Any) -> bool:
         return not value.strip()
     if isinstance(value, float | np.floating):
         return bool(np.isnan(value))
-    return value is None or type(value).__name__ in ("NAType", "NaTType")  # without importing pandas
+    return value is None or type(value).__name__ in (
+        "NAType",
+        "NaTType",
+    )  # without importing pandas
 
 
 def _equal(given: NDArray[Any], marker: Any) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,7 @@ class ClassTargets(_Comparable):
     """
 
     classes: NDArray[Any]
+    n_targets: ClassVar[int] = 1
 
     @classmethod
     def learn(cls, y: NDArray[Any]) -> ClassTargets:
@@ -159,6 +160,11 @@ class LabelTargets(_Comparable):
     def learn(cls, y: NDArray[Any]) -> LabelTargets:
         """Count the labels of ``y`` (N, C)."""
         return cls(y.shape[1])
+
+    @property
+    def n_targets(self) -> int:
+        """Number of columns of ``y``."""
+        return self.n_labels
 
     @property
     def classes(self) -> NDArray[np.int64]:
@@ -264,6 +270,11 @@ class ValueTargets(_Comparable):
         deviation = np.sqrt(square)
         varies = deviation > 1e-12 * np.maximum(1.0, np.abs(shift))  # more than by rounding
         return cls(y.ndim == 1, shift, np.where(varies, deviation, 1.0))
+
+    @property
+    def n_targets(self) -> int:
+        """Number of columns of ``y``."""
+        return self.output_shift.size
 
     @property
     def output_names(self) -> None:
