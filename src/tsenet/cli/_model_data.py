@@ -134,7 +134,7 @@ class Wanted(NamedTuple):
             return np.array([value is not None for value in self.values])
         if self.values.dtype.kind != "f":
             return np.ones(len(self.values), bool)
-        return ~np.isnan(self.values.reshape(len(self.values), -1)).all(axis=1)
+        return np.asarray(~np.isnan(self.values.reshape(len(self.values), -1)).all(axis=1))
 
 
 def targets_of(file: DataFile, names: list[str], task: str, unlabeled: str | None) -> Wanted:

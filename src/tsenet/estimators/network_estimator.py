@@ -82,7 +82,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
 
         With ``reset``, names of columns and what the targets are, are learned from these rows.
         """
-        table = Table.of(X)
+        table = Table.of(X, missing=True)
         name = type(self).__name__
         if y is None:
             raise DataError(f"{name} requires y to be passed, but the target y is None")
@@ -150,7 +150,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "net_")
         from tsenet.network.batches import Inputs
 
-        table = Table.of(X)
+        table = Table.of(X, missing=True)
         self._check_columns(X, False)
         step = _SLAB if table.is_sparse and self.scaling_.centres else table.n_rows
         for start in range(0, table.n_rows, step):
@@ -196,6 +196,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = []
         return tags

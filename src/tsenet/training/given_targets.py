@@ -103,9 +103,9 @@ def _array_of(y: Any) -> NDArray[Any]:
 def _missing(given: NDArray[Any]) -> NDArray[np.bool_]:
     """Which entries are None, NaN, ``pandas.NA`` or blank text."""
     if given.dtype.kind == "f":
-        return np.isnan(given)
+        return np.asarray(np.isnan(given))
     if given.dtype.kind == "U":
-        return np.strings.str_len(np.strings.strip(given)) == 0
+        return np.asarray(np.strings.str_len(np.strings.strip(given)) == 0)
     if given.dtype.kind != "O":
         return np.zeros(given.shape, bool)
     flags = [_is_missing(value) for value in given.ravel()]
@@ -189,7 +189,7 @@ def _labels(given: NDArray[Any], missing: NDArray[np.bool_]) -> GivenTargets:
         )
     if not known.size:
         raise DataError("y holds no known label")
-    return GivenTargets(labels, ~missing.all(axis=1))
+    return GivenTargets(labels, np.asarray(~missing.all(axis=1)))
 
 
 def _values(given: NDArray[Any], missing: NDArray[np.bool_]) -> GivenTargets:
@@ -201,7 +201,7 @@ def _values(given: NDArray[Any], missing: NDArray[np.bool_]) -> GivenTargets:
     if values.ndim not in (1, 2) or values.size == 0:
         raise DataError(f"y must be 1-D or 2-D, not of shape {values.shape}")
     assert_all_finite(values[~missing], input_name="y")
-    known = ~missing if values.ndim == 1 else ~missing.all(axis=1)
+    known = np.asarray(~missing.reshape(len(values), -1).all(axis=1))
     if not known.any():
         raise DataError(f"y holds no known value: all {known.size} rows are without one")
     return GivenTargets(values, known)
