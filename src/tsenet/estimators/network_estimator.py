@@ -76,7 +76,14 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
     # ---- reading
 
     def _check_rows(
-        self, X: Any, y: Any, sample_weight: Any, *, reset: bool, classes: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        reset: bool,
+        classes: Any = None,
+        check_columns: bool = True,
     ) -> CheckedRows:
         """Check what the user gave; repeat rows by whole weights; put them in the canonical order.
 
@@ -86,7 +93,8 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         name = type(self).__name__
         if y is None:
             raise DataError(f"{name} requires y to be passed, but the target y is None")
-        self._check_columns(X, reset)
+        if check_columns:
+            self._check_columns(X, reset)
         given = self._read_targets(y)
         check_consistent_length(table.values, given.values)
         if table.n_rows < 2 and reset:

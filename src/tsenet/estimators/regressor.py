@@ -95,6 +95,8 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         The trained torch module, on the CPU, in evaluation mode.
     history_ : History
         Losses and scores of the epochs.
+    feature_importances_ : ndarray (V,)
+        Share of each column in the network's answers.
     n_parameters_ : int
         Number of trained numbers.
     targets_ : Targets
