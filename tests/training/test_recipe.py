@@ -65,7 +65,9 @@ def test_rows_without_labels_are_taught() -> None:
     few = np.where(np.arange(600) < 60, CLASSES, -1)
     count = Rows()
     options = {**QUICK, "max_epochs": 1, "batch_size": 50, "linear_skip": False}
-    model = TSENetClassifier(**options, callbacks=[count]).fit(sp.csr_array(ROWS), few)
+    model = TSENetClassifier(**options, callbacks=[count], unlabeled=-1).fit(
+        sp.csr_array(ROWS), few
+    )
     assert count.steps == 12  # 600 rows of 50, not 60
     assert model.history_.n_epochs == 1
     assert model.net_.linear_skip is None
@@ -105,7 +107,7 @@ def test_the_linear_part_learns_from_the_network_in_turn() -> None:
     few = np.where(np.arange(600) < 12, CLASSES, -1)
     rows = ROWS.copy()
     rows[:12, 3] = 0.0  # a word of class 0 that no labelled row has
-    model = TSENetClassifier(**QUICK, max_epochs=5).fit(sp.csr_array(rows), few)
+    model = TSENetClassifier(**QUICK, max_epochs=5, unlabeled=-1).fit(sp.csr_array(rows), few)
     skip = model.net_.linear_skip
     assert skip is not None
     assert int(skip.detach().numpy()[3].argmax()) == 0
@@ -118,7 +120,7 @@ def test_class_weights_count_once_where_a_teacher_follows_them() -> None:
     for k, n_labels in enumerate((40, 40, 1)):
         own = rng.permutation(np.flatnonzero(k == CLASSES))[:n_labels]
         few[own] = k
-    options = {**QUICK, "max_epochs": 5, "class_weight": "balanced"}
+    options = {**QUICK, "max_epochs": 5, "class_weight": "balanced", "unlabeled": -1}
     model = TSENetClassifier(**options).fit(sp.csr_array(ROWS), few)
     assert model.score(ROWS, CLASSES) > 0.8
 

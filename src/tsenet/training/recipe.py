@@ -44,7 +44,7 @@ from tsenet.training.fused import FusedEngine
 from tsenet.training.history import History
 from tsenet.training.linear_fit import Linear, blend_weights
 from tsenet.training.linear_start import LinearStart, fit_linear_start, fit_to_all_rows
-from tsenet.training.loop import Validation, train
+from tsenet.training.loop import Score, Validation, train
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, without_class_weights
 from tsenet.training.pruning import KeepRemoved, Masks
 from tsenet.training.rows import Labelled, TrainingRows
@@ -124,6 +124,8 @@ def fit_network(
     report: Progress,
     *,
     class_weight: Any = None,
+    validation: Validation | None = None,
+    score: Score | None = None,
     folder: RunFolder | None = None,
 ) -> TrainedNetwork:
     """Fit a new network (paper §5).
@@ -141,11 +143,17 @@ def fit_network(
     report : Progress
     class_weight : optional
         As for :class:`tsenet.TSENetClassifier`.
+    validation : Validation, optional
+        Rows to score each network on after every epoch. Without them, ``init="fan-in"`` holds some out.
+    score : Score, optional
+        Of validation rows; default: minus the loss.
     folder : RunFolder, optional
         Where each training writes its checkpoint.
     """
     loss = targets.loss(rows.labelled.targets, class_weight)
-    task = _Task(rows, targets, loss, wiring, recipe, net_seed, seeds, report, folder)
+    task = _Task(
+        rows, targets, loss, wiring, recipe, net_seed, seeds, report, folder, validation, score
+    )
     return task.fit_plain() if recipe.init == "fan-in" else task.fit_with_start()
 
 
@@ -162,10 +170,12 @@ class _Task:
     seeds: RunSeeds
     report: Progress
     folder: RunFolder | None
+    validation: Validation | None
+    score: Score | None
 
     def fit_plain(self) -> TrainedNetwork:
         """Random weights, then back-propagation until the validation rows see no more progress."""
-        split = hold_out(self.rows, self.targets, self.recipe, self.seeds.split)
+        split = hold_out(self.rows, self.targets, self.recipe, self.seeds.split, self.validation)
         options, net, engine = self._new_network()
         history = train_network(
             engine,
@@ -173,6 +183,7 @@ class _Task:
             self.recipe,
             self.seeds.order,
             self.report,
+            score=self.score,
             checkpoint=self._checkpoint("plain"),
         )
         return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
@@ -249,7 +260,7 @@ class _Task:
     def _fit_alone(self) -> TrainedNetwork:
         """A network without a linear skip."""
         labelled = self.rows.labelled
-        if not self.rows.inputs.is_sparse:
+        if not self.rows.inputs.is_sparse or self.validation is not None:
             return self._train(labelled, "network")
         split = hold_out(self.rows, self.targets, self.recipe, self.seeds.split)
         if split.validation is None:
@@ -298,7 +309,11 @@ class _Task:
         """Train a new network; on sparse rows until validation rows see no progress, or for ``n_epochs``."""
         options, net, engine = self._new_network()
         sparse = self.rows.inputs.is_sparse
-        if not (sparse and self.recipe.early_stopping):
+        stops = sparse and self.recipe.early_stopping
+        score = calibrated_score(self.loss)
+        if self.validation is not None:  # the user's own rows and score
+            validation, score, n_epochs = self.validation, self.score, None
+        elif not stops:
             validation = None
         history = train(
             engine,
@@ -306,9 +321,11 @@ class _Task:
             labelled.targets,
             labelled.weights,
             validation=validation,
-            score=None if validation is None else calibrated_score(self.loss),
+            score=score,
             options=replace(
-                self.recipe.falling_rate(labelled.rows.size, sparse), stop_after=n_epochs
+                self.recipe.falling_rate(labelled.rows.size, sparse),
+                early_stopping=stops,
+                stop_after=n_epochs,
             ),
             callbacks=self.recipe.callbacks or (),
             progress=self.report,
@@ -369,6 +386,8 @@ def continue_network(
     class_weight: Any = None,
     kept_weights: Masks | None = None,
     optimiser: dict[str, NDArray[Any]] | None = None,
+    validation: Validation | None = None,
+    score: Score | None = None,
 ) -> TrainedNetwork:
     """Train a network further from the weights it has: warm start, ``partial_fit``, or after pruning.
 
@@ -381,9 +400,11 @@ def continue_network(
         have to be beaten.
     optimiser : dict, optional
         State of the engine that trained it before.
+    validation, score
+        As for :func:`fit_network`.
     """
     loss = targets.loss(rows.labelled.targets, class_weight)
-    split = hold_out(rows, targets, recipe, seeds.split)
+    split = hold_out(rows, targets, recipe, seeds.split, validation)
     engine = _engine(net, rows.inputs, loss, recipe, seeds.dropout)
     if optimiser is not None:
         engine.load_state(optimiser)
@@ -394,6 +415,7 @@ def continue_network(
         recipe,
         seeds.order,
         report,
+        score=score,
         keep_start=kept_weights is not None,
         own_callbacks=own,
     )
@@ -413,9 +435,15 @@ def hold_out(
     targets: Targets,
     settings: TrainingSettings,
     seed: np.random.SeedSequence,
+    given: Validation | None = None,
 ) -> Split:
-    """Hold out validation rows, if training may stop early: classes keep their shares, duplicates stay together."""
+    """Hold out validation rows, if training may stop early and none are given.
+
+    Classes keep their shares, duplicates stay together.
+    """
     labelled = rows.labelled
+    if given is not None:
+        return Split(labelled, given)
     if not settings.early_stopping:
         return Split(labelled, None)
     inside, outside = split_rows(
@@ -439,6 +467,7 @@ def train_network(
     order_seed: int,
     report: Progress,
     *,
+    score: Score | None = None,
     keep_start: bool = False,
     own_callbacks: tuple[Callback, ...] = (),
     checkpoint: Checkpoint | None = None,
@@ -451,6 +480,7 @@ def train_network(
         kept.targets,
         kept.weights,
         validation=split.validation,
+        score=score,
         options=settings.options(kept.rows.size, keep_start),
         callbacks=(*(settings.callbacks or ()), *own_callbacks),
         progress=report,
