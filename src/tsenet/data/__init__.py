@@ -16,7 +16,7 @@ from tsenet.data.table import Table
 if TYPE_CHECKING:
     from tsenet.data.documents import Documents, read_documents
     from tsenet.data.files import DataFile, read_data
-    from tsenet.data.text import count_words, vectorize, words_of
+    from tsenet.data.text import WordCounter, count_words, vectorize, words_of
 
 __all__ = [
     "BinaryRows",
@@ -25,6 +25,7 @@ __all__ = [
     "Documents",
     "Scaling",
     "Table",
+    "WordCounter",
     "constant_columns",
     "count_words",
     "read_data",
@@ -36,6 +37,7 @@ __all__ = [
 _LATER = {
     "DataFile": "files",
     "Documents": "documents",
+    "WordCounter": "text",
     "count_words": "text",
     "read_data": "files",
     "read_documents": "documents",
