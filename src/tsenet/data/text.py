@@ -446,7 +446,7 @@ def _check_splitting(tokenizer: Any, lowercase: Any, ngrams: Any) -> None:
     if not named and not callable(tokenizer):
         known = ", ".join(repr(name) for name in _TOKENIZERS)
         raise DataError(f"tokenizer must be a function or one of {known}, got {tokenizer!r}")
-    if not isinstance(lowercase, bool | np.bool_):
+    if not isinstance(lowercase, bool):
         raise DataError(f"lowercase must be True or False, got {lowercase!r}")
     if not isinstance(ngrams, int) or isinstance(ngrams, bool) or ngrams < 1:
         raise DataError(f"ngrams must be a whole number from 1 on, got {ngrams!r}")
