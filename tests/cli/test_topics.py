@@ -216,10 +216,16 @@ class TestErrors:
             (["{data}x", "--text", "body"], "cannot tell the format"),
             (["absent.csv", "--text", "body"], "absent.csv: No such file"),
             (["{data}", "--format", "hlta"], "line 2"),
-            (["{data}", "--text", "body", "--stop-words", "nope"], "give english, none, or a file"),
+            (
+                ["{data}", "--text", "body", "--stop-words", "nope"],
+                "no stop words for the language 'nope'",
+            ),
+            (["{data}", "--text", "body", "--stop-words", "no.txt"], "there is no file no.txt"),
+            (["{data}", "--text", "body", "--tokenizer", "no:such"], "no:such cannot be imported"),
+            (["{data}", "--text", "body", "--tokenizer", "spacy"], "tokenizer must be a function"),
             (["{data}", "--text", "body", "--min-documents", "999"], "no words remain"),
         ],
-        ids=range(6),
+        ids=range(9),
     )
     def test_expected_errors_are_one_line_and_leave_nothing(
         self, data: Path, out: Path, arguments: list[str], message: str

@@ -16,13 +16,17 @@ from tsenet.cli._options import (
     Checkpoint,
     Data,
     Debug,
+    FittedTokenizer,
     Force,
     Jobs,
+    MaxDf,
     MinDocuments,
     Model,
+    Ngrams,
     Quiet,
     Seed,
     StopWords,
+    Tokenizer,
     Words,
     given,
     library_option,
@@ -73,6 +77,9 @@ def fit(
     words: Words = None,
     stop_words: StopWords = None,
     min_documents: MinDocuments = None,
+    max_df: MaxDf = None,
+    ngrams: Ngrams = None,
+    tokenizer: Tokenizer = None,
     density: Annotated[
         float | None,
         library_option(
@@ -166,7 +173,12 @@ def fit(
         wanted, classifies = targets_of(file, target, task.value)
         if text is not None:
             source: dict[str, Any] = {"text": text}
-            table = word_counts(file.texts(text), progress, words, stop_words, min_documents)
+            counter, table = word_counts(
+                *(file.texts(text), progress, words, stop_words, min_documents),
+                max_df=max_df,
+                ngrams=ngrams,
+                tokenizer=tokenizer,
+            )
         else:
             table, source = columns_of_file(file, {*target, *(ignore or ())})
         warm_up(progress)
@@ -189,6 +201,7 @@ def fit(
         )
         model.fit(table, wanted, **given(checkpoint=checkpoint))
         model.source_ = {"targets": target, **source}
+        model.word_counter_ = None if text is None else counter
         model.save(out)
     sizes = "-".join(map(str, model.wiring_.layer_sizes))
     typer.echo(
@@ -207,6 +220,7 @@ def predict(
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="csv file to write; default: stdout."),
     ] = None,
+    tokenizer: FittedTokenizer = None,
     jobs: Jobs = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -218,7 +232,7 @@ def predict(
 
     if out is not None:
         refuse_existing(out, force)
-    fitted = _load(model, jobs)
+    fitted = _load(model, jobs, tokenizer)
     with shown_progress(quiet) as progress:
         file = read_rows(data, progress)
         names, columns = answers_of(fitted, model_rows(fitted, file))
@@ -241,6 +255,7 @@ def evaluate(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Column of the truth; default: as in the model."),
     ] = None,
+    tokenizer: FittedTokenizer = None,
     jobs: Jobs = None,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -248,7 +263,7 @@ def evaluate(
     """Compare predictions with the truth and print how good they are."""
     from tsenet.cli._model_data import model_rows, read_rows, scores_of, truth_of
 
-    fitted = _load(model, jobs)
+    fitted = _load(model, jobs, tokenizer)
     names = target or (fitted.source_ or {}).get("targets")
     if not names:
         raise DataError(f"{model} does not say which column holds the truth: give --target")
@@ -268,10 +283,11 @@ def _write_csv(stream: IO[str], names: list[str], columns: list[list[Any]]) -> N
     writer.writerows(zip(*columns, strict=True))
 
 
-def _load(path: Path, jobs: int | None) -> Any:
+def _load(path: Path, jobs: int | None, tokenizer: str | None) -> Any:
     import tsenet
+    from tsenet.cli._model_data import tokenizer_of
 
-    fitted = tsenet.load(path)
+    fitted = tsenet.load(path, tokenizer=tokenizer_of(tokenizer))
     if not isinstance(fitted, tsenet.TSENetClassifier | tsenet.TSENetRegressor):
         raise DataError(f"{path} holds a {type(fitted).__name__}, which predicts nothing")
     return fitted.set_params(n_jobs=jobs)

@@ -14,10 +14,13 @@ from tsenet.cli._options import (
     Debug,
     Force,
     Jobs,
+    MaxDf,
     MinDocuments,
+    Ngrams,
     Quiet,
     Seed,
     StopWords,
+    Tokenizer,
     Words,
     given,
     library_option,
@@ -74,6 +77,9 @@ def topics(
     ] = None,
     stop_words: StopWords = None,
     min_documents: MinDocuments = None,
+    max_df: MaxDf = None,
+    ngrams: Ngrams = None,
+    tokenizer: Tokenizer = None,
     along: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Show the topics along its dates or labels."),
@@ -158,7 +164,15 @@ def topics(
     from tsenet._system.atomic import atomic_folder
     from tsenet.cli._model_data import word_counts
 
-    choice = given(words=words, select=select, stop_words=stop_words, min_documents=min_documents)
+    choice = given(
+        words=words,
+        select=select,
+        stop_words=stop_words,
+        min_documents=min_documents,
+        max_df=max_df,
+        ngrams=ngrams,
+        tokenizer=tokenizer,
+    )
     columns = given(text=text, along=along, no_header=no_header or None)
     _check_options(data_format, columns, choice)
     if along is not None and no_explorer:
@@ -169,7 +183,7 @@ def topics(
             table = _read_hlta(data, progress)
         else:
             documents = _read_documents(data, str(text), along, no_header, progress)
-            table = word_counts(documents, progress, words, stop_words, min_documents, select)
+            _, table = word_counts(documents, progress, **choice)
         warm_up(progress, network=False)
         tree = tsenet.learn_tree(
             table,

@@ -75,7 +75,7 @@ def stop_words_of(given: str | Path | Collection[str] | None) -> Collection[str]
         raise DataError(
             f"there are no stop words for the language {given!r}: give 'english', one of "
             f"{', '.join(_CODES)}, an ISO 639-1 code of {', '.join(sorted(stopwordsiso.langs()))}, "
-            "or the words themselves"
+            "a file of words, or the words themselves"
         )
     words: Collection[str] = stopwordsiso.stopwords(code)
     return words
