@@ -91,7 +91,7 @@ OWN = {
         "--verbose --json --quiet --debug"
     ),
     "topics": (
-        "--out --text --format --no-header --along --no-explorer --seed --force --quiet --debug"
+        "--out --text --format --no-header --encoding --along --no-explorer --seed --force --quiet --debug"
     ),
 }
 # What a command passes on without being asked: the seed, so that the same command gives the same result.
