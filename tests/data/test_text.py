@@ -156,6 +156,7 @@ def test_ngrams() -> None:
     counter, learned = WordCounter.learn(documents, ngrams=2, stop_words=None)
     assert "of the" in counter.words
     assert counter.count(documents) == learned
+    assert count_words(documents, counter.words) == learned
     assert repr(counter) == f"WordCounter({len(counter.words)} words, unicode, n-grams up to 2)"
 
 
@@ -172,6 +173,12 @@ def test_a_tokenizer_of_the_user() -> None:
     assert stopped.names == ("c",)
     spaced = WordCounter(("new_york", "42"), "whitespace")
     assert spaced.split("New_York 42") == ["new_york", "42"]
+
+
+@pytest.mark.parametrize("found", [0, None, "a word", [1, 2], [b"word"]])
+def test_a_tokenizer_that_returns_something_else(found: Any) -> None:
+    with pytest.raises(DataError, match="should return the words of a text, as a list of strings"):
+        vectorize(["a text", "a text"], tokenizer=lambda text: found)
 
 
 def test_file_form() -> None:

@@ -72,7 +72,11 @@ class ShowsDefaults(TyperCommand):
 # ---- what to read and write
 
 Data = Annotated[
-    Path, typer.Argument(metavar="DATA", help="Rows: csv, tsv, jsonl, parquet or npz.")
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="Rows: csv, tsv, json, jsonl, parquet or npz; - for csv or JSON from standard input.",
+    ),
 ]
 Encoding = Annotated[
     str | None,

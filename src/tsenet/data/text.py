@@ -407,7 +407,7 @@ def count_words(documents: Documents | Iterable[str], words: Sequence[str]) -> T
     documents : Documents or iterable of str
         The texts.
     words : sequence of str
-        The vocabulary, as :func:`words_of` splits and lower-cases it.
+        The vocabulary, as :func:`words_of` splits and lower-cases it; with a space inside, n-grams.
 
     Returns
     -------
@@ -420,7 +420,8 @@ def count_words(documents: Documents | Iterable[str], words: Sequence[str]) -> T
     >>> count_words(["dog eats dog", "a cat"], ["cat", "dog"]).values.toarray().tolist()
     [[0, 2], [1, 0]]
     """
-    return WordCounter(tuple(words)).count(documents)
+    ngrams = max((word.count(" ") + 1 for word in words), default=1)
+    return WordCounter(tuple(words), ngrams=ngrams).count(documents)
 
 
 # ---- splitting
@@ -429,8 +430,7 @@ def count_words(documents: Documents | Iterable[str], words: Sequence[str]) -> T
 def _split(text: str, tokenizer: str | Tokenizer, lowercase: bool, ngrams: int) -> list[str]:
     """Return the words of a text, and its n-grams up to `ngrams` words."""
     if callable(tokenizer):
-        found = [word for word in tokenizer(unicodedata.normalize("NFKC", text)) if word.strip()]
-        words = [word.lower() for word in found] if lowercase else found
+        words = _words_by(tokenizer, unicodedata.normalize("NFKC", text), lowercase)
     elif tokenizer in _TOKENIZERS:
         words = _TOKENIZERS[tokenizer](text, lowercase=lowercase)
     else:
@@ -444,6 +444,21 @@ def _split(text: str, tokenizer: str | Tokenizer, lowercase: bool, ngrams: int) 
         for k in range(len(words) - length + 1)
     ]
     return words + grams
+
+
+def _words_by(tokenizer: Tokenizer, text: str, lowercase: bool) -> list[str]:
+    """Return the words that a user's function makes of a text, without blank ones."""
+    found = tokenizer(text)
+    try:
+        words = [] if isinstance(found, str) else [word for word in found if word.strip()]
+        if isinstance(found, str) or not all(isinstance(word, str) for word in words):
+            raise TypeError
+    except (TypeError, AttributeError) as error:
+        raise DataError(
+            f"the tokenizer {_name_of(tokenizer)} should return the words of a text, as a list of "
+            f"strings, but returned {found!r:.60}"
+        ) from error
+    return [word.lower() for word in words] if lowercase else words
 
 
 def _check_splitting(tokenizer: Any, lowercase: Any, ngrams: Any) -> None:
