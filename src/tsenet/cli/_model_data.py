@@ -28,6 +28,7 @@ __all__ = [
     "model_rows",
     "read_rows",
     "scores_of",
+    "stop_words_of_option",
     "targets_of",
     "tokenizer_of",
     "truth_of",
@@ -73,7 +74,7 @@ def word_counts(
         **splitting,
         **given(
             n_words=words,
-            stop_words=None if stop_words is None else _stop_words(stop_words),
+            stop_words=None if stop_words is None else stop_words_of_option(stop_words),
             min_documents=min_documents,
             max_df=max_df,
             select=None if select is None else str(select),
@@ -111,7 +112,7 @@ def _import(module: str) -> Any:
         sys.path.remove(os.getcwd())
 
 
-def _stop_words(choice: str) -> str | list[str] | Path:
+def stop_words_of_option(choice: str) -> str | list[str] | Path:
     """What ``--stop-words`` means: a language, none, or a file of words."""
     path = Path(choice)
     if choice == "none":

@@ -42,7 +42,7 @@ class DataFormat(StrEnum):
 
     auto = "auto"
     hlta = "hlta"
-    uci = "uci"
+    docword = "docword"
 
 
 class Selection(StrEnum):
@@ -72,7 +72,7 @@ def topics(
     ] = None,
     data_format: Annotated[
         DataFormat,
-        typer.Option("--format", help="auto goes by the file's name; docword.* is uci."),
+        typer.Option("--format", help="auto goes by the file's name."),
     ] = DataFormat.auto,
     no_header: Annotated[
         bool, typer.Option("--no-header", help="The csv has no line of column names.")
@@ -186,7 +186,7 @@ def topics(
     )
     columns = given(text=text, along=along, no_header=no_header or None, encoding=encoding)
     if data_format is DataFormat.auto and data.name.startswith("docword."):
-        data_format = DataFormat.uci
+        data_format = DataFormat.docword
     if data_format is not DataFormat.auto:
         _refuse_options(data_format, (*columns, *choice))
     if along is not None and no_explorer:
@@ -234,7 +234,7 @@ def topics(
 
 def _refuse_options(data_format: DataFormat, names: Iterable[str]) -> None:
     """Refuse options of documents, which would have no effect on counts."""
-    kind = {DataFormat.hlta: "an HLTA", DataFormat.uci: "a UCI docword"}[data_format]
+    kind = {DataFormat.hlta: "an HLTA", DataFormat.docword: "a UCI docword"}[data_format]
     for name in names:
         option = "--" + name.replace("_", "-")
         raise typer.BadParameter(
@@ -248,7 +248,7 @@ def _read_counts(path: Path, data_format: DataFormat, progress: Progress) -> Tab
     from tsenet.store.hlta_text import read_hlta_tuples
 
     progress.start("reading documents", None)
-    table = read_docword(path) if data_format is DataFormat.uci else read_hlta_tuples(path)
+    table = read_docword(path) if data_format is DataFormat.docword else read_hlta_tuples(path)
     progress.finish(f"{table.n_rows:,} documents, {table.n_columns:,} words")
     return table
 
