@@ -49,7 +49,9 @@ def _list(value: bool) -> None:
 
     for name in Name:
         experiment = EXPERIMENTS[name.value]
-        typer.echo(f"{name.value:<18} {experiment.title}\n{'':<18} {', '.join(experiment.datasets)}")
+        typer.echo(
+            f"{name.value:<18} {experiment.title}\n{'':<18} {', '.join(experiment.datasets)}"
+        )
     raise typer.Exit
 
 

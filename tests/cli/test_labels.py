@@ -72,8 +72,9 @@ def test_a_marker_is_named(frame: pd.DataFrame, tmp_path: Path) -> None:
     assert tsenet.load(model).classes_.tolist() == [0, 1]
     scores = json.loads(fine("evaluate", model, tmp_path / "d.csv", "--json", "--quiet"))
     assert (scores["rows"], scores["unlabelled"]) == (150, 150)
-    with pytest.warns(UserWarning, match="unlabeled=-1"):
-        fine(*given, "-o", model)
+    warned = run(*given, "-o", model).stderr
+    assert warned.startswith("warning: y holds the class -1 in 135 of 270 rows")
+    assert warned.endswith("(tsenet fit: --unlabeled -1)\n")
     assert tsenet.load(model).classes_.tolist() == [-1, 0, 1]
 
 

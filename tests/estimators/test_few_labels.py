@@ -94,14 +94,25 @@ def test_an_honest_class_minus_one_is_kept(
 ) -> None:
     rows, kinds = three
     counted = np.count_nonzero(kinds == -1)
-    with pytest.warns(UserWarning, match=f"-1 in {counted} of 300 rows.*set unlabeled=-1"):
+    with pytest.warns(UserWarning, match=f"-1 in {counted} of 300 rows.*with unlabeled=-1"):
         model = TSENetClassifier(**QUICK).fit(rows, kinds)
     assert model.classes_.tolist() == [-1, 0, 1]
     assert model.score(rows, kinds) > 0.9
     assert (model.predict(rows) == -1).sum() > 0.9 * counted
 
 
-@pytest.mark.parametrize("kinds", [[-1, 1], [-1, 0, 1, 1], [-2, -1, 0, -1], ["-1", "0", "1", "-1"]])
+@pytest.mark.parametrize(
+    ("kinds", "marker"), [([-1, 0, 1, -1], "-1"), (["-1", "a", "b", "-1"], "'-1'")]
+)
+def test_a_likely_marker_is_named(kinds: list[object], marker: str) -> None:
+    y = np.resize(np.array(kinds), 40)
+    says = f"class {marker} in 20 of 40 rows, .* with unlabeled={marker} "
+    with pytest.warns(UserWarning, match=says) as found:
+        TSENetClassifier(**QUICK).fit(np.random.default_rng(0).normal(size=(40, 4)), y)
+    assert found[0].filename == __file__  # points at the user's line
+
+
+@pytest.mark.parametrize("kinds", [[-1, 1], [-1, 0, 1, 1], [-2, -1, 0, -1], ["-1", "a", "b", "b"]])
 def test_no_warning_where_minus_one_is_clear(kinds: list[object]) -> None:
     y = np.resize(np.array(kinds), 40)
     with warnings.catch_warnings():
@@ -153,7 +164,7 @@ def test_targets_that_cannot_be_it_are_refused(
         model.score(rows, ["a", "b", "c"] * 100)
     with pytest.raises(DataError, match="all 300 rows are without one"):
         model.score(rows, [None] * 300)
-    with pytest.raises(DataError, match=r"not there before: \[-1\].*set unlabeled=-1"):
+    with pytest.raises(DataError, match=r"not there before: \[-1\].*with unlabeled=-1"):
         model.partial_fit(rows, kinds)
 
 

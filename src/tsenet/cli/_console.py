@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,7 +40,8 @@ class PlainErrors(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; leave with 1 after an expected error, with 130 after Ctrl-C."""
         try:
-            return super().invoke(ctx)
+            with _plain_warnings():
+                return super().invoke(ctx)
         except KeyboardInterrupt:
             folder = ctx.meta.get(_CHECKPOINT)
             kept = "nothing written" if folder is None else f"finished work is kept in {folder}"
@@ -50,6 +52,19 @@ class PlainErrors(TyperGroup):
             named = error.filename is not None and error.strerror is not None
             message = f"{error.filename}: {error.strerror}" if named else str(error)
             _stop(ctx, f"error: {message}", 1)
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Warnings for the user are one line on stderr, without the place in the source."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        typer.echo(f"warning: {message}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = show
+        yield
 
 
 def _stop(ctx: typer.Context, message: str, code: int) -> NoReturn:

@@ -101,7 +101,12 @@ def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arr
     names = list(estimator.binary_rule_.names_in)
     estimator.word_counter_ = counter_of_fields(meta.get("words"), names)
     estimator.history_ = History.from_dict(meta["history"])
-    estimator._importances = arrays.get("importances")
+    shares = arrays.get("importances")  # absent from files of earlier versions
+    if shares is not None and shares.shape != (estimator.n_features_in_,):
+        raise ValueError(
+            f"there are {estimator.n_features_in_} columns, but {shares.shape} importances"
+        )
+    estimator._importances = shares
     n_outputs = estimator.targets_.loss().n_outputs
     estimator.net_ = TSENet(estimator.wiring_, n_outputs, **estimator._network_options.to_dict())
     _check_fit(estimator)

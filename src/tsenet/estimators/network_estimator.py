@@ -253,7 +253,7 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
         values, known = self._read_targets(y)
         predicted = self.predict(X)
         check_consistent_length(predicted, values, sample_weight)
-        if predicted.ndim != values.ndim or _are_texts(predicted) != _are_texts(values):
+        if predicted.shape != values.shape or _are_texts(predicted) != _are_texts(values):
             raise DataError(
                 f"y cannot be what the model predicts: it holds {values.tolist()[0]!r}, "
                 f"a prediction is {predicted.tolist()[0]!r}"
@@ -287,6 +287,8 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):
         values = self._read_targets(y).values
         predicted = self.predict(X)
         check_consistent_length(predicted, values, sample_weight)
+        if _columns(predicted).shape != _columns(values).shape:
+            raise DataError(f"y has the shape {values.shape}, but predictions {predicted.shape}")
         scores = []
         for wanted, said in zip(_columns(values), _columns(predicted), strict=True):
             known = ~np.isnan(wanted)

@@ -70,18 +70,22 @@ def read_targets(y: Any, classification: bool, unlabeled: Any = None) -> GivenTa
 def warn_of_marker(given: GivenTargets) -> None:
     """Warn where −1 looks like scikit-learn's mark of a row without a label, but nobody said that it is one.
 
-    That is: −1 is the most common class, and the others are two or more, all from 0 on.
+    That is: −1 is the most common class, and the others are two or more, none of them negative. The text
+    "-1" is meant too.
     """
     y = given.values[given.known]
-    if y.dtype.kind not in "if" or y.ndim != 1:
+    if y.ndim != 1 or y.dtype.kind not in "ifUO":
         return
     classes, counts = np.unique(y, return_counts=True)
-    if classes.size > 2 and classes[0] == -1 and classes[1] >= 0 and counts[0] == counts.max():
+    negative = [str(value).startswith("-") for value in classes.tolist()]
+    most = classes.tolist()[int(counts.argmax())]
+    if classes.size > 2 and sum(negative) == 1 and most in (-1, "-1"):
         warnings.warn(
-            f"y holds the class -1 in {counts[0]:,} of {y.size:,} rows, more than any other class. It is learned as a "
-            "class of its own; if it marks rows without a label, set unlabeled=-1",
+            f"y holds the class {most!r} in {counts.max():,} of {y.size:,} rows, more than any other class. It is "
+            "learned as a class of its own; if it marks rows without a label, say so with "
+            f"unlabeled={most!r} (tsenet fit: --unlabeled -1)",
             UserWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
 
 

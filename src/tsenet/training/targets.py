@@ -109,7 +109,11 @@ class ClassTargets(_Comparable):
         new = known & ~np.isin(y, self.classes)
         if new.any():
             found = np.unique(y[new]).tolist()
-            hint = "; if -1 marks rows without a label, set unlabeled=-1" if -1 in found else ""
+            hint = (
+                "; if -1 marks rows without a label, say so with unlabeled=-1"
+                if -1 in found
+                else ""
+            )
             raise DataError(
                 f"y holds classes that were not there before: {found}; classes_ is {self.classes.tolist()}{hint}"
             )
