@@ -18,8 +18,8 @@ SUBJECTS = (
 QUICK_TOPICS = ("--refine-steps", "2", "--jobs", "1", "--quiet")
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+def run(*arguments: object, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
 
 
 def fine(*arguments: object) -> str:

@@ -30,7 +30,7 @@ class TestErrors:
     @pytest.mark.parametrize(
         "arguments",
         [
-            ["topics", "x.csv", "--out", "o"],
+            ["topics", "docword.x.txt", "--out", "o", "--ngrams", "2"],
             ["topics", "x.txt", "--out", "o", "--format", "hlta", "--text", "a"],
             ["topics", "x.txt", "--out", "o", "--format", "hlta", "--words", "10"],
             ["topics", "x.csv", "--text", "a"],

@@ -45,6 +45,9 @@ def of_words(command: str) -> list[Option]:
         Option(command, "--words 7", "vectorize", "n_words", 7),
         Option(command, "--stop-words none", "vectorize", "stop_words", []),
         Option(command, "--min-documents 3", "vectorize", "min_documents", 3),
+        Option(command, "--max-df 0.5", "vectorize", "max_df", 0.5),
+        Option(command, "--ngrams 2", "vectorize", "ngrams", 2),
+        Option(command, "--tokenizer whitespace", "vectorize", "tokenizer", "whitespace"),
     ]
 
 
@@ -88,7 +91,7 @@ OWN = {
         "--verbose --json --quiet --debug"
     ),
     "topics": (
-        "--out --text --format --no-header --along --no-explorer --seed --force --quiet --debug"
+        "--out --text --format --no-header --encoding --along --no-explorer --seed --force --quiet --debug"
     ),
 }
 # What a command passes on without being asked: the seed, so that the same command gives the same result.

@@ -19,11 +19,13 @@ import pyarrow.parquet
 import pytest
 
 import tsenet
-from tests.cli.program import QUICK_TOPICS, SUBJECTS, names, run
+from tests.cli.program import QUICK_TOPICS, SUBJECTS, make_documents, names, run
+from tsenet.data import vectorize
 from tsenet.explain import topic_tree
 from tsenet.skeleton.tree import LatentTree
 
 ROOT = Path(__file__).parents[2]
+DOCUMENTS = make_documents(120)
 
 
 class TestTopics:
@@ -194,6 +196,58 @@ def _word_lists(topics: list[Any]) -> list[list[Any]]:
     return [words for t in topics for words in (t["words"], *_word_lists(t["children"]))]
 
 
+class TestReading:
+    """Documents in other forms than a csv file; the same words give the same topics."""
+
+    @staticmethod
+    def words_of(out: Path) -> list[str]:
+        tree = tsenet.load(out / "tree.tsenet")
+        return sorted(tree.names[: tree.n_observed])
+
+    def check(self, source: Path | str, out: Path, *more: str, **given: Any) -> None:
+        result = run("topics", source, "--out", out, *more, "--no-explorer", *QUICK_TOPICS, **given)
+        assert result.exit_code == 0, result.output
+        assert "120 documents, 12 words" in result.stdout
+        assert self.words_of(out) == sorted(word for subject in SUBJECTS for word in subject)
+
+    def test_a_folder(self, tmp_path: Path, out: Path) -> None:
+        (tmp_path / "texts").mkdir()
+        for k, text in enumerate(DOCUMENTS):
+            (tmp_path / "texts" / f"{k:03}.txt").write_text(text)
+        self.check(tmp_path / "texts", out)
+
+    def test_json(self, tmp_path: Path, out: Path) -> None:
+        (tmp_path / "d.json").write_text(json.dumps(DOCUMENTS))
+        self.check(tmp_path / "d.json", out)
+
+    def test_standard_input(self, out: Path) -> None:
+        self.check("-", out, stdin="\n".join(DOCUMENTS))
+
+    def test_counts(self, tmp_path: Path, out: Path) -> None:
+        table = vectorize(DOCUMENTS)
+        triples = table.values.tocoo()
+        lines = [
+            f"{i + 1} {j + 1} {n}"
+            for i, j, n in zip(triples.row, triples.col, triples.data, strict=True)
+        ]
+        head = [str(table.n_rows), str(table.n_columns), str(len(lines))]
+        (tmp_path / "docword.d.txt").write_text("\n".join(head + lines))
+        (tmp_path / "vocab.d.txt").write_text("\n".join(table.names))
+        self.check(tmp_path / "docword.d.txt", out)
+        command = ("topics", tmp_path / "docword.d.txt", "--out", tmp_path / "other")
+        result = run(*command, "--ngrams", "2")
+        assert result.exit_code == 2
+        assert "--ngrams" in result.output
+
+    def test_another_encoding(self, tmp_path: Path, out: Path) -> None:
+        lines = [f"{text.replace('goal', 'größe')};x" for text in DOCUMENTS]
+        (tmp_path / "d.csv").write_bytes("\n".join(["text;n", *lines]).encode("latin-1"))
+        more = ("--encoding", "latin-1", "--no-explorer", *QUICK_TOPICS)
+        result = run("topics", tmp_path / "d.csv", "--out", out, *more)
+        assert result.exit_code == 0, result.output
+        assert "größe" in self.words_of(out)
+
+
 class TestErrors:
     def test_a_folder_with_files_is_kept_unless_forced(self, data: Path, out: Path) -> None:
         out.mkdir()
@@ -216,10 +270,16 @@ class TestErrors:
             (["{data}x", "--text", "body"], "cannot tell the format"),
             (["absent.csv", "--text", "body"], "absent.csv: No such file"),
             (["{data}", "--format", "hlta"], "line 2"),
-            (["{data}", "--text", "body", "--stop-words", "nope"], "give english, none, or a file"),
+            (
+                ["{data}", "--text", "body", "--stop-words", "nope"],
+                "no stop words for the language 'nope'",
+            ),
+            (["{data}", "--text", "body", "--stop-words", "no.txt"], "there is no file no.txt"),
+            (["{data}", "--text", "body", "--tokenizer", "no:such"], "no:such cannot be imported"),
+            (["{data}", "--text", "body", "--tokenizer", "spacy"], "tokenizer must be a function"),
             (["{data}", "--text", "body", "--min-documents", "999"], "no words remain"),
         ],
-        ids=range(6),
+        ids=range(9),
     )
     def test_expected_errors_are_one_line_and_leave_nothing(
         self, data: Path, out: Path, arguments: list[str], message: str

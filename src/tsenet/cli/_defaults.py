@@ -13,6 +13,7 @@ _PACKAGE = Path(__file__).parents[1]
 _SOURCE = {
     "TSENetClassifier": "estimators/classifier.py",
     "learn_tree": "skeleton/hlta.py",
+    "read_documents": "data/documents.py",
     "topic_tree": "explain/topics.py",
     "vectorize": "data/text.py",
 }

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +19,7 @@ from tsenet.errors import DataError
 from tsenet.progress import Progress
 
 if TYPE_CHECKING:
-    from tsenet.data.text import Documents
+    from tsenet.data.text import Documents, WordCounter
 
 __all__ = [
     "Wanted",
@@ -25,7 +28,9 @@ __all__ = [
     "model_rows",
     "read_rows",
     "scores_of",
+    "stop_words_of_option",
     "targets_of",
+    "tokenizer_of",
     "truth_of",
     "word_counts",
 ]
@@ -54,38 +59,71 @@ def word_counts(
     stop_words: str | None = None,
     min_documents: int | None = None,
     select: str | None = None,
-) -> Table:
+    *,
+    max_df: float | None = None,
+    ngrams: int | None = None,
+    tokenizer: str | None = None,
+) -> tuple[WordCounter, Table]:
     """Count the words of documents; options that are None are the library's to choose."""
-    from tsenet.data.text import vectorize
+    from tsenet.data import text
 
     progress.start("counting words", None)
-    table = vectorize(
+    splitting = given(tokenizer=tokenizer_of(tokenizer), ngrams=ngrams)
+    table = text.vectorize(
         documents,
+        **splitting,
         **given(
             n_words=words,
-            stop_words=None if stop_words is None else _stop_words(stop_words),
+            stop_words=None if stop_words is None else stop_words_of_option(stop_words),
             min_documents=min_documents,
+            max_df=max_df,
             select=None if select is None else str(select),
         ),
     )
     progress.finish(f"{table.n_columns:,} words")
-    return table
+    return text.WordCounter(table.names, **splitting), table
 
 
-def _stop_words(choice: str) -> Literal["english"] | list[str]:
-    """What ``--stop-words`` means: english, none, or a file of words."""
+def tokenizer_of(choice: str | None) -> Any:
+    """What ``--tokenizer`` means: the name of a tokenizer, or a function to import."""
+    module, colon, path = (choice or "").partition(":")
+    if not colon:
+        return choice
+    try:
+        found: Any = _import(module)
+        for name in path.split("."):
+            found = getattr(found, name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise DataError(f"--tokenizer: {choice} cannot be imported: {error}") from error
+    return found
+
+
+def _import(module: str) -> Any:
+    """Import a module that is installed, or a file of the current folder."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+    sys.path.insert(0, os.getcwd())
+    try:
+        return importlib.import_module(module)
+    finally:
+        sys.path.remove(os.getcwd())
+
+
+def stop_words_of_option(choice: str) -> str | list[str] | Path:
+    """What ``--stop-words`` means: a language, none, or a file of words."""
+    path = Path(choice)
     if choice == "none":
         return []
-    if choice == "english":
-        return "english"
-    try:
-        return Path(choice).read_text(encoding="utf-8-sig").split()
-    except FileNotFoundError as error:
+    if path.is_file():
+        return path
+    if path.suffix or path.name != choice:
         raise DataError(
-            f"--stop-words: there is no file {choice}; give english, none, or a file of words"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"--stop-words: {choice} is not UTF-8 text") from error
+            f"--stop-words: there is no file {choice}; give a language, none, or a file of words"
+        )
+    return choice
 
 
 def columns_of_file(file: DataFile, left_out: set[str]) -> tuple[Table, dict[str, Any]]:
@@ -103,10 +141,14 @@ def columns_of_file(file: DataFile, left_out: set[str]) -> tuple[Table, dict[str
 def model_rows(fitted: Any, file: DataFile) -> Table:
     """The file's rows as the model was fitted on them."""
     source = fitted.source_ or {}
-    if source.get("text") is not None:
-        from tsenet.data.text import count_words
+    counter = fitted.word_counter_
+    column = source.get("text", "text" if counter and "text" in file.columns else None)
+    if column is not None:
+        from tsenet.data.text import WordCounter
 
-        return count_words(file.texts(source["text"]), fitted.wiring_.names[0])
+        # Files of older versions do not say how words were counted: it was always so.
+        counter = counter or WordCounter(fitted.wiring_.names[0])
+        return counter.count(file.texts(column))
     names = source.get("columns")
     if names is None and file.rows is None:
         names = getattr(fitted, "feature_names_in_", None)

@@ -24,14 +24,18 @@ __all__ = [
     "Data",
     "Debug",
     "Encoding",
+    "FittedTokenizer",
     "Force",
     "Jobs",
+    "MaxDf",
     "MinDocuments",
     "Model",
+    "Ngrams",
     "Quiet",
     "Seed",
     "ShowsDefaults",
     "StopWords",
+    "Tokenizer",
     "Unlabeled",
     "Words",
     "given",
@@ -68,7 +72,11 @@ class ShowsDefaults(TyperCommand):
 # ---- what to read and write
 
 Data = Annotated[
-    Path, typer.Argument(metavar="DATA", help="Rows: csv, tsv, jsonl, parquet or npz.")
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="Rows: csv, tsv, json, jsonl, parquet or npz; - for csv or JSON from standard input.",
+    ),
 ]
 Encoding = Annotated[
     str | None,
@@ -111,7 +119,7 @@ StopWords = Annotated[
     library_option(
         *("vectorize", "stop_words"),
         metavar="WHICH",
-        help="Words to leave out: english, none, or a file of words.",
+        help="Words to leave out: english, another language such as german, none, or a file of words.",
     ),
 ]
 MinDocuments = Annotated[
@@ -121,6 +129,42 @@ MinDocuments = Annotated[
         metavar="N",
         min=1,
         help="Leave out words that are in fewer documents.",
+    ),
+]
+MaxDf = Annotated[
+    float | None,
+    library_option(
+        *("vectorize", "max_df"),
+        metavar="X",
+        min=1e-6,
+        max=1.0,
+        help="Leave out words that are in a larger share of the documents.",
+    ),
+]
+Ngrams = Annotated[
+    int | None,
+    library_option(
+        *("vectorize", "ngrams"),
+        metavar="N",
+        min=1,
+        max=5,
+        help="Longest n-gram: 2 also counts pairs of neighbouring words.",
+    ),
+]
+Tokenizer = Annotated[
+    str | None,
+    library_option(
+        *("vectorize", "tokenizer"),
+        metavar="NAME",
+        help="How to split text into words: unicode, whitespace, or MODULE:FUNCTION to import, such as jieba:lcut.",
+    ),
+]
+FittedTokenizer = Annotated[
+    str | None,
+    typer.Option(
+        "--tokenizer",
+        metavar="MODULE:FUNCTION",
+        help="The function that a model of texts was fitted with; a model file holds its name only.",
     ),
 ]
 

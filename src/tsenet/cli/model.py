@@ -18,13 +18,17 @@ from tsenet.cli._options import (
     Data,
     Debug,
     Encoding,
+    FittedTokenizer,
     Force,
     Jobs,
+    MaxDf,
     MinDocuments,
     Model,
+    Ngrams,
     Quiet,
     Seed,
     StopWords,
+    Tokenizer,
     Unlabeled,
     Words,
     given,
@@ -89,6 +93,9 @@ def fit(
     words: Words = None,
     stop_words: StopWords = None,
     min_documents: MinDocuments = None,
+    max_df: MaxDf = None,
+    ngrams: Ngrams = None,
+    tokenizer: Tokenizer = None,
     density: Annotated[
         float | None,
         library_option(
@@ -204,7 +211,12 @@ def fit(
         wanted = targets_of(file, target, task.value, unlabeled)
         if text is not None:
             source: dict[str, Any] = {"text": text}
-            table = word_counts(file.texts(text), progress, words, stop_words, min_documents)
+            counter, table = word_counts(
+                *(file.texts(text), progress, words, stop_words, min_documents),
+                max_df=max_df,
+                ngrams=ngrams,
+                tokenizer=tokenizer,
+            )
         else:
             table, source = columns_of_file(file, {*target, *(ignore or ())})
         kept, held = _split(table, wanted, held_out, seed)
@@ -229,6 +241,7 @@ def fit(
         model.fit(table.take(kept), wanted.values[kept], **given(checkpoint=checkpoint))
         model.source_ = {"targets": target, **source, **given(unlabeled=unlabeled)}
         scores = scores_of(model, table.take(held), wanted.values[held]) if held.size else {}
+        model.word_counter_ = None if text is None else counter
         model.save(out)
     n_unlabelled = int((~wanted.known).sum())
     fields = {
@@ -300,6 +313,7 @@ def predict(
         typer.Option("--id", metavar="COLUMN", help="Column to repeat beside the predictions."),
     ] = None,
     encoding: Encoding = None,
+    tokenizer: FittedTokenizer = None,
     jobs: Jobs = None,
     config: Config = None,
     force: Force = False,
@@ -317,7 +331,7 @@ def predict(
 
     if out is not None:
         check_output(out, force)
-    fitted = _load(model, jobs)
+    fitted = _load(model, jobs, tokenizer)
     with shown_progress(quiet) as progress:
         file = read_rows(data, progress, encoding)
         ids = None if id_column is None else file.texts(id_column)
@@ -348,6 +362,7 @@ def evaluate(
     ] = None,
     unlabeled: Unlabeled = None,
     encoding: Encoding = None,
+    tokenizer: FittedTokenizer = None,
     jobs: Jobs = None,
     config: Config = None,
     as_json: AsJson = False,
@@ -359,7 +374,7 @@ def evaluate(
 
     from tsenet.cli._model_data import Wanted, model_rows, read_rows, scores_of, truth_of
 
-    fitted = _load(model, jobs)
+    fitted = _load(model, jobs, tokenizer)
     names = target or (fitted.source_ or {}).get("targets")
     if not names:
         raise DataError(f"{model} does not say which column holds the truth: give --target")
@@ -384,10 +399,11 @@ def _by_key(scores: dict[str, float]) -> dict[str, float]:
     return {name.replace(" ", "_"): value for name, value in scores.items()}
 
 
-def _load(path: Path, jobs: int | None) -> Any:
+def _load(path: Path, jobs: int | None, tokenizer: str | None) -> Any:
     import tsenet
+    from tsenet.cli._model_data import tokenizer_of
 
-    fitted = tsenet.load(path)
+    fitted = tsenet.load(path, tokenizer=tokenizer_of(tokenizer))
     if not isinstance(fitted, tsenet.TSENetClassifier | tsenet.TSENetRegressor):
         raise DataError(f"{path} holds a {type(fitted).__name__}, which predicts nothing")
     return fitted.set_params(n_jobs=jobs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,12 +13,16 @@ from tsenet.cli._console import shown_progress, warm_up
 from tsenet.cli._options import (
     Checkpoint,
     Debug,
+    Encoding,
     Force,
     Jobs,
+    MaxDf,
     MinDocuments,
+    Ngrams,
     Quiet,
     Seed,
     StopWords,
+    Tokenizer,
     Words,
     given,
     library_option,
@@ -37,6 +42,7 @@ class DataFormat(StrEnum):
 
     auto = "auto"
     hlta = "hlta"
+    docword = "docword"
 
 
 class Selection(StrEnum):
@@ -50,20 +56,28 @@ def topics(
     data: Annotated[
         Path,
         typer.Argument(
-            metavar="DATA", help="Documents: csv, parquet or jsonl; or HLTA 'doc, word' lines."
+            metavar="DATA",
+            help="Documents: csv, tsv, json, jsonl, parquet or txt, a folder of txt files, or - for standard input; "
+            "or counts: UCI docword, HLTA 'doc, word' lines.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to make for the results.")],
     text: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Column of the text (a number with --no-header)."),
+        library_option(
+            *("read_documents", "text"),
+            metavar="COLUMN",
+            help="Column of the text (a number with --no-header).",
+        ),
     ] = None,
     data_format: Annotated[
-        DataFormat, typer.Option("--format", help="auto goes by the file's name.")
+        DataFormat,
+        typer.Option("--format", help="auto goes by the file's name."),
     ] = DataFormat.auto,
     no_header: Annotated[
         bool, typer.Option("--no-header", help="The csv has no line of column names.")
     ] = False,
+    encoding: Encoding = None,
     words: Words = None,
     select: Annotated[
         Selection | None,
@@ -74,6 +88,9 @@ def topics(
     ] = None,
     stop_words: StopWords = None,
     min_documents: MinDocuments = None,
+    max_df: MaxDf = None,
+    ngrams: Ngrams = None,
+    tokenizer: Tokenizer = None,
     along: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Show the topics along its dates or labels."),
@@ -158,18 +175,29 @@ def topics(
     from tsenet._system.atomic import atomic_folder
     from tsenet.cli._model_data import word_counts
 
-    choice = given(words=words, select=select, stop_words=stop_words, min_documents=min_documents)
-    columns = given(text=text, along=along, no_header=no_header or None)
-    _check_options(data_format, columns, choice)
+    choice = given(
+        words=words,
+        select=select,
+        stop_words=stop_words,
+        min_documents=min_documents,
+        max_df=max_df,
+        ngrams=ngrams,
+        tokenizer=tokenizer,
+    )
+    columns = given(text=text, along=along, no_header=no_header or None, encoding=encoding)
+    if data_format is DataFormat.auto and data.name.startswith("docword."):
+        data_format = DataFormat.docword
+    if data_format is not DataFormat.auto:
+        _refuse_options(data_format, (*columns, *choice))
     if along is not None and no_explorer:
         raise typer.BadParameter("it shows in topics.html only", param_hint="--along")
     with atomic_folder(out, force=force) as folder, shown_progress(quiet) as progress:
         documents: Documents | None = None
-        if data_format is DataFormat.hlta:
-            table = _read_hlta(data, progress)
+        if data_format is not DataFormat.auto:
+            table = _read_counts(data, data_format, progress)
         else:
-            documents = _read_documents(data, str(text), along, no_header, progress)
-            table = word_counts(documents, progress, words, stop_words, min_documents, select)
+            documents = _read_documents(data, along, columns, progress)
+            _, table = word_counts(documents, progress, **choice)
         warm_up(progress, network=False)
         tree = tsenet.learn_tree(
             table,
@@ -193,7 +221,7 @@ def topics(
                 folder / "topics.html",
                 *(tree, table, documents),
                 along=along,
-                title=data.name.split(".")[0],
+                title=data.name.split(".")[0].strip("-") or "documents",
                 top_words=top_words,
                 progress=progress,
             )
@@ -204,39 +232,39 @@ def topics(
     )
 
 
-def _check_options(
-    data_format: DataFormat, columns: dict[str, Any], choice: dict[str, Any]
-) -> None:
-    """Refuse options that would have no effect, and the lack of one that is needed."""
-    if data_format is DataFormat.auto:
-        if "text" not in columns:
-            raise typer.BadParameter("say which column holds the text", param_hint="--text")
-        return
-    for name in (*columns, *choice):
+def _refuse_options(data_format: DataFormat, names: Iterable[str]) -> None:
+    """Refuse options of documents, which would have no effect on counts."""
+    kind = {DataFormat.hlta: "an HLTA", DataFormat.docword: "a UCI docword"}[data_format]
+    for name in names:
         option = "--" + name.replace("_", "-")
         raise typer.BadParameter(
-            f"an HLTA file has its words chosen already, so {option} cannot apply",
+            f"{kind} file has its words chosen already, so {option} cannot apply",
             param_hint=option,
         )
 
 
-def _read_hlta(path: Path, progress: Progress) -> Table:
+def _read_counts(path: Path, data_format: DataFormat, progress: Progress) -> Table:
+    from tsenet.data import read_docword
     from tsenet.store.hlta_text import read_hlta_tuples
 
     progress.start("reading documents", None)
-    table = read_hlta_tuples(path)
+    table = read_docword(path) if data_format is DataFormat.docword else read_hlta_tuples(path)
     progress.finish(f"{table.n_rows:,} documents, {table.n_columns:,} words")
     return table
 
 
 def _read_documents(
-    path: Path, text: str, along: str | None, no_header: bool, progress: Progress
+    path: Path, along: str | None, columns: dict[str, Any], progress: Progress
 ) -> Documents:
     from tsenet.data.text import read_documents
 
     progress.start("reading documents", None)
-    columns = [] if along is None else [along]
-    documents = read_documents(path, text, columns=columns, header=not no_header)
+    documents = read_documents(
+        path,
+        columns=[] if along is None else [along],
+        header="no_header" not in columns,
+        **{name: columns[name] for name in ("text", "encoding") if name in columns},
+    )
     progress.finish(documents.report())
     return documents
 

@@ -15,8 +15,10 @@ from tsenet.data.table import Table
 
 if TYPE_CHECKING:
     from tsenet.data.documents import Documents, read_documents
+    from tsenet.data.docword import read_docword
     from tsenet.data.files import DataFile, read_data
-    from tsenet.data.text import count_words, vectorize, words_of
+    from tsenet.data.text import WordCounter, count_words, vectorize
+    from tsenet.data.words import words_of
 
 __all__ = [
     "BinaryRows",
@@ -25,10 +27,12 @@ __all__ = [
     "Documents",
     "Scaling",
     "Table",
+    "WordCounter",
     "constant_columns",
     "count_words",
     "read_data",
     "read_documents",
+    "read_docword",
     "vectorize",
     "words_of",
 ]
@@ -36,11 +40,13 @@ __all__ = [
 _LATER = {
     "DataFile": "files",
     "Documents": "documents",
+    "WordCounter": "text",
     "count_words": "text",
     "read_data": "files",
     "read_documents": "documents",
+    "read_docword": "docword",
     "vectorize": "text",
-    "words_of": "text",
+    "words_of": "words",
 }
 
 

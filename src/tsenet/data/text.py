@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import logging
 import re
+import sys
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
-from typing import Literal
+import warnings
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,58 +21,314 @@ import scipy.sparse as sp
 
 from tsenet.data.columns import count_of
 from tsenet.data.documents import Documents, read_documents
+from tsenet.data.stop_words import stop_words_of
 from tsenet.data.table import Table
+from tsenet.data.words import words_of
 from tsenet.errors import DataError
 
-__all__ = ["Documents", "count_words", "read_documents", "vectorize", "words_of"]
+__all__ = ["Documents", "WordCounter", "count_words", "read_documents", "vectorize", "words_of"]
 
 _logger = logging.getLogger("tsenet.data")
 
-# Two or more letters and digits of any script, at least one of them a letter: numbers alone say
-# nothing about a topic. An underscore separates words.
-_WORD = re.compile(r"(?=\d*[^\W\d_])[^\W_]{2,}")
+# Half of a character, which no encoding can write.
+_HALF = re.compile(r"[\ud800-\udfff]")
 
-# Parts of English contractions ("don't", "we'll") before and after the apostrophe. They are stop
-# words too, but not in scikit-learn's list.
-_ENGLISH_FRAGMENTS = frozenset(
-    {"ain", "aren", "couldn", "didn", "doesn", "don", "hadn", "hasn", "haven", "isn", "ll"}
-    | {"mightn", "mustn", "needn", "shan", "shouldn", "ve", "wasn", "weren", "wouldn"}
-)
+#: Splits a text into its words.
+Tokenizer = Callable[[str], Iterable[str]]
 
 
-def words_of(document: str, *, lowercase: bool = True) -> list[str]:
-    """Split a document into its words, in order.
+def _chunks_of(document: str, *, lowercase: bool = True) -> list[str]:
+    """Split a document at white space only."""
+    text = unicodedata.normalize("NFKC", document)
+    return (text.lower() if lowercase else text).split()
 
-    A word is two or more letters and digits with at least one letter, in any script. The text is
-    first normalized (Unicode NFKC), so that composed and decomposed accents are the same.
+
+#: The tokenizers that a model file may name.
+_TOKENIZERS: dict[str, Callable[..., list[str]]] = {"unicode": words_of, "whitespace": _chunks_of}
+
+
+@dataclass(frozen=True, repr=False)
+class WordCounter:
+    """A vocabulary and how to split text into it; :meth:`learn` makes one from documents.
 
     Parameters
     ----------
-    document : str
-        The text.
+    words : tuple of str
+        The vocabulary; an n-gram is its words with a space between them.
+    tokenizer : str or callable, default="unicode"
+        ``"unicode"``, :func:`words_of`; ``"whitespace"``, for text that is already split into words; or a function
+        from a text (Unicode NFKC) to its words. A model file keeps no
+        code, only the function's name: whoever loads the file passes the function again
+        (``tsenet.load(path, tokenizer=...)``, or :meth:`with_tokenizer`). Until then `tokenizer` is that name,
+        ``"module:function"``.
     lowercase : bool, default=True
-        Whether to lower-case the words; turn it off where case matters, such as for gene names.
-
-    Returns
-    -------
-    list of str
+        Whether to lower-case the words.
+    ngrams : int, default=1
+        Longest n-gram: 2 also counts pairs of neighbouring words, 3 also triples.
 
     Examples
     --------
-    >>> from tsenet.data import words_of
-    >>> words_of("The cat's MP3, 42 of them")
-    ['the', 'cat', 'mp3', 'of', 'them']
+    >>> from tsenet.data import WordCounter
+    >>> counter = WordCounter(("cat", "dog", "hot dog"), ngrams=2)
+    >>> counter.split("A hot dog")
+    ['hot', 'dog', 'hot dog']
+    >>> counter.count(["a hot dog", "dogs and a cat"]).values.toarray().tolist()
+    [[0, 1, 1], [1, 0, 0]]
     """
-    text = unicodedata.normalize("NFKC", document)
-    return _WORD.findall(text.lower() if lowercase else text)
+
+    words: tuple[str, ...]
+    tokenizer: str | Tokenizer = "unicode"
+    lowercase: bool = True
+    ngrams: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", tuple(self.words))
+        _check_splitting(self.tokenizer, self.lowercase, self.ngrams)
+        if not self.words:
+            raise DataError("the vocabulary has no words")
+        for word in self.words:
+            if not isinstance(word, str):
+                raise DataError(f"the vocabulary holds a {type(word).__name__}, not a string")
+        if _HALF.search("".join(self.words)):
+            raise DataError("a word of the vocabulary holds half of a character (a lone surrogate)")
+        if len(set(self.words)) < len(self.words):
+            ((word, times),) = Counter(self.words).most_common(1)
+            raise DataError(f"the vocabulary holds {word!r} {times} times")
+
+    def __repr__(self) -> str:
+        grams = f", n-grams up to {self.ngrams}" if self.ngrams > 1 else ""
+        return f"WordCounter({len(self.words):,} words, {_name_of(self.tokenizer)}{grams})"
+
+    @classmethod
+    def learn(
+        cls,
+        documents: Documents | Iterable[str],
+        *,
+        n_words: int | None = 10_000,
+        stop_words: str | Path | Collection[str] | None = "english",
+        min_documents: int = 2,
+        max_df: float = 1.0,
+        tokenizer: str | Tokenizer = "unicode",
+        ngrams: int = 1,
+        lowercase: bool = True,
+        select: Literal["frequency", "tfidf"] = "frequency",
+    ) -> tuple[WordCounter, Table]:
+        """Choose a vocabulary, and count its words in each document.
+
+        Parameters
+        ----------
+        documents : Documents or iterable of str
+            The texts.
+        n_words, stop_words, min_documents, max_df, tokenizer, ngrams, lowercase, select
+            As for :func:`vectorize`.
+
+        Returns
+        -------
+        WordCounter
+            Counts the same words in other documents.
+        Table
+            The counts in these documents.
+
+        Raises
+        ------
+        DataError
+            If a document is not a string, there are no documents, or no words remain.
+
+        Examples
+        --------
+        >>> from tsenet.data import WordCounter
+        >>> counter, table = WordCounter.learn(["the cat sat", "a cat and a dog", "the dog sat"])
+        >>> counter
+        WordCounter(3 words, unicode)
+        >>> counter.words == table.names
+        True
+        """
+        if n_words is not None and n_words < 1:
+            raise DataError(f"n_words must be at least 1 or None, got {n_words}")
+        if not 0 < max_df <= 1:
+            raise DataError(f"max_df must be a share above 0, at most 1, got {max_df}")
+        if select not in ("frequency", "tfidf"):
+            raise DataError(f"select must be 'frequency' or 'tfidf', got {select!r}")
+        _check_splitting(tokenizer, lowercase, ngrams)
+        texts = _texts_of(documents)
+        stops = _stop_words(stop_words, tokenizer, lowercase)
+        counts, words = _count_all(texts, tokenizer, lowercase, ngrams)
+        n_documents = np.bincount(counts.indices, minlength=len(words))
+        kept = np.flatnonzero(
+            (n_documents >= min_documents)
+            & (n_documents <= max_df * len(texts))
+            & np.array([not _is_stopped(word, stops, ngrams) for word in words], dtype=bool)
+        )
+        if kept.size == 0:
+            most = f", in at most {max_df:.0%} of them (max_df)" if max_df < 1 else ""
+            raise DataError(
+                f"no words remain of {count_of(len(texts), 'document')}: of {len(words)} distinct "
+                f"words none is in at least {min_documents} documents (min_documents){most} "
+                "without being a stop word (stop_words)"
+            )
+        table = Table.of(counts[:, kept], names=[words[k] for k in kept])
+        if n_words is not None and n_words < kept.size:
+            score = n_documents[kept] if select == "frequency" else _mean_tfidf(table)
+            best = _highest(score, n_words)
+            table = Table.of(table.values[:, best], names=[table.names[k] for k in best])
+        n_empty = int(np.count_nonzero(np.diff(table.values.indptr) == 0))
+        _logger.info("%r; %s without any of these words", table, count_of(n_empty, "document"))
+        return cls(table.names, tokenizer, lowercase, ngrams), table
+
+    def split(self, text: str) -> list[str]:
+        """Split a text into its words, in order, and after them its n-grams.
+
+        Parameters
+        ----------
+        text : str
+            The text.
+
+        Returns
+        -------
+        list of str
+            All words, also those outside the vocabulary.
+
+        Raises
+        ------
+        DataError
+            If the counter comes from a file and its tokenizer is still to be passed.
+
+        Examples
+        --------
+        >>> from tsenet.data import WordCounter
+        >>> WordCounter(("rose",), tokenizer=str.split).split("Oil-prices rose")
+        ['oil-prices', 'rose']
+        """
+        return _split(text, self.tokenizer, self.lowercase, self.ngrams)
+
+    def count(self, documents: Documents | Iterable[str]) -> Table:
+        """Count the words of the vocabulary in documents.
+
+        Parameters
+        ----------
+        documents : Documents or iterable of str
+            The texts.
+
+        Returns
+        -------
+        Table
+            Sparse int32 counts, shape (documents, words), in the order of `words`.
+
+        Raises
+        ------
+        DataError
+            If a document is not a string, there are none, or the tokenizer is still to be passed.
+
+        Examples
+        --------
+        >>> from tsenet.data import WordCounter
+        >>> WordCounter(("cat", "dog")).count(["dog eats dog", "a cat"]).values.toarray().tolist()
+        [[0, 2], [1, 0]]
+        """
+        known = self._places
+        split = ([w for w in self.split(text) if w in known] for text in _texts_of(documents))
+        counts = _csr(*_counts(split, known), len(self.words))
+        return Table(counts, self.words, (None,) * len(self.words))
+
+    def with_tokenizer(self, tokenizer: str | Tokenizer) -> WordCounter:
+        """Return the same vocabulary with another tokenizer, such as the one that the model was fitted with.
+
+        Parameters
+        ----------
+        tokenizer : str or callable
+            As in the class.
+
+        Returns
+        -------
+        WordCounter
+
+        Examples
+        --------
+        >>> from tsenet.data import WordCounter
+        >>> WordCounter(("cat", "dog")).with_tokenizer(str.split)
+        WordCounter(2 words, builtins:str.split)
+        """
+        return replace(self, tokenizer=tokenizer)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counter as JSON holds it; of a function only the name.
+
+        Returns
+        -------
+        dict
+
+        Warns
+        -----
+        UserWarning
+            If no import finds the function under its name, as for a lambda.
+
+        Examples
+        --------
+        >>> from tsenet.data import WordCounter
+        >>> WordCounter(("cat",), str.split).to_dict()
+        {'words': ['cat'], 'tokenizer': 'builtins:str.split', 'lowercase': True, 'ngrams': 1}
+        """
+        name = _name_of(self.tokenizer)
+        if callable(self.tokenizer) and not _is_found(name, self.tokenizer):
+            warnings.warn(
+                f"the tokenizer {name} cannot be imported by this name: whoever loads the model "
+                "has to have the function, and pass it as tokenizer= to tsenet.load",
+                stacklevel=2,
+            )
+        return {
+            "words": list(self.words),
+            "tokenizer": name,
+            "lowercase": self.lowercase,
+            "ngrams": self.ngrams,
+        }
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> WordCounter:
+        """Rebuild a counter from :meth:`to_dict`; nothing is imported or run.
+
+        Parameters
+        ----------
+        fields : dict
+            What :meth:`to_dict` returned.
+
+        Returns
+        -------
+        WordCounter
+
+        Raises
+        ------
+        DataError
+            If a field is missing, unknown or wrong.
+
+        Examples
+        --------
+        >>> from tsenet.data import WordCounter
+        >>> counter = WordCounter(("cat", "dog"), ngrams=2)
+        >>> WordCounter.from_dict(counter.to_dict()) == counter
+        True
+        """
+        if not isinstance(fields, dict) or set(fields) != {
+            *("words", "tokenizer", "lowercase", "ngrams")
+        }:
+            raise DataError("a word counter has the fields words, tokenizer, lowercase and ngrams")
+        if not isinstance(fields["words"], list) or not isinstance(fields["tokenizer"], str):
+            raise DataError("words of a word counter must be a list, and tokenizer a name")
+        return cls(**fields)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {word: place for place, word in enumerate(self.words)}
 
 
 def vectorize(
     documents: Documents | Iterable[str],
     *,
     n_words: int | None = 10_000,
-    stop_words: Literal["english"] | Collection[str] | None = "english",
+    stop_words: str | Path | Collection[str] | None = "english",
     min_documents: int = 2,
+    max_df: float = 1.0,
+    tokenizer: str | Tokenizer = "unicode",
+    ngrams: int = 1,
     lowercase: bool = True,
     select: Literal["frequency", "tfidf"] = "frequency",
 ) -> Table:
@@ -77,11 +340,19 @@ def vectorize(
         The texts.
     n_words : int or None, default=10_000
         Size of the vocabulary; None keeps all words. Fewer words make structure learning faster.
-    stop_words : "english", collection of str, or None, default="english"
-        Words to leave out. Give your own for other languages; None leaves out none.
+    stop_words : str, Path, collection of str, or None, default="english"
+        Words to leave out, and n-grams that begin or end with one: those of a language by its name or ISO 639-1 code
+        (other than English with the extra ``text``), of a file, or your own. None leaves out none.
     min_documents : int, default=2
         Leave out words that occur in fewer documents: their co-occurrence with other words cannot
         be estimated.
+    max_df : float, default=1.0
+        Leave out words that occur in a larger share of the documents. A value such as 0.5 does without stop words in
+        any language.
+    tokenizer : str or callable, default="unicode"
+        How to split text into words, as for :class:`WordCounter`.
+    ngrams : int, default=1
+        Longest n-gram: 2 also counts pairs of neighbouring words.
     lowercase : bool, default=True
         Whether to lower-case the words.
     select : {"frequency", "tfidf"}, default="frequency"
@@ -102,7 +373,8 @@ def vectorize(
 
     See Also
     --------
-    count_words : Count a given vocabulary, such as that of a fitted model, in new documents.
+    WordCounter.learn : The same, and what counts the words in new documents.
+    count_words : Count given words.
 
     Examples
     --------
@@ -113,30 +385,17 @@ def vectorize(
     >>> table.values.toarray().tolist()
     [[1, 0, 1], [1, 1, 0], [0, 1, 1]]
     """
-    if n_words is not None and n_words < 1:
-        raise DataError(f"n_words must be at least 1 or None, got {n_words}")
-    if select not in ("frequency", "tfidf"):
-        raise DataError(f"select must be 'frequency' or 'tfidf', got {select!r}")
-    texts = _texts_of(documents)
-    stops = _stop_words(stop_words, lowercase)
-    counts, words = _count_words(texts, lowercase)
-    n_documents = np.bincount(counts.indices, minlength=len(words))
-    kept = np.flatnonzero(
-        (n_documents >= min_documents) & np.array([word not in stops for word in words], dtype=bool)
+    _, table = WordCounter.learn(
+        documents,
+        n_words=n_words,
+        stop_words=stop_words,
+        min_documents=min_documents,
+        max_df=max_df,
+        tokenizer=tokenizer,
+        ngrams=ngrams,
+        lowercase=lowercase,
+        select=select,
     )
-    if kept.size == 0:
-        raise DataError(
-            f"no words remain of {count_of(len(texts), 'document')}: of {len(words)} distinct "
-            f"words none is in at least {min_documents} documents (min_documents) without being "
-            "a stop word (stop_words)"
-        )
-    table = Table.of(counts[:, kept], names=[words[k] for k in kept])
-    if n_words is not None and n_words < kept.size:
-        score = n_documents[kept] if select == "frequency" else _mean_tfidf(table)
-        best = _highest(score, n_words)
-        table = Table.of(table.values[:, best], names=[table.names[k] for k in best])
-    n_empty = int(np.count_nonzero(np.diff(table.values.indptr) == 0))
-    _logger.info("%r; %s without any of these words", table, count_of(n_empty, "document"))
     return table
 
 
@@ -148,7 +407,7 @@ def count_words(documents: Documents | Iterable[str], words: Sequence[str]) -> T
     documents : Documents or iterable of str
         The texts.
     words : sequence of str
-        The vocabulary, as :func:`words_of` splits and lower-cases it.
+        The vocabulary, as :func:`words_of` splits and lower-cases it; with a space inside, n-grams.
 
     Returns
     -------
@@ -161,10 +420,117 @@ def count_words(documents: Documents | Iterable[str], words: Sequence[str]) -> T
     >>> count_words(["dog eats dog", "a cat"], ["cat", "dog"]).values.toarray().tolist()
     [[0, 2], [1, 0]]
     """
-    from sklearn.feature_extraction.text import CountVectorizer
+    ngrams = max((word.count(" ") + 1 for word in words), default=1)
+    return WordCounter(tuple(words), ngrams=ngrams).count(documents)
 
-    vectorizer = CountVectorizer(analyzer=words_of, vocabulary=list(words), dtype=np.int32)
-    return Table.of(sp.csr_array(vectorizer.transform(_texts_of(documents))), names=list(words))
+
+# ---- splitting
+
+
+def _split(text: str, tokenizer: str | Tokenizer, lowercase: bool, ngrams: int) -> list[str]:
+    """Return the words of a text, and its n-grams up to `ngrams` words."""
+    if callable(tokenizer):
+        words = _words_by(tokenizer, unicodedata.normalize("NFKC", text), lowercase)
+    elif tokenizer in _TOKENIZERS:
+        words = _TOKENIZERS[tokenizer](text, lowercase=lowercase)
+    else:
+        raise DataError(
+            f"the text has to be split by {tokenizer}, and a model file holds no code: pass the "
+            "function, as in tsenet.load(path, tokenizer=function)"
+        )
+    grams = [
+        " ".join(words[k : k + length])
+        for length in range(2, ngrams + 1)
+        for k in range(len(words) - length + 1)
+    ]
+    return words + grams
+
+
+def _words_by(tokenizer: Tokenizer, text: str, lowercase: bool) -> list[str]:
+    """Return the words that a user's function makes of a text, without blank ones."""
+    found = tokenizer(text)
+    try:
+        words = [] if isinstance(found, str) else [word for word in found if word.strip()]
+        if isinstance(found, str) or not all(isinstance(word, str) for word in words):
+            raise TypeError
+    except (TypeError, AttributeError) as error:
+        raise DataError(
+            f"the tokenizer {_name_of(tokenizer)} should return the words of a text, as a list of "
+            f"strings, but returned {found!r:.60}"
+        ) from error
+    return [word.lower() for word in words] if lowercase else words
+
+
+def _check_splitting(tokenizer: Any, lowercase: Any, ngrams: Any) -> None:
+    """Raise a DataError for wrong options of splitting."""
+    named = isinstance(tokenizer, str) and (tokenizer in _TOKENIZERS or ":" in tokenizer)
+    if not named and not callable(tokenizer):
+        known = ", ".join(repr(name) for name in _TOKENIZERS)
+        raise DataError(f"tokenizer must be a function or one of {known}, got {tokenizer!r}")
+    if not isinstance(lowercase, bool):
+        raise DataError(f"lowercase must be True or False, got {lowercase!r}")
+    if not isinstance(ngrams, int) or isinstance(ngrams, bool) or ngrams < 1:
+        raise DataError(f"ngrams must be a whole number from 1 on, got {ngrams!r}")
+
+
+def _name_of(tokenizer: str | Tokenizer) -> str:
+    """Return how a model file names a tokenizer."""
+    if isinstance(tokenizer, str):
+        return tokenizer
+    named = tokenizer if hasattr(tokenizer, "__qualname__") else type(tokenizer)
+    module = getattr(named, "__module__", None) or getattr(
+        getattr(named, "__objclass__", None), "__module__", "?"
+    )
+    return f"{module}:{named.__qualname__}"
+
+
+def _is_found(name: str, tokenizer: Tokenizer) -> bool:
+    """Whether an import by this name gives the tokenizer."""
+    module, _, path = name.partition(":")
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found is tokenizer and module != "__main__"
+
+
+# ---- counting
+
+
+def _count_all(
+    texts: list[str], tokenizer: str | Tokenizer, lowercase: bool, ngrams: int
+) -> tuple[sp.csr_array, list[str]]:
+    """Count every word; columns in alphabetical order. Shape (documents, words)."""
+    places: defaultdict[str, int] = defaultdict()
+    places.default_factory = places.__len__  # a new word gets the next column
+    counts = _counts((_split(text, tokenizer, lowercase, ngrams) for text in texts), places)
+    if not places:
+        raise DataError(
+            f"no words remain of {count_of(len(texts), 'document')}: none holds a word of two or "
+            "more letters"
+        )
+    words = sorted(places)
+    column = np.empty(len(words), np.int32)
+    column[[places[word] for word in words]] = np.arange(len(words))
+    return _csr(*counts[:2], column[counts[2]], len(words)), words
+
+
+def _counts(
+    documents: Iterable[list[str]], places: Mapping[str, int]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Count the words of each document: the row ends, and the counts and columns of a row after the other."""
+    ends, data, columns = array("q", [0]), array("i"), array("i")
+    for words in documents:
+        counted = Counter(words)
+        columns.extend(places[word] for word in counted)
+        data.extend(counted.values())
+        ends.append(len(columns))
+    return np.array(ends, np.int64), np.array(data, np.int32), np.array(columns, np.int32)
+
+
+def _csr(ends: Any, data: Any, columns: Any, n_words: int) -> sp.csr_array:
+    counts = sp.csr_array((data, columns, ends), shape=(len(ends) - 1, n_words))
+    counts.sort_indices()
+    return counts
 
 
 def _mean_tfidf(counts: Table) -> npt.NDArray[np.float64]:
@@ -187,40 +553,35 @@ def _texts_of(documents: Documents | Iterable[str]) -> list[str]:
     """Return the texts as a list; raise a DataError for anything but strings."""
     if isinstance(documents, str | bytes):
         raise DataError("expected many documents, got one string: give a list of strings")
+    if not isinstance(documents, Documents) and hasattr(documents, "columns"):
+        raise DataError("expected documents, got a dataframe: give its column of texts")
     texts = documents.texts if isinstance(documents, Documents) else list(documents)
     for i, text in enumerate(texts):
         if not isinstance(text, str):
             raise DataError(f"document {i} is a {type(text).__name__}, not a string")
+        if not text.isascii() and _HALF.search(text):
+            raise DataError(f"document {i} holds half of a character (a lone surrogate)")
     if not texts:
         raise DataError("there are no documents")
     return texts
 
 
-def _stop_words(given: str | Collection[str] | None, lowercase: bool) -> frozenset[str]:
+# ---- stop words
+
+
+def _stop_words(
+    given: str | Path | Collection[str] | None, tokenizer: str | Tokenizer, lowercase: bool
+) -> frozenset[str]:
     """Return the stop words, split and lower-cased like the documents."""
-    if given is None:
-        return frozenset()
-    if isinstance(given, str):
-        if given != "english":
-            raise DataError(f"stop_words must be 'english', a collection or None, got {given!r}")
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-        return frozenset(ENGLISH_STOP_WORDS) | _ENGLISH_FRAGMENTS
-    return frozenset(word for entry in given for word in words_of(entry, lowercase=lowercase))
+    words = stop_words_of(given)
+    if given == "english":
+        return frozenset(words)
+    return frozenset(word for entry in words for word in _split(entry, tokenizer, lowercase, 1))
 
 
-def _count_words(texts: list[str], lowercase: bool) -> tuple[sp.csr_array, list[str]]:
-    """Count every word; columns in alphabetical order. Shape (documents, words)."""
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    vectorizer = CountVectorizer(
-        analyzer=lambda text: words_of(text, lowercase=lowercase), dtype=np.int32
-    )
-    try:
-        counts = sp.csr_array(vectorizer.fit_transform(texts))
-    except ValueError as error:
-        raise DataError(
-            f"no words remain of {count_of(len(texts), 'document')}: none holds a word of two or "
-            "more letters"
-        ) from error
-    return counts, vectorizer.get_feature_names_out().tolist()
+def _is_stopped(word: str, stops: frozenset[str], ngrams: int) -> bool:
+    """Whether a word is a stop word, or an n-gram begins or ends with one."""
+    if ngrams == 1:
+        return word in stops
+    parts = word.split(" ")
+    return parts[0] in stops or parts[-1] in stops

@@ -105,7 +105,9 @@ class TSENetEstimator(NetworkEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix, dataframe, list of rows or Table, (N, V)
+        X : array, sparse matrix, dataframe, list of rows or Table, (N, V); or N texts
+            The words of texts are counted as :func:`tsenet.data.vectorize` does it; the model keeps how
+            (``word_counter_``), so that it predicts texts too.
         y : array-like, (N,) or (N, C)
             None, NaN, ``pandas.NA`` and blank text are unknown targets, as is a classifier's ``unlabeled``. Structure
             and first weights are learned from rows without a known target too.

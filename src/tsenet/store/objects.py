@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from tsenet.errors import ModelFileError
+from tsenet.errors import DataError, ModelFileError
 from tsenet.store.container import MAX_BYTES, bytes_of, load_parts, save_parts
 
 __all__ = ["KINDS", "Storable", "load", "save"]
@@ -80,7 +80,11 @@ def save(obj: Storable, path: str | os.PathLike[str]) -> None:
 
 
 def load(
-    path: str | os.PathLike[str], kind: str | None = None, *, max_bytes: int = MAX_BYTES
+    path: str | os.PathLike[str],
+    kind: str | None = None,
+    *,
+    max_bytes: int = MAX_BYTES,
+    tokenizer: Any = None,
 ) -> Any:
     """Read an object from a model file and check it completely before returning it.
 
@@ -92,6 +96,9 @@ def load(
         Class name, such as ``"LatentTree"``; a file of another kind is refused.
     max_bytes : int, default=16 GiB
         Refuse a larger file before reading it. Raise it for a larger file that you trust.
+    tokenizer : callable, optional
+        The function that splits text into words, for a model that was fitted with a function of its user: a file holds
+        its name only, and nothing is imported by that name.
 
     Returns
     -------
@@ -103,6 +110,8 @@ def load(
     ModelFileError
         If the file is missing, damaged, altered, not a model file, or describes an object that
         its own ``validate()`` refuses. The message says what is wrong and what to do.
+    DataError
+        If a tokenizer is passed for a model that was not fitted on text.
 
     Examples
     --------
@@ -140,6 +149,11 @@ def load(
             f"{os.fspath(path)} does not describe a valid {found}: {error} "
             f"({type(error).__name__}). Write it again from its source"
         ) from error
+    if tokenizer is not None:
+        counter = getattr(obj, "word_counter_", None)
+        if counter is None:
+            raise DataError(f"{os.fspath(path)} was not fitted on text: it needs no tokenizer")
+        obj.word_counter_ = counter.with_tokenizer(tokenizer)
     return obj
 
 
