@@ -1,7 +1,7 @@
 // Which units raise the output of a class, and which lower it.
 import { h, name } from "../dom.js";
 import { bar, shortList } from "../bars.js";
-import { capital, count, counted, percent, signed } from "../format.js";
+import { capital, count, percent, signed } from "../format.js";
 
 let level = null; // the reader's choice outlasts a change of class
 
@@ -143,12 +143,12 @@ function sides(model, cls, items, layers, titles, nouns) {
   return h("div", { class: "two" }, side(titles[0], 1), side(titles[1], -1));
 }
 
-/** How much is not listed: "12 more units have 3 % of the whole". */
+/** How much is not listed: "800 more units: 12 % of the sum." */
 export function tail(listed, { n, sum }, nouns) {
   const left = n - listed.length;
   if (left <= 0) return "";
   const share = sum > 0 ? Math.max(0, 1 - listed.reduce((a, item) => a + Math.abs(item.effect), 0) / sum) : 0;
-  return `${counted(left, nouns)} more: ${percent(share)} of the whole.`;
+  return `${count(left)} more ${left === 1 ? nouns[0] : nouns[1]}: ${percent(share)} of the sum.`;
 }
 
 function row({ effect, href, chip, lines: [first, second] }, most) {

@@ -20,8 +20,10 @@ _BATCH = 1024
 
 def linear_skip_weights(net: Any) -> Floats | None:
     """Weights (D, C) of a network's linear skip from the inputs; None if it has none."""
-    weight = next(iter(net.linear_skips), None)
-    return None if weight is None else weight.detach().cpu().numpy().astype(np.float64)
+    weight = getattr(net, "linear_skip", None)
+    if weight is None:
+        weight = next(iter(getattr(net, "linear_skips", ())), None)
+    return None if weight is None else weight.detach().cpu().to_dense().numpy().astype(np.float64)
 
 
 def direct_effects(model: FittedNetwork, table: Table) -> Floats | None:
