@@ -56,11 +56,11 @@ export class Overview {
 
   #says() {
     const { payload, nouns } = this.model;
-    if (!payload.units.share.length) return `Area: number of ${nouns.input[1]} below. The tree beside it opens the groups.`;
+    if (!payload.units.share.length) return `Area: number of ${nouns.input[1]} below.`;
     const expected = payload.rows && payload.kind === "tree" ? "" : ", as the tree expects it";
     return (
       `Percentage: share of ${nouns.row[1]} in which ${article(nouns.unit[0])} is on${expected}. ` +
-      `Area: the share it separates, so at most half. Darker: ${nouns.input[1]} that set it apart more; the tree beside it is in this order.`
+      `Area: the share it separates, so at most half. Stronger colour: ${nouns.input[1]} that set it apart more.`
     );
   }
 

@@ -40,7 +40,8 @@ def direct_effects(model: FittedNetwork, table: Table) -> Floats | None:
 
 def _deviation(model: FittedNetwork, table: Table) -> Floats:
     """Standard deviation of each input of the network: (D,)."""
-    total = square = 0.0
+    total: Any = 0.0
+    square: Any = 0.0
     for start in range(0, table.n_rows, _BATCH):
         part = table.take(slice(start, min(start + _BATCH, table.n_rows)))
         for read in model.network_inputs(part):
@@ -49,6 +50,6 @@ def _deviation(model: FittedNetwork, table: Table) -> Floats:
             squared = exact.multiply(exact) if sp.issparse(exact) else exact**2
             total = total + np.asarray(exact.sum(axis=0)).ravel()
             square = square + np.asarray(squared.sum(axis=0)).ravel()
-    mean = np.asarray(total) / table.n_rows
-    deviation: Floats = np.sqrt(np.maximum(0.0, np.asarray(square) / table.n_rows - mean**2))
+    mean = total / table.n_rows
+    deviation: Floats = np.sqrt(np.maximum(0.0, square / table.n_rows - mean**2))
     return deviation

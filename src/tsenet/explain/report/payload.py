@@ -296,10 +296,8 @@ def _network_payload(model: WiredNetwork, given: _Given, progress: Progress) -> 
     payload["trained"], rows = trained_units(latents, graph)
     trained, feature_rows = trained_units(features, graph)
     known = {"model": model, "table": given.table, "y": given.y}
-    payload["rows"] = row_view(
-        "activation", [*rows, *feature_rows], given.texts, options.snippet, **known
-    )
-    payload["rows"]["of"] = rows
+    shown = row_view("activation", [*rows, *feature_rows], given.texts, options.snippet, **known)
+    payload["rows"] = RowView(**{**shown, "of": rows})
     multilabel = np.ndim(model.predict(given.table.take(slice(0, 1)))) == 2
     view, feature_effects = class_view(
         latents,
