@@ -2,10 +2,10 @@
 import { hierarchy, treemap, treemapSquarify } from "d3-hierarchy";
 
 const FEW = 4; // fewer top topics than this are opened: one cell is no map
-const CELL = 7500; // square pixels that a label needs
+const CELL = 10000; // square pixels that a label needs
 export const HEAD = 26; // height of a top cell's own line, above its subtopics
 const NESTED = [150, 84]; // least width and height of a cell with subtopics in it
-const INSIDE = 3800; // square pixels of a subtopic
+const INSIDE = 7000; // square pixels of a subtopic
 const GAP = 3;
 
 /** The topics of the map: the top ones, or those below where there are too few of them. */

@@ -32,7 +32,13 @@ export class TopicMap {
     const item = h("li", { class: `cell${cell.inner.length ? " holds" : ""}`, vars: box(cell) });
     if (cell.node === null) {
       item.append(
-        h("button", { type: "button", class: "face more-cell", onclick: this.showAll, text: `${count(cell.more)} more` }),
+        h("button", {
+          type: "button",
+          class: "face more-cell",
+          onclick: this.showAll,
+          "aria-label": `${count(cell.more)} more, in the tree`,
+          text: `+${count(cell.more)}`,
+        }),
       );
       return item;
     }
@@ -44,6 +50,7 @@ export class TopicMap {
   #face(cell) {
     const { model } = this;
     const known = model.payload.units.share.length > 0;
+    const low = !cell.inner.length && cell.height < 62; // only room for the label
     const size = known ? percent(model.share(cell.node)) : count(model.wordsBelow[cell.node]);
     const said = known ? `${size} of ${model.nouns.row[1]}` : counted(model.wordsBelow[cell.node], model.nouns.input);
     return h(
@@ -54,9 +61,9 @@ export class TopicMap {
         "data-node": cell.node,
         title: `${model.label(cell.node)}: ${said}`,
       },
-      this.#text(cell, cell.inner.length > 0, 40),
+      this.#text(cell, cell.inner.length > 0, low ? 14 : 40),
       h("span", { class: "sr", text: `: ${said}` }),
-      h("span", { class: "share", "aria-hidden": "true", text: size }),
+      low ? null : h("span", { class: "share", "aria-hidden": "true", text: size }),
     );
   }
 
@@ -83,9 +90,9 @@ export class TopicMap {
   #text(cell, oneLine, taken) {
     const { model } = this;
     const label = model.label(cell.node);
-    if (oneLine) return name(label, { class: "text one" });
     const size = Math.min(18, Math.max(12.5, Math.sqrt(cell.width * cell.height) / 12));
     const lines = Math.max(1, Math.floor((cell.height - taken) / (1.36 * size)));
+    if (oneLine || lines === 1) return name(label, { class: "text one" });
     if (cell.width < 9 * size) {
       const words = label.split(", ").slice(0, lines);
       return h("span", { class: "text words", vars: { "--size": `${size}px` } }, words.map((word) => name(word)));

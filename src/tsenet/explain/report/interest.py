@@ -25,16 +25,17 @@ def gain(word: TopicWord, size: float) -> float:
 
 
 def interest(topic: Topic) -> float:
-    """Mean gain of the best words, times the root of the entropy of being on; 0 without words.
+    """Mean gain of the five best words, times the root of the entropy of being on.
 
-    Topics that are on nearly always or nearly never separate few documents; topics of common words have little gain.
+    Topics that are on nearly always or nearly never separate few documents; topics of common words have little gain;
+    a topic of one or two words, such as "new, york", is no theme: the words that it lacks count as 0.
     """
     best = sorted((gain(word, topic.size) for word in topic.words), reverse=True)[:_JUDGED_WORDS]
     rest = 1.0 - topic.size
     if not best or not 0.0 < topic.size < 1.0:
         return 0.0
     entropy = -topic.size * math.log2(topic.size) - rest * math.log2(rest)
-    return max(0.0, sum(best) / len(best)) * math.sqrt(entropy)
+    return max(0.0, sum(best) / _JUDGED_WORDS) * math.sqrt(entropy)
 
 
 def label_of(topic: Topic, child_of: Mapping[str, str]) -> str:
