@@ -1,4 +1,4 @@
-/*! tsenet explorer, built by make explorer from sources 595f5e03b804966fa38356a71e62547f56ead034bc9687248a9db867511ffc7d
+/*! tsenet explorer, built by make explorer from sources 60883cc3076920c8c147e54cf39aea2aba6c430b15e0fa66987dccadd7dccee5
 
 It contains, with thanks:
 
