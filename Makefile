@@ -48,8 +48,8 @@ bench: $(INSTALLED) ## Run the benchmarks (ARGS go to benchmarks)
 docs: $(DOCS_INSTALLED) ## Build the documentation site into site/
 	$(BIN)/python -m mkdocs build --strict $(ARGS)
 
-explorer: ## Build the report page's program from explorer-src/ (needs Node.js)
-	cd explorer-src && npm ci && npm run build
+explorer: ## Check, test and build the report page's program from explorer-src/ (needs Node.js)
+	cd explorer-src && npm ci && npm run lint && npm test && npm run build
 
 clean: ## Remove the environment, caches and built files
 	rm -rf $(VENV) build dist site demo out explorer-src/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis

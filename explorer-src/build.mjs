@@ -17,7 +17,7 @@ async function stamp() {
   }
   const hash = createHash("sha256");
   for (const file of files.sort()) {
-    hash.update(file + "\n");
+    hash.update(`${file}\n`);
     hash.update(await readFile(join(here, file)));
   }
   return hash.digest("hex");

@@ -3,6 +3,7 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +11,7 @@ from tests.docstrings import run_examples
 from tsenet.progress import (
     CallbackProgress,
     LogProgress,
+    NotebookProgress,
     Progress,
     RichProgress,
     as_progress,
@@ -142,6 +144,81 @@ def test_rich_display_stops_after_an_error(capfd: pytest.CaptureFixture[str]) ->
     progress.advance()  # nothing is open any more: no error
     run_stage(progress)  # and it can be used again
     assert "3/3" in capfd.readouterr().err
+
+
+class Outputs:
+    """Stands for IPython in a kernel: keeps what each output shows at the end."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.texts: list[str] = []
+        self.n_updates = 0
+        shell = SimpleNamespace(kernel=object())
+        shown = SimpleNamespace(display=self.display)
+        package = SimpleNamespace(get_ipython=lambda: shell, display=shown)
+        monkeypatch.setitem(sys.modules, "IPython", package)
+        monkeypatch.setitem(sys.modules, "IPython.display", shown)
+
+    def display(self, data: dict[str, str], raw: bool, display_id: bool) -> SimpleNamespace:
+        assert raw
+        assert display_id
+        self.texts.append(data["text/plain"])
+        place = len(self.texts) - 1
+
+        def update(data: dict[str, str], raw: bool) -> None:
+            assert raw
+            self.texts[place] = data["text/plain"]
+            self.n_updates += 1
+
+        return SimpleNamespace(update=update)
+
+
+class TestNotebook:
+    def test_leaves_one_line_per_stage(
+        self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        outputs = Outputs(monkeypatch)
+        progress = as_progress(True)
+        assert isinstance(progress, NotebookProgress)
+        with progress:
+            run_stage(progress)
+            progress.start("<b>stacking</b>")
+            for _ in range(1000):
+                progress.advance()
+        (text,) = outputs.texts
+        first, second = text.splitlines()
+        assert first.startswith("islands  ████████████████████  3/3  ")
+        assert first.endswith(" s  12 groups")
+        assert second.startswith("<b>stacking</b>  1000  ")  # plain text, not markup
+        assert outputs.n_updates < 10  # not one for each step
+        assert capfd.readouterr() == ("", "")
+
+    def test_stages_outside_a_block_have_their_own_output(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        outputs = Outputs(monkeypatch)
+        progress = NotebookProgress()
+        run_stage(progress)
+        run_stage(progress)
+        assert len(outputs.texts) == 2
+
+    def test_shows_how_far_it_came_after_an_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        outputs = Outputs(monkeypatch)
+
+        def work() -> None:
+            with NotebookProgress() as progress:
+                progress.start("islands", 4)
+                progress.advance()
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert outputs.texts[0].startswith("islands  █████░░░░░░░░░░░░░░░  1/4  ")
+
+    def test_in_a_terminal_it_is_not_used(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        shell = SimpleNamespace()  # IPython in a terminal has no kernel
+        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+        assert isinstance(as_progress(True), RichProgress)
+        NotebookProgress().start("nothing to show it on")
 
 
 def test_as_progress_returns_a_progress_unchanged_and_refuses_other_values() -> None:

@@ -8,6 +8,7 @@ import { capital } from "./format.js";
 import { TreeView } from "./views/tree-view.js";
 import { classesView } from "./views/classes.js";
 import { alongView } from "./views/along.js";
+import { featuresView } from "./views/features.js";
 import { networkView } from "./views/network.js";
 import { trainingView } from "./views/training.js";
 import { dataView } from "./views/data.js";
@@ -34,6 +35,7 @@ function start() {
   const views = new Map([["tree", ["Tree", () => treeView.element]]]);
   if (payload.classes) views.set("classes", [capital(payload.classes.noun[1]), (state) => classesView(model, router, state)]);
   if (payload.along) views.set("along", [capital(payload.along.name), (state) => alongView(model, router, state)]);
+  if (payload.featureLayer) views.set("features", ["Feature layer", (state) => featuresView(model, router, state)]);
   if (payload.network) views.set("network", ["Network", () => networkView(payload.network)]);
   if (payload.training) views.set("training", ["Training", () => trainingView(payload.training)]);
   views.set("data", ["Data", () => dataView(model)]);
@@ -43,6 +45,7 @@ function start() {
   );
   const main = h("main", { id: "main", tabindex: "-1" });
   const theme = themeButton(() => treeView.tree.redraw());
+  const notice = h("div", { class: "notice", role: "status", hidden: true });
   replace(
     document.getElementById("app"),
     h("a", { class: "skip", href: "#main", text: "Skip to the content", onclick: (event) => {
@@ -57,15 +60,32 @@ function start() {
       search.element,
       theme,
     ),
+    notice,
     main,
   );
 
+  /** Say what an address asked for in vain. */
+  const tell = (text) => {
+    notice.hidden = text === null;
+    const close = () => {
+      notice.hidden = true;
+    };
+    replace(
+      notice,
+      h("span", {}, name(text ?? "")),
+      h("button", { type: "button", class: "icon-button", "aria-label": "Close the message", text: "×", onclick: close }),
+    );
+  };
+
   let shown = null;
   const show = (state) => {
-    const view = views.has(state.view) ? state.view : "tree";
+    const { view } = state;
+    tell(state.missing);
     for (const [key, link] of links) {
-      if (key === view) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
+      if (key === view) {
+        link.setAttribute("aria-current", "page");
+        link.scrollIntoView({ block: "nearest", inline: "nearest" });
+      } else link.removeAttribute("aria-current");
     }
     const element = views.get(view)[1](state);
     if (main.firstElementChild !== element) replace(main, element);

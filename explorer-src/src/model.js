@@ -39,9 +39,10 @@ export class Model {
       this.wordsBelow[above] += this.wordsBelow[node];
       this.unitsBelow[above] += this.unitsBelow[node] + (node >= nInputs ? 1 : 0);
     }
-    const byShare = (a, b) => this.share(b) - this.share(a) || this.wordsBelow[b] - this.wordsBelow[a] || a - b;
+    const byInterest = (a, b) =>
+      this.interest(b) - this.interest(a) || this.share(b) - this.share(a) || this.wordsBelow[b] - this.wordsBelow[a] || a - b;
     for (let unit = nInputs; unit < nNodes; unit += 1) {
-      if (this.level[unit] > 1) this.children[unit].sort(byShare);
+      if (this.level[unit] > 1) this.children[unit].sort(byInterest);
       else {
         const place = new Map(this.features(unit).map(([node], k) => [node, k]));
         const rank = (node) => place.get(node) ?? 1e6 - Math.abs(payload.strength[node]);
@@ -50,7 +51,7 @@ export class Model {
     }
     this.roots = [];
     for (let node = nInputs; node < nNodes; node += 1) if (parent[node] < 0) this.roots.push(node);
-    this.roots.sort(byShare);
+    this.roots.sort(byInterest);
     // Added links: down by unit as given, up by turning them round.
     this.above = Array.from({ length: nNodes }, () => []);
     (payload.links?.of ?? []).forEach((flat, u) => {
@@ -58,8 +59,14 @@ export class Model {
     });
     for (const list of this.above) list.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
     const trained = payload.trained?.label ?? [];
+    // What a unit can be found by: its label, its own name, its listed words, and what training made of it.
+    const listed = (unit) => this.features(unit).map(([node]) => this.names[node]).join(" ");
     this.search = this.names.map((name, node) =>
-      fold(node < nInputs ? name : [this.label(node), name, trained[node - nInputs] ?? ""].join(" ")),
+      fold(node < nInputs ? name : [this.label(node), name, listed(node), trained[node - nInputs] ?? ""].join(" ")),
+    );
+    this.featureLayer = payload.featureLayer;
+    this.featureSearch = (this.featureLayer?.names ?? []).map((name, k) =>
+      fold(`${name} ${this.featureLayer.trained.label[k]}`),
     );
   }
 
@@ -81,13 +88,26 @@ export class Model {
     return this.payload.units.share[node - this.nInputs] ?? 0;
   }
 
+  /** How much a unit is worth seeing; 0 where it is not known. */
+  interest(node) {
+    return this.payload.units.interest[node - this.nInputs] ?? 0;
+  }
+
+  /** Room of a unit on the map: the rows it separates, so that one which is nearly always on takes little. */
+  room(node) {
+    if (!this.payload.units.share.length) return this.wordsBelow[node];
+    const share = this.share(node);
+    return Math.max(0.002, Math.min(share, 1 - share));
+  }
+
+  /** Units one level below; words are none. */
+  unitsUnder(node) {
+    return this.level[node] > 1 ? this.children[node] : [];
+  }
+
   features(unit) {
     const { features, fields } = this.payload.units;
     return pairs(features[unit - this.nInputs] ?? [], 1 + fields.length);
-  }
-
-  trainedFeatures(unit) {
-    return pairs(this.payload.trained?.features[unit - this.nInputs] ?? [], 3);
   }
 
   addedBelow(unit) {
@@ -115,6 +135,30 @@ export class Model {
     return found.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
   }
 
+  /** Inputs that speak directly for or against a class: `[input, effect]`, strongest first. */
+  directOf(cls) {
+    return pairs(this.payload.classes?.direct?.[cls] ?? []);
+  }
+
+  /** Units of the feature layer by their effect on a class: `[k, effect]`, strongest first. */
+  featureUnitsOf(cls) {
+    const found = [];
+    (this.featureLayer?.effects ?? []).forEach((flat, k) => {
+      for (const [c, effect] of pairs(flat)) if (c === cls) found.push([k, effect]);
+    });
+    return found.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+  }
+
+  /**
+   * All effects on a class, also those that are not listed: `{n, sum}` of one sign.
+   * @param layers 0 for the inputs, then the levels, last the feature layer
+   */
+  total(cls, layers, sign) {
+    const at = sign > 0 ? 0 : 2;
+    const parts = layers.map((layer) => this.payload.classes.totals[cls][layer]);
+    return { n: parts.reduce((a, part) => a + part[at], 0), sum: parts.reduce((a, part) => a + part[at + 1], 0) };
+  }
+
   rows(unit) {
     return pairs(this.payload.rows?.of[unit - this.nInputs] ?? []);
   }
@@ -130,24 +174,71 @@ export class Model {
     return level === 0 ? this.nouns.input[0] : `level ${level}`;
   }
 
-  /** Nodes that match a query: whole names first, then beginnings of words, then anything. */
+  /**
+   * Nodes that match a query, best first: whole names, then texts in which every word of the query begins a word, then
+   * those that have it anywhere, then the smallest units that hold all words of the query, then its words one by one.
+   */
   find(query, most = 40) {
     const wanted = fold(query).trim();
     if (!wanted) return [];
-    const graded = [[], [], []];
+    const words = wanted.split(/[\s,]+/u).filter(Boolean);
+    const graded = [[], [], [], [], []];
+    const found = new Set();
+    const put = (grade, node) => {
+      if (!found.has(node)) graded[grade].push(node);
+      found.add(node);
+    };
     for (let node = 0; node < this.nNodes; node += 1) {
-      const text = this.search[node];
-      const at = text.indexOf(wanted);
-      if (at < 0) continue;
-      const whole = text === wanted || fold(this.names[node]) === wanted;
-      const begins = at === 0 || text.includes(` ${wanted}`);
-      graded[whole ? 0 : begins ? 1 : 2].push(node);
+      const grade = this.#grade(node, wanted, words);
+      if (grade !== null) put(grade, node);
     }
-    // Words before the units labelled with them; then large before small.
+    if (words.length > 1) {
+      this.#holdingAll(words).forEach((node) => put(3, node));
+      for (let node = 0; node < this.nInputs; node += 1) if (words.includes(this.search[node])) put(4, node);
+    }
     const order = (a, b) =>
-      this.isUnit(a) - this.isUnit(b) || this.search[a].length - this.search[b].length || a - b;
+      this.isUnit(a) - this.isUnit(b) ||
+      (this.isUnit(a) ? this.interest(b) - this.interest(a) : 0) ||
+      this.search[a].length - this.search[b].length ||
+      a - b;
     return graded.flatMap((group) => group.sort(order)).slice(0, most);
   }
+
+  #grade(node, wanted, words) {
+    const text = this.search[node];
+    if (text === wanted || fold(this.names[node]) === wanted) return 0;
+    if (words.every((word) => begins(text, word)) || begins(text, wanted)) return 1;
+    return text.includes(wanted) || words.every((word) => text.includes(word)) ? 2 : null;
+  }
+
+  /** The smallest units that have each of some words below them. */
+  #holdingAll(words) {
+    const held = new Map(); // unit → the words below it
+    for (let node = 0; node < this.nInputs; node += 1) {
+      const k = words.indexOf(this.search[node]);
+      if (k < 0) continue;
+      for (const unit of this.path(node)) held.set(unit, (held.get(unit) ?? new Set()).add(k));
+    }
+    const all = [...held].filter(([, has]) => has.size === new Set(words).size).map(([unit]) => unit);
+    const larger = new Set(all.flatMap((unit) => this.path(unit)));
+    return all.filter((unit) => !larger.has(unit));
+  }
+
+  /** Units of the feature layer that match a query. */
+  findFeatures(query, most = 8) {
+    const words = fold(query).split(/[\s,]+/u).filter(Boolean);
+    if (!words.length) return [];
+    const found = [];
+    this.featureSearch.forEach((text, k) => {
+      if (words.every((word) => begins(text, word))) found.push(k);
+    });
+    return found.slice(0, most);
+  }
+}
+
+/** Whether a word of a text begins with what is given. */
+function begins(text, start) {
+  return text.startsWith(start) || text.includes(` ${start}`);
 }
 
 /** Without case and accents. */

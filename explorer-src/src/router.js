@@ -1,6 +1,54 @@
 // Where the reader is, kept in the address: links, the back button and bookmarks all work.
 
 const TREE = "tree";
+const KNOWN = new Set(["view", "node", "unit", "word", "feature", "class", "colour"]);
+
+/** The views that a report has. */
+export function viewsOf(payload) {
+  const views = [TREE];
+  if (payload.classes) views.push("classes");
+  if (payload.along) views.push("along");
+  if (payload.featureLayer) views.push("features");
+  if (payload.network) views.push("network");
+  if (payload.training) views.push("training");
+  return [...views, "data"];
+}
+
+/**
+ * What an address asks for; `missing` says, as a sentence, what of it this report does not have.
+ * @param hash with or without its #
+ */
+export function readAddress(model, hash) {
+  const given = new URLSearchParams(hash.replace(/^#/, ""));
+  const { payload, nouns } = model;
+  const missing = [];
+  /** Look up what a key names; remember it if it is not there. */
+  const look = (key, what, find) => {
+    const name = given.get(key);
+    if (name === null) return null;
+    const found = find(name);
+    if (found === null) missing.push(`no ${what} “${name}”`);
+    return found;
+  };
+  const at = (names) => (name) => (names.includes(name) ? names.indexOf(name) : null);
+  const named = (name) => model.byName.get(name) ?? null;
+  const classNames = payload.classes?.names ?? [];
+  const noun = payload.classes?.noun[0] ?? "class";
+  const numbered = look("node", "node", (text) => (/^\d+$/.test(text) && Number(text) < model.nNodes ? Number(text) : null));
+  const node = numbered ?? look("unit", nouns.unit[0], named) ?? look("word", nouns.input[0], named);
+  const feature = look("feature", "unit of the feature layer", at(model.featureLayer?.names ?? []));
+  const views = viewsOf(payload);
+  const view = look("view", "view", (text) => (views.includes(text) ? text : null));
+  const state = {
+    view: node !== null ? TREE : feature !== null ? "features" : (view ?? TREE),
+    node,
+    feature,
+    cls: look("class", noun, at(classNames)),
+    colour: look("colour", noun, at(classNames)),
+  };
+  for (const key of given.keys()) if (!KNOWN.has(key)) missing.push(`nothing called “${key}”`);
+  return { ...state, missing: missing.length ? `This report has ${missing.join(" and ")}.` : null };
+}
 
 export class Router {
   constructor(model) {
@@ -11,31 +59,7 @@ export class Router {
   }
 
   read() {
-    const given = new URLSearchParams(location.hash.slice(1));
-    const node = this.#node(given);
-    return {
-      view: node !== null ? TREE : (given.get("view") ?? TREE),
-      node,
-      cls: this.#class(given.get("class")),
-      colour: this.#class(given.get("colour")),
-    };
-  }
-
-  /** Number of a class from its name. */
-  #class(name) {
-    const at = name === null ? -1 : this.classNames.indexOf(name);
-    return at < 0 ? null : at;
-  }
-
-  #number(text) {
-    return text !== null && /^\d+$/.test(text) ? Number(text) : null;
-  }
-
-  #node(given) {
-    const number = this.#number(given.get("node"));
-    if (number !== null) return number < this.model.nNodes ? number : null;
-    const name = given.get("unit") ?? given.get("word");
-    return name === null ? null : (this.model.byName.get(name) ?? null);
+    return readAddress(this.model, location.hash);
   }
 
   /** Address of a node; by number where two nodes have one name. */
@@ -47,6 +71,10 @@ export class Router {
     else parts.set(this.model.isUnit(node) ? "unit" : "word", name);
     if (colour !== null) parts.set("colour", this.classNames[colour]);
     return `#${parts}`;
+  }
+
+  hrefFeature(k) {
+    return `#${new URLSearchParams({ feature: this.model.featureLayer.names[k] })}`;
   }
 
   hrefClass(cls) {

@@ -47,10 +47,14 @@ export class Search {
   }
 
   #update() {
-    this.found = this.model.find(this.input.value);
+    const query = this.input.value;
+    this.found = [
+      ...this.model.find(query).map((node) => this.#nodeResult(node)),
+      ...this.model.findFeatures(query).map((k) => this.#featureResult(k)),
+    ];
     this.at = this.found.length ? 0 : -1;
-    const asked = this.input.value.trim() !== "";
-    replace(this.list, ...this.found.map((node, k) => this.#option(node, k)));
+    const asked = query.trim() !== "";
+    replace(this.list, ...this.found.map((result, k) => this.#option(result, k)));
     if (asked && !this.found.length) {
       this.list.append(h("li", { class: "none", role: "presentation", text: "Nothing found" }));
     }
@@ -60,11 +64,24 @@ export class Search {
     this.#mark();
   }
 
-  #option(node, k) {
+  #nodeResult(node) {
     const { model } = this;
-    const unit = model.isUnit(node);
     const above = model.parent[node];
-    const where = unit ? model.names[node] : above >= 0 ? model.label(above) : `in no group`;
+    const unit = model.isUnit(node);
+    return {
+      href: this.router.hrefNode(node),
+      kind: unit ? model.levelName(model.level[node]) : model.nouns.input[0],
+      what: model.label(node),
+      where: unit ? model.names[node] : above >= 0 ? model.label(above) : "in no group",
+    };
+  }
+
+  #featureResult(k) {
+    const { names, trained } = this.model.featureLayer;
+    return { href: this.router.hrefFeature(k), kind: "feature", what: trained.label[k], where: names[k] };
+  }
+
+  #option({ kind, what, where }, k) {
     return h(
       "li",
       {
@@ -76,8 +93,8 @@ export class Search {
           this.#choose(k);
         },
       },
-      h("span", { class: `kind ${unit ? "unit" : "word"}`, text: unit ? capital(model.levelName(model.level[node])) : capital(model.nouns.input[0]) }),
-      name(model.label(node), { class: "what" }),
+      h("span", { class: "kind", text: capital(kind) }),
+      name(what, { class: "what" }),
       name(where, { class: "where" }),
     );
   }
@@ -107,11 +124,11 @@ export class Search {
   }
 
   #choose(k) {
-    const node = this.found[k];
+    const { href } = this.found[k];
     this.input.value = "";
     this.#close();
     this.input.blur();
-    this.router.go(this.router.hrefNode(node));
+    this.router.go(href);
     document.querySelector("[role=tree]")?.focus({ preventScroll: true });
   }
 

@@ -8,15 +8,27 @@ shown.
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     import rich.progress
 
-__all__ = ["CallbackProgress", "LogProgress", "Progress", "RichProgress", "as_progress"]
+__all__ = [
+    "CallbackProgress",
+    "LogProgress",
+    "NotebookProgress",
+    "Progress",
+    "RichProgress",
+    "as_progress",
+]
+
+_BAR = 20  # characters
+_REFRESH = 0.2  # seconds between updates of a notebook's output
 
 #: A function that is called as ``function(stage, done, total)``; `total` is None if unknown.
 ProgressCallback = Callable[[str, int, "int | None"], None]
@@ -253,6 +265,106 @@ class RichProgress(Progress):
             display.stop()
 
 
+class NotebookProgress(Progress):
+    """Show a line of text per stage in a notebook, in one output that is updated in place.
+
+    It needs no widgets: a saved or executed notebook keeps the last state, which is one line per finished stage.
+
+    Examples
+    --------
+    >>> from tsenet.progress import NotebookProgress
+    >>> NotebookProgress().start("counting words", 3)  # outside a notebook it says nothing
+    """
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._stage: str | None = None
+        self._note = ""
+        self._done = 0
+        self._total: int | None = None
+        self._started = self._shown = 0.0
+        self._depth = 0
+        self._handle: Any = None
+
+    def __enter__(self) -> Self:
+        self._depth += 1
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self.close()
+
+    def start(self, stage: str, total: int | None = None) -> None:
+        """Add a line, and an output if none is open."""
+        self.finish()
+        self._stage, self._total, self._done, self._note = stage, total, 0, ""
+        self._started = time.perf_counter()
+        self._show(self._line())
+
+    def advance(self, steps: int = 1, note: str = "") -> None:
+        """Count the steps; the output is updated a few times a second."""
+        self._done += steps
+        self._note = note or self._note
+        if self._stage is not None and time.perf_counter() - self._shown >= _REFRESH:
+            self._show(self._line())
+
+    def finish(self, note: str = "") -> None:
+        """Write the stage's last line and, outside a ``with`` block, leave the output."""
+        if self._stage is not None:
+            self._note = note or self._note
+            self._done = self._done if self._total is None else self._total
+            self._lines.append(self._line())
+            self._stage = None
+            self._show()
+        if self._depth == 0:
+            self.close()
+
+    def close(self) -> None:
+        """Leave the output as it is; what comes next has an output of its own."""
+        if self._stage is not None:  # left by an error
+            self._lines.append(self._line())
+            self._stage = None
+            self._show()
+        self._lines, self._handle = [], None
+
+    def _line(self) -> str:
+        """The open stage: bar, name, steps, time, note."""
+        share = 0.0 if not self._total else min(1.0, self._done / self._total)
+        bar = "█" * round(_BAR * share) + "░" * (_BAR - round(_BAR * share)) if self._total else ""
+        steps = f"{self._done}/{self._total}" if self._total else f"{self._done}" * (self._done > 0)
+        seconds = f"{time.perf_counter() - self._started:.1f} s"
+        return "  ".join(filter(None, [self._stage, bar, steps, seconds, self._note]))
+
+    def _show(self, *open_line: str) -> None:
+        text = "\n".join([*self._lines, *open_line])
+        self._shown = time.perf_counter()
+        if self._handle is None:
+            self._handle = _notebook_output(text)
+        else:
+            self._handle.update({"text/plain": text}, raw=True)
+
+
+def in_notebook() -> bool:
+    """Whether this program runs in the kernel of a notebook. IPython is not imported for the answer."""
+    module = sys.modules.get("IPython")
+    shell = None if module is None else module.get_ipython()
+    return hasattr(shell, "kernel")
+
+
+def _notebook_output(text: str) -> Any:
+    """Show text as an output of the notebook; the handle updates it. None where there is no notebook."""
+    if not in_notebook():
+        return None
+    show = import_module("IPython.display").display
+    return show({"text/plain": text}, raw=True, display_id=True)
+
+
 def _rich_display() -> rich.progress.Progress:
     """Make the (not yet started) display: name, bar, count, time, note."""
     from rich.console import Console
@@ -276,8 +388,8 @@ def as_progress(value: bool | Progress | ProgressCallback | None) -> Progress:
     Parameters
     ----------
     value : None, bool, Progress or callable
-        None or False: log messages only (logger ``tsenet``). True: progress bars on stderr. A
-        callable is called as ``value(stage, done, total)``.
+        None or False: log messages only (logger ``tsenet``). True: progress bars on stderr, or in a notebook
+        an output of text that stays in the saved notebook. A callable is called as ``value(stage, done, total)``.
 
     Returns
     -------
@@ -297,7 +409,7 @@ def as_progress(value: bool | Progress | ProgressCallback | None) -> Progress:
     if value is None or value is False:
         return LogProgress()
     if value is True:
-        return RichProgress()
+        return NotebookProgress() if in_notebook() else RichProgress()
     if isinstance(value, Progress):
         return value
     if callable(value) and not isinstance(value, type):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.builders import cpt_of, level_of, node_names, random_parents
+from tests.explain.report import newswire
 from tests.explain.report.corpus import classifier, documents, table, tree
 from tsenet.data.binary import BinaryRule
 from tsenet.explain.report import write_report
@@ -122,9 +123,10 @@ def large_tree(sizes: Sequence[int]) -> LatentTree:
 
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A network, a topic tree along a label, and a tree of 5,000 topics over 20,000 words."""
+    """A network, a topic tree along a label, a tree of 5,000 topics over 20,000 words, and newswire of both kinds."""
     folder = tmp_path_factory.mktemp("reports")
-    paths = {name: folder / f"{name}.html" for name in ("network", "topics", "large")}
+    names = ("network", "topics", "large", "newswire", "newswire-network")
+    paths = {name: folder / f"{name}.html" for name in names}
     texts, subjects = documents()
     write_report(
         paths["network"], classifier(), table(), subjects, texts=texts, title="Three subjects"
@@ -132,6 +134,13 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     write_report(
         paths["topics"], tree(), table(), texts=texts, along=subjects, along_name="subject"
     )
+    texts, areas = newswire.documents()
+    rows = newswire.table()
+    options = {"texts": texts, "title": "Newswire"}
+    write_report(
+        paths["newswire"], newswire.tree(), rows, along=areas, along_name="area", **options
+    )
+    write_report(paths["newswire-network"], newswire.classifier(), rows, areas, **options)
     write_report(paths["large"], large_tree((20_000, 4_200, 680, 100, 20)), title="Large")
     return paths
 

@@ -76,22 +76,39 @@ class TestOpening:
         page = open_page(reports["network"])
         for link, heading in (
             ("Classes", "politics"),
+            ("Feature layer", "12 units above the tree"),
             ("Network", "of a dense network’s parameters"),
             ("Training", "3 epochs"),
             ("Data", "Three subjects"),
         ):
             page.click(f"nav[aria-label=Views] >> text={link}")
             page.wait_for_selector(f"main h1:has-text('{heading}')")
-            keep(page, f"view-{link.lower()}")
+            keep(page, f"view-{link.lower().replace(' ', '-')}")
         page.go_back()
         page.wait_for_selector("main h1:has-text('3 epochs')")
 
-    def test_a_hash_that_means_nothing_opens_the_tree(
-        self, open_page: Open, reports: Reports
+    @pytest.mark.parametrize(
+        ("address", "says"),
+        [
+            ("#unit=nobody", "no unit “nobody”"),
+            ("#view=nothing", "no view “nothing”"),
+            ("#%E0%A4%A", "nothing called"),
+            ("#node=99999", "no node “99999”"),
+            ("#class=x", "no class “x”"),
+            ("#feature=skip9.9", "no unit of the feature layer “skip9.9”"),
+        ],
+    )
+    def test_a_bad_link_opens_the_tree_and_says_so(
+        self, open_page: Open, reports: Reports, address: str, says: str
     ) -> None:
-        for address in ("#unit=nobody", "#view=nothing", "#%E0%A4%A", "#node=99999", "#class=x"):
-            page = open_page(reports["network"], address)
-            page.wait_for_selector(ITEM)
+        page = open_page(reports["network"], address)
+        page.wait_for_selector(ITEM)
+        assert says in page.text_content("[role=status].notice")
+        page.click("[aria-label='Close the message']")
+        assert not page.is_visible(".notice")
+        page.evaluate("location.hash = '#view=data'")
+        page.wait_for_selector("main .data")
+        assert not page.is_visible(".notice")
 
 
 class TestTree:
@@ -141,6 +158,8 @@ class TestTree:
     def test_pan_and_zoom(self, open_page: Open, reports: Reports) -> None:
         page = open_page(reports["large"])
         page.wait_for_selector(ITEM)
+        page.select_option("select[aria-label='Show levels down to']", "3")
+        settle(page)
         before = labels(page)
         page.mouse.move(400, 400)
         page.mouse.wheel(0, 400)
@@ -382,7 +401,8 @@ class TestScreens:
         page.wait_for_selector(f"{PANEL} h1 bdi:text-is('orbit')")
         settle(page)
         keep(page, f"width-{width}")
-        for address in ("", "#view=classes", "#view=network", "#view=training", "#view=data"):
+        views = ("classes", "features", "network", "training", "data")
+        for address in ("", *(f"#view={view}" for view in views)):
             page.evaluate("address => { location.hash = address }", address)
             settle(page)
             inside = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
@@ -418,7 +438,9 @@ class TestScreens:
     def test_text_has_enough_contrast(self, open_page: Open, reports: Reports, dark: bool) -> None:
         page = open_page(reports["network"], "#word=orbit", dark=dark)
         page.wait_for_selector(f"{PANEL} h1 bdi:text-is('orbit')")
-        for address in ("#unit=Z1.0", "#view=classes", "#view=network", "#view=training"):
+        addresses = ["", "#unit=Z1.0", "#unit=nobody", "#view=tree&colour=sport"]
+        addresses += [f"#view={view}" for view in ("classes", "features", "network", "training")]
+        for address in addresses:
             page.evaluate("address => { location.hash = address }", address)
             settle(page)
             for text, ratio in page.evaluate(CONTRAST):

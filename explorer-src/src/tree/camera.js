@@ -70,7 +70,7 @@ export class Camera {
     if (k !== transform.k) y = this.height / 2 - ((this.height / 2 - this.y) / this.k) * k;
     const long = (this.nRows - 1) * ROW * k + 2 * MARGIN;
     const space = this.height - long;
-    y = space >= 0 ? MARGIN + Math.min(space / 2, 40) : Math.min(MARGIN, Math.max(space + MARGIN, y));
+    y = space >= 0 ? MARGIN : Math.min(MARGIN, Math.max(space + MARGIN, y));
     const least = Math.min(0, this.width - this.contentWidth);
     const x = Math.min(0, Math.max(least, pannedOnly ? transform.x : this.x));
     return zoomIdentity.translate(x, y).scale(k);

@@ -31,20 +31,30 @@ export function layout(model, open) {
   return { order, first, last, nRows: order.length ? leaves.at(-1).x - start + 1 : 0 };
 }
 
-/** What is open at first: as many levels as a screen holds and, if wanted, one way down to the words as an example. */
-export function openAtFirst(model, most, example) {
+const FEW = 4; // with fewer rows than this there is nothing to see: open more, however wide it becomes
+
+/**
+ * What is open at first: whole levels as long as they fit, then the first units of the last one. It stops at topics;
+ * words come on demand.
+ * @param most rows that fit the window
+ * @param fits whether the columns of an open set fit the window
+ */
+export function openToFit(model, most, fits) {
   const open = new Set();
   let level = model.roots;
   for (;;) {
-    const below = level.flatMap((node) => model.children[node]);
-    if (below.length > most || below.some((node) => !model.isUnit(node))) break;
+    const below = level.flatMap((node) => model.unitsUnder(node));
+    const next = new Set([...open, ...level]);
+    if (!below.length || below.length > most || (level.length >= FEW && !fits(next))) break;
     level.forEach((node) => open.add(node));
     level = below;
   }
-  let at = example ? (model.roots.find((node) => model.wordsBelow[node] > 2) ?? model.roots[0]) : undefined;
-  while (at !== undefined && model.isUnit(at)) {
-    open.add(at);
-    at = model.children[at].find((node) => model.isUnit(node));
+  let rows = level.length;
+  for (const node of level) {
+    const inside = model.unitsUnder(node).length;
+    if (!inside || rows + inside - 1 > most || !fits(new Set([...open, node]))) break;
+    open.add(node);
+    rows += inside - 1;
   }
   return open;
 }

@@ -4,7 +4,7 @@ import { percent, counted } from "../format.js";
 import { Camera, MARGIN, ROW } from "./camera.js";
 import { draw } from "./draw.js";
 import { keyAction } from "./keys.js";
-import { layout, openAtFirst } from "./layout.js";
+import { layout, openToFit } from "./layout.js";
 
 const GAP = 17; // least distance of two labels in a column, in pixels
 const LEFT = 26;
@@ -23,7 +23,8 @@ export class Tree {
     this.font = getComputedStyle(document.body).fontFamily;
     this.model = model;
     this.router = router;
-    this.open = openAtFirst(model, 40, router.read().node === null);
+    this.open = new Set();
+    this.untouched = true; // until the reader opens or closes something
     this.selected = null;
     this.colour = null;
     this.hovered = null;
@@ -50,7 +51,7 @@ export class Tree {
     );
     this.active = model.roots[0] ?? null;
     this.camera = new Camera(this.element, () => this.redraw());
-    this.#arrange();
+    this.#arrange(null, false);
     new ResizeObserver(() => this.#resize()).observe(this.element);
     document.fonts?.ready.then(() => {
       this.widths.clear();
@@ -60,8 +61,8 @@ export class Tree {
 
   // ---- layout
 
-  #arrange(anchor = null) {
-    const before = this.layout;
+  #arrange(anchor = null, animated = true) {
+    const before = animated ? this.layout : null;
     const shown = before ? Float64Array.from(before.first, (_, node) => this.rowOf(node)) : null;
     this.layout = layout(this.model, this.open);
     this.place = new Map(this.layout.order.map((node, k) => [node, k]));
@@ -89,6 +90,20 @@ export class Tree {
     return !Number.isNaN(this.layout.first[node]);
   }
 
+  /** Open as much as the window holds, and the way to what is selected. */
+  #openToFit() {
+    const rows = Math.floor((this.element.clientHeight - 2 * MARGIN) / ROW) + 1;
+    const fits = (open) => {
+      const widest = this.#widest(layout(this.model, open).order);
+      const columns = widest.filter((width) => width > 0);
+      return columns.reduce((a, b) => a + b + AFTER[0], LEFT) <= this.element.clientWidth;
+    };
+    this.tight = true;
+    this.open = openToFit(this.model, rows, fits);
+    if (this.selected !== null) this.model.path(this.selected).forEach((node) => this.open.add(node));
+    this.#arrange(null, false);
+  }
+
   /** Columns as wide as their labels; where they do not all fit, without shares and closer together. */
   #measure() {
     this.tight = false;
@@ -99,13 +114,20 @@ export class Tree {
     for (const item of this.labels.values()) item.width = null;
   }
 
-  #place() {
+  /** Room that the labels of each level need. */
+  #widest(order) {
     const { model } = this;
     const widest = new Float64Array(model.nLevels + 1);
-    for (const node of this.layout.order.slice(0, MEASURED)) {
+    for (const node of order.slice(0, MEASURED)) {
       const width = this.radius(node) + this.#labelRoom(node);
       widest[model.level[node]] = Math.max(widest[model.level[node]], width);
     }
+    return widest;
+  }
+
+  #place() {
+    const { model } = this;
+    const widest = this.#widest(this.layout.order);
     const columns = widest.filter((width) => width > 0);
     const labels = columns.reduce((a, b) => a + b, LEFT);
     const room = (this.element.clientWidth - labels) / Math.max(1, columns.length);
@@ -142,6 +164,7 @@ export class Tree {
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
     this.ratio = ratio;
+    if (this.untouched) this.#openToFit();
     this.#measure();
     this.camera.resize(this.layout.nRows, this.contentWidth, null);
     if (this.selected !== null) this.show(this.selected, { centre: true });
@@ -343,6 +366,7 @@ export class Tree {
 
   toggle(node, to = !this.open.has(node)) {
     if (!this.model.children[node]?.length || to === this.open.has(node)) return;
+    this.untouched = false;
     if (to) this.open.add(node);
     else {
       this.open.delete(node);
@@ -353,6 +377,7 @@ export class Tree {
 
   /** Show all nodes down to a level; 0 shows the words too. */
   expandTo(level) {
+    this.untouched = false;
     this.open.clear();
     for (let node = this.model.nInputs; node < this.model.nNodes; node += 1) {
       if (this.model.level[node] > level) this.open.add(node);

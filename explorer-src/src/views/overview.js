@@ -1,6 +1,7 @@
-// What stands beside the tree before anything is selected: the model in a few figures, and how to move.
+// What a report opens on, beside the tree: the model in a few figures, the map of its top topics, and how to move.
 import { h, name } from "../dom.js";
 import { capital, compact, count, counted, percent } from "../format.js";
+import { TopicMap } from "../map/map.js";
 
 const KINDS = {
   classifier: "Classifier",
@@ -8,77 +9,92 @@ const KINDS = {
   tree: "Topic tree",
 };
 
-export function figure(value, label) {
-  return h("div", { class: "figure" }, h("dd", { text: value }), h("dt", { text: label }));
-}
-
-export function overview(model, router) {
-  const { payload, nouns } = model;
-  const nUnits = model.nNodes - model.nInputs;
-  const figures = [
-    figure(count(model.nInputs), nouns.input[1]),
-    figure(count(nUnits), `${nouns.unit[1]} on ${counted(model.nLevels, ["level", "levels"])}`),
-  ];
-  if (payload.network) {
-    const { parameters, denseParameters } = payload.network;
-    figures.push(
-      figure(compact(parameters), "parameters"),
-      figure(percent(parameters / denseParameters), "of a dense network’s"),
-    );
+export class Overview {
+  constructor(model, router, showAll) {
+    this.model = model;
+    this.map = new TopicMap(model, router, showAll);
+    this.caption = h("p", { class: "note caption" });
+    this.content = this.#content();
+    this.colour(null, 1);
   }
-  const largest = model.roots.slice(0, 6);
-  return [
-    h("p", { class: "eyebrow", text: KINDS[payload.kind] }),
-    h("h1", {}, name(payload.title)),
-    h("dl", { class: "figures" }, figures),
-    h("section", {}, h("h2", { text: `Largest ${nouns.unit[1]}` }), h(
-      "ul",
-      { class: "rows" },
-      largest.map((node) =>
+
+  /** Colour the map by effects on a class, a map of unit and effect; null: by how much words set topics apart. */
+  colour(effects, most) {
+    this.map.colour(effects, most);
+    this.caption.textContent = effects === null ? this.#says() : this.#saysClass();
+  }
+
+  #content() {
+    const { model } = this;
+    const { payload, nouns } = model;
+    const nUnits = model.nNodes - model.nInputs;
+    const figures = [
+      [count(model.nInputs), nouns.input[1]],
+      [count(nUnits), `${nouns.unit[1]} on ${counted(model.nLevels, ["level", "levels"])}`],
+    ];
+    if (payload.network) {
+      const { parameters, denseParameters } = payload.network;
+      figures.push([compact(parameters), "parameters"]);
+      figures.push([percent(parameters / denseParameters), "of a dense network’s"]);
+    }
+    return [
+      h(
+        "header",
+        { class: "overview-head" },
+        h("div", {}, h("p", { class: "eyebrow", text: KINDS[payload.kind] }), h("h1", {}, name(payload.title))),
         h(
-          "li",
-          {},
-          h(
-            "a",
-            { class: "row", href: router.hrefNode(node) },
-            name(model.label(node), { class: "grow" }),
-            h("span", { class: "value", text: payload.units.share.length ? percent(model.share(node)) : `${model.wordsBelow[node]}` }),
-          ),
+          "dl",
+          { class: "figures" },
+          figures.map(([value, label]) => h("div", { class: "figure" }, h("dd", { text: value }), h("dt", { text: label }))),
         ),
       ),
-    )),
-    h(
-      "section",
-      {},
-      h("h2", { text: "Getting around" }),
-      h(
-        "dl",
-        { class: "keys" },
-        ...[
-          [["/"], `search ${nouns.input[1]} and ${nouns.unit[1]}`],
-          [["↑", "↓"], "next and previous"],
-          [["→", "←"], "open and close a group"],
-          [["Enter"], "select"],
-          [["+", "−", "0"], "zoom in, out, see all"],
-        ].flatMap(([keys, what]) => [
-          h("dt", {}, keys.map((key) => h("kbd", { text: key }))),
-          h("dd", { text: what }),
-        ]),
-      ),
-      h("p", { class: "note", text: note(model) }),
-    ),
+      model.roots.length ? this.map.element : null,
+      model.roots.length ? this.caption : null,
+      help(model),
+    ].filter(Boolean);
+  }
+
+  #says() {
+    const { payload, nouns } = this.model;
+    if (!payload.units.share.length) return `Area: number of ${nouns.input[1]} below.`;
+    const expected = payload.rows && payload.kind === "tree" ? "" : ", as the tree expects it";
+    return (
+      `Percentage: share of ${nouns.row[1]} in which ${article(nouns.unit[0])} is on${expected}. ` +
+      `Area: the share it separates, so at most half. Stronger colour: ${nouns.input[1]} that set it apart more.`
+    );
+  }
+
+  #saysClass() {
+    return "Blue raises the chosen output, orange lowers it; stronger effects have stronger colours.";
+  }
+}
+
+function help(model) {
+  const { nouns, payload } = model;
+  const keys = [
+    [["/"], `search ${nouns.input[1]} and ${nouns.unit[1]}; several words find what holds them all`],
+    [["↑", "↓"], "next and previous"],
+    [["→", "←"], "open and close a group"],
+    [["Enter"], "select"],
+    [["+", "−", "0"], "zoom in, out, see all"],
   ];
+  const links = payload.links
+    ? h("p", {
+        class: "note",
+        text: `Added links are drawn for what is selected: the ${payload.links.perUnit} strongest below each ${nouns.unit[0]}, and the ${payload.links.perNode} strongest above each ${nouns.input[0]}.`,
+      })
+    : null;
+  return h(
+    "details",
+    { class: "help" },
+    h("summary", { text: "Getting around" }),
+    h(
+      "dl",
+      { class: "keys" },
+      keys.flatMap(([names, what]) => [h("dt", {}, names.map((key) => h("kbd", { text: key }))), h("dd", { text: capital(what) })]),
+    ),
+    links,
+  );
 }
 
 const article = (noun) => `${/^[aeio]/.test(noun) ? "an" : "a"} ${noun}`;
-
-function note(model) {
-  const { payload, nouns } = model;
-  const unit = capital(nouns.unit[1]);
-  if (!payload.units.share.length) return `${unit} are ordered by the number of ${nouns.input[1]} below them.`;
-  const expected = payload.rows && payload.kind === "tree" ? "" : ", as the tree expects it";
-  const links = payload.links
-    ? ` Added links are drawn for what is selected: the ${payload.links.perUnit} strongest below each ${nouns.unit[0]}, and the ${payload.links.perNode} strongest above each ${nouns.input[0]}.`
-    : "";
-  return `The percentage of ${article(nouns.unit[0])} is the share of ${nouns.row[1]} in which it is on${expected}.${links}`;
-}

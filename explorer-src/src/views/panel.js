@@ -2,6 +2,7 @@
 import { h, name } from "../dom.js";
 import { bar, lineGlyph, shortList } from "../bars.js";
 import { capital, count, counted, number, percent, signed } from "../format.js";
+import { pairs } from "../model.js";
 import { shares } from "./columns.js";
 
 export function panel(model, router, node) {
@@ -11,12 +12,12 @@ export function panel(model, router, node) {
     unit ? facts(model, node) : null,
     unit ? features(model, router, node) : null,
     unit ? trained(model, router, node) : null,
-    unit ? effects(model, router, node) : null,
+    unit ? effectsSection(model, router, model.effects(node)) : null,
     unit ? along(model, node) : null,
     unit ? null : groups(model, router, node),
     model.payload.links ? linksAbove(model, router, node) : null,
     unit ? linksBelow(model, router, node) : null,
-    unit ? rows(model, node) : null,
+    unit ? rowsSection(model, model.rows(node)) : null,
   ].filter(Boolean);
 }
 
@@ -110,13 +111,17 @@ function features(model, router, node) {
 
 /** What training made of the unit: the same links, but what it answers to may be something else. */
 function trained(model, router, node) {
-  const { payload, nouns } = model;
-  if (!payload.trained) return null;
-  const u = node - model.nInputs;
-  const found = model.trainedFeatures(node);
-  const note = `Active in ${percent(payload.trained.active[u])} of the ${nouns.row[1]}, ${number(payload.trained.mean[u])} on average.`;
+  const { trained: view } = model.payload;
+  return view && trainedSection(model, router, view, node - model.nInputs, "In the trained network");
+}
+
+/** The inputs that one unit of a trained view goes with. */
+export function trainedSection(model, router, view, k, title) {
+  const { nouns } = model;
+  const found = pairs(view.features[k] ?? [], 3);
+  const note = `Active in ${percent(view.active[k])} of the ${nouns.row[1]}, ${number(view.mean[k])} on average.`;
   return section(
-    "In the trained network",
+    title,
     `${nouns.input[1]} by correlation`,
     h("p", { class: "note", text: note }),
     found.length ? featureTable(model, router, found, FEATURES.correlation) : null,
@@ -157,8 +162,7 @@ function featureTable(model, router, found, kind) {
 
 // ---- classes
 
-function effects(model, router, node) {
-  const found = model.effects(node);
+export function effectsSection(model, router, found) {
   if (!found.length) return null;
   const { names, noun } = model.payload.classes;
   const most = Math.max(...found.map(([, effect]) => Math.abs(effect)));
@@ -271,8 +275,7 @@ function linksBelow(model, router, node) {
 
 // ---- rows
 
-function rows(model, node) {
-  const found = model.rows(node);
+export function rowsSection(model, found) {
   if (!found.length) return null;
   const { kind, texts, truth, predicted } = model.payload.rows;
   const noun = model.nouns.row;

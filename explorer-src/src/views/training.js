@@ -48,9 +48,27 @@ function duration(seconds) {
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
+/** Ticks that are far enough apart to be read, by their places. */
+export function apart(ticks, place, least) {
+  const kept = [];
+  for (const tick of ticks) {
+    if (!kept.length || Math.abs(place(tick) - place(kept.at(-1))) >= least) kept.push(tick);
+  }
+  return kept;
+}
+
+/** Small numbers as powers of ten. */
+export function tickText(value) {
+  if (value === 0 || Math.abs(value) >= 0.001) return number(value);
+  const [digits, power] = value.toExponential(0).split("e-");
+  const raised = [...power].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("");
+  return `${digits === "1" ? "" : `${digits}·`}10⁻${raised}`;
+}
+
 function chart(title, given, best) {
   const series = given.filter(([, values]) => values.some((value) => value !== null));
-  const [width, height, left, right, top, bottom] = [640, 300, 52, 96, 16, 34];
+  const width = innerWidth < 720 ? 340 : 640; // text keeps its size on a phone
+  const [height, left, right, top, bottom] = [300, 54, 18, 26, 44];
   const values = series.flatMap(([, all]) => all.filter((value) => value !== null));
   const n = Math.max(1, ...series.map(([, all]) => all.length));
   const [low, high] = [Math.min(...values), Math.max(...values)];
@@ -58,49 +76,56 @@ function chart(title, given, best) {
   const y = (steep ? scaleLog() : scaleLinear()).domain(low === high ? [low - 1, high + 1] : [low, high]).nice().range([height - bottom, top]);
   const x = scaleLinear([1, Math.max(2, n)], [left, width - right]);
   const draw = line().defined(([, value]) => value !== null).x(([k]) => x(k + 1)).y(([, value]) => y(value));
-  const ends = spread(series.map(([, all]) => y(all.findLast((value) => value !== null))));
-  const ticksX = x.ticks(Math.min(n, 8)).filter(Number.isInteger);
+  const ticksX = apart(x.ticks(Math.min(n, width / 80)).filter(Number.isInteger), x, 30);
+  const tens = (tick) => Math.abs(Math.log10(tick) % 1) < 1e-9;
+  const ticksY = apart(steep && high / low > 100 ? y.ticks().filter(tens) : y.ticks(5), y, 22);
   const summary = series.map(([label, all]) => `${label} from ${number(all[0])} to ${number(all.at(-1))}`).join(", ");
   const picture = s(
     "svg",
     { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title} by epoch: ${summary}` },
-    y.ticks(5).map((tick) =>
+    ticksY.map((tick) =>
       s(
         "g",
         { class: "tick" },
         s("line", { x1: left, x2: width - right, y1: y(tick), y2: y(tick) }),
-        s("text", { x: left - 8, y: y(tick) + 4, "text-anchor": "end", text: number(tick) }),
+        s("text", { x: left - 8, y: y(tick) + 4, "text-anchor": "end", text: tickText(tick) }),
       ),
     ),
     ticksX.map((tick) => s("text", { class: "tick-x", x: x(tick), y: height - bottom + 20, "text-anchor": "middle", text: tick })),
-    best === null
-      ? null
-      : s(
-          "g",
-          { class: "best" },
-          s("line", { x1: x(best + 1), x2: x(best + 1), y1: top, y2: height - bottom }),
-          s("text", { x: x(best + 1) + (best > n * 0.8 ? -6 : 6), y: top + 10, "text-anchor": best > n * 0.8 ? "end" : "start", text: "best" }),
-        ),
-    series.map(([label, all, kind], k) =>
+    best === null ? null : bestLine(x(best + 1), top, height - bottom, [left, width - right]),
+    series.map(([label, all, kind]) =>
       s(
         "g",
         { class: `series ${kind}` },
         s("path", { d: draw(all.map((value, i) => [i, value])) }),
         all.length <= 60 ? all.map((value, i) => (value === null ? null : s("circle", { cx: x(i + 1), cy: y(value), r: 3 }, s("title", { text: `epoch ${i + 1}, ${label}: ${number(value)}` })))) : null,
-        s("text", { class: "end", x: x(all.length) + 10, y: ends[k] + 4, text: label }),
       ),
     ),
-    s("text", { class: "axis", x: width - right + 14, y: height - bottom + 20, text: "epoch" }),
+    s("text", { class: "axis", x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle", text: "epoch" }),
   );
-  return h("figure", { class: "chart" }, h("figcaption", {}, h("h2", { text: title })), picture);
+  return h("figure", { class: "chart" }, h("figcaption", {}, h("h2", { text: title }), series.length > 1 ? legend(series) : null), picture);
 }
 
-/** Move labels at the ends of the curves apart. */
-function spread(ys) {
-  const order = ys.map((_, k) => k).sort((a, b) => ys[a] - ys[b]);
-  const moved = [...ys];
-  for (let k = 1; k < order.length; k += 1) moved[order[k]] = Math.max(moved[order[k]], moved[order[k - 1]] + 16);
-  return moved;
+/** A line at the best epoch; its label stands above the curves, inside the picture. */
+function bestLine(at, top, bottom, [left, right]) {
+  const anchor = at > right - 20 ? "end" : at < left + 20 ? "start" : "middle";
+  return s("g", { class: "best" }, s("line", { x1: at, x2: at, y1: top - 8, y2: bottom }), s("text", { x: at, y: top - 13, "text-anchor": anchor, text: "best" }));
+}
+
+/** The series by name, above the picture: there they cover nothing. */
+function legend(series) {
+  return h(
+    "ul",
+    { class: "chart-legend" },
+    series.map(([label, , kind]) =>
+      h(
+        "li",
+        {},
+        s("svg", { class: `series ${kind}`, width: 26, height: 10, viewBox: "0 0 26 10", "aria-hidden": "true" }, s("path", { d: "M1 5h24" })),
+        label,
+      ),
+    ),
+  );
 }
 
 function table(training) {

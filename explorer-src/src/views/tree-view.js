@@ -3,7 +3,7 @@ import { h, s } from "../dom.js";
 import { capital } from "../format.js";
 import { lineGlyph } from "../bars.js";
 import { Tree } from "../tree/tree.js";
-import { overview } from "./overview.js";
+import { Overview } from "./overview.js";
 import { panel } from "./panel.js";
 
 function icon(d) {
@@ -15,6 +15,7 @@ export class TreeView {
     this.model = model;
     this.router = router;
     this.tree = new Tree(model, router);
+    this.overview = new Overview(model, router, () => this.tree.element.focus());
     this.panel = h("aside", { class: "panel", "aria-label": "Details", tabindex: "-1" });
     this.element = h(
       "div",
@@ -95,6 +96,7 @@ export class TreeView {
       tree.effects = new Map(found);
       tree.most = Math.abs(found[0]?.[1] ?? 1);
       tree.redraw();
+      this.overview.colour(colour === null ? null : tree.effects, tree.most);
     }
     if (this.colour) {
       this.colour.value = colour === null ? "" : String(colour);
@@ -105,7 +107,8 @@ export class TreeView {
     if (this.panelOf !== node) {
       this.panelOf = node;
       this.element.classList.toggle("with-panel", node !== null);
-      const content = node === null ? overview(model, this.router) : panel(model, this.router, node);
+      this.element.classList.toggle("with-map", node === null);
+      const content = node === null ? this.overview.content : panel(model, this.router, node);
       this.panel.replaceChildren(...content);
       this.panel.scrollTop = 0;
       const title = node === null ? "Overview" : `${capital(model.levelName(model.level[node]))}: ${model.label(node)}`;

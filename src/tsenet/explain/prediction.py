@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tsenet._system.notebook import Bar, Cell, table, titled
 from tsenet.data.table import Table
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.explain._affine import AffineNetwork
@@ -115,6 +116,48 @@ class PredictionExplanation:
             )
         lines.append(f"  {self.units_bias:+9.4f}  (bias)")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """The first parts of both sums and what the rest adds, for notebooks."""
+        features = [(part.name, part.value, part.contribution) for part in self.features]
+        units = [
+            (
+                ": ".join([unit.name, ", ".join(part.name for part in unit.features[:3])]),
+                unit.activation,
+                unit.contribution,
+            )
+            for unit in self.units
+        ]
+        past = [(f"past level {self.level}", self.bypass)] if self.bypass else []
+        return titled(
+            self.target,
+            f"output {self.output:+.4g}",
+            _html_parts("feature", features, [("bias", self.bias)], self.n),
+            _html_parts(
+                f"unit of level {self.level}", units, [*past, ("bias", self.units_bias)], self.n
+            ),
+        )
+
+
+def _html_parts(
+    noun: str,
+    parts: Sequence[tuple[str, float, float]],
+    others: Sequence[tuple[str, float]],
+    n: int,
+) -> str:
+    """A table of the first parts and of what else adds to the sum; the rest of the parts is one line."""
+    rest = [part[2] for part in parts[n:]]
+    total = sum(abs(part[2]) for part in parts)
+    shown: list[tuple[str, str | float, float]] = list(parts[:n])
+    if rest:
+        share = 100 * sum(map(abs, rest)) / total if total else 0.0
+        shown.append(
+            (f"{len(rest):,} more ({share:.2g} % of the absolute sum)", "", float(sum(rest)))
+        )
+    shown += [(f"({name})", "", value) for name, value in others]
+    most = max((abs(value) for _, _, value in shown), default=0.0)
+    rows: list[list[Cell]] = [[name, value, Bar(adds, most), adds] for name, value, adds in shown]
+    return table([noun, "value", "", "adds"], rows)
 
 
 def _lines(parts: Sequence[FeatureContribution], n: int) -> list[str]:

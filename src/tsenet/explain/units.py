@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet._system.notebook import Bar, paragraph, table, titled
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.explain._sources import unit_source
 from tsenet.explain._unit_source import UnitSource
@@ -110,6 +111,29 @@ class Unit:
     active: float
     rows: tuple[ActiveRow, ...]
     classes: tuple[float, ...] | None
+
+    def _repr_html_(self) -> str:
+        """Features, effects and rows, for notebooks."""
+        most = max((abs(feature.correlation) for feature in self.features), default=0.0)
+        features = table(
+            ["feature", "correlation", "", "weight"],
+            [
+                [
+                    f.name,
+                    f.correlation,
+                    Bar(f.correlation, most),
+                    "–" if f.weight is None else f.weight,
+                ]
+                for f in self.features
+            ],
+        )
+        notes = []
+        if self.classes is not None:
+            notes.append("effect on the outputs: " + ", ".join(f"{e:+.3g}" for e in self.classes))
+        if self.rows:
+            notes.append("most active rows: " + ", ".join(str(row.row) for row in self.rows))
+        about = f"{self.name}, level {self.level}, active in {100 * self.active:.3g} % of the rows"
+        return titled(self.label, about, features, *(paragraph(note) for note in notes))
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tsenet._system.notebook import Bar, Cell, table, titled
+
 
 @dataclass(frozen=True)
 class LayerSummary:
@@ -86,3 +88,20 @@ class Summary:
             f"{self.n_parameters:>12,}{4 * self.n_parameters / 1e3:>10,.1f}{flops / 1e3:>10,.1f}"
         )
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        rows: list[list[Cell]] = [
+            [
+                row.name,
+                row.units,
+                row.links,
+                f"{100 * row.share:.3g} %",
+                Bar(row.share, 1.0),
+                row.parameters,
+            ]
+            for row in self.layers
+        ]
+        heads = ["layer", "units", "links", "of dense", "", "parameters"]
+        size = f"{self.n_parameters:,} parameters, {4 * self.n_parameters / 1e3:,.1f} kB"
+        return titled("Network", size, table(heads, rows))

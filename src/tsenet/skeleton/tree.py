@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet._system.notebook import Cell, table, titled
 from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRule
 from tsenet.data.rows import BinaryRows
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     import networkx
 
     from tsenet.skeleton.inference import Inference
+
+# Groups of the top level, and variables of each, that a notebook shows.
+_SHOWN_GROUPS = 12
+_SHOWN_NAMES = 6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -433,6 +438,28 @@ class LatentTree:
         sizes = "-".join(str(size) for size in self.layer_sizes)
         alone = f", {self.ungrouped.size} in no group" if self.ungrouped.size else ""
         return f"LatentTree({sizes}, {self.n_parameters} parameters{alone})"
+
+    def _repr_html_(self) -> str:
+        """Sizes, and the groups of the top level with the variables that follow them most, for notebooks."""
+        sizes = " – ".join(f"{size:,}" for size in self.layer_sizes)
+        about = f"{sizes}: variables, then the latents of each level"
+        top = self.layer(self.n_levels)
+        if self.n_levels == 0:
+            return titled("LatentTree", about)
+        on, above = self.marginals(), self.ancestors(self.n_levels)
+        clear = np.abs(self.cpt[:, 1, 1] - self.cpt[:, 0, 1])[: self.n_observed]
+        rows: list[list[Cell]] = []
+        for k in np.argsort(-np.bincount(above[above >= 0]), kind="stable")[:_SHOWN_GROUPS]:
+            held = np.flatnonzero(above == k)
+            best = held[np.argsort(-clear[held], kind="stable")[:_SHOWN_NAMES]]
+            words = ", ".join(self.names[v] for v in best) + (" …" if held.size > best.size else "")
+            node = top.start + int(k)
+            rows.append([self.names[node], words, int(held.size), f"{100 * on[node]:.3g} %"])
+        more = top.stop - top.start - len(rows)
+        note = f"{more:,} more groups" if more else ""
+        return titled(
+            "LatentTree", about, table(["top level", "variables", "how many", "on"], rows, note)
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LatentTree):

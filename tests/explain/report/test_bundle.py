@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -69,3 +71,16 @@ def test_the_lock_file_names_no_registry() -> None:
 def test_versions_are_exact() -> None:
     wanted = json.loads((SOURCES / "package.json").read_text("utf-8"))["devDependencies"]
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in wanted.values())
+
+
+@pytest.mark.skipif(
+    shutil.which("node") is None or not (SOURCES / "node_modules").is_dir(),
+    reason="needs Node.js and `cd explorer-src && npm ci`",
+)
+@pytest.mark.parametrize("script", ["check", "lint", "test"])
+def test_sources_pass(script: str) -> None:
+    """The bundle built again is the committed one; the linter and the program's own tests are content."""
+    done = subprocess.run(
+        ["npm", "run", "--silent", script], cwd=SOURCES, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -17,6 +17,7 @@ from tests.explain.report.corpus import classifier, documents, model, table, tre
 from tsenet.errors import DataError
 from tsenet.explain import topic_tree
 from tsenet.explain.report import Payload, ReportOptions, report_payload
+from tsenet.explain.report.linear_skip import linear_skip_weights
 from tsenet.explain.report.views import short, snippet_of
 from tsenet.explain.units import describe_units
 from tsenet.skeleton.tree import LatentTree
@@ -62,7 +63,10 @@ class TestEveryModel:
                 waiting += topic.children
                 u = known.latent_names.index(topic.name)
                 units = payload["units"]
-                assert units["label"][u] == topic.title
+                words = [word.word for word in topic.words]
+                label = units["label"][u].split(", ")
+                assert len(label) == min(3, len(words))
+                assert set(label) <= set(words)
                 assert units["fields"] == ["information", "inside", "outside"]
                 found = pairs(units["features"][u], 4)
                 assert [known.names[node] for node, *_ in found] == [w.word for w in topic.words]
@@ -179,7 +183,9 @@ class TestNetwork:
         predicted = classifier().predict(table())
         rows = network["rows"]
         assert rows is not None
-        shown = {int(row) for flat in rows["of"] for row, _ in pairs(flat)}
+        layer = network["featureLayer"]
+        assert layer is not None
+        shown = {int(row) for flat in [*rows["of"], *layer["rows"]] for row, _ in pairs(flat)}
         assert shown
         for known in (rows["texts"], rows["truth"], rows["predicted"]):
             assert {int(row) for row in known} == shown
@@ -205,6 +211,57 @@ class TestNetwork:
             )
             sizes = [abs(effect) for effect in shown.values()]
             assert sizes == sorted(sizes, reverse=True)
+
+    def test_feature_layer_is_the_units_above_the_tree(self, network: Payload) -> None:
+        found = describe_units(classifier(), table(), order="signed").level(3)
+        layer, classes = network["featureLayer"], network["classes"]
+        assert layer is not None
+        assert classes is not None
+        assert layer["names"] == [unit.name for unit in found]
+        assert set(layer["reads"]) == {0, 1, 2}
+        assert layer["reads"][layer["names"].index("skip1.0")] == 1
+        assert layer["reads"][-1] == 2  # top units read the top level
+        assert layer["trained"]["label"] == [unit.label for unit in found]
+        for k, unit in enumerate(found):
+            assert unit.classes is not None
+            effects = {c: effect for c, effect in enumerate(unit.classes) if effect}
+            assert dict(pairs(layer["effects"][k])) == pytest.approx(effects, rel=5e-3)
+            assert [row for row, _ in pairs(layer["rows"][k])] == [row.row for row in unit.rows]
+
+    def test_totals_count_all_effects(self, network: Payload) -> None:
+        found = describe_units(classifier(), table())
+        classes = network["classes"]
+        assert classes is not None
+        for c in range(3):
+            assert len(classes["totals"][c]) == 4  # inputs, two levels, the feature layer
+            for layer in (1, 2, 3):
+                effects = np.array([(unit.classes or ())[c] for unit in found.level(layer)])
+                n_above, above, n_below, below = classes["totals"][c][layer]
+                assert (n_above, n_below) == ((effects > 0).sum(), (effects < 0).sum())
+                assert above == pytest.approx(effects[effects > 0].sum(), rel=5e-3)
+                assert below == pytest.approx(-effects[effects < 0].sum(), rel=5e-3)
+
+    def test_without_a_linear_skip_inputs_do_not_speak(self, network: Payload) -> None:
+        classes = network["classes"]
+        assert classes is not None
+        assert classes["direct"] is None
+        assert classes["totals"][0][0] == [0, 0, 0, 0]
+
+    def test_inputs_speak_by_the_linear_skip(self) -> None:
+        fitted = model(documents()[1], linear_skip=True, init="tree")
+        weight = linear_skip_weights(fitted.net_)
+        assert weight is not None
+        assert weight.any()
+        payload = report_payload(fitted, table())
+        classes = payload["classes"]
+        assert classes is not None
+        assert classes["direct"] is not None
+        read = next(fitted.network_inputs(table())).values.toarray()
+        effect = weight * read.std(axis=0)[:, None]
+        for c, flat in enumerate(classes["direct"]):
+            shown = dict(pairs(flat))
+            assert list(shown) == list(np.argsort(-np.abs(effect[:, c]), kind="stable"))
+            assert shown == pytest.approx(dict(enumerate(effect[:, c])), rel=1e-2)
 
     def test_links_say_how_many_there_are(self, network: Payload) -> None:
         links = network["links"]

@@ -19,7 +19,9 @@ from tsenet.explain.report import facts
 from tsenet.explain.report.activity import tree_activity
 from tsenet.explain.report.along import Bins, bins_of
 from tsenet.explain.report.classes import ClassView, class_view
+from tsenet.explain.report.feature_layer import FeatureLayerView, feature_layer_view
 from tsenet.explain.report.graph import Graph, graph_of_tree, graph_of_wiring
+from tsenet.explain.report.linear_skip import direct_effects
 from tsenet.explain.report.views import (
     AlongView,
     RowView,
@@ -81,6 +83,7 @@ class Payload(TypedDict):
     links: LinkView | None
     units: UnitView
     trained: TrainedView | None
+    featureLayer: FeatureLayerView | None
     rows: RowView | None
     classes: ClassView | None
     along: AlongView | None
@@ -288,11 +291,28 @@ def _network_payload(model: WiredNetwork, given: _Given, progress: Progress) -> 
         order="signed",
         progress=progress,
     )
-    payload["trained"], rows = trained_units(found, graph)
+    latents = [found.latent(name) for name in graph.names[graph.n_inputs :]]
+    features = found.level(len(graph.layer_sizes))
+    payload["trained"], rows = trained_units(latents, graph)
+    trained, feature_rows = trained_units(features, graph)
     known = {"model": model, "table": given.table, "y": given.y}
-    payload["rows"] = row_view("activation", rows, given.texts, options.snippet, **known)
+    shown = row_view("activation", [*rows, *feature_rows], given.texts, options.snippet, **known)
+    payload["rows"] = RowView(**{**shown, "of": rows})
     multilabel = np.ndim(model.predict(given.table.take(slice(0, 1)))) == 2
-    payload["classes"] = class_view(found, model, graph, given.y, multilabel=multilabel)
+    view, feature_effects = class_view(
+        latents,
+        features,
+        direct_effects(model, given.table),
+        model,
+        graph,
+        given.y,
+        names=found.class_names,
+        multilabel=multilabel,
+    )
+    payload["classes"] = view
+    payload["featureLayer"] = feature_layer_view(
+        features, graph, trained, feature_rows, feature_effects
+    )
     if given.y is not None:
         measure = "Accuracy" if payload["kind"] == "classifier" else "R²"
         score = f"{float(model.score(given.table, given.y)):.4g}"
@@ -320,8 +340,9 @@ def _plain_payload(
         strength=short(graph.strength),
         strengthKind=graph.kind,
         links=None,
-        units=UnitView(label=[], share=[], fields=[], features=[]),
+        units=UnitView(label=[], share=[], interest=[], fields=[], features=[]),
         trained=None,
+        featureLayer=None,
         rows=None,
         classes=None,
         along=None,

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from tsenet.explain.report.activity import Activity
 from tsenet.explain.report.graph import Graph
+from tsenet.explain.report.interest import interest, label_of
 from tsenet.explain.topics import Topic, topic_tree
 
 if TYPE_CHECKING:
     from tsenet.data.table import Table
     from tsenet.explain.report.along import Bins
-    from tsenet.explain.units import Units
+    from tsenet.explain.units import Unit
     from tsenet.skeleton.tree import LatentTree
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 _LABEL_WORDS = 3
+_CANDIDATES = 20  # words of a topic among which to look for its label
 # Shares along a column are whole numbers in units of 1/10,000: short to write, exact enough to draw.
 _SHARE_UNIT = 10_000
 # Rows in which a topic is less likely than this are not shown for it.
@@ -48,6 +50,7 @@ class UnitView(TypedDict):
 
     label: list[str]
     share: list[float]
+    interest: list[float]  # order of the units: the highest first; empty where it is not known
     fields: list[str]
     features: list[list[float]]
 
@@ -99,7 +102,7 @@ def tree_units(tree: LatentTree, shares: NDArray[np.float64] | None, n_features:
     """
     number = {name: node for node, name in enumerate(tree.names)}
     topics: dict[str, Topic] = {}
-    waiting = topic_tree(tree, n_words=n_features)
+    waiting = topic_tree(tree, n_words=max(n_features, _CANDIDATES))
     while waiting:
         topic = waiting.pop()
         topics[topic.name] = topic
@@ -108,15 +111,30 @@ def tree_units(tree: LatentTree, shares: NDArray[np.float64] | None, n_features:
     features: list[list[float]] = []
     for topic in ordered:
         flat: list[float] = []
-        for word in topic.words:
+        for word in topic.words[:n_features]:
             flat += [number[word.word], *short([word.information, word.inside, word.outside])]
         features.append(flat)
     return UnitView(
-        label=[topic.title for topic in ordered],
+        label=_labels(tree, ordered),
         share=short([topic.size for topic in ordered] if shares is None else shares),
+        interest=short([interest(topic) for topic in ordered]),
         fields=["information", "inside", "outside"],
         features=features,
     )
+
+
+def _labels(tree: LatentTree, topics: Sequence[Topic]) -> list[str]:
+    """A label for each topic, of words from different subtopics."""
+    place = {name: k for k, name in enumerate(tree.names[: tree.n_observed])}
+    # For each level, the node of that level above each word.
+    above = [tree.ancestors(level) + tree.layer(level).start for level in range(tree.n_levels)]
+    return [
+        label_of(
+            topic,
+            {w.word: tree.names[above[topic.level - 1][place[w.word]]] for w in topic.words},
+        )
+        for topic in topics
+    ]
 
 
 def wired_units(graph: Graph, n_features: int) -> UnitView:
@@ -138,13 +156,12 @@ def wired_units(graph: Graph, n_features: int) -> UnitView:
         for strength, node in chosen:
             flat += [node, *short([-strength])]
         features.append(flat)
-    return UnitView(label=labels, share=[], fields=["path"], features=features)
+    return UnitView(label=labels, share=[], interest=[], fields=["path"], features=features)
 
 
-def trained_units(found: Units, graph: Graph) -> tuple[TrainedView, list[list[float]]]:
+def trained_units(units: Sequence[Unit], graph: Graph) -> tuple[TrainedView, list[list[float]]]:
     """Units as the rows activate them, and for each its most active rows, as flat pairs of row and activation."""
     number = {name: node for node, name in enumerate(graph.names[: graph.n_inputs])}
-    units = [found.latent(name) for name in graph.names[graph.n_inputs :]]
     features: list[list[float | None]] = []
     for unit in units:
         flat: list[float | None] = []

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fold } from "../src/model.js";
+import { classes, featureLayer, model } from "./payload.js";
+
+const names = (found, made) => found.map((node) => made.names[node]);
+
+test("units come in the order of their interest, not of their size", () => {
+  const made = model();
+  assert.deepEqual(names(made.roots, made), ["Z2.0", "Z2.1"]);
+  assert.deepEqual(names(made.children[9], made), ["Z1.0", "Z1.1"]);
+});
+
+test("a unit that is nearly always on takes no more room than what it leaves out", () => {
+  const made = model();
+  assert.ok(Math.abs(made.room(10) - 0.2) < 1e-12);
+  assert.equal(made.room(9), 0.2);
+});
+
+test("one word finds the word before the topics that have it", () => {
+  const made = model();
+  assert.deepEqual(names(made.find("CRUDE"), made), ["crude", "Z1.0", "Z2.0"]);
+  assert.deepEqual(made.find("  "), []);
+  assert.deepEqual(made.find("nothing"), []);
+});
+
+test("two words find the topics with both, in any order, then the words", () => {
+  const made = model();
+  assert.deepEqual(names(made.find("crude oil"), made), ["Z1.0", "oil", "crude"]);
+  assert.deepEqual(names(made.find("oil, crude"), made), ["Z1.0", "oil", "crude"]);
+});
+
+test("words of different groups find the smallest topic that holds both", () => {
+  const made = model();
+  assert.deepEqual(names(made.find("oil corn"), made), ["Z2.0", "oil", "corn"]);
+  assert.deepEqual(names(made.find("oil said"), made), ["oil", "said"]);
+});
+
+test("markup and accents are plain text", () => {
+  const made = model();
+  assert.deepEqual(names(made.find("<b>"), made), ["<b>"]);
+  assert.equal(fold("Ärger É"), "arger e");
+});
+
+test("feature units are found by name and by words", () => {
+  const made = model({ classes, featureLayer });
+  assert.deepEqual(made.findFeatures("skip0"), [0]);
+  assert.deepEqual(made.findFeatures("crude oil"), [0]);
+  assert.deepEqual(made.findFeatures(""), []);
+});
+
+test("effects on a class are strongest first, and their total knows what is not listed", () => {
+  const made = model({ classes, featureLayer });
+  assert.deepEqual(made.unitsOf(0), [[6, 2], [9, 1]]);
+  assert.deepEqual(made.directOf(0), [[1, 0.5], [0, -0.25]]);
+  assert.deepEqual(made.featureUnitsOf(1), [[1, -0.7]]);
+  assert.deepEqual(made.total(0, [1, 2], 1), { n: 3, sum: 5 });
+  assert.deepEqual(made.total(1, [1], -1), { n: 1, sum: 1 });
+});

@@ -1,0 +1,104 @@
+"""What notebooks show: escaped, small, and without styles that a theme would break."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from tests.explain.report import newswire
+from tsenet import TSENet
+from tsenet._system.notebook import Bar, table, titled
+from tsenet.explain import ActiveRow, Feature, FeatureContribution, PredictionExplanation, Unit
+
+EVIL = "<script>alert(1)</script>"
+
+
+class Reader(HTMLParser):
+    """Text and tags of a piece of HTML; complains about tags that are not closed."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.text = ""
+        self.feed(html)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.open.append(tag)
+        self.tags.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def explanation(n_features: int) -> PredictionExplanation:
+    parts = tuple(FeatureContribution(f"{EVIL}{k}", 1.0, 1.0 / (k + 1)) for k in range(n_features))
+    return PredictionExplanation(EVIL, 2.0, parts, -0.5, 1, (), 0.25, (), 2.0, n=10)
+
+
+def unit() -> Unit:
+    features = (Feature(EVIL, 0.9, 1.2), Feature("goal", -0.4, None))
+    return Unit("Z1.0", 1, EVIL, features, 0.4, 0.25, (ActiveRow(7, 2.0),), (0.5, -0.25))
+
+
+def shown() -> list[Any]:
+    from tsenet import expand
+
+    known = newswire.tree()
+    net = TSENet(expand(known, newswire.table(), n_jobs=1), 2, skip_units=2, feature_units=3)
+    return [known, net.summary(), unit(), explanation(40)]
+
+
+@pytest.mark.parametrize("k", range(4))
+def test_is_safe_and_knows_no_theme(k: int) -> None:
+    html = shown()[k]._repr_html_()
+    read = Reader(html)
+    assert read.tags <= {"div", "strong", "span", "table", "tr", "th", "td"}
+    assert "class=" not in html
+    # No colour but translucent ones: text and ground are the notebook's.
+    assert not re.search(r"[^-]color:", html)
+    assert set(re.findall(r"background:([a-z]+)", html)) <= {"transparent", "rgba"}
+    assert len(html) < 20_000
+
+
+def test_tree_shows_its_top_groups() -> None:
+    text = Reader(newswire.tree()._repr_html_()).text
+    assert "106 – 32 – 16 – 6" in text
+    assert "crude, oil" in text
+    assert "28 %" in text
+
+
+def test_unit_shows_features_effects_and_rows() -> None:
+    text = Reader(unit()._repr_html_()).text
+    assert text.startswith(EVIL)
+    assert "−0.4" in text
+    assert "–" in text  # no link
+    assert "effect on the outputs: +0.5, -0.25" in text
+    assert "most active rows: 7" in text
+
+
+def test_explanation_folds_its_tail() -> None:
+    found = explanation(810)
+    text = Reader(found._repr_html_()).text
+    rest = sum(part.contribution for part in found.features[10:])
+    share = rest / sum(part.contribution for part in found.features)
+    assert f"800 more ({100 * share:.2g} % of the absolute sum)" in text
+    assert f"{rest:.4g}" in text
+    assert f"{EVIL}9" in text
+    assert f"{EVIL}10" not in text
+
+
+def test_cells() -> None:
+    html = titled("a & b", "", table(["x", ""], [[1234, Bar(-1.0, 2.0)]], "note"))
+    assert "a &amp; b" in html
+    assert "1,234" in html
+    assert "width:3.00em" in html
+    assert Reader(html).text.endswith("note")
+    assert "width:0.00em" in Bar(1.0, 0.0).html()
