@@ -19,6 +19,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
+from tsenet.data.sparse import checked_csr
 from tsenet.errors import DataError, NonNumericError
 
 if TYPE_CHECKING:
@@ -383,7 +384,7 @@ def _read_values(y: Any) -> Floats:
 
 def _dense(y: Any) -> NDArray[Any]:
     """Targets as an array; a sparse matrix of labels becomes dense."""
-    return np.asarray(y.toarray() if sp.issparse(y) else y)
+    return np.asarray(checked_csr(y).toarray() if sp.issparse(y) else y)
 
 
 def _is_unlabelled(y: NDArray[Any]) -> NDArray[np.bool_]:
