@@ -93,7 +93,7 @@ def _lists(rows: list[list[Any]]) -> Any:
 def test_damaged_matrices_are_refused(case: str) -> None:
     matrix = damaged(*WRONG[case])
     for read in (Table.of, BinaryRows.of_csr):
-        with pytest.raises(DataError, match="damaged|cannot be read"):
+        with pytest.raises(DataError, match=r"damaged|cannot be read"):
             read(matrix)
 
 
@@ -174,7 +174,9 @@ def test_npz_files_with_damaged_matrices_are_refused(
         read_data(path).table([])
 
 
-@pytest.mark.parametrize("header", ["<f8', (1000000000000,)", "<U0', (1000000000000,)", "<f8', (-1,)"])
+@pytest.mark.parametrize(
+    "header", ["<f8', (1000000000000,)", "<U0', (1000000000000,)", "<f8', (-1,)"]
+)
 def test_an_npz_file_that_claims_more_than_it_holds_is_refused(tmp_path: Path, header: str) -> None:
     kind, _, shape = header.partition(", ")
     text = f"{{'descr': '{kind}, 'fortran_order': False, 'shape': {shape}}}".ljust(117) + "\n"

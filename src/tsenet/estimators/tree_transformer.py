@@ -175,11 +175,15 @@ class LatentTreeTransformer(TransformerMixin, BaseEstimator):
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         """Rebuild a transformer from :meth:`to_parts`."""
+        from tsenet.estimators.files import check_columns, check_parameters
+
+        check_parameters(meta)
         transformer = cls(**meta["params"])
         transformer.tree_ = LatentTree.from_parts(meta["tree"], arrays)
         transformer.n_features_in_ = meta["n_features_in"]
         if meta["feature_names_in"] is not None:
             transformer.feature_names_in_ = np.array(meta["feature_names_in"], dtype=object)
+        check_columns(transformer, transformer.tree_.rule.n_columns_in)
         return transformer
 
     def _table(self, X: Any) -> Table:

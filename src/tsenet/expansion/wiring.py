@@ -188,6 +188,10 @@ class Wiring:
         """
         if len(self.names) != len(self.layers) + 1 or not self.layers:
             raise ValueError("a wiring needs names for the input and for each of its layers")
+        if not all(isinstance(name, str) for names in self.names for name in names):
+            raise ValueError("names of units must be strings")
+        if not isinstance(self.link_rule, str):
+            raise ValueError(f"link_rule must be a string, not {self.link_rule!r}")
         for k, layer in enumerate(self.layers):
             layer.validate()
             if (layer.n_lower, layer.n_upper) != self.layer_sizes[k : k + 2]:

@@ -508,7 +508,8 @@ class LatentTree:
         KeyError, ValueError
             If a part is missing or wrong.
         """
-        rule = BinaryRule.from_dict(meta["rule"])
+        n_observed = int(np.count_nonzero(arrays["level"] == 0))
+        rule = BinaryRule.from_dict(meta["rule"], n_observed)
         return cls(arrays["parent"], arrays["level"], arrays["cpt"], tuple(meta["names"]), rule)
 
     def save(self, path: str | PathLike[str]) -> None:

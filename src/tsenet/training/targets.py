@@ -37,6 +37,8 @@ __all__ = [
 
 logger = logging.getLogger("tsenet")
 
+_ROOM_FOR_CLASSES = 1 << 24  # bytes that classes may take beyond those of their own characters
+
 Floats = NDArray[np.float64]
 
 
@@ -347,11 +349,26 @@ def targets_from_parts(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) ->
     """Rebuild targets from their ``to_parts``; raises ValueError if it cannot be done."""
     kind = meta["kind"]
     if kind == "classes":
-        return ClassTargets(_array_of_values(meta["classes"]))
+        classes = _array_of_values(meta["classes"])
+        if classes.ndim != 1 or classes.size < 2 or not (classes[:-1] < classes[1:]).all():
+            raise ValueError("classes must be two or more, sorted and different")
+        return ClassTargets(classes)
     if kind == "labels":
-        return LabelTargets(int(meta["n_labels"]))
+        if not isinstance(meta["n_labels"], int) or meta["n_labels"] < 1:
+            raise ValueError(f"the number of labels is {meta['n_labels']!r}")
+        return LabelTargets(meta["n_labels"])
     if kind == "values":
-        return ValueTargets(bool(meta["one_target"]), arrays["shift"], arrays["scale"])
+        shift, scale = arrays["shift"], arrays["scale"]
+        if (
+            shift.ndim != 1
+            or shift.shape != scale.shape
+            or any(array.dtype != np.float64 for array in (shift, scale))
+            or not shift.size
+            or (meta["one_target"] and shift.size != 1)
+            or not (np.isfinite(shift).all() and np.isfinite(scale).all() and (scale > 0).all())
+        ):
+            raise ValueError("shift and scale of the targets must be finite, a scale positive")
+        return ValueTargets(bool(meta["one_target"]), shift, scale)
     raise ValueError(f"targets of the kind {kind!r} are unknown")
 
 
@@ -424,6 +441,8 @@ def _values_of_array(array: NDArray[Any]) -> dict[str, Any]:
     values = array.tolist()
     if not all(isinstance(value, bool | int | float | str) for value in values):
         raise TypeError(f"classes of this kind cannot be saved: {values[0]!r}")
+    if array.dtype.kind == "U":
+        array = np.array(values)  # in the narrowest type
     return {"type": array.dtype.str if array.dtype.kind != "O" else "object", "values": values}
 
 
@@ -432,4 +451,13 @@ def _array_of_values(plain: dict[str, Any]) -> NDArray[Any]:
     kind = plain["type"]
     if kind != "object" and np.dtype(kind).kind not in "biufU":
         raise ValueError(f"classes cannot be of type {kind!r}")
-    return np.array(plain["values"], dtype=object if kind == "object" else np.dtype(kind))
+    values = plain["values"]
+    if not all(isinstance(value, bool | int | float | str) for value in values):
+        raise ValueError("classes must be numbers or strings")
+    if kind == "object":
+        return np.array(values, dtype=object)
+    dtype = np.dtype(kind)
+    n_characters = sum(len(value) for value in values if isinstance(value, str))
+    if len(values) * dtype.itemsize > _ROOM_FOR_CLASSES + 16 * n_characters:
+        raise ValueError(f"{len(values)} classes of type {kind!r} would fill the memory")
+    return np.array(values, dtype=dtype)
