@@ -19,6 +19,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
+from tsenet.data.scaling import power_near
 from tsenet.data.sparse import checked_csr
 from tsenet.errors import DataError, NonNumericError
 
@@ -272,10 +273,12 @@ class ValueTargets(_Comparable):
         if not known.any(axis=0).all():
             raise DataError("a column of y holds no known value")
         count = known.sum(axis=0)
-        shift = np.where(known, column, 0.0).sum(axis=0) / count
+        power = power_near(np.abs(np.where(known, column, 0.0)).max(axis=0))
+        column = np.where(known, column / power, 0.0)
+        shift = column.sum(axis=0) / count
         square = np.square(np.where(known, column - shift, 0.0)).sum(axis=0) / count
-        deviation = np.sqrt(square)
-        varies = deviation > 1e-12 * np.maximum(1.0, np.abs(shift))  # more than by rounding
+        shift, deviation = shift * power, np.sqrt(square) * power
+        varies = deviation > np.maximum(1e-12 * np.abs(shift), 1e-300)  # more than by rounding
         return cls(y.ndim == 1, shift, np.where(varies, deviation, 1.0))
 
     @property
@@ -294,12 +297,17 @@ class ValueTargets(_Comparable):
             y.ndim == 2 and y.shape[1] != self.output_shift.size
         ):
             raise DataError(f"y must have {self.output_shift.size} columns, as before")
-        scaled: Floats = (y.reshape(len(y), -1) - self.output_shift) / self.output_scale
+        given = y.reshape(len(y), -1)
+        if np.abs(self.output_shift).max() > 1e300:  # a difference could overflow
+            scaled: Floats = given / self.output_scale - self.output_shift / self.output_scale
+        else:
+            scaled = (given - self.output_shift) / self.output_scale
         return scaled[:, 0] if self.one_target else scaled
 
     def decode(self, outputs: Floats) -> Floats:
         """Values from raw outputs (N, C): (N,) for one target, else (N, C)."""
-        values = outputs * self.output_scale + self.output_shift
+        with np.errstate(over="ignore"):  # the caller refuses infinite answers
+            values = outputs * self.output_scale + self.output_shift
         return values[:, 0] if self.one_target else values
 
     def loss(self, encoded: NDArray[Any] | None = None, class_weight: Any = None) -> Loss:
