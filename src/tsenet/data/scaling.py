@@ -102,7 +102,8 @@ class Scaling:
             common = power_near(deviation[varies].max())
             shared = np.sqrt(np.square(deviation[varies] / common).mean()) * common
             deviation = np.where(varies, shared, deviation)
-        scale = np.divide(1.0, deviation, out=np.ones_like(deviation), where=varies)
+        deviation = np.where(varies, deviation, np.maximum(1.0, 1e-15 * np.abs(shift)))
+        scale = 1.0 / deviation
         category = np.array([levels is not None for levels in table.levels])
         return cls(np.where(category, 0.0, shift), np.where(category, 1.0, scale))
 

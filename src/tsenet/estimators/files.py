@@ -140,6 +140,12 @@ def _check_fit(estimator: TSENetEstimator) -> None:
         or (scaling.scale < 0).any()
     ):
         raise ValueError(f"the scaling does not fit the {n_columns} columns")
+    categories = [j for j, levels in enumerate(rule.levels) if levels is not None]
+    if categories and scaling.shift.size + scaling.scale.size == 2 * n_columns:
+        if scaling.shift[categories].any() or (scaling.scale[categories] != 1).any():
+            raise ValueError("the codes of categories must not be scaled")
+    elif categories:
+        raise ValueError("columns of categories need a scaling of each column")
     if not isinstance(estimator._n_runs, int) or not 0 <= estimator._n_runs < 2**31:
         raise ValueError(f"the number of trainings is {estimator._n_runs!r}")
     if not isinstance(estimator.source_, dict | None):
