@@ -145,6 +145,13 @@ def fit(
             help="Stop after this many epochs without a better validation score.",
         ),
     ] = None,
+    keep_on_interrupt: Annotated[
+        bool,
+        typer.Option(
+            "--keep-on-interrupt",
+            help="Write the best network so far if Ctrl-C stops the training, and end with 0.",
+        ),
+    ] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
     checkpoint: Checkpoint = None,
@@ -188,6 +195,8 @@ def fit(
             ),
         )
         model.fit(table, wanted, **given(checkpoint=checkpoint))
+        if model.history_.stopped == "interrupted" and not keep_on_interrupt:
+            raise KeyboardInterrupt
         model.source_ = {"targets": target, **source}
         model.save(out)
     sizes = "-".join(map(str, model.wiring_.layer_sizes))
