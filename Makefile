@@ -42,6 +42,7 @@ reproduce: $(INSTALLED) ## Run an experiment of the paper, e.g. ARGS="table3 --d
 
 fuzz: $(INSTALLED) ## Load and use 100,000 mutants of model files and tables, with kernels that check their indices
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.fuzz PYTHONPATH=. $(BIN)/python -m tests.reliability.fuzz $(or $(ARGS),--mutants 100000)
+	TSENET_KILLS=20 $(BIN)/python -m pytest -q tests/reliability/test_signals.py
 
 bench: $(INSTALLED) ## Run the benchmarks (ARGS go to benchmarks)
 	$(BIN)/python -m benchmarks $(ARGS)
