@@ -16,7 +16,7 @@ PYTHON ?= $(shell for candidate in python3.11 python3; do \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo check test reproduce lint format bench docs explorer clean
+.PHONY: help demo check test reproduce lint format fuzz bench docs explorer clean
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,10 @@ format: $(INSTALLED) ## Rewrite the code as ruff likes it
 reproduce: $(INSTALLED) ## Run an experiment of the paper, e.g. ARGS="table3 --datasets digits --quick" (ARGS=--help lists them)
 	$(BIN)/python -m reproduce $(or $(ARGS),--help)
 
+fuzz: $(INSTALLED) ## Load and use 100,000 mutants of model files and tables, with kernels that check their indices
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.fuzz PYTHONPATH=. $(BIN)/python -m tests.reliability.fuzz $(or $(ARGS),--mutants 100000)
+	TSENET_KILLS=20 $(BIN)/python -m pytest -q tests/reliability/test_signals.py
+
 bench: $(INSTALLED) ## Run the benchmarks (ARGS go to benchmarks)
 	$(BIN)/python -m benchmarks $(ARGS)
 
@@ -52,7 +56,7 @@ explorer: ## Check, test and build the report page's program from explorer-src/ 
 	cd explorer-src && npm ci && npm run lint && npm test && npm run build
 
 clean: ## Remove the environment, caches and built files
-	rm -rf $(VENV) build dist site demo out explorer-src/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site demo out explorer-src/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis .fuzz
 	find src tests benchmarks examples reproduce -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(INSTALLED): pyproject.toml constraints.txt

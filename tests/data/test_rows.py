@@ -179,3 +179,9 @@ def test_bad_arguments() -> None:
         BinaryRows.concatenate([BinaryRows.of_dense([[1]]), BinaryRows.of_dense([[1, 0]])])
     with pytest.raises(DataError, match="columns are possible"):
         BinaryRows.of_csr(sp.csr_array((2, 2**40)))
+
+
+def test_positions_whose_differences_wrap_around_are_refused() -> None:
+    indptr = np.array([0, 2**63 - 1, -(2**63) + 3, 2], np.int64)
+    with pytest.raises(DataError, match="indptr falls after row 1"):
+        BinaryRows(indptr, np.array([0, 1], np.int32), 3).validate()

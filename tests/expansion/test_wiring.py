@@ -47,6 +47,10 @@ def test_equality() -> None:
     [
         ({"indptr": [0, 2, 2]}, "number of links"),
         ({"indptr": [0, 4, 3]}, "falls"),
+        ({"indptr": [0, 2**63 - 1, -(2**63) + 4, 3], "n_lower": 3}, "falls"),  # differences wrap
+        ({"indptr": [0.0, 1.5, 3.0]}, "indptr holds values that int64"),
+        ({"indices": [0, 2**32 + 2, 1]}, "indices holds values that int32"),
+        ({"indices": [0, np.nan, 1]}, "indices holds values that int32"),
         ({"indices": [0, 3, 1]}, "outside"),
         ({"indices": [2, 0, 1]}, "ascending"),
         ({"indices": [0, 0, 1]}, "ascending"),

@@ -229,3 +229,18 @@ def test_words_that_tell_little_are_not_shown() -> None:
         len(topic.words) < len(everything[topic.name])
         for topic in every(topic_tree(tree, min_share=0.5))
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Z1.0", "`Z1.0`"),
+        ("<script>", "`<script>`"),  # as it is: a code span holds no HTML
+        ("a`<b>", "`` a`<b> ``"),
+        ("``", "``` `` ```"),
+        ("a\n# head", "`a # head`"),
+    ],
+)
+def test_markdown_shows_names_as_they_are(name: str, shown: str) -> None:
+    line = to_markdown([Topic(name, 1, "", 0.2, ())]).splitlines()[2]
+    assert line == f"- 20.0 % (no typical words) {shown}"

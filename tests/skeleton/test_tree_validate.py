@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -10,6 +11,8 @@ import pytest
 
 from tests.builders import cpt_of, presence_rule
 from tests.skeleton.example_tree import CONSTANT, LEVEL, NAMES, PARENT, ROOT, example
+from tsenet.data.binary import BinaryRule
+from tsenet.data.table import Table
 from tsenet.skeleton.tree import LatentTree
 
 Change = Callable[[dict[str, np.ndarray]], None]
@@ -112,3 +115,27 @@ def test_a_rule_for_another_number_of_variables_is_refused() -> None:
 def test_an_empty_tree_is_refused() -> None:
     with pytest.raises(ValueError, match="node"):
         LatentTree(np.empty(0), np.empty(0), np.empty((0, 2, 2)), (), presence_rule(1))
+
+
+def test_a_long_chain_is_checked_in_a_moment() -> None:
+    """20,000 latents one above the other at the top took a quarter of a minute: time grew with their square."""
+    n_latents = 20_000
+    parent = np.concatenate([[1], np.arange(2, n_latents + 1), [-1]])
+    level = np.minimum(np.arange(n_latents + 1), 1)
+    cpt = cpt_of(parent, np.full((n_latents + 1, 2), 0.5))
+    names = ("x0", *(f"Z1.{k}" for k in range(n_latents)))
+    rule = BinaryRule.learn(Table.of([[0], [1]]))
+    began = time.process_time()
+    tree = LatentTree(parent, level, cpt, names, rule)
+    assert np.allclose(tree.marginals(), 0.5)
+    assert time.process_time() - began < 1.0
+    with pytest.raises(ValueError, match="cycle"):
+        LatentTree(np.append(parent[:-1], 5), level, cpt, names, rule)
+
+
+def test_a_parent_that_32_bits_cannot_hold_is_refused() -> None:
+    tree = example()
+    parent = tree.parent.astype(np.int64)
+    parent[0] += 2**32
+    with pytest.raises(ValueError, match="parent holds values that int32 cannot hold"):
+        LatentTree(parent, tree.level, tree.cpt, tree.names, tree.rule)

@@ -2,7 +2,8 @@
 
 Everything is written next to its destination under a hidden temporary name, flushed to the disk,
 and only then renamed. A rename on one file system is atomic, so other programs see the old content
-or the new, never a mixture.
+or the new, never a mixture. What a killed process left behind is removed by the next writer of the
+same destination: writers hold a lock on what they write, and the lock of a dead process is free.
 """
 
 from __future__ import annotations
@@ -14,12 +15,20 @@ import shutil
 import signal
 import stat
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks: nothing is removed there
+    fcntl = None  # type: ignore[assignment]  # a module elsewhere
+
 __all__ = ["atomic_folder", "atomic_write", "remove_leftovers"]
+
+_NEW = 1.0  # seconds; a writer locks what it has made at once
 
 
 @contextmanager
@@ -49,15 +58,18 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
         raise ValueError(f"mode must be 'wb' or 'w', not {mode!r}")
     target = Path(os.path.realpath(path))
     old_mode = _regular_mode(target)
+    _sweep(target)
     temporary = _temporary_sibling(target)
     try:
-        with _create(temporary, mode) as file:
-            yield file
-            file.flush()
-            if old_mode is not None:
-                os.chmod(temporary, old_mode)
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
+        with ExitStack() as lock:
+            with _create(temporary, mode) as file:
+                lock.enter_context(_locked(temporary))
+                yield file
+                file.flush()
+                if old_mode is not None:
+                    os.chmod(temporary, old_mode)
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
     except BaseException:  # Ctrl-C too: the temporary file must go whatever happened
         temporary.unlink(missing_ok=True)
         raise
@@ -69,11 +81,8 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
 
     Only for a path that no other process is writing at the moment, such as a run's checkpoint.
     """
-    target = Path(os.path.realpath(path))
-    temporary = re.compile(re.escape(_beginning(target)) + r"[0-9a-f]{16}\.tmp")
-    for file in target.parent.iterdir():
-        if temporary.fullmatch(file.name):
-            file.unlink(missing_ok=True)
+    for leftover in _temporary_siblings(Path(os.path.realpath(path))):
+        leftover.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -101,23 +110,75 @@ def atomic_folder(path: str | os.PathLike[str], *, force: bool = False) -> Itera
     """
     target = Path(os.path.realpath(path))
     _refuse_occupied(target, force)
+    _sweep(target)
     staging = _temporary_sibling(target)
     missing = [parent for parent in target.parents if not parent.exists()]  # deepest first
     try:
         staging.mkdir(parents=True)
-        yield staging
-        _refuse_occupied(target, force)
-        for file in staging.iterdir():
-            with open(file, "rb") as written:
-                os.fsync(written.fileno())
-        with _without_interrupts():
-            _move_into_place(staging, target)
+        with _locked(staging):
+            yield staging
+            _refuse_occupied(target, force)
+            for file in staging.iterdir():
+                with open(file, "rb") as written:
+                    os.fsync(written.fileno())
+            with _without_interrupts():
+                _move_into_place(staging, target)
     except BaseException:  # Ctrl-C too: the temporary folder must go whatever happened
         shutil.rmtree(staging, ignore_errors=True)
         for parent in missing:
             with suppress(OSError):  # not made yet, or another program has put something there
                 parent.rmdir()
         raise
+
+
+def _sweep(target: Path) -> None:
+    """Delete what dead writers of ``target`` left behind: what is not quite new and nobody holds a lock on."""
+    for leftover in _temporary_siblings(target):
+        with suppress(OSError):  # another user's, or gone already
+            if time.time() - leftover.stat().st_mtime < _NEW or not _is_free(leftover):
+                continue
+            if leftover.is_dir():
+                shutil.rmtree(leftover, ignore_errors=True)
+            else:
+                leftover.unlink(missing_ok=True)
+
+
+def _temporary_siblings(target: Path) -> list[Path]:
+    name = re.compile(re.escape(_beginning(target)) + r"[0-9a-f]{16}\.tmp")
+    try:
+        with os.scandir(target.parent) as entries:
+            return [Path(entry.path) for entry in entries if name.fullmatch(entry.name)]
+    except OSError:  # there is no such folder yet, or it may not be listed
+        return []
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock on a file or folder; it ends with the process, however that dies."""
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _is_free(path: Path) -> bool:
+    """Whether no process holds the lock of ``path``; False where locks do not work."""
+    if fcntl is None:
+        return False
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
 
 
 def _move_into_place(staging: Path, target: Path) -> None:

@@ -2,7 +2,7 @@
 
 Kernels are compiled on first call (never at import), kept in numba's cache on disk, and run without the GIL so
 that `tsenet._system.threads` can run chunks of one stage in parallel. Where no cache can be written (a read-only
-install and no writable home) they still work: each process compiles them again.
+install and no writable home, a full disk) or read (a damaged file) they still work: each process compiles them again.
 
 Write kernels as plain loops over scalars. Each slice assignment, reduction or literal number as an argument costs
 another half second of compilation: hence ``np.int64(0)`` where a kernel passes a number to another.
@@ -10,7 +10,9 @@ another half second of compilation: hence ``np.int64(0)`` where a kernel passes 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -38,4 +40,46 @@ def _compile(function: F, fastmath: bool | set[str]) -> F:
         compiled = compiler(cache=True)(function)
     except RuntimeError:  # numba found no place to keep its cache
         compiled = compiler()(function)
-    return cast(F, compiled)
+    dispatcher: Any = compiled
+    if getattr(dispatcher, "_cache", None) is not None:  # a plain function under NUMBA_DISABLE_JIT
+        dispatcher._cache = _ForgivingCache(dispatcher._cache)
+    return cast(F, dispatcher)
+
+
+class _ForgivingCache:
+    """numba's cache of one kernel, whose errors are a warning: the kernel is then compiled in memory."""
+
+    warned = False  # in this process, by any kernel
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+    def load_overload(self, *arguments: Any) -> Any:
+        """The compiled kernel, or None if it is not there or cannot be read."""
+        try:
+            return self._cache.load_overload(*arguments)
+        except Exception as error:  # what was unpickled may be anything
+            self._warn(error)
+            with suppress(Exception):
+                self._cache.flush()  # forget the damaged entries, so that the next process finds good ones
+            return None
+
+    def save_overload(self, *arguments: Any) -> None:
+        """Keep a compiled kernel, if there is room."""
+        try:
+            self._cache.save_overload(*arguments)
+        except Exception as error:
+            self._warn(error)
+
+    def _warn(self, error: Exception) -> None:
+        if not _ForgivingCache.warned:
+            _ForgivingCache.warned = True
+            warnings.warn(
+                f"numba's cache in {self._cache.cache_path} cannot be used ({type(error).__name__}: {error}): "
+                "kernels are compiled in memory, which takes longer. Free some disk space or delete the folder",
+                RuntimeWarning,
+                stacklevel=2,
+            )

@@ -177,6 +177,13 @@ def fit(
             help="Share of the labelled rows to score the model on, which it does not learn from; 0: none.",
         ),
     ] = 0.1,
+    keep_on_interrupt: Annotated[
+        bool,
+        typer.Option(
+            "--keep-on-interrupt",
+            help="Write the best network so far if Ctrl-C stops the training, and end with 0.",
+        ),
+    ] = False,
     encoding: Encoding = None,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -239,6 +246,8 @@ def fit(
             ),
         )
         model.fit(table.take(kept), wanted.values[kept], **given(checkpoint=checkpoint))
+        if model.history_.stopped == "interrupted" and not keep_on_interrupt:
+            raise KeyboardInterrupt
         model.source_ = {"targets": target, **source, **given(unlabeled=unlabeled)}
         scores = scores_of(model, table.take(held), wanted.values[held]) if held.size else {}
         model.word_counter_ = None if text is None else counter

@@ -258,13 +258,16 @@ class BinaryRule:
         }
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> BinaryRule:
+    def from_dict(cls, fields: Mapping[str, Any], n_variables: int | None = None) -> BinaryRule:
         """Rebuild the rule that :meth:`to_dict` described.
 
         Parameters
         ----------
         fields : mapping
             The result of :meth:`to_dict`.
+        n_variables : int, default=None
+            Number of variables the rule must make. Give it for fields from a file, where a few bytes could claim any
+            number of columns.
 
         Returns
         -------
@@ -284,7 +287,7 @@ class BinaryRule:
         True
         """
         try:
-            return _rule_of_fields(cls, fields)
+            return _rule_of_fields(cls, fields, n_variables)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise DataError(f"these are not the fields of a BinaryRule: {error}") from error
 
@@ -379,8 +382,13 @@ def _refuse_free_text(table: Table, column: int, n_levels: int) -> None:
         )
 
 
-def _rule_of_fields(cls: type[BinaryRule], fields: Mapping[str, Any]) -> BinaryRule:
+def _rule_of_fields(
+    cls: type[BinaryRule], fields: Mapping[str, Any], n_variables: int | None
+) -> BinaryRule:
     n_columns = int(fields["n_columns_in"])
+    made = n_columns + sum(len(texts) - 1 for texts in fields["levels"].values())
+    if n_variables is not None and made != n_variables:
+        raise ValueError(f"{n_columns} columns make {made} variables, not {n_variables}")
     named = fields["names_in"] is not None
     names = tuple(fields["names_in"]) if named else tuple(f"x{j}" for j in range(n_columns))
     if len(names) != n_columns or not all(isinstance(name, str) for name in names):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import struct
 import zipfile
+import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +18,7 @@ import scipy.sparse as sp
 from tsenet.data.columns import is_missing
 from tsenet.data.documents import read_columns
 from tsenet.data.frames import Levels
+from tsenet.data.sparse import checked_csr
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 
@@ -23,6 +27,8 @@ __all__ = ["DataFile", "read_data"]
 # Name of the array that holds the rows, and the arrays that scipy.sparse.save_npz writes.
 _ROWS = "X"
 _CSR_PARTS = ("data", "indices", "indptr", "shape")
+# Deflate makes at most 1,032 bytes of one.
+_MOST_INFLATED = 1_100
 
 
 @dataclass(frozen=True)
@@ -246,21 +252,27 @@ def read_data(path: str | Path, *, encoding: str = "utf-8") -> DataFile:
 
 def _read_npz(path: Path) -> DataFile:
     try:
+        _refuse_claims(path)
         with np.load(path, allow_pickle=False) as arrays:
             parts = {name: arrays[name] for name in arrays.files}
-    except (ValueError, zipfile.BadZipFile, EOFError) as error:
+    except FileNotFoundError:
+        raise
+    except (
+        *(ArithmeticError, EOFError, LookupError, NotImplementedError, OSError, RuntimeError),
+        *(SyntaxError, TypeError, ValueError, struct.error, zipfile.BadZipFile, zlib.error),
+    ) as error:
         raise DataError(f"{path} is damaged or not an npz file of plain arrays: {error}") from error
     rows: Any = parts.pop(_ROWS, None)
     if rows is None and {"data", "shape", "format"} <= parts.keys():
         kind = str(parts.pop("format").astype(str))
         if kind != "csr":
             raise DataError(f"{path} holds a sparse matrix of format {kind!r}: save it as csr")
-        data, indices, indptr, shape = (parts.pop(name) for name in _CSR_PARTS)
-        parts.pop("_is_array", None)
         try:
-            rows = sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
-        except ValueError as error:
+            data, indices, indptr, shape = (parts.pop(name) for name in _CSR_PARTS)
+            rows = checked_csr(sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist())))
+        except (KeyError, TypeError, ValueError) as error:  # DataError is a ValueError
             raise DataError(f"{path} does not hold a sparse matrix: {error}") from error
+        parts.pop("_is_array", None)
     columns = {name: array for name, array in parts.items() if array.ndim == 1}
     lengths = {len(column) for column in columns.values()}
     if rows is not None:
@@ -270,6 +282,26 @@ def _read_npz(path: Path) -> DataFile:
     if len(lengths) > 1:
         raise DataError(f"the arrays of {path} have different numbers of rows: {sorted(lengths)}")
     return DataFile(path, dict(columns), rows)
+
+
+def _refuse_claims(path: Path) -> None:
+    """Raise a ValueError if an array claims more bytes than are there: numpy would allocate them first."""
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            if not member.filename.endswith(".npy"):
+                continue
+            with archive.open(member) as file:
+                version = np.lib.format.read_magic(file)
+                read_header = (
+                    np.lib.format.read_array_header_1_0
+                    if version == (1, 0)
+                    else np.lib.format.read_array_header_2_0
+                )
+                shape, _, dtype = read_header(file)
+                claimed = math.prod(shape) * max(1, dtype.itemsize)
+            held = min(member.file_size, _MOST_INFLATED * path.stat().st_size)
+            if claimed > held or min(shape, default=0) < 0:
+                raise ValueError(f"the array {member.filename} claims {claimed:,} bytes")
 
 
 def _is_number(text: str) -> bool:

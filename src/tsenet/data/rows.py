@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from tsenet.data.sparse import checked_csr
 from tsenet.errors import DataError
 
 __all__ = ["BinaryRows", "canonical_csr", "constant_columns"]
@@ -113,8 +114,9 @@ class BinaryRows:
             ...
         tsenet.errors.DataError: BinaryRows: columns of row 0 are not strictly increasing
         """
-        if np.any(np.diff(self.indptr) < 0):
-            row = int(np.argmax(np.diff(self.indptr) < 0))
+        falls = self.indptr[1:] < self.indptr[:-1]  # a difference could wrap around
+        if falls.any():
+            row = int(np.argmax(falls))
             raise DataError(f"BinaryRows: indptr falls after row {row}")
         if self.nnz == 0:
             return
@@ -251,12 +253,7 @@ class BinaryRows:
         >>> BinaryRows.of_csr(sp.csr_array([[0, 2], [5, 0]])).indices.tolist()
         [1, 0]
         """
-        # A new object over the same arrays: the flags of the caller's matrix may be out of date.
-        csr = sp.csr_array(matrix)
-        csr = sp.csr_array((csr.data, csr.indices, csr.indptr), shape=csr.shape)
-        if csr.shape[1] > _MAX_COLUMNS:
-            raise DataError(f"at most {_MAX_COLUMNS} columns are possible, got {csr.shape[1]}")
-        csr = canonical_csr(csr)
+        csr = canonical_csr(checked_csr(matrix))
         return _without_values(csr, csr.shape[1])
 
     @classmethod

@@ -12,11 +12,13 @@ import scipy.sparse as sp
 
 from tsenet.data.table import Table
 
-__all__ = ["Scaling"]
+__all__ = ["Scaling", "power_near"]
 
 # Cells scaled at a time.
 _BLOCK = 1 << 22
 _FEWEST_OF_A_UNIT = 32  # columns; fewer may span the same range by chance
+_LARGEST_COUNT = 2**53  # floats beyond are all whole numbers
+_LARGEST_SCALE = 1e300  # of a column; one that varies less than its inverse is constant
 Floats = npt.NDArray[np.float64]
 
 
@@ -79,19 +81,26 @@ class Scaling:
             n_with = np.bincount(table.values.indices, minlength=table.n_columns)
             return cls(np.empty(0), 1.0 + np.log((1.0 + table.n_rows) / (1.0 + n_with)), True)
         if table.is_sparse:
-            square = float(np.square(table.values.data, dtype=np.float64).sum())
+            data = table.values.data.astype(np.float64)
+            power = power_near(np.abs(data).max(initial=0.0))
+            square = float(np.square(data / power).sum())
             mean_square = square / (table.n_rows * table.n_columns)
-            return cls(np.empty(0), np.array([mean_square**-0.5 if mean_square > 0 else 1.0]))
+            scale = mean_square**-0.5 / power if mean_square > 0 else 1.0
+            return cls(np.empty(0), np.array([min(scale, _LARGEST_SCALE)]))
         n_missing = sum(np.isnan(block).sum(axis=0) for block in _blocks(table.values))
         n_known = np.maximum(1, table.n_rows - n_missing)
-        shift = sum(_total(block) for block in _blocks(table.values)) / n_known
-        square = sum(_total(np.square(block - shift)) for block in _blocks(table.values))
-        deviation = np.sqrt(square / n_known)
+        power = power_near(_largest(table.values))
+        shift = sum(_total(block / power) for block in _blocks(table.values)) / n_known
+        square = sum(_total(np.square(block / power - shift)) for block in _blocks(table.values))
+        shift, deviation = shift * power, np.sqrt(square / n_known) * power
         # A column that varies by rounding alone is constant.
-        varies = deviation > 1e-12 * np.maximum(1.0, np.abs(shift))
+        varies = deviation > np.maximum(1e-12 * np.abs(shift), 1.0 / _LARGEST_SCALE)
         if _share_a_unit(table.values, varies):
-            deviation = np.where(varies, np.sqrt(np.square(deviation[varies]).mean()), deviation)
-        scale = np.divide(1.0, deviation, out=np.ones_like(deviation), where=varies)
+            common = power_near(deviation[varies].max())
+            shared = np.sqrt(np.square(deviation[varies] / common).mean()) * common
+            deviation = np.where(varies, shared, deviation)
+        deviation = np.where(varies, deviation, np.maximum(1.0, 1e-15 * np.abs(shift)))
+        scale = 1.0 / deviation
         category = np.array([levels is not None for levels in table.levels])
         return cls(np.where(category, 0.0, shift), np.where(category, 1.0, scale))
 
@@ -127,14 +136,17 @@ class Scaling:
         else:
             scaled = np.empty(table.shape, np.float32)
             start = 0
-            for block in _blocks(values):
-                scaled[start : start + len(block)] = self._of_rows(block)
-                start += len(block)
+            with np.errstate(over="ignore"):  # far outside what was learned: infinite
+                for block in _blocks(values):
+                    scaled[start : start + len(block)] = self._of_rows(block)
+                    start += len(block)
         return Table(scaled, table.names, table.levels, table.named)
 
     def _of_rows(self, block: Floats) -> Floats:
         """Scale dense rows (n, V)."""
         if not self.counts:
+            if self.centres and np.abs(self.shift).max() > 1e300:  # a difference could overflow
+                return np.asarray(block * self.scale - self.shift * self.scale)
             return np.asarray((block - self.shift if self.centres else block) * self.scale)
         weighted = _damped(np.nan_to_num(block)) * self.scale
         return weighted * self._factors(np.square(weighted).sum(axis=1))[:, None]
@@ -142,7 +154,8 @@ class Scaling:
     def _of_row_entries(self, values: Any) -> npt.NDArray[np.float32]:
         """Scale the stored entries of sparse rows."""
         if not self.counts:
-            return np.asarray(values.data * self.scale[0], np.float32)
+            with np.errstate(over="ignore"):
+                return np.asarray(values.data * self.scale[0], np.float32)
         weighted = _damped(values.data.astype(np.float64)) * self.scale[values.indices]
         row = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
         squares = np.bincount(row, np.square(weighted), values.shape[0]).astype(np.float64)
@@ -165,6 +178,15 @@ class Scaling:
     __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
 
 
+def power_near(size: Any) -> Any:
+    """Return the power of two below a size if its square could overflow or vanish, else 1.
+
+    Dividing by a power of two rounds nothing.
+    """
+    odd = (size > 1e100) | ((size < 1e-100) & (size > 0))
+    return np.where(odd, np.ldexp(1.0, np.frexp(size)[1] - 1), 1.0)
+
+
 def _share_a_unit(values: Any, varies: npt.NDArray[np.bool_]) -> bool:
     """Whether dense columns look like pixels: many of them, and half of those that vary span the whole range."""
     if varies.sum() < _FEWEST_OF_A_UNIT:
@@ -180,10 +202,18 @@ def _are_counts(values: Any) -> bool:
     Rows that all have the same sum are usually one-hot categories, which tf-idf would weight by their rarity.
     """
     data = values.data
-    if not data.size or data.min() < 0 or not np.array_equal(data, np.floor(data)):
+    if not data.size or data.min() < 0 or data.max() > _LARGEST_COUNT:
+        return False
+    if not np.array_equal(data, np.floor(data)):
         return False
     sums = np.asarray(values.sum(axis=1)).ravel()
     return bool((sums != sums[0]).any())
+
+
+def _largest(values: Any) -> Floats:
+    """Largest size of each column's values, missing ones left out: (V,)."""
+    sizes = [np.nan_to_num(np.abs(block)).max(axis=0, initial=0.0) for block in _blocks(values)]
+    return np.asarray(np.max(sizes, axis=0), np.float64)
 
 
 def _total(block: Floats) -> Any:

@@ -20,6 +20,7 @@ from tsenet.data.columns import (
 )
 from tsenet.data.frames import Levels, frame_names, frame_values, is_frame
 from tsenet.data.rows import canonical_csr
+from tsenet.data.sparse import checked_csr
 from tsenet.errors import DataError, NonNumericError
 
 __all__ = ["Table"]
@@ -105,6 +106,8 @@ class Table:
         """
         given = None if names is None else tuple(names)
         if isinstance(X, Table):
+            if X.is_sparse:
+                checked_csr(X.values)
             if given is not None:
                 return _checked(X.values, given, X.levels, missing)
             refuse_non_finite(X.values, X.label, missing)
@@ -203,7 +206,7 @@ class Table:
             raise DataError(f"Table: {len(self.levels)} levels for {self.n_columns} columns")
         _check_names(self.names, self.n_columns)
         if self.is_sparse:
-            fresh = _fresh_csr(self.values)
+            fresh = checked_csr(self.values)
             if canonical_csr(fresh) is not fresh:
                 raise DataError("Table: sparse values must be sorted, unique and non-zero")
         refuse_non_finite(self.values, self.label, missing=True)
@@ -298,22 +301,11 @@ def _of_frame(frame: Any, names: tuple[str, ...] | None, missing: bool) -> Table
     return _checked(values, names, levels, missing)
 
 
-def _fresh_csr(matrix: Any) -> Any:
-    """Return a new csr_array over the same arrays, without the caller's flags, which may be wrong."""
-    csr = sp.csr_array(matrix)
-    indices, indptr = csr.indices, csr.indptr
-    if indices.dtype != np.int32 and max(csr.nnz, *csr.shape) <= np.iinfo(np.int32).max:
-        indices, indptr = indices.astype(np.int32), indptr.astype(np.int32)
-    return sp.csr_array((csr.data, indices, indptr), shape=csr.shape)
-
-
 def _sparse_values(matrix: Any) -> Any:
     """Return the caller's sparse matrix as a canonical csr_array."""
-    if matrix.ndim != 2:
-        raise DataError(f"Expected a 2-D sparse matrix, got {matrix.ndim}-D. {RESHAPE}")
-    if matrix.dtype.kind == "c":
+    csr = checked_csr(matrix)
+    if csr.dtype.kind == "c":
         raise DataError("Complex data not supported: the sparse matrix is complex")
-    csr = _fresh_csr(matrix)
     if csr.dtype.kind not in "fiub":
         raise NonNumericError(f"a sparse matrix of {csr.dtype} does not hold numbers: convert it")
     if csr.dtype == np.longdouble and csr.dtype.itemsize > 8:

@@ -26,6 +26,8 @@ def estimator_parts(estimator: TSENetEstimator) -> tuple[dict[str, Any], Arrays]
     wiring, wiring_arrays = estimator.wiring_.to_parts()
     target, target_arrays = estimator.targets_.to_parts()
     options = estimator._network_options.to_dict()
+    history = estimator.history_.to_dict()
+    del history["seconds"]  # the same seed gives the same bytes, at any speed
     meta = {
         "params": plain_parameters(estimator),
         "has_wiring": estimator.wiring is not None,
@@ -36,7 +38,7 @@ def estimator_parts(estimator: TSENetEstimator) -> tuple[dict[str, Any], Arrays]
         "wiring": wiring,
         "network": {name: _plain(value) for name, value in options.items()},
         "target": target,
-        "history": estimator.history_.to_dict(),
+        "history": history,
         "n_runs": estimator._n_runs,
         "pruned": estimator._kept_weights is not None,
         "counts": estimator.scaling_.counts,
@@ -82,7 +84,13 @@ def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arr
     from tsenet.network.tsenet import TSENet
     from tsenet.training.history import History
 
-    estimator._set_targets(targets_from_parts(meta["target"], _of("target", arrays)))
+    check_parameters(meta)
+    targets = targets_from_parts(meta["target"], _of("target", arrays))
+    net_arrays = _of("net", arrays)
+    n_outputs = targets.loss().n_outputs
+    if n_outputs > sum(array.size for array in net_arrays.values()):
+        raise ValueError(f"there are no weights for {n_outputs} outputs")
+    estimator._set_targets(targets)
     estimator.n_features_in_ = meta["n_features_in"]
     if meta["feature_names_in"] is not None:
         estimator.feature_names_in_ = np.array(meta["feature_names_in"], dtype=object)
@@ -91,7 +99,8 @@ def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arr
         estimator.wiring = estimator.wiring_
     tree = meta["tree"]
     estimator.tree_ = None if tree is None else LatentTree.from_parts(tree, _of("tree", arrays))
-    estimator.binary_rule_ = BinaryRule.from_dict(meta["rule"])
+    n_inputs = estimator.wiring_.layer_sizes[0]
+    estimator.binary_rule_ = BinaryRule.from_dict(meta["rule"], n_inputs)
     estimator.scaling_ = Scaling(
         arrays["scaling.shift"], arrays["scaling.scale"], bool(meta.get("counts", False))
     )
@@ -100,27 +109,26 @@ def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arr
     estimator.source_ = meta["source"]
     names = list(estimator.binary_rule_.names_in)
     estimator.word_counter_ = counter_of_fields(meta.get("words"), names)
-    estimator.history_ = History.from_dict(meta["history"])
+    meta["history"].pop("seconds", None)  # in files of older versions
+    estimator.history_ = History.from_dict({**meta["history"], "seconds": []})
     shares = arrays.get("importances")  # absent from files of earlier versions
     if shares is not None and shares.shape != (estimator.n_features_in_,):
         raise ValueError(
             f"there are {estimator.n_features_in_} columns, but {shares.shape} importances"
         )
     estimator._importances = shares
-    n_outputs = estimator.targets_.loss().n_outputs
-    estimator.net_ = TSENet(estimator.wiring_, n_outputs, **estimator._network_options.to_dict())
     _check_fit(estimator)
-    weights = {name: torch.from_numpy(array.copy()) for name, array in _of("net", arrays).items()}
-    estimator.net_.load_state_dict(weights)
-    if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
-        raise ValueError("the weights of the network are not all finite")
+    options = {**estimator._network_options.to_dict(), "init": None}
+    with torch.device("meta"):  # shapes without memory: a file could claim any
+        estimator.net_ = TSENet(estimator.wiring_, n_outputs, **options)
+    weights = {name: torch.from_numpy(array) for name, array in net_arrays.items()}
+    _check_weights(estimator.net_.state_dict(), weights)
+    estimator.net_.load_state_dict(weights, assign=True)
     estimator.net_.eval()
     estimator.n_parameters_ = estimator.net_.n_parameters
     if meta["pruned"]:
         estimator._kept_weights = {
-            name: array != 0
-            for name, array in _of("net", arrays).items()
-            if not name.endswith("bias")
+            name: array != 0 for name, array in net_arrays.items() if not name.endswith("bias")
         }
         removed = sum(int((~mask).sum()) for mask in estimator._kept_weights.values())
         estimator.n_parameters_ -= removed
@@ -130,24 +138,69 @@ def _check_fit(estimator: TSENetEstimator) -> None:
     """Refuse parts that are each well formed but do not belong together."""
     rule, scaling = estimator.binary_rule_, estimator.scaling_
     n_columns = rule.n_columns_in
-    if rule.n_variables != estimator.wiring_.layer_sizes[0]:
-        raise ValueError(
-            f"the wiring has {estimator.wiring_.layer_sizes[0]} inputs, "
-            f"but the columns give {rule.n_variables}"
-        )
+    check_columns(estimator, n_columns)
     if (
-        estimator.n_features_in_ != n_columns
-        or len(getattr(estimator, "feature_names_in_", range(n_columns))) != n_columns
-        or (scaling.shift.size, scaling.scale.size, scaling.counts)
-        not in ((0, 1, False), (n_columns, n_columns, False), (0, n_columns, True))
+        (scaling.shift.shape, scaling.scale.shape, scaling.counts)
+        not in (
+            ((0,), (1,), False),
+            ((n_columns,), (n_columns,), False),
+            ((0,), (n_columns,), True),
+        )
+        or any(array.dtype != np.float64 for array in (scaling.shift, scaling.scale))
         or not (np.isfinite(scaling.shift).all() and np.isfinite(scaling.scale).all())
+        or (scaling.scale < 0).any()
     ):
-        raise ValueError(f"names and scaling do not fit the {n_columns} columns")
+        raise ValueError(f"the scaling does not fit the {n_columns} columns")
+    categories = [j for j, levels in enumerate(rule.levels) if levels is not None]
+    if categories and scaling.shift.size + scaling.scale.size == 2 * n_columns:
+        if scaling.shift[categories].any() or (scaling.scale[categories] != 1).any():
+            raise ValueError("the codes of categories must not be scaled")
+    elif categories:
+        raise ValueError("columns of categories need a scaling of each column")
+    if not isinstance(estimator._n_runs, int) or not 0 <= estimator._n_runs < 2**31:
+        raise ValueError(f"the number of trainings is {estimator._n_runs!r}")
+    if not isinstance(estimator.source_, dict | None):
+        raise ValueError("source must be an object or null")
     tree = estimator.tree_
     if tree is not None and (
         tree.rule != rule or tree.n_observed != estimator.wiring_.layer_sizes[0]
     ):
         raise ValueError("the tree does not fit the columns")
+
+
+def check_columns(estimator: Any, n_columns: int) -> None:
+    """Refuse a number or names of columns that are not those of the rule."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if type(estimator.n_features_in_) is not int or estimator.n_features_in_ != n_columns:
+        raise ValueError(f"n_features_in is {estimator.n_features_in_!r}, not {n_columns}")
+    if names is not None and (
+        names.shape != (n_columns,) or not all(isinstance(name, str) for name in names)
+    ):
+        raise ValueError(f"feature_names_in must be {n_columns} names")
+
+
+def check_parameters(meta: dict[str, Any]) -> None:
+    """Refuse a number of threads that is none."""
+    n_jobs = meta["params"].get("n_jobs")
+    if n_jobs is not None and (type(n_jobs) is not int or n_jobs == 0 or abs(n_jobs) > 1_000_000):
+        raise ValueError(f"n_jobs is {n_jobs!r}, not a number of threads")
+
+
+def _check_weights(expected: dict[str, Any], weights: dict[str, Any]) -> None:
+    """Refuse weights that are not those of the network."""
+    if expected.keys() != weights.keys():
+        raise ValueError(f"weights missing or unknown: {sorted(expected.keys() ^ weights.keys())}")
+    for name, weight in weights.items():
+        wanted = expected[name]
+        if weight.shape != wanted.shape or weight.dtype != wanted.dtype:
+            raise ValueError(
+                f"{name} is {weight.dtype} {tuple(weight.shape)}, "
+                f"not {wanted.dtype} {tuple(wanted.shape)}"
+            )
+        if not bool(weight.isfinite().all()):
+            raise ValueError(f"the weights {name} are not all finite")
+        if name.endswith(("running_var", "num_batches_tracked")) and bool((weight < 0).any()):
+            raise ValueError(f"{name} is negative")
 
 
 def _plain(value: Any) -> Any:

@@ -21,9 +21,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from tsenet.data.binary import BinaryRule
 from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
-from tsenet.data.scaling import Scaling
+from tsenet.data.scaling import Scaling, power_near
 from tsenet.data.table import Table
 from tsenet.errors import DataError
+from tsenet.estimators.columns import check_features
 from tsenet.estimators.texts import rows_of
 from tsenet.training.given_targets import GivenTargets, read_targets, warn_of_marker
 from tsenet.training.targets import Targets, learn_targets
@@ -174,7 +175,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
     def _check_columns(self, X: Any, reset: bool) -> None:
         """scikit-learn's checks of names and number of features; it does not see the names of a Table."""
         if not isinstance(X, Table):
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            check_features(self, X, reset=reset)
         elif reset:
             validate_data(self, X.values, skip_check_array=True)
             if X.named:
@@ -186,11 +187,11 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
 
     def _outputs(self, X: Any) -> NDArray[np.float64]:
         """Raw outputs of the network: (N, C)."""
-        return np.concatenate([self._outputs_of(part) for part in self.network_inputs(X)])
+        return _finite([self._outputs_of(part) for part in self.network_inputs(X)])
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Activations of all hidden units, layer by layer: (N, units)."""
-        return np.concatenate([self._hidden_of(part) for part in self.network_inputs(X)])
+        return _finite([self._hidden_of(part) for part in self.network_inputs(X)])
 
     @property
     def output_names_(self) -> tuple[str, ...] | None:
@@ -278,7 +279,7 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The values: (N,), or (N, C) if ``fit`` saw a 2-D ``y``."""
         outputs = self._outputs(X)
-        values: NDArray[np.float64] = self.targets_.decode(outputs)
+        values: NDArray[np.float64] = _finite([self.targets_.decode(outputs)])
         return values
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -289,6 +290,8 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):
         check_consistent_length(predicted, values, sample_weight)
         if _columns(predicted).shape != _columns(values).shape:
             raise DataError(f"y has the shape {values.shape}, but predictions {predicted.shape}")
+        power = power_near(np.nanmax(np.abs(values)))  # R² has no unit; its squares could overflow
+        values, predicted = values / power, predicted / power
         scores = []
         for wanted, said in zip(_columns(values), _columns(predicted), strict=True):
             known = ~np.isnan(wanted)
@@ -301,6 +304,19 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _finite(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """Answers in one array, after the check that none is infinite or NaN."""
+    answers = np.concatenate(parts)
+    finite = np.isfinite(answers)
+    if not finite.all():
+        row = int(np.argmin(finite.reshape(len(answers), -1).all(axis=1)))
+        raise DataError(
+            f"row {row} is too far from the rows the network was fitted on: its answer is not finite. "
+            "Look for values in a wrong unit"
+        )
+    return answers
 
 
 def progress_of(verbose: Any) -> Any:

@@ -8,9 +8,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tsenet.data.table import Table
+from tsenet.estimators.columns import check_features
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
 
@@ -104,7 +105,7 @@ class LatentTreeTransformer(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the tree of ``X``; ``y`` is ignored."""
         table = Table.of(X, missing=True)
-        validate_data(self, X, skip_check_array=True)
+        check_features(self, X, reset=True)
         self.tree_ = learn_tree(table, **self.get_params(deep=False))
         return self
 
@@ -175,18 +176,22 @@ class LatentTreeTransformer(TransformerMixin, BaseEstimator):
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         """Rebuild a transformer from :meth:`to_parts`."""
+        from tsenet.estimators.files import check_columns, check_parameters
+
+        check_parameters(meta)
         transformer = cls(**meta["params"])
         transformer.tree_ = LatentTree.from_parts(meta["tree"], arrays)
         transformer.n_features_in_ = meta["n_features_in"]
         if meta["feature_names_in"] is not None:
             transformer.feature_names_in_ = np.array(meta["feature_names_in"], dtype=object)
+        check_columns(transformer, transformer.tree_.rule.n_columns_in)
         return transformer
 
     def _table(self, X: Any) -> Table:
         """New rows as a table, after scikit-learn's checks of names and number of features."""
         check_is_fitted(self)
         table = Table.of(X, missing=True)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        check_features(self, X, reset=False)
         return table
 
     def __sklearn_tags__(self) -> Any:

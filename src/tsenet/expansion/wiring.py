@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet._system.ranges import exact_array, rise_from_zero
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WiringLayer:
@@ -43,14 +45,14 @@ class WiringLayer:
     n_lower: int
 
     def __post_init__(self) -> None:
-        types = {
+        types: dict[str, type[np.generic]] = {
             "indptr": np.int64,
             "indices": np.int32,
             "from_tree": np.bool_,
             "log_odds": np.float32,
         }
         for name, dtype in types.items():
-            array: NDArray[Any] = np.array(getattr(self, name), dtype)
+            array = exact_array(getattr(self, name), dtype, name)
             array.setflags(write=False)
             object.__setattr__(self, name, array)
 
@@ -86,16 +88,16 @@ class WiringLayer:
         ValueError
             If they do not; the message says why.
         """
-        if self.indptr.size < 2 or self.indptr[0] != 0 or self.indptr[-1] != self.n_edges:
-            raise ValueError("indptr does not run from 0 to the number of links")
-        if (np.diff(self.indptr) < 0).any():
-            raise ValueError("indptr falls")
+        if self.indices.ndim != 1:
+            raise ValueError("indices must be 1-D")
         if self.from_tree.shape != self.indices.shape or self.log_odds.shape != self.indices.shape:
             raise ValueError("from_tree and log_odds need one entry per link")
+        if self.indptr.size < 2 or not rise_from_zero(self.indptr, self.n_edges):
+            raise ValueError("indptr falls or does not run from 0 to the number of links")
         if self.n_edges and (self.indices.min() < 0 or self.indices.max() >= self.n_lower):
             raise ValueError(f"a link leads outside the {self.n_lower} units below")
         upper = self.upper_ends()
-        if ((np.diff(self.indices) <= 0) & (np.diff(upper) == 0)).any():
+        if ((self.indices[1:] <= self.indices[:-1]) & (upper[1:] == upper[:-1])).any():
             raise ValueError("a unit's links are not in strictly ascending order")
         if (np.bincount(self.indices[self.from_tree], minlength=self.n_lower) > 1).any():
             raise ValueError("a lower unit has two tree links")
@@ -186,6 +188,10 @@ class Wiring:
         """
         if len(self.names) != len(self.layers) + 1 or not self.layers:
             raise ValueError("a wiring needs names for the input and for each of its layers")
+        if not all(isinstance(name, str) for names in self.names for name in names):
+            raise ValueError("names of units must be strings")
+        if not isinstance(self.link_rule, str):
+            raise ValueError(f"link_rule must be a string, not {self.link_rule!r}")
         for k, layer in enumerate(self.layers):
             layer.validate()
             if (layer.n_lower, layer.n_upper) != self.layer_sizes[k : k + 2]:

@@ -9,6 +9,7 @@ by the exact mutual information between word and latent in the tree model (HLTA,
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -357,9 +358,18 @@ def _append_markdown(topic: Topic, depth: int, lines: list[str]) -> None:
     words = ", ".join(_escape(word.word) for word in topic.words) or "(no typical words)"
     own_title = topic.title != ", ".join(w.word for w in topic.words[:_TITLE_WORDS])
     title = f" **{_escape(topic.title)}**:" if own_title else ""
-    lines.append(f"{'  ' * depth}- {100 * topic.size:.1f} %{title} {words} `{topic.name}`")
+    lines.append(f"{'  ' * depth}- {100 * topic.size:.1f} %{title} {words} {_code(topic.name)}")
     for child in topic.children:
         _append_markdown(child, depth + 1, lines)
+
+
+def _code(text: str) -> str:
+    """Text as a code span, between more backticks than stand together in it."""
+    plain = " ".join(text.split())
+    if "`" not in plain:
+        return f"`{plain}`"
+    fence = "`" * (1 + max(len(run) for run in re.findall("`+", plain)))
+    return f"{fence} {plain} {fence}"
 
 
 def _escape(text: str) -> str:

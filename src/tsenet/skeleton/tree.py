@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet._system.notebook import Cell, table, titled
+from tsenet._system.ranges import exact_array
 from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRule
 from tsenet.data.rows import BinaryRows
@@ -84,8 +85,13 @@ class LatentTree:
     rule: BinaryRule = field()
 
     def __post_init__(self) -> None:
-        for name, dtype in (("parent", np.int32), ("level", np.int32), ("cpt", np.float64)):
-            array = np.array(getattr(self, name), dtype)
+        types: dict[str, type[np.generic]] = {
+            "parent": np.int32,
+            "level": np.int32,
+            "cpt": np.float64,
+        }
+        for name, dtype in types.items():
+            array = exact_array(getattr(self, name), dtype, name)
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         object.__setattr__(self, "names", tuple(self.names))
@@ -343,12 +349,9 @@ class LatentTree:
 
     def _downward(self) -> list[NDArray[np.intp]]:
         """All nodes that have a parent, grouped by depth, parents before children."""
-        depth = np.zeros(self.n_nodes, np.int64)
-        node = self.parent.astype(np.int64)
-        while (node >= 0).any():
-            depth += node >= 0
-            node = np.where(node >= 0, self.parent[node], -1)
-        return [np.flatnonzero(depth == d) for d in range(1, int(depth.max(initial=0)) + 1)]
+        depth = _depths(self.parent)
+        order = np.argsort(depth, kind="stable")
+        return np.split(order, np.cumsum(np.bincount(depth))[:-1])[1:]
 
     @property
     def n_parameters(self) -> int:
@@ -374,7 +377,7 @@ class LatentTree:
             )
         if m == 0:
             raise ValueError("a tree needs at least one node")
-        jumps = ~np.isin(np.diff(self.level, prepend=0), (0, 1))
+        jumps = ~np.isin(np.diff(self.level.astype(np.int64), prepend=0), (0, 1))
         jumps[0] = self.level[0] != 0
         if jumps.any():
             raise ValueError(
@@ -426,13 +429,9 @@ class LatentTree:
             raise ValueError(
                 f"the top level must have one root, but {first!r} and {second!r} have no parent"
             )
-        node = np.flatnonzero(self.level == top)
-        for _ in range(node.size):
-            node = np.unique(self.parent[node[self.parent[node] >= 0]])
-            if node.size == 0:
-                break
-        if top > 0 and node.size:
-            raise ValueError(f"the links of {self.names[node[0]]!r} lead round in a cycle")
+        cyclic = (_depths(self.parent) < 0) & (self.level == top)
+        if cyclic.any():
+            raise ValueError(f"the links of {self._first(cyclic)} lead round in a cycle")
 
     def __repr__(self) -> str:
         sizes = "-".join(str(size) for size in self.layer_sizes)
@@ -536,7 +535,8 @@ class LatentTree:
         KeyError, ValueError
             If a part is missing or wrong.
         """
-        rule = BinaryRule.from_dict(meta["rule"])
+        n_observed = int(np.count_nonzero(arrays["level"] == 0))
+        rule = BinaryRule.from_dict(meta["rule"], n_observed)
         return cls(arrays["parent"], arrays["level"], arrays["cpt"], tuple(meta["names"]), rule)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -550,3 +550,17 @@ class LatentTree:
         import tsenet  # the public face knows the file format; the skeleton does not
 
         tsenet.save(self, path)
+
+
+def _depths(parent: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Number of ancestors of each node, −1 for a node whose ancestors lead round in a cycle: (M,).
+
+    Each step doubles how far up a node looks, so that a chain of M nodes takes log₂ M steps.
+    """
+    depth = (parent >= 0).astype(np.int64)
+    above = parent.astype(np.int64)
+    for _ in range(int(parent.size).bit_length()):
+        going_on = np.flatnonzero(above >= 0)
+        depth[going_on] += depth[above[going_on]]
+        above[going_on] = above[above[going_on]]
+    return np.where(above >= 0, -1, depth)

@@ -10,8 +10,9 @@ import hashlib
 import os
 import stat
 from collections.abc import Mapping
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -161,7 +162,7 @@ def load_parts(
 
 
 def _read(
-    file: IO[bytes], size: int, max_bytes: int
+    file: BufferedReader, size: int, max_bytes: int
 ) -> tuple[str, dict[str, Any], dict[str, npt.NDArray[Any]]]:
     if size > max_bytes:
         raise ModelFileError(
@@ -175,7 +176,7 @@ def _read(
     return manifest.kind, manifest.meta, arrays
 
 
-def _read_header(file: IO[bytes], size: int) -> tuple[dict[str, Any], int]:
+def _read_header(file: BufferedReader, size: int) -> tuple[dict[str, Any], int]:
     """Return the safetensors header and the position where the arrays begin."""
     if size < 8:
         raise damaged(f"it is truncated: {size} bytes are too few for any model file")
@@ -241,9 +242,9 @@ def _begin_of(entry: Any) -> int | None:
     return None
 
 
-def _read_part(file: IO[bytes], name: str, part: StoredArray) -> npt.NDArray[Any]:
-    content = bytearray(file.read(part.size))
-    if len(content) != part.size or hashlib.sha256(content).hexdigest() != part.sha256:
+def _read_part(file: BufferedReader, name: str, part: StoredArray) -> npt.NDArray[Any]:
+    content = bytearray(part.size)  # no more than the file has: sizes were compared before
+    if file.readinto(content) != part.size or hashlib.sha256(content).hexdigest() != part.sha256:
         raise damaged(f"part {name!r} does not match its SHA-256: the file was altered or damaged")
     if part.dtype == "BOOL" and content.translate(None, b"\0\1"):
         raise damaged(f"part {name!r} holds booleans that are neither 0 nor 1")

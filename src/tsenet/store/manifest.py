@@ -47,6 +47,8 @@ _PART_NAME = re.compile(r"[A-Za-z0-9_]+([./-][A-Za-z0-9_]+)*")
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _MAX_DIMENSIONS = 8
+#: Lists and objects in JSON; a thousand are usual. Each takes three bytes of a file and 64 of memory.
+_MAX_CONTAINERS = 500_000
 
 
 @dataclass(frozen=True)
@@ -191,6 +193,8 @@ def strict_json(text: str, what: str) -> dict[str, Any]:
             raise damaged(f"{what} holds the key {twice!r} twice")
         return result
 
+    if text.count("[") + text.count("{") > _MAX_CONTAINERS:
+        raise damaged(f"{what} holds more than {_MAX_CONTAINERS:,} lists and objects")
     try:
         value = json.loads(
             text,

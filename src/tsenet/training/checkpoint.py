@@ -7,6 +7,7 @@ fields hold the rest.
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -138,6 +139,8 @@ def _position(
             seconds=float(fields["seconds"]),
             best=_below("best/", arrays) if fields["has_best"] else None,
         )
+        if position.batch < 0 or not math.isfinite(position.loss_sum):
+            raise ValueError(f"batch {position.batch}, loss {position.loss_sum}")
         return dict(fields["run"]), position, _below("state/", arrays)
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"it does not hold a training run ({error})") from error

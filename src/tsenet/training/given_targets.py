@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
+from tsenet.data.sparse import checked_csr
 from tsenet.errors import DataError, NonNumericError
 
 __all__ = ["GivenTargets", "read_targets", "warn_of_marker"]
@@ -92,7 +93,7 @@ def warn_of_marker(given: GivenTargets) -> None:
 def _array_of(y: Any) -> NDArray[Any]:
     """Targets as an array; a sparse matrix of labels becomes dense."""
     if sp.issparse(y):
-        return np.asarray(y.toarray())
+        return np.asarray(checked_csr(y).toarray())
     if isinstance(y, np.ma.MaskedArray):
         objects = y.data.astype(object)
         objects[np.ma.getmaskarray(y)] = None

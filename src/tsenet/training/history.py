@@ -24,7 +24,7 @@ class History:
     learning_rate : tuple of float
         Adam's step size.
     seconds : tuple of float
-        Wall-clock time of the epoch, validation included.
+        Wall-clock time of the epoch, validation included; empty in a loaded model, whose file does not hold times.
     best_epoch : int or None
         Number, from 0, of the epoch with the best validation score; None if none beat the start.
     start_score : float or None
@@ -129,9 +129,13 @@ class History:
         series = {name: tuple(float(value) for value in plain[name]) for name in _SERIES}
         rest: dict[str, Any] = {key: plain[key] for key in ("best_epoch", "start_score", "stopped")}
         made = cls(**{**series, **rest})
-        lengths = {len(made.train_loss), len(made.learning_rate), len(made.seconds)}
+        for name, kind in (("best_epoch", int), ("start_score", float | int), ("stopped", str)):
+            if not isinstance(rest[name], kind | None):
+                raise ValueError(f"{name} of a history is {rest[name]!r}")
+        lengths = {len(made.train_loss), len(made.learning_rate)}
         if (
             len(lengths) > 1
+            or len(made.seconds) not in {0, *lengths}
             or {len(made.validation_loss), len(made.validation_score)} - {0} - lengths
         ):
             raise ValueError("the series of a history have different lengths")

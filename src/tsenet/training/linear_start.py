@@ -233,7 +233,8 @@ class _Fit:
         best = min((losses for *_, losses in tried), key=np.mean)
         exact = isinstance(self.loss, RegressionLoss)
         bound = best.mean() + (0.0 if exact else standard_error(best))
-        penalty, part, _ = next(one for one in tried if one[2].mean() <= bound)
+        good = (one for one in tried if one[2].mean() <= bound)
+        penalty, part, _ = next(good, tried[0])  # the largest penalty if no loss is finite
         part.models.append(fit(np.ones(fold.size, bool), penalty, part.models[0]))
         return part
 

@@ -78,7 +78,11 @@ class RunSeeds(NamedTuple):
     @classmethod
     def of(cls, seed: np.random.SeedSequence, n_runs: int) -> RunSeeds:
         """Seeds of an estimator's training number ``n_runs``; its first three seeds build structure and network."""
-        *_, run = seed_sequence(seed).spawn(4 + n_runs)  # of a copy: spawning changes a sequence
+        first = seed_sequence(seed)
+        # Child number 3 + n_runs, without making those before it
+        run = np.random.SeedSequence(
+            first.entropy, spawn_key=(*first.spawn_key, 3 + n_runs), pool_size=first.pool_size
+        )
         split, *others = run.spawn(4)
         return cls(split, *(seed_number(other) for other in others))
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 
+from tsenet.data.scaling import power_near
 from tsenet.errors import DataError
 from tsenet.training.given_targets import GivenTargets
 
@@ -28,6 +29,8 @@ __all__ = [
     "learn_targets",
     "targets_from_parts",
 ]
+
+_ROOM_FOR_CLASSES = 1 << 24  # bytes that classes may take beyond those of their own characters
 
 Floats = NDArray[np.float64]
 
@@ -269,10 +272,12 @@ class ValueTargets(_Comparable):
         if not known.any(axis=0).all():
             raise DataError("a column of y holds no known value")
         count = known.sum(axis=0)
-        shift = np.where(known, column, 0.0).sum(axis=0) / count
+        power = power_near(np.abs(np.where(known, column, 0.0)).max(axis=0))
+        column = np.where(known, column / power, 0.0)
+        shift = column.sum(axis=0) / count
         square = np.square(np.where(known, column - shift, 0.0)).sum(axis=0) / count
-        deviation = np.sqrt(square)
-        varies = deviation > 1e-12 * np.maximum(1.0, np.abs(shift))  # more than by rounding
+        shift, deviation = shift * power, np.sqrt(square) * power
+        varies = deviation > np.maximum(1e-12 * np.abs(shift), 1e-300)  # more than by rounding
         return cls(y.ndim == 1, shift, np.where(varies, deviation, 1.0))
 
     @property
@@ -297,12 +302,17 @@ class ValueTargets(_Comparable):
             y.ndim == 2 and y.shape[1] != self.output_shift.size
         ):
             raise DataError(f"y must have {self.output_shift.size} columns, as before")
-        scaled: Floats = (y.reshape(len(y), -1) - self.output_shift) / self.output_scale
+        column = y.reshape(len(y), -1)
+        if np.abs(self.output_shift).max() > 1e300:  # a difference could overflow
+            scaled: Floats = column / self.output_scale - self.output_shift / self.output_scale
+        else:
+            scaled = (column - self.output_shift) / self.output_scale
         return scaled[:, 0] if self.one_target else scaled
 
     def decode(self, outputs: Floats) -> Floats:
         """Values from raw outputs (N, C): (N,) for one target, else (N, C)."""
-        values = outputs * self.output_scale + self.output_shift
+        with np.errstate(over="ignore"):  # the caller refuses infinite answers
+            values = outputs * self.output_scale + self.output_shift
         return values[:, 0] if self.one_target else values
 
     def loss(self, encoded: NDArray[Any] | None = None, class_weight: Any = None) -> Loss:
@@ -337,11 +347,26 @@ def targets_from_parts(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) ->
     """Rebuild targets from their ``to_parts``; raises ValueError if it cannot be done."""
     kind = meta["kind"]
     if kind == "classes":
-        return ClassTargets(_array_of_values(meta["classes"]))
+        classes = _array_of_values(meta["classes"])
+        if classes.ndim != 1 or classes.size < 2 or not (classes[:-1] < classes[1:]).all():
+            raise ValueError("classes must be two or more, sorted and different")
+        return ClassTargets(classes)
     if kind == "labels":
-        return LabelTargets(int(meta["n_labels"]))
+        if not isinstance(meta["n_labels"], int) or meta["n_labels"] < 1:
+            raise ValueError(f"the number of labels is {meta['n_labels']!r}")
+        return LabelTargets(meta["n_labels"])
     if kind == "values":
-        return ValueTargets(bool(meta["one_target"]), arrays["shift"], arrays["scale"])
+        shift, scale = arrays["shift"], arrays["scale"]
+        if (
+            shift.ndim != 1
+            or shift.shape != scale.shape
+            or any(array.dtype != np.float64 for array in (shift, scale))
+            or not shift.size
+            or (meta["one_target"] and shift.size != 1)
+            or not (np.isfinite(shift).all() and np.isfinite(scale).all() and (scale > 0).all())
+        ):
+            raise ValueError("shift and scale of the targets must be finite, a scale positive")
+        return ValueTargets(bool(meta["one_target"]), shift, scale)
     raise ValueError(f"targets of the kind {kind!r} are unknown")
 
 
@@ -350,6 +375,8 @@ def _values_of_array(array: NDArray[Any]) -> dict[str, Any]:
     values = array.tolist()
     if not all(isinstance(value, bool | int | float | str) for value in values):
         raise TypeError(f"classes of this kind cannot be saved: {values[0]!r}")
+    if array.dtype.kind == "U":
+        array = np.array(values)  # in the narrowest type
     return {"type": array.dtype.str if array.dtype.kind != "O" else "object", "values": values}
 
 
@@ -358,4 +385,13 @@ def _array_of_values(plain: dict[str, Any]) -> NDArray[Any]:
     kind = plain["type"]
     if kind != "object" and np.dtype(kind).kind not in "biufU":
         raise ValueError(f"classes cannot be of type {kind!r}")
-    return np.array(plain["values"], dtype=object if kind == "object" else np.dtype(kind))
+    values = plain["values"]
+    if not all(isinstance(value, bool | int | float | str) for value in values):
+        raise ValueError("classes must be numbers or strings")
+    if kind == "object":
+        return np.array(values, dtype=object)
+    dtype = np.dtype(kind)
+    n_characters = sum(len(value) for value in values if isinstance(value, str))
+    if len(values) * dtype.itemsize > _ROOM_FOR_CLASSES + 16 * n_characters:
+        raise ValueError(f"{len(values)} classes of type {kind!r} would fill the memory")
+    return np.array(values, dtype=dtype)

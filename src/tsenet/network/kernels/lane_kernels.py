@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import types
+from numba import config, types
 from numba.core import cgutils
 from numba.core.cgutils import ir  # type: ignore[attr-defined]  # llvmlite's, which numba writes with
 from numba.extending import intrinsic
+
+from tsenet.network.kernels import plain_lanes
 
 Piece = Any  # of numba's compiler
 LANES = 8  # numbers of one vector: rows side by side
@@ -181,7 +183,7 @@ def _sum_blocks(downward: Piece) -> Piece:
             width = min(n_summed, 4)
             for part in range(0, n_summed, width):
                 own = range(part, min(part + width, n_summed))
-                n_vectors = _vectors(width, n_lanes)
+                n_vectors = vectors(width, n_lanes)
                 totals, places = {}, {}
                 for a in own:
                     unit = builder.add(builder.mul(w.index(1), w.number(n_summed)), w.number(a))
@@ -236,14 +238,14 @@ def _sum_blocks(downward: Piece) -> Piece:
     return declare
 
 
-def _vectors(width: int, lanes: int) -> int:
+def vectors(width: int, lanes: int) -> int:
     """Vectors of rows that are summed together, for so many units."""
     return max(1, WIDE // width) if lanes > 1 else 1
 
 
 def rows_at_a_time(n_units: int) -> int:
     """Rows that `sum_blocks_up` and `sum_blocks_down` handle with `LANES` lanes, for latents of so many units."""
-    return LANES * _vectors(min(n_units, 4), LANES)
+    return LANES * vectors(min(n_units, 4), LANES)
 
 
 def _block_gradient(
@@ -376,9 +378,14 @@ def _gradient_tiles(k_in: int, k_out: int) -> list[tuple[int, int, int, int]]:
     ]
 
 
-add_scaled: Piece = intrinsic(_add_scaled)
-add_two_scaled: Piece = intrinsic(_add_two_scaled)
-sum_blocks_up: Piece = intrinsic(_sum_blocks(downward=False))
-sum_blocks_down: Piece = intrinsic(_sum_blocks(downward=True))
-block_gradient: Piece = intrinsic(_block_gradient)
-transpose_tile: Piece = intrinsic(_transpose_tile)
+def _instruction(written: Piece, plain: Piece) -> Piece:
+    """For numba's compiler; in plain Python, where it is switched off."""
+    return plain if config.DISABLE_JIT else intrinsic(written)  # type: ignore[attr-defined]  # numba sets it while it loads
+
+
+add_scaled: Piece = _instruction(_add_scaled, plain_lanes.add_scaled)
+add_two_scaled: Piece = _instruction(_add_two_scaled, plain_lanes.add_two_scaled)
+sum_blocks_up: Piece = _instruction(_sum_blocks(downward=False), plain_lanes.sum_blocks_up)
+sum_blocks_down: Piece = _instruction(_sum_blocks(downward=True), plain_lanes.sum_blocks_down)
+block_gradient: Piece = _instruction(_block_gradient, plain_lanes.block_gradient)
+transpose_tile: Piece = _instruction(_transpose_tile, plain_lanes.transpose_tile)

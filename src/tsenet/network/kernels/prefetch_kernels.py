@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
+from numba import config, types
 from numba.core.cgutils import ir  # type: ignore[attr-defined]  # llvmlite's, which numba writes with
 from numba.extending import intrinsic
 
@@ -30,7 +30,11 @@ def _instruction(_: Piece, array: Piece, place: Piece) -> Piece:
     return types.void(array, place), code
 
 
-_prefetch: Piece = intrinsic(_instruction)
+def _no_prefetch(array: Array, place: Int) -> None:
+    """In plain Python there is nothing to do."""
+
+
+_prefetch: Piece = _no_prefetch if config.DISABLE_JIT else intrinsic(_instruction)  # type: ignore[attr-defined]  # numba sets it while it loads
 
 
 @kernel

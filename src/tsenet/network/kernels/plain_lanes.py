@@ -1,0 +1,104 @@
+"""What the instructions of `lane_kernels` do, in NumPy: for ``NUMBA_DISABLE_JIT=1``, where kernels are plain Python.
+
+Arguments are those of the instructions. Arrays are C-contiguous; places count entries from the beginning.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tsenet._system.jit import Array, Int
+
+Faces = tuple[Any, ...]
+
+
+def add_scaled(out: Array, place: Int, value: Any, weight: Array, start: Int, faces: Faces) -> None:
+    """``out[place:place + k] += value * weight[start:start + k]``."""
+    k = len(faces)
+    out.reshape(-1)[place : place + k] += (
+        out.dtype.type(value) * weight.reshape(-1)[start : start + k]
+    )
+
+
+def add_two_scaled(
+    out: Array,
+    place: Int,
+    one: Any,
+    first: Array,
+    other: Any,
+    second: Array,
+    start: Int,
+    faces: Faces,
+) -> None:
+    """``out[place:…k] += one * first[start:…k] + other * second[start:…k]``."""
+    add_scaled(out, place, one, first, start, faces)
+    add_scaled(out, place, other, second, start, faces)
+
+
+def _sum_blocks(
+    downward: bool,
+    out: Array,
+    latent: Int,
+    read: Array,
+    row: Int,
+    who: Array,
+    where: Array,
+    step: Array,
+    start: Int,
+    stop: Int,
+    weight: Array,
+    summed: Faces,
+    faces: Faces,
+    lanes: Faces,
+) -> None:
+    """Blocks of the links ``start..stop`` times the rows of what they read."""
+    from tsenet.network.kernels.lane_kernels import vectors
+
+    n_rows = len(lanes) * vectors(min(len(summed), 4), len(lanes))
+    rows = slice(row, row + n_rows)
+    own = out.reshape(-1, len(summed), out.shape[1])[int(latent)]
+    others = read.reshape(-1, len(faces), read.shape[1])
+    for m in range(int(start), int(stop)):
+        place, apart = int(where[m]), int(step[m])
+        for b, values in enumerate(others[int(who[m]), :, rows]):
+            for a in range(len(summed)):
+                i, j = (a, b) if downward else (b, a)
+                own[a, rows] += weight[place + apart * i + j] * values
+
+
+sum_blocks_up = partial(_sum_blocks, False)
+sum_blocks_down = partial(_sum_blocks, True)
+
+
+def block_gradient(
+    below: Array,
+    lower: Int,
+    delta: Array,
+    upper: Int,
+    gradient: Array,
+    place: Int,
+    step: Int,
+    faces_in: Faces,
+    faces_out: Faces,
+) -> None:
+    """Sums over rows of ``below[lower·k_in + i] * delta[upper·k_out + j]``, to ``gradient[place + i·step + j]``."""
+    k_in, k_out = len(faces_in), len(faces_out)
+    left = below[int(lower) * k_in : (int(lower) + 1) * k_in]
+    right = delta[int(upper) * k_out : (int(upper) + 1) * k_out]
+    for i, products in enumerate(left @ right.T):
+        begin = int(place) + i * int(step)
+        gradient[begin : begin + k_out] = products
+
+
+def transpose_tile(
+    source: Array, place: Int, bias: Array | None, unit: Int, out: Array, out_place: Int
+) -> None:
+    """Transpose 8 × 8 entries of ``source`` from ``place`` on to ``out`` from ``out_place`` on."""
+    eight = np.arange(8)
+    rows = source.reshape(-1)[place + eight[:, None] * source.shape[1] + eight]
+    if bias is not None:
+        rows = rows + bias[unit : unit + 8]
+    out.reshape(-1)[out_place + eight[:, None] * out.shape[1] + eight] = rows.T

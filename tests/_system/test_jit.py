@@ -1,0 +1,116 @@
+"""Kernels work without the compiler, and with a cache that is full or damaged."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests.store.models import rows
+from tsenet import TSENetClassifier
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow  # starts processes
+
+ADD = """
+from tsenet._system.jit import kernel
+
+@kernel
+def add(a, b):
+    return a + b
+
+@kernel
+def twice(a):
+    return add(a, a)
+
+print(twice(3), twice(0.5))
+"""
+
+
+def run(code: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *(["-c", code] if isinstance(code, str) else [str(code)])]
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path, **environment},
+    )
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """A program with two kernels, whose cache is filled."""
+    path = tmp_path / "program.py"
+    path.write_text(ADD)
+    assert run(path, NUMBA_CACHE_DIR=str(tmp_path / "cache")).stdout == "6 1.0\n"
+    return path
+
+
+@pytest.mark.parametrize("kind", ["*.nbi", "*.nbc"])
+def test_a_damaged_cache_is_a_warning_and_is_repaired(program: Path, kind: str) -> None:
+    cache = program.parent / "cache"
+    files = list(cache.rglob(kind))
+    assert files
+    for file in files:
+        file.write_bytes(file.read_bytes()[:40] + b"damage")
+    done = run(program, NUMBA_CACHE_DIR=str(cache))
+    assert done.stdout == "6 1.0\n", done.stderr
+    assert done.stderr.count("cannot be used") == 1
+    again = run(program, NUMBA_CACHE_DIR=str(cache))
+    assert (again.stdout, again.stderr) == ("6 1.0\n", "")
+
+
+def test_a_full_disk_is_a_warning(program: Path) -> None:
+    cache = program.parent / "cache"
+    full = """
+import numba.core.caching as caching
+
+def fail(*arguments):
+    raise OSError(28, "No space left on device")
+
+caching.IndexDataCacheFile._save_index = fail
+caching.IndexDataCacheFile._save_data = fail
+"""
+    program.write_text(full + ADD)  # another source: nothing is found in the cache
+    done = run(program, NUMBA_CACHE_DIR=str(cache))
+    assert done.stdout == "6 1.0\n", done.stderr
+    assert done.stderr.count("No space left on device") == 1
+
+
+def outcome(units: int, sparse: bool) -> str:
+    """Digits of a small network's answers."""
+    X = rows(24)
+    table: Any = sp.csr_array(X) if sparse else X
+    model = TSENetClassifier(
+        skip_units=1,
+        feature_units=2,
+        max_epochs=1,
+        units_per_latent=units,
+        random_state=0,
+        n_jobs=1,
+    ).fit(table, X[:, 0].astype(int))
+    answers = np.concatenate([model.decision_function(table), model.decision_function(table[[0]])])
+    return " ".join(f"{number:.2f}" for number in answers)
+
+
+@pytest.mark.slow
+def test_the_same_network_without_the_compiler() -> None:
+    code = (
+        "from tests._system.test_jit import outcome;"
+        "print(outcome(1, False), outcome(2, True), outcome(2, False))"
+    )
+    done = run(f"import warnings; warnings.simplefilter('ignore'); {code}", NUMBA_DISABLE_JIT="1")
+    assert done.returncode == 0, done.stderr
+    ours = f"{outcome(1, False)} {outcome(2, True)} {outcome(2, False)}"
+    near = np.abs(np.array(done.stdout.split(), float) - np.array(ours.split(), float))
+    assert near.max() < 0.05

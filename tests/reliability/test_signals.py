@@ -1,0 +1,107 @@
+"""Signals at any moment of a command: its exit code, and nothing half done left behind."""
+
+from __future__ import annotations
+
+import csv
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.store.models import rows
+from tsenet.store import load
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "in" / "rows.csv"
+    path.parent.mkdir()
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["y", "text", *"abcdefg"])
+        for row in rows(300).astype(int).tolist():
+            words = [f"word{k}" for k, on in enumerate(row) if on]
+            writer.writerow([row[0], " ".join(["the", *words]), *row[1:]])
+    return path
+
+
+def command(verb: str, data: Path, out: Path) -> list[str]:
+    if verb == "fit":
+        options = ["--target", "y", "--ignore", "text", "--out", str(out), "--max-epochs", "2000"]
+        return ["fit", str(data), *options, "--patience", "2000", "--jobs", "1"]
+    return [
+        "topics",
+        str(data),
+        "--text",
+        "text",
+        "--out",
+        str(out),
+        "--min-documents",
+        "1",
+        "--jobs",
+        "1",
+    ]
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tsenet", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"},
+    )
+
+
+def end(process: subprocess.Popen[str], seconds: float, number: int) -> tuple[int, str]:
+    """Wait, send a signal and return how the process ended."""
+    try:
+        _, stderr = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.send_signal(number)
+        try:
+            _, stderr = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    return process.returncode, stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("seconds", [0.05, 0.4, 1.5, 4.0, 9.0])
+def test_a_stopped_fit_ends_with_128_and_its_signal(
+    data: Path, tmp_path: Path, number: int, seconds: float
+) -> None:
+    out = tmp_path / "out" / "model.tsenet"
+    out.parent.mkdir()
+    code, stderr = end(start(*command("fit", data, out)), seconds, number)
+    # −number: before the program could say more; the other: before Python itself had started
+    assert code in (128 + number, -number) or "Fatal Python error: init_" in stderr, stderr
+    assert list(out.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("verb", ["fit", "topics"])
+def test_what_a_killed_command_left_goes_with_the_next(
+    data: Path, tmp_path: Path, verb: str
+) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    out = folder / ("model.tsenet" if verb == "fit" else "topics")
+    draw = random.Random(0)
+    for _ in range(int(os.environ.get("TSENET_KILLS", "2"))):
+        code, stderr = end(start(*command(verb, data, out)), draw.uniform(0.5, 8.0), signal.SIGKILL)
+        assert code in (0, -signal.SIGKILL), stderr
+        found = load(out if verb == "fit" else out / "tree.tsenet") if out.exists() else None
+        assert found is None or code == 0
+    time.sleep(1.1)  # what is newer may still be about to be locked
+    last = [argument.replace("2000", "1") for argument in command(verb, data, out)]
+    finished = start(*last, "--force")
+    _, stderr = finished.communicate(timeout=300)
+    assert finished.returncode == 0, stderr
+    assert [entry.name for entry in folder.iterdir()] == [out.name]

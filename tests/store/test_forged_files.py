@@ -1,0 +1,162 @@
+"""Files whose hashes fit and whose content is wrong: each is refused, soon and without much memory."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.store.models import forged, models
+from tsenet.errors import ModelFileError
+from tsenet.store import load, load_parts, save, save_parts
+from tsenet.store.manifest import strict_json
+
+Change = Callable[[dict[str, Any], dict[str, Any]], None]
+
+
+def put(*path_and_value: Any) -> Change:
+    """Set a field of the metadata."""
+    *path, last, value = path_and_value
+
+    def change(meta: dict[str, Any], arrays: dict[str, Any]) -> None:
+        for key in path:
+            meta = meta[key]
+        meta[last] = value
+
+    return change
+
+
+def array(name: str, change_array: Callable[[Any], Any]) -> Change:
+    """Replace an array."""
+
+    def change(meta: dict[str, Any], arrays: dict[str, Any]) -> None:
+        arrays[name] = change_array(arrays[name])
+
+    return change
+
+
+def filled(value: Any) -> Callable[[Any], Any]:
+    def change(old: Any) -> Any:
+        new = old.copy()
+        new.flat[0] = value
+        return new
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "name", ["tree", "wiring", "transformer", "classifier", "labels", "regressor"]
+)
+def test_every_kind_comes_back(tmp_path: Path, name: str) -> None:
+    path, again = tmp_path / "model.tsenet", tmp_path / "again.tsenet"
+    save(models()[name], path)
+    save(load(path), again)
+    assert path.read_bytes() == again.read_bytes()
+
+
+def wrapping(indptr: Any) -> Any:
+    """Positions whose differences in int64 are never negative."""
+    new = np.concatenate([indptr, indptr[-1:], indptr[-1:]])
+    new[1:3] = 2**63 - 1, -(2**63) + indptr[-1] + 1
+    return new
+
+
+WIDE = {"n_columns_in": 10**8, "names_in": None, "thresholds": {}, "levels": {}}
+GREEDY = {
+    "columns of a rule": ("tree", put("rule", WIDE)),
+    "columns of a model": ("classifier", put("rule", WIDE)),
+    "classes": ("classifier", put("target", "classes", "type", "<U536870911")),
+    "labels": ("labels", put("target", "n_labels", 10**9)),
+    "skip units": ("classifier", put("network", "skip_units", 20_000_000)),
+    "feature units": ("classifier", put("network", "feature_units", 2**40)),
+    "units per latent": ("labels", put("network", "units_per_latent", 2**20)),
+    "trainings": ("classifier", put("n_runs", 10**12)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", GREEDY)
+def test_small_files_cannot_claim_much(tmp_path: Path, case: str) -> None:
+    path = tmp_path / "greedy.tsenet"
+    forged(path, *GREEDY[case])
+    tracemalloc.start()
+    began = time.process_time()
+    try:
+        with pytest.raises(ModelFileError):
+            load(path)
+        seconds = time.process_time() - began
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2 * path.stat().st_size + 50e6
+    assert seconds < 2.0
+
+
+def test_lists_take_more_memory_than_bytes_of_a_file() -> None:
+    with pytest.raises(ModelFileError, match="more than 500,000 lists"):
+        strict_json('{"source": [' + "[]," * 500_000 + "[]]}", "the manifest")
+
+
+WRONG = {
+    "positions that wrap around": ("wiring", array("0.indptr", wrapping)),
+    "names that are numbers": ("wiring", put("names", [[1, 2], [3]])),
+    "a rule that is none": ("wiring", put("link_rule", 3)),
+    "infinite scale of a target": ("regressor", array("target.scale", filled(np.inf))),
+    "negative scale of a target": ("regressor", array("target.scale", filled(-1.0))),
+    "zero scale of a target": ("regressor", array("target.scale", filled(0.0))),
+    "NaN shift of a target": ("regressor", array("target.shift", filled(np.nan))),
+    "shift of another shape": ("regressor", array("target.shift", lambda a: a[:, None])),
+    "shift of another length": ("regressor", array("target.shift", lambda a: a[:1])),
+    "one target of two": ("regressor", put("target", "one_target", True)),
+    "negative variance": ("regressor", array("net.norms.0.running_var", filled(-1.0))),
+    "negative batches": ("regressor", array("net.norms.0.num_batches_tracked", filled(-1))),
+    "scaling of another shape": ("regressor", array("scaling.scale", lambda a: a[None])),
+    "scaling of another type": ("regressor", array("scaling.scale", lambda a: a.astype("f4"))),
+    "negative scale": ("regressor", array("scaling.scale", filled(-1.0))),
+    "features of a transformer": ("transformer", put("n_features_in", 7)),
+    "features as a float": ("transformer", put("n_features_in", 8.0)),
+    "names of a transformer": ("transformer", put("feature_names_in", ["a"])),
+    "names that are no strings": ("classifier", put("feature_names_in", [1, 2, 3, 4, 5, 6, 7])),
+    "no thread": ("transformer", put("params", "n_jobs", 0)),
+    "threads of text": ("classifier", put("params", "n_jobs", "all")),
+    "half a thread": ("classifier", put("params", "n_jobs", 0.5)),
+    "trainings before the first": ("classifier", put("n_runs", -1)),
+    "a source of text": ("classifier", put("source", "file.csv")),
+    "one class": ("classifier", put("target", "classes", {"type": "<U3", "values": ["yes"]})),
+    "classes out of order": ("classifier", put("target", "classes", "values", ["yes", "no"])),
+    "weights of another type": ("classifier", array("net.top.weight", lambda a: a.astype("f8"))),
+    "weights of another shape": ("classifier", array("net.top.weight", lambda a: a.T)),
+    "an infinite weight": ("classifier", array("net.top.weight", filled(np.inf))),
+    "half an epoch": ("classifier", put("history", "best_epoch", 0.5)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_parts_are_refused(tmp_path: Path, case: str) -> None:
+    path = tmp_path / "wrong.tsenet"
+    forged(path, *WRONG[case])
+    with pytest.raises(ModelFileError, match="does not describe a valid"):
+        load(path)
+
+
+def test_times_of_older_files_are_ignored(tmp_path: Path) -> None:
+    path = tmp_path / "old.tsenet"
+    history = models()["classifier"].history_
+    forged(path, "classifier", put("history", "seconds", list(history.seconds)))
+    assert load(path).history_.train_loss == history.train_loss
+
+
+def test_arrays_are_read_without_a_second_copy(tmp_path: Path) -> None:
+    path = tmp_path / "large.tsenet"
+    save_parts(path, "Thing", {}, {"values": np.zeros(4_000_000)})
+    tracemalloc.start()
+    try:
+        load_parts(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 33e6
