@@ -14,7 +14,7 @@ from numba.core import cgutils
 from numba.core.cgutils import ir  # type: ignore[attr-defined]  # llvmlite's, which numba writes with
 from numba.extending import intrinsic
 
-from tsenet.network.kernels import plain_lanes
+from tsenet.network.kernels import plain_lane_kernels
 
 Piece = Any  # of numba's compiler
 LANES = 8  # numbers of one vector: rows side by side
@@ -383,9 +383,11 @@ def _instruction(written: Piece, plain: Piece) -> Piece:
     return plain if config.DISABLE_JIT else intrinsic(written)  # type: ignore[attr-defined]  # numba sets it while it loads
 
 
-add_scaled: Piece = _instruction(_add_scaled, plain_lanes.add_scaled)
-add_two_scaled: Piece = _instruction(_add_two_scaled, plain_lanes.add_two_scaled)
-sum_blocks_up: Piece = _instruction(_sum_blocks(downward=False), plain_lanes.sum_blocks_up)
-sum_blocks_down: Piece = _instruction(_sum_blocks(downward=True), plain_lanes.sum_blocks_down)
-block_gradient: Piece = _instruction(_block_gradient, plain_lanes.block_gradient)
-transpose_tile: Piece = _instruction(_transpose_tile, plain_lanes.transpose_tile)
+add_scaled: Piece = _instruction(_add_scaled, plain_lane_kernels.add_scaled)
+add_two_scaled: Piece = _instruction(_add_two_scaled, plain_lane_kernels.add_two_scaled)
+sum_blocks_up: Piece = _instruction(_sum_blocks(downward=False), plain_lane_kernels.sum_blocks_up)
+sum_blocks_down: Piece = _instruction(
+    _sum_blocks(downward=True), plain_lane_kernels.sum_blocks_down
+)
+block_gradient: Piece = _instruction(_block_gradient, plain_lane_kernels.block_gradient)
+transpose_tile: Piece = _instruction(_transpose_tile, plain_lane_kernels.transpose_tile)
