@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -124,6 +125,14 @@ def test_all_rows_are_used_if_asked_or_few(folder: Path, tmp_path: Path) -> None
     pd.read_csv(folder / "few.csv").head(90).to_csv(tmp_path / "d.csv", index=False)
     given = ("fit", tmp_path / "d.csv", "--target", "kind", "--ignore", "key", *QUICK)
     assert "held out" not in fine(*given, "-o", tmp_path / "m.tsenet")
+
+
+def test_a_report_shows_no_truth_of_unlabelled_rows(folder: Path, tmp_path: Path) -> None:
+    page = tmp_path / "x.html"
+    fine("report", folder / "m.tsenet", "-o", page, "--data", folder / "few.csv", "--quiet")
+    text = page.read_text("utf-8")
+    assert re.search(r'"truth":\s*{"\d+":\s*"(little|much)"', text)
+    assert '"None"' not in text
 
 
 # ---- what is printed and written

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -232,11 +233,14 @@ def snippet_of(text: str, length: int) -> str:
 
 
 def _answers(rows: list[int], values: NDArray[Any]) -> dict[str, str]:
-    """Classes or numbers as text; several labels of a row are not shown."""
+    """Classes or numbers as text; several labels of a row are not shown, nor are missing ones."""
     if values.ndim != 1:
         return {}
-    texts = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in values.tolist()]
-    return dict(zip(map(str, rows), texts, strict=True))
+    return {
+        str(row): f"{value:.4g}" if isinstance(value, float) else str(value)
+        for row, value in zip(rows, values.tolist(), strict=True)
+        if value is not None and not (isinstance(value, float) and math.isnan(value))
+    }
 
 
 # ---- along a column
