@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.installed-docs
 ARGS ?=
+# One process of tests per core; the tests of one file stay together and share what they fit.
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 # python3.11 where it runs, else a python3 that is new enough. (A shim may exist and not run: so try it.)
 PYTHON ?= $(shell for candidate in python3.11 python3; do \
@@ -23,10 +25,10 @@ demo: $(INSTALLED) ## Learn the tree of the bundled digits, draw its pixel group
 	$(BIN)/python examples/digits.py $(ARGS)
 
 check: lint ## Lint, type-check and run the fast tests (ARGS go to pytest)
-	$(BIN)/python -m pytest -m "not slow and not data" $(ARGS)
+	$(PYTEST) -m "not slow and not data" $(ARGS)
 
 test: lint ## Lint, type-check and run all tests (ARGS go to pytest)
-	$(BIN)/python -m pytest $(ARGS)
+	$(PYTEST) $(ARGS)
 
 lint: $(INSTALLED) ## ruff and mypy only
 	$(BIN)/ruff check .

@@ -338,9 +338,9 @@ class Board:
         """Which methods are compared: own ones with their controls, with each other, and with the rivals."""
         own = [n for n in names if self._methods[n].own]
         controls = [(n, f"{n}-random") for n in own if f"{n}-random" in names]
-        others = [("backbone", "default"), ("default", "start")]
+        others = [("backbone", "default")]
         rivals = ["best rival", *(n for n in names if n not in own)]
-        learned = [n for n in own if not n.split(":")[0].endswith(("-random", "start"))]
+        learned = [n for n in own if not n.split(":")[0].endswith("-random")]
         varied = [(n, n.split(":")[0]) for n in own if ":" in n and n.split(":")[0] in names]
         return [
             *controls,

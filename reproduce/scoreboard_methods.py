@@ -24,11 +24,9 @@ _EVERY: tuple[Kind, ...] = ("text", "table", "image")
 _DENSE: tuple[Kind, ...] = ("table", "image")
 _TEXT: tuple[Kind, ...] = ("text",)
 _BACKBONE = {"skip_units": 0, "linear_skip": False}
-#: A rate at which no weight moves: the network stays at its linear start.
-_START = {"linear_skip": True, "max_epochs": 1, "learning_rate": 1e-30}
 #: Parameters of the estimators that do not touch the structure; others, also new ones, may.
 _TRAINING_ONLY = (
-    "skip_units", "feature_units", "dropout", "activation", "norm", "linear_skip", "init",
+    "skip_units", "feature_units", "units_per_latent", "dropout", "activation", "norm", "linear_skip", "init",
     "learning_rate", "batch_size", "max_epochs", "early_stopping", "validation_fraction", "patience",
 )  # fmt: skip
 #: Packages of tsenet that its models' scores depend on.
@@ -187,9 +185,11 @@ def _is_docstring(node: ast.AST) -> bool:
 def _estimator(problem: Problem, settings: Mapping[str, Any]) -> Any:
     from tsenet import TSENetClassifier, TSENetRegressor
 
-    make = TSENetRegressor if problem.fold.entry.regression else TSENetClassifier
     own = {name: value for name, value in settings.items() if name != "code"}
-    return make(**own, random_state=problem.seed, n_jobs=problem.n_jobs)
+    own |= {"random_state": problem.seed, "n_jobs": problem.n_jobs}
+    if problem.fold.entry.regression:
+        return TSENetRegressor(**own)
+    return TSENetClassifier(**own, unlabeled=-1)
 
 
 def _structure_key(settings: Mapping[str, Any]) -> str:
@@ -385,7 +385,6 @@ _ALL = (
     SuiteMethod(
         "backbone-random", "Backbone, random links", _EVERY, _random, "counts", _BACKBONE, own=True
     ),
-    SuiteMethod("start", "linear start", _EVERY, _learned, "counts", _START, own=True),
     SuiteMethod("lr", "LR", _TEXT, _logistic),
     SuiteMethod("svc", "LinearSVC", _TEXT, _svc),
     SuiteMethod("cnb", "ComplementNB", _TEXT, _complement),

@@ -25,7 +25,7 @@ Side = Literal["train", "test"]
 EvaluationPart = Literal["validation", "test"]
 N_WORDS = 10_000
 _SHARE = 0.25  # of the rows that are held out
-_FASHION = "/usr/share/dataset-fashion-mnist"  # of Debian's package
+_FASHION = "/usr/share/datasets/fashion-mnist"  # of Debian's package
 
 
 @dataclass(frozen=True, eq=False)

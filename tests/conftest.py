@@ -1,10 +1,18 @@
-"""Which tests are slow, besides those marked one by one: `make check` leaves them out, `make test` runs all."""
+"""Settings of all tests, and which are slow: `make check` leaves those out, `make test` runs all.
+
+Besides the modules and folders named here, single tests are marked with ``pytest.mark.slow``.
+"""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Several processes run tests: torch's threads would wait for each other. Read when torch is imported.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 #: Folders whose tests start processes, browsers or whole experiments.
 SLOW_FOLDERS = {"benchmarks", "browser", "examples", "reliability", "reproduce"}

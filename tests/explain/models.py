@@ -91,11 +91,11 @@ def fitted(kind: str = "classes", rows: Any = None, **options: Any) -> Any:
 
 
 def shake(net: Any) -> None:
-    """Training for a moment leaves biases and linear skips at almost 0, where mistakes with them would not show."""
+    """Training for a moment leaves biases and the linear skip at almost 0, where mistakes with them would not show."""
     import torch
 
     draw = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for name, parameter in net.named_parameters():
-            if name.endswith("bias") or name.startswith("linear_skips."):
+            if name.endswith("bias") or name == "linear_skip":
                 parameter.add_(0.3 * torch.randn(parameter.shape, generator=draw))

@@ -75,7 +75,7 @@ def trained(
     ).eval()
     generator = torch.Generator().manual_seed(3)
     for name, parameter in net.named_parameters():
-        if "bias" in name or "linear_skips" in name:
+        if "bias" in name or "linear_skip" in name:
             torch.nn.init.normal_(parameter, generator=generator)
     return net
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.training.examples import history_of
 from tsenet.training.history import History
-from tsenet.training.options import TrainingOptions, stop_reason
+from tsenet.training.options import TrainingOptions, learning_rate_at, stop_reason
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,7 @@ from tsenet.training.options import TrainingOptions, stop_reason
         ({"batch_size": 0}, "batch_size must be at least 1"),
         ({"max_epochs": 0}, "max_epochs must be at least 1"),
         ({"patience": 0}, "patience must be at least 1"),
+        ({"stop_after": 0}, "stop_after must be at least 1"),
     ],
 )
 def test_nonsense_is_refused(options: dict[str, Any], complaint: str) -> None:
@@ -34,6 +35,20 @@ def test_options_of_a_search_over_arrays_become_json() -> None:
     chosen = TrainingOptions(learning_rate=np.float64(0.1), batch_size=np.int64(8))  # type: ignore[arg-type]  # as GridSearchCV does
     plain = json.loads(json.dumps(chosen.to_dict()))
     assert TrainingOptions(**plain) == TrainingOptions(learning_rate=0.1, batch_size=8)
+
+
+def test_stop_after_ends_a_training_whose_rate_falls_for_longer() -> None:
+    options = TrainingOptions(max_epochs=10, cosine=True, stop_after=4)
+    rates = [learning_rate_at(options, epoch) for epoch in range(4)]
+    assert rates == [
+        learning_rate_at(TrainingOptions(max_epochs=10, cosine=True), e) for e in range(4)
+    ]
+    assert stop_reason(options, History(train_loss=(1.0,) * 3)) is None
+    assert stop_reason(options, History(train_loss=(1.0,) * 4)) == "max_epochs"
+    assert (
+        stop_reason(TrainingOptions(max_epochs=3, stop_after=4), History(train_loss=(1.0,) * 3))
+        == "max_epochs"
+    )
 
 
 class TestStopReason:

@@ -93,8 +93,8 @@ def test_strengths_are_sums_over_paths(linear_skip: bool, skip_units: int) -> No
     options = {"linear_skip": linear_skip, "skip_units": skip_units, "feature_units": 5}
     wiring = random_wiring(rng, (12, 6, 3), 0.4)
     net = TSENet(wiring, 2, **options).eval()
-    for path in net.linear_skips:
-        torch.nn.init.normal_(path)
+    if net.linear_skip is not None:
+        torch.nn.init.normal_(net.linear_skip)
     squared = TSENet(wiring, 2, **options).double().eval()
     squared._bend = lambda z: z  # type: ignore[method-assign]  # a network of products alone
     for name, parameter in squared.named_parameters():

@@ -12,8 +12,9 @@ from tests.builders import one_latent_rows
 from tsenet import TSENetClassifier
 from tsenet.network.batches import Inputs
 from tsenet.training.callbacks import Callback
-from tsenet.training.recipe import Recipe, RunSeeds, TrainingSettings, hold_out
+from tsenet.training.recipe import RunSeeds, hold_out
 from tsenet.training.rows import TrainingRows
+from tsenet.training.settings import Recipe, TrainingSettings
 from tsenet.training.targets import ClassTargets
 
 ROWS = one_latent_rows(np.random.default_rng(0), 600, (4, 4, 4)).astype(np.float64)
@@ -64,19 +65,64 @@ def test_rows_without_labels_are_taught() -> None:
     few = np.where(np.arange(600) < 60, CLASSES, -1)
     count = Rows()
     options = {**QUICK, "max_epochs": 1, "batch_size": 50, "linear_skip": False}
-    model = TSENetClassifier(**options, callbacks=[count]).fit(sp.csr_array(ROWS), few)
+    model = TSENetClassifier(**options, callbacks=[count], unlabeled=-1).fit(
+        sp.csr_array(ROWS), few
+    )
     assert count.steps == 12  # 600 rows of 50, not 60
     assert model.history_.n_epochs == 1
-    assert not list(model.net_.linear_skips)
+    assert model.net_.linear_skip is None
 
 
 def test_the_blend_is_one_network() -> None:
     """With linear_skip=True the outputs are those of the start and of the network, each times its weight."""
     model = TSENetClassifier(**QUICK, max_epochs=5, linear_skip=True).fit(ROWS, CLASSES)
-    assert len(list(model.net_.linear_skips)) > 0
+    assert model.net_.linear_skip is not None
     assert model.score(ROWS, CLASSES) > 0.9
     without = TSENetClassifier(**QUICK, max_epochs=5, linear_skip=False).fit(ROWS, CLASSES)
-    assert not list(without.net_.linear_skips)
+    assert without.net_.linear_skip is None
+
+
+def test_validation_rows_tell_how_long_to_train_on_sparse_rows() -> None:
+    """Where labels are wrong as often as not, a long training learns them by heart."""
+    lengths: dict[bool, list[int]] = {}
+
+    class Epochs(Callback):
+        def on_train_end(self, engine: Any, history: Any) -> None:
+            lengths[noisy].append(history.n_epochs)
+
+    rng = np.random.default_rng(0)
+    for noisy in (False, True):
+        lengths[noisy] = []
+        classes = np.where(noisy & (rng.random(600) < 0.6), rng.integers(3, size=600), CLASSES)
+        options = {**QUICK, "linear_skip": False, "max_epochs": 100, "batch_size": 20}
+        model = TSENetClassifier(**options, callbacks=[Epochs()])
+        model.fit(sp.csr_array(ROWS), classes)
+        first, last = lengths[noisy]
+        assert last == model.history_.n_epochs <= first
+    assert lengths[True][1] < lengths[False][1]
+
+
+def test_the_linear_part_learns_from_the_network_in_turn() -> None:
+    """With few labels the linear skip is fitted to all rows, so it knows words that no labelled row has."""
+    few = np.where(np.arange(600) < 12, CLASSES, -1)
+    rows = ROWS.copy()
+    rows[:12, 3] = 0.0  # a word of class 0 that no labelled row has
+    model = TSENetClassifier(**QUICK, max_epochs=5, unlabeled=-1).fit(sp.csr_array(rows), few)
+    skip = model.net_.linear_skip
+    assert skip is not None
+    assert int(skip.detach().numpy()[3].argmax()) == 0
+
+
+def test_class_weights_count_once_where_a_teacher_follows_them() -> None:
+    """A rare class must not take all rows: the teacher's probabilities follow the weights already."""
+    rng = np.random.default_rng(0)
+    few = np.full(600, -1)
+    for k, n_labels in enumerate((40, 40, 1)):
+        own = rng.permutation(np.flatnonzero(k == CLASSES))[:n_labels]
+        few[own] = k
+    options = {**QUICK, "max_epochs": 5, "class_weight": "balanced", "unlabeled": -1}
+    model = TSENetClassifier(**options).fit(sp.csr_array(ROWS), few)
+    assert model.score(ROWS, CLASSES) > 0.8
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tsenet.baselines.fnn import FNN
     from tsenet.network.batches import Inputs
     from tsenet.training.callbacks import Callback
-    from tsenet.training.recipe import TrainingSettings
+    from tsenet.training.settings import TrainingSettings
 
 __all__ = ["DenseClassifier", "DenseEstimator", "DenseRegressor"]
 
@@ -55,8 +55,7 @@ class DenseEstimator(NetworkEstimator):
         ----------
         X : array, sparse matrix, dataframe, list of rows or Table, (N, V)
         y : array-like, (N,) or (N, C)
-            NaN in a 2-D ``y`` is an unknown target: it is left out. For a classifier, the class −1 beside two or
-            more others marks rows without a label, which a dense network cannot use.
+            None, NaN, ``pandas.NA`` and blank text are unknown targets. A dense network cannot use rows without any.
         sample_weight : array-like (N,), default=None
             Whole numbers count as repetitions of a row; other weights count in the loss. 0 removes a row.
 
@@ -65,7 +64,7 @@ class DenseEstimator(NetworkEstimator):
         self
         """
         from tsenet.baselines.fnn import FNN
-        from tsenet.training.recipe import TrainingSettings
+        from tsenet.training.settings import TrainingSettings
 
         settings = self._settings(TrainingSettings)
         check_shape(self.hidden, self.dropout)
@@ -95,7 +94,7 @@ class DenseEstimator(NetworkEstimator):
         -------
         self
         """
-        from tsenet.training.recipe import TrainingSettings
+        from tsenet.training.settings import TrainingSettings
 
         checked = self._check_rows(X, y, sample_weight, reset=False)
         self._train(checked, self._settings(TrainingSettings))

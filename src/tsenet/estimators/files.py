@@ -47,6 +47,7 @@ def estimator_parts(estimator: TSENetEstimator) -> tuple[dict[str, Any], Arrays]
         **_under("net", {k: v.numpy() for k, v in estimator.net_.state_dict().items()}),
         "scaling.shift": estimator.scaling_.shift,
         "scaling.scale": estimator.scaling_.scale,
+        "importances": estimator.feature_importances_,
     }
     if estimator.tree_ is not None:
         meta["tree"], tree_arrays = estimator.tree_.to_parts()
@@ -96,6 +97,12 @@ def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arr
     estimator._n_runs = meta["n_runs"]
     estimator.source_ = meta["source"]
     estimator.history_ = History.from_dict(meta["history"])
+    shares = arrays.get("importances")  # absent from files of earlier versions
+    if shares is not None and shares.shape != (estimator.n_features_in_,):
+        raise ValueError(
+            f"there are {estimator.n_features_in_} columns, but {shares.shape} importances"
+        )
+    estimator._importances = shares
     n_outputs = estimator.targets_.loss().n_outputs
     estimator.net_ = TSENet(estimator.wiring_, n_outputs, **estimator._network_options.to_dict())
     _check_fit(estimator)

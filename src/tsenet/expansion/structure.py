@@ -24,7 +24,7 @@ logger = logging.getLogger("tsenet")
 
 _DENSITY_DENSE = 0.05
 _READERS = 8
-_LEAST_DENSITY, _MOST_DENSITY = 0.02, 0.2
+_LEAST_DENSITY, _MOST_DENSITY = 0.005, 0.2
 
 
 class NetworkStructure(NamedTuple):

@@ -89,15 +89,15 @@ class AffineNetwork:
         The feature layer.
     output : LinearMap
     activation : {"relu", "tanh", "sigmoid"}
-    linear_skips : tuple of (units, C)
-        Weights of linear paths to the outputs from the input and from each level; empty if there are none.
+    linear_skip : (D, C) or None
+        Weights from the input to the outputs; None if there are none.
     """
 
     levels: tuple[LinearMap, ...]
     groups: tuple[Group, ...]
     output: LinearMap
     activation: str
-    linear_skips: tuple[Floats, ...] = ()
+    linear_skip: Floats | None = None
 
     @classmethod
     def of(cls, net: nn.Module) -> AffineNetwork:
@@ -126,14 +126,15 @@ class AffineNetwork:
         sums.append(np.concatenate([g.linear.forward(read[g.level]) for g in self.groups], axis=1))
         activations.append(activate(self.activation, sums[-1]))
         outputs = self.output.forward(activations[-1])
-        for level, weight in zip(read, self.linear_skips, strict=False):
-            outputs = outputs + level @ weight
+        if self.linear_skip is not None:
+            outputs = outputs + inputs @ self.linear_skip
         return Pass(inputs, sums, activations, outputs)
 
     def start(self, seed: Floats, n_rows: int = 1) -> dict[int, Floats]:
         """Where ``backward`` starts for a combination of outputs, seed (C,): layer to (n_rows, units)."""
-        ends = dict(enumerate(weight @ seed for weight in self.linear_skips))
-        ends[self.n_levels + 1] = seed @ self.output.weight
+        ends = {self.n_levels + 1: seed @ self.output.weight}
+        if self.linear_skip is not None:
+            ends[0] = self.linear_skip @ seed
         return {layer: np.tile(gradient, (n_rows, 1)) for layer, gradient in ends.items()}
 
     def slopes(self, rows: Pass, kind: Slopes) -> list[Floats]:
@@ -220,9 +221,9 @@ def _of_tsenet(net: Any) -> AffineNetwork:
         linear = _linear(module)
         groups.append(Group(level, slice(start, start + linear.bias.size), linear))
         start += linear.bias.size
-    linear_skips = tuple(_array(weight) for weight in net.linear_skips)
+    linear_skip = None if net.linear_skip is None else _array(net.linear_skip)
     return AffineNetwork(
-        tuple(levels), tuple(groups), _linear(net.output), net.activation, linear_skips
+        tuple(levels), tuple(groups), _linear(net.output), net.activation, linear_skip
     )
 
 

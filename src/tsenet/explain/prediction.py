@@ -50,7 +50,7 @@ class PredictionExplanation:
     units : tuple of UnitContribution
         Every unit with a contribution, strongest first.
     bypass : float
-        What reaches the output past the level, by skip paths and linear skips from below it.
+        What reaches the output past the level, by skip paths from below it and the linear skip.
     bypass_features : tuple of FeatureContribution
         The features behind the bypass, strongest first; the rest of it comes from biases.
     units_bias : float
@@ -190,7 +190,7 @@ def explain_prediction(
     model : fitted TSENet or dense classifier or regressor
         Any ``FittedNetwork``, or a torch module of tsenet, which reads the row without scaling.
     row : one row of a table
-        1-D array, (1, V) array or sparse matrix, dataframe of one row.
+        1-D or (1, V) array, dense or sparse, or dataframe of one row.
     target : class, or column number of y, optional
         What to explain. Default: the predicted class; of several labels the most probable; of several values the first.
     against : class, or column number of y, optional
@@ -274,8 +274,12 @@ def _network_of(model: Any) -> Any:
 
 def _one_row(row: Any) -> Table:
     """The row as a table; a 1-D array is one row."""
-    one = np.asarray(row)[None, :] if np.ndim(row) == 1 and not sp.issparse(row) else row
-    table = Table.of(one)
+    one = row
+    if sp.issparse(row):
+        one = row.reshape((1, -1)) if row.ndim == 1 else row
+    elif np.ndim(row) == 1:
+        one = np.asarray(row)[None, :]
+    table = Table.of(one, missing=True)
     if table.n_rows != 1:
         raise DataError(
             f"one row can be explained at a time, not {table.n_rows}: give X[i : i + 1]"

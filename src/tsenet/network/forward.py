@@ -56,12 +56,13 @@ class ForwardPass:
         self.readers = self._readers(net)
 
     def _readers(self, net: TSENet) -> list[kernels.ReaderArrays]:
-        """What reads the input and each level: a skip group or, last, the top group; and a linear skip."""
+        """What reads the input and each level: a skip group or, last, the top group; the input has a linear skip."""
         skips = [_arrays(group) for group in net.skips]
         none = np.empty((0, 0), self.dtype), np.empty(0, self.dtype)
         groups = [*(skips or [none for _ in self.levels]), _arrays(net.top)]
-        linear_skips = [weight.detach().numpy() for weight in net.linear_skips]
-        linear_skips = linear_skips or [self.output_weight[:0] for _ in groups]
+        linear_skips = [self.output_weight[:0] for _ in groups]
+        if net.linear_skip is not None:
+            linear_skips[0] = net.linear_skip.detach().numpy()
         first_features = np.cumsum([0, *(bias.size for _, bias in groups)]).tolist()
         return [
             kernels.ReaderArrays(*group, linear_skip, first)

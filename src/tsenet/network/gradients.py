@@ -114,8 +114,8 @@ def blocks_of(passes: TrainingPasses) -> list[Block]:
         found += _level_blocks(passes, k)
     for level, place in passes.group_rows:
         found += _group_blocks(passes, level, place)
-    for level, weights in enumerate(passes.linear_skips):
-        found += _weight_blocks(f"linear_skips.{level}", weights, level, None)
+    if passes.linear_skip is not None:
+        found += _weight_blocks("linear_skip", passes.linear_skip, 0, None)
     return found
 
 
@@ -213,7 +213,7 @@ def _blocks_gradient(
     )
 
 
-# ---- dense groups and linear skips: blocks of inputs
+# ---- dense groups and the linear skip: blocks of inputs
 
 
 def _group_blocks(passes: TrainingPasses, level: int, place: slice) -> Iterator[Block]:

@@ -29,7 +29,7 @@ _FEW_DENSE = 2_048  # dense ones
 def set_initial_weights(net: TSENet, init: Init, seed: int, inputs: Inputs | None = None) -> None:
     """Set all weights and biases of a network; call it once for a new network.
 
-    Feature groups and outputs are drawn uniformly by He's rule; biases and linear skips are 0.
+    Feature groups and outputs are drawn uniformly by He's rule; biases and the linear skip are 0.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def set_initial_weights(net: TSENet, init: Init, seed: int, inputs: Inputs | Non
     for group in (*net.skips, net.top, net.output):
         draw_group(group, generator)
     with torch.no_grad():
-        for weight in net.linear_skips:
-            weight.zero_()
+        if net.linear_skip is not None:
+            net.linear_skip.zero_()
     if init == "fan-in":
         return
     if inputs is None:

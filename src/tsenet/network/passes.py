@@ -117,7 +117,8 @@ class TrainingPasses:
         self.bias: list[Float] = [layer.bias.detach().numpy() for layer in net.layers]
         self.skips = [(g.weight.detach().numpy(), g.bias.detach().numpy()) for g in net.skips]
         self.top = (net.top.weight.detach().numpy(), net.top.bias.detach().numpy())
-        self.linear_skips: list[Float] = [weight.detach().numpy() for weight in net.linear_skips]
+        skip = net.linear_skip
+        self.linear_skip: Float | None = None if skip is None else skip.detach().numpy()
         self.output = (net.output.weight.detach().numpy(), net.output.bias.detach().numpy())
         self.dtype = self.top[0].dtype
         self.kind = KIND_OF_ACTIVATION[net.activation]
@@ -158,7 +159,7 @@ class TrainingPasses:
             shapes[0] = (0, n_rows)
         n_features = self.output[0].shape[0]
         skip = self.skips[0][1].size if self.skips else 0
-        by_row = [self.sizes[1], skip, self.output[1].size if self.linear_skips else 0]
+        by_row = [self.sizes[1], skip, 0 if self.linear_skip is None else self.output[1].size]
         return Chunk(
             number * CHUNK_ROWS,
             [np.empty(shape, self.dtype) for shape in shapes],
@@ -219,11 +220,12 @@ class TrainingPasses:
         weight, bias = self.output
         np.dot(weight.T, chunk.features, out=chunk.output)
         chunk.output += bias[:, None]
-        for level, weight in enumerate(self.linear_skips):
-            if level == 0 and isinstance(data, SparseRows):
-                chunk.output += self._input_group(data, chunk, weight, chunk.by_row[2]).T
-            else:
-                chunk.output += weight.T @ chunk.level[level]
+        if self.linear_skip is None:
+            return
+        if isinstance(data, SparseRows):
+            chunk.output += self._input_group(data, chunk, self.linear_skip, chunk.by_row[2]).T
+        else:
+            chunk.output += self.linear_skip.T @ chunk.level[0]
 
     def _input_group(self, data: SparseRows, chunk: Chunk, weight: Float, rows: Float) -> Float:
         """A chunk's sparse rows times a dense weight (D, S), into ``rows`` (b, S)."""
@@ -319,9 +321,6 @@ class TrainingPasses:
         if not self.skips:
             for delta in chunk.delta[1:-1]:
                 delta[:] = 0
-        for level, weight in enumerate(self.linear_skips):
-            if level > 0:
-                chunk.delta[level] += weight @ output_delta
         for k in range(self.n_levels, 0, -1):
             activation_gradient(
                 self.kind,

@@ -14,7 +14,7 @@ class LayerSummary:
     Attributes
     ----------
     name : str
-        ``level 1``, …, ``skip 0``, …, ``top``, ``output``, ``linear skip 0``, ….
+        ``level 1``, …, ``skip 0``, …, ``top``, ``output``, ``linear skip``.
     units : int
         Number of units.
     links : int
@@ -38,9 +38,11 @@ class LayerSummary:
     flops: int
 
     @classmethod
-    def of(cls, name: str, units: int, links: int, n_inputs: int) -> LayerSummary:
-        """Summarise a layer with one bias per unit."""
-        parameters = links + units
+    def of(
+        cls, name: str, units: int, links: int, n_inputs: int, biases: int | None = None
+    ) -> LayerSummary:
+        """Summarise a layer, usually with one bias per unit."""
+        parameters = links + (units if biases is None else biases)
         share = links / max(1, units * n_inputs)
         return cls(name, units, links, share, parameters, 4 * parameters, 2 * links)
 
@@ -52,7 +54,7 @@ class Summary:
     Attributes
     ----------
     layers : tuple of LayerSummary
-        Levels, skip groups, top group, outputs and linear skips, in this order.
+        Levels, skip groups, top group, outputs and linear skip, in this order.
     n_parameters : int
         Number of trained numbers of the whole network.
 

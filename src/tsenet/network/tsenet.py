@@ -75,8 +75,8 @@ class TSENet(nn.Module):
     norm : {"batch"} or None, default=None
         Batch normalisation before each non-linearity of the backbone. It needs autograd, which is slower on a CPU.
     linear_skip : bool, default=False
-        Whether the outputs also read the input and each level directly, by linear paths that start at 0. Logistic
-        regression is then a special case of the network (wide and deep).
+        Whether the outputs also read the input directly, by weights that start at 0. Logistic regression is then a
+        special case of the network (wide and deep).
     init : {"fan-in", "tree", "directions"} or None, default="fan-in"
         Initial weights of the sparse layers: drawn at random, scaled to each unit's number of links; or the log-odds
         of the latent tree. With rows, `tsenet.network.initial_weights.set_initial_weights` also finds principal
@@ -99,8 +99,8 @@ class TSENet(nn.Module):
         Skip groups, of the input first; empty if ``skip_units=0``.
     top, output : Module
         The group that reads the top level, and the outputs.
-    linear_skips : ParameterList
-        Weights (units, C) of the linear skips, of the input first; empty without them.
+    linear_skip : Parameter or None
+        Weights (D, C) from the input to the outputs; None without them.
 
     Examples
     --------
@@ -164,11 +164,9 @@ class TSENet(nn.Module):
         self.top = DenseGroup(sizes[-1], feature_units)
         n_features = skip_units * (len(sizes) - 1) + feature_units
         self.output = DenseGroup(n_features, n_outputs)
-        self.linear_skips: Iterable[nn.Parameter] = (
-            nn.ParameterList(  # (D, C) for the input, (U, C) for each level
-                torch.zeros(size, n_outputs) for size in sizes if linear_skip
-            )
-        )
+        self.linear_skip: nn.Parameter | None
+        skip_weight = nn.Parameter(torch.zeros(n_inputs, n_outputs)) if linear_skip else None
+        self.register_parameter("linear_skip", skip_weight)
         self.dropouts: Iterable[CounterDropout] = _list(
             CounterDropout(dropout, place=1 + k) for k in range(len(sizes))
         )
@@ -196,8 +194,8 @@ class TSENet(nn.Module):
         levels = self.levels(x)
         features = self._features(x, levels)
         outputs: torch.Tensor = self.output(features)
-        for level, weight in zip([x, *levels], self.linear_skips, strict=False):
-            outputs = outputs + _linear(level, weight)
+        if self.linear_skip is not None:
+            outputs = outputs + _linear(x, self.linear_skip)
         return levels, features, outputs
 
     def levels(self, x: Batch, n_levels: int | None = None) -> list[torch.Tensor]:
@@ -249,10 +247,12 @@ class TSENet(nn.Module):
             )
         groups = [*((f"skip {k}", skip) for k, skip in enumerate(self.skips)), ("top", self.top)]
         weights = [(name, group.weight) for name, group in [*groups, ("output", self.output)]]
-        weights += [(f"linear skip {k}", weight) for k, weight in enumerate(self.linear_skips)]
+        if self.linear_skip is not None:
+            weights.append(("linear skip", self.linear_skip))
         for name, weight in weights:
             n_inputs, n_units = weight.shape
-            rows.append(LayerSummary.of(name, n_units, n_inputs * n_units, n_inputs))
+            biases = 0 if name == "linear skip" else n_units
+            rows.append(LayerSummary.of(name, n_units, n_inputs * n_units, n_inputs, biases))
         return Summary(tuple(rows), self.n_parameters)
 
 

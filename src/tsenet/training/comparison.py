@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logit
 
-from tsenet.training.losses import Loss
+from tsenet.training.linear_fit import blend_weights
+from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, RegressionLoss
 
-__all__ = ["losses_by_part", "standard_error"]
+__all__ = ["calibrated_score", "losses_by_part", "standard_error"]
 
 _PARTS = 10
 
@@ -33,3 +36,28 @@ def losses_by_part(
 def standard_error(values: NDArray[np.float64]) -> float:
     """Standard error of the mean; 0 of a single value."""
     return float(values.std() / np.sqrt(max(values.size - 1, 1)))
+
+
+def calibrated_score(
+    loss: Loss,
+) -> Callable[[NDArray[Any], NDArray[np.float64], NDArray[Any] | None], float] | None:
+    """Score of predictions: minus the loss that is left when the outputs are multiplied by the best factor.
+
+    A network grows too sure of itself long before it errs more often. The blend mends that by a factor, so it must not
+    end the training. None for squared error, whose loss is the score.
+    """
+    if isinstance(loss, RegressionLoss):
+        return None
+
+    def score(
+        targets: NDArray[Any], predictions: NDArray[np.float64], weights: NDArray[Any] | None
+    ) -> float:
+        sure = np.clip(predictions, 1e-300, 1.0 - 1e-16)
+        if isinstance(loss, MulticlassLoss):
+            outputs = np.log(sure)
+        else:
+            outputs = logit(sure[:, 1:] if isinstance(loss, BinaryLoss) else sure)
+        (factor,) = blend_weights([outputs], targets, weights, loss)
+        return -loss.gradient(factor * outputs, targets, weights)[0]
+
+    return score

@@ -25,13 +25,14 @@ from tsenet.training.linear_fit import Linear, Rows, blend_weights, fit_linear
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, RegressionLoss
 from tsenet.training.rows import Labelled
 
-__all__ = ["LinearStart", "fit_linear_start"]
+__all__ = ["LinearStart", "fit_linear_start", "fit_to_all_rows"]
 
 _FOLDS = 5
 _HELD_OUT = 2000  # labelled rows that choose penalties and blend
 _FITTED = 30_000  # labelled rows that are fitted; with more, back-propagation does better
 # Times the mean square length of a row; tried from the largest on, until one is worse than the last.
 _PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
+_SOFT_PENALTY = 0.3  # where every row has a target, but a soft one
 _DIRECTIONS = 100  # leading singular directions of a bag of words
 _MANY_LABELS = 10_000  # from so many on, singular directions and EM add nothing
 
@@ -71,6 +72,28 @@ def fit_linear_start(
     """
     with threadpool_limits(1, user_api="blas"):  # a product's sums must not depend on threads
         return _Fit(inputs, labelled, loss, seed, report).run()
+
+
+def fit_to_all_rows(inputs: Inputs, targets: NDArray[np.float64], loss: Loss) -> Linear:
+    """Fit a linear model to soft targets of all rows, (N,) for two classes or (N, C).
+
+    Parameters
+    ----------
+    inputs : Inputs
+    targets : ndarray of float
+        Probabilities.
+    loss : Loss
+    """
+    values = inputs.values
+    with threadpool_limits(1, user_api="blas"):
+        penalty = _SOFT_PENALTY * _mean_square_length(values)
+        return fit_linear(values, targets, None, loss, penalty, free_bias=False)
+
+
+def _mean_square_length(rows: Rows) -> float:
+    squares = rows.multiply(rows) if isinstance(rows, csr_array) else np.square(rows)
+    mean = float(squares.sum()) / int(rows.shape[0])
+    return max(mean, 1e-12)
 
 
 class _Part(NamedTuple):
@@ -181,8 +204,7 @@ class _Fit:
         harm, as the blend rescales the outputs. On bags of words there is no bias: with few labels it would only
         repeat how many rows of each class happened to be labelled.
         """
-        squares = rows.multiply(rows) if isinstance(rows, csr_array) else np.square(rows)
-        length = max(float(squares.sum()) / rows.shape[0], 1e-12)
+        length = _mean_square_length(rows)
         held = few.take(np.flatnonzero(fold >= 0))
         folds = range(int(fold.max()) + 1)
         tried: list[tuple[float, _Part, NDArray[np.float64]]] = []

@@ -8,7 +8,7 @@ batch without any known label has loss 0.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +18,14 @@ from scipy.special import expit, log_softmax, softmax
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["BinaryLoss", "Loss", "MulticlassLoss", "MultilabelLoss", "RegressionLoss"]
+__all__ = [
+    "BinaryLoss",
+    "Loss",
+    "MulticlassLoss",
+    "MultilabelLoss",
+    "RegressionLoss",
+    "without_class_weights",
+]
 
 Floats = NDArray[np.floating[Any]]
 
@@ -231,6 +238,13 @@ class MulticlassLoss:
         """P(class) of every class: (n, C)."""
         probability: NDArray[np.float64] = softmax(outputs.astype(np.float64), axis=1)
         return probability
+
+
+def without_class_weights(loss: Loss) -> Loss:
+    """The same loss with all classes alike."""
+    if isinstance(loss, BinaryLoss | MulticlassLoss | MultilabelLoss):
+        return replace(loss, class_weights=None)
+    return loss
 
 
 def _one_per_output(targets: Any, outputs: Any) -> Any:

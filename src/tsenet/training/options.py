@@ -34,6 +34,8 @@ class TrainingOptions:
         Score the network before the first epoch too: an epoch has to beat that.
     cosine : bool, default=False
         Let the learning rate fall along half a cosine, step by step, to 0 at the end of ``max_epochs``.
+    stop_after : int or None, default=None
+        End after so many epochs, with the learning rate on its way for ``max_epochs``.
     """
 
     learning_rate: float = 1e-3
@@ -43,12 +45,14 @@ class TrainingOptions:
     patience: int = 10
     keep_start: bool = False
     cosine: bool = False
+    stop_after: int | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
             raise ValueError(f"learning_rate must be above 0, not {self.learning_rate}")
-        for name in ("batch_size", "max_epochs", "patience"):
-            if getattr(self, name) < 1:
+        for name in ("batch_size", "max_epochs", "patience", "stop_after"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,4 +77,5 @@ def stop_reason(options: TrainingOptions, history: History) -> str | None:
     validated = len(history.validation_score) > 0
     if options.early_stopping and validated and history.epochs_since_best >= options.patience:
         return "early_stopping"
-    return "max_epochs" if history.n_epochs >= options.max_epochs else None
+    longest = options.max_epochs if options.stop_after is None else options.stop_after
+    return "max_epochs" if history.n_epochs >= min(longest, options.max_epochs) else None

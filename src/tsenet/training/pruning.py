@@ -74,8 +74,8 @@ def _strengths(net: TSENet, inputs: Inputs) -> dict[str, Floats]:
         strength[f"skips.{k}.weight"] = np.outer(levels[k], moved_skip)
     strength["top.weight"] = np.outer(levels[-1], on_top)
     strength["output.weight"] = features[:, None]
-    for k, _ in enumerate(net.linear_skips):
-        strength[f"linear_skips.{k}"] = levels[k][:, None]
+    if net.linear_skip is not None:
+        strength["linear_skip"] = levels[0][:, None]
     weights = dict(net.named_parameters())
     return {
         name: np.abs(weights[name].detach().numpy()) * factor for name, factor in strength.items()
@@ -91,12 +91,14 @@ def _weights_on_outputs(net: TSENet) -> tuple[list[Floats], list[Floats]]:
         name: np.square(p.detach().numpy(), dtype=np.float64) for name, p in net.named_parameters()
     }
     sizes = net.layer_sizes
-    skips, linear_skip = list(net.skips), list(net.linear_skips)
+    skips = list(net.skips)
     cuts = np.cumsum([skip.bias.numel() for skip in skips])
     features = np.split(squares["output.weight"].sum(axis=1), cuts)
     levels: list[Floats] = []
     for k in reversed(range(len(sizes))):
-        found = squares[f"linear_skips.{k}"].sum(axis=1) if linear_skip else np.zeros(sizes[k])
+        found = np.zeros(sizes[k])
+        if k == 0 and "linear_skip" in squares:
+            found = squares["linear_skip"].sum(axis=1)
         if k == len(sizes) - 1:
             found = found + squares["top.weight"] @ features[-1]
         else:

@@ -9,21 +9,20 @@ With ``init="tree"``:
    without labels (:mod:`tsenet.training.linear_start`).
 2. The *network* begins with units that follow what their links say about all rows. It is trained by back-propagation
    on the labelled rows and, where there are rows without labels, on what the linear start says about these: the start
-   is the teacher, the network the student.
-3. Network and start are *blended*: the outputs are a weighted sum of both, which is one network with linear skips. The
-   weights come from rows that neither has seen: those of a cross-validation, or validation rows where rows are many.
-   With few labels and many rows without, both count alike. If the sum is not clearly better than the network
-   alone, the linear skips are left out.
+   is the teacher, the network the student. On sparse rows with all labels, validation rows tell how long to train.
+3. Network and start are *blended*: the outputs are a weighted sum of both, which is one network with a linear skip.
+   Where all rows have labels, the weights come from rows that neither has seen, and the linear skip is left out
+   unless it clearly helps. Where labels are few, both count alike, and the linear part of a bag of words first learns
+   from the network in turn.
 
 Reasons and measurements: docs/adr/0014-taught-networks.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -31,7 +30,7 @@ from numpy.typing import NDArray
 
 from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet.expansion.wiring import Wiring
-from tsenet.network.batches import Inputs
+from tsenet.network.batches import Inputs, is_bag
 from tsenet.network.forward import network_outputs
 from tsenet.network.initial_weights import set_initial_weights
 from tsenet.network.options import NetworkOptions
@@ -39,145 +38,33 @@ from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
 from tsenet.training.callbacks import Callback
 from tsenet.training.checkpoint import Checkpoint, RunFolder
-from tsenet.training.comparison import losses_by_part, standard_error
+from tsenet.training.comparison import calibrated_score, losses_by_part, standard_error
 from tsenet.training.engine import AutogradEngine, Engine
 from tsenet.training.fused import FusedEngine
 from tsenet.training.history import History
 from tsenet.training.linear_fit import Linear, blend_weights
-from tsenet.training.linear_start import LinearStart, fit_linear_start
-from tsenet.training.loop import Validation, train
-from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss
-from tsenet.training.options import TrainingOptions
+from tsenet.training.linear_start import LinearStart, fit_linear_start, fit_to_all_rows
+from tsenet.training.loop import Score, Validation, train
+from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, without_class_weights
 from tsenet.training.pruning import KeepRemoved, Masks
 from tsenet.training.rows import Labelled, TrainingRows
-from tsenet.training.split import check_fraction, split_rows
+from tsenet.training.settings import Recipe, TrainingSettings
+from tsenet.training.split import split_rows
 from tsenet.training.targets import Targets
 
 __all__ = [
-    "Recipe",
     "RunSeeds",
     "TrainedNetwork",
-    "TrainingSettings",
     "continue_network",
     "fit_network",
     "hold_out",
     "train_network",
 ]
 
-_RATE = 1e-3
-_RATE_DENSE = 3e-3  # where it falls to 0 in the end
-_STEPS = 1600  # at least so many in a training, also on small tables …
-_EPOCHS = 20  # … and so many epochs on large ones
-_MOST_EPOCHS = 150
-_ROWS_IN_ALL = 4_000_000  # rows that a training passes at most, in at least five epochs
 _UNSEEN = 0.1  # a network that has not seen more of the labelled rows is trained anew on all
-_FEW_LATENTS = 100  # a table of so few latents needs units that read its columns directly
 _FOLDS = 3  # of the start's folds, on which a network is compared with it
 _STOPPED_BY_USER = ("interrupted", "callback")
-
-
-@dataclass(frozen=True)
-class TrainingSettings:
-    """How any network is trained; the fields are the estimators' parameters of the same names."""
-
-    learning_rate: float | None = None
-    batch_size: int | None = None
-    max_epochs: int | None = None
-    early_stopping: bool = True
-    validation_fraction: float = 0.1
-    patience: int = 5
-    device: str = "auto"
-    n_jobs: int | None = None
-    callbacks: Sequence[Callback] | None = None
-
-    def __post_init__(self) -> None:
-        check_fraction(self.validation_fraction)
-        self.options(256)  # refuses values that mean nothing
-
-    def options(self, n_rows: int, keep_start: bool = False) -> TrainingOptions:
-        """Options of a training that early stopping ends; small tables get at least 20 steps an epoch."""
-        batch_size = 256 if self.batch_size is None else self.batch_size
-        return TrainingOptions(
-            learning_rate=_RATE if self.learning_rate is None else self.learning_rate,
-            batch_size=min(batch_size, max(32, n_rows // 20)),
-            max_epochs=100 if self.max_epochs is None else self.max_epochs,
-            early_stopping=self.early_stopping,
-            patience=self.patience,
-            keep_start=keep_start,
-        )
-
-    def fixed_length(self, n_rows: int, sparse: bool) -> TrainingOptions:
-        """Options of a training of fixed length, whose learning rate falls to 0."""
-        rate = _RATE if sparse else _RATE_DENSE
-        usual = min(256 if sparse else 128, max(16, n_rows // 16))
-        batch_size = min(usual, n_rows) if self.batch_size is None else self.batch_size
-        n_batches = -(-n_rows // batch_size)
-        enough = max(_EPOCHS, -(-_STEPS // n_batches))
-        epochs = min(enough, _MOST_EPOCHS, max(5, _ROWS_IN_ALL // n_rows))
-        return TrainingOptions(
-            learning_rate=rate if self.learning_rate is None else self.learning_rate,
-            batch_size=batch_size,
-            max_epochs=epochs if self.max_epochs is None else self.max_epochs,
-            early_stopping=False,
-            cosine=True,
-        )
-
-    def torch_device(self) -> str:
-        """Where to train."""
-        if self.device != "auto":
-            return self.device
-        return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-@dataclass(frozen=True)
-class Recipe(TrainingSettings):
-    """How a TSE-Net is built and trained; the fields are the estimators' parameters of the same names."""
-
-    skip_units: int | None = None
-    feature_units: int = 100
-    activation: Literal["relu", "tanh", "sigmoid"] = "relu"
-    dropout: float | None = None
-    norm: Literal["batch"] | None = None
-    linear_skip: bool | Literal["auto"] = "auto"
-    init: Literal["fan-in", "tree"] = "tree"
-    units_per_latent: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.linear_skip not in (True, False, "auto"):
-            raise ValueError(f"linear_skip must be True, False or 'auto', not {self.linear_skip!r}")
-        if self.init not in ("fan-in", "tree"):
-            raise ValueError(f"init must be 'fan-in' or 'tree', not {self.init!r}")
-        self._network(False, units=1, skip_units=0, dropout=0.1)  # refuses values that mean nothing
-
-    def network(self, inputs: Inputs, wiring: Wiring, linear_skip: bool) -> NetworkOptions:
-        """Options of a network; what the user left open depends on the rows and the sizes of the layers."""
-        n_latents = sum(wiring.layer_sizes[1:])
-        if inputs.is_sparse:
-            return self._network(linear_skip, units=2, skip_units=0, dropout=0.3)
-        if n_latents < _FEW_LATENTS:
-            return self._network(linear_skip, units=4, skip_units=100, dropout=0.1)
-        return self._network(linear_skip, units=8, skip_units=0, dropout=0.2)
-
-    def _network(
-        self, linear_skip: bool, units: int, skip_units: int, dropout: float
-    ) -> NetworkOptions:
-        """Options where the user left open what the arguments name; ``init="fan-in"`` has the paper's values."""
-        paper = self.init == "fan-in"
-        return NetworkOptions(
-            skip_units=(100 if paper else skip_units)
-            if self.skip_units is None
-            else self.skip_units,
-            feature_units=self.feature_units,
-            activation=self.activation,
-            dropout=(0.5 if paper else dropout) if self.dropout is None else self.dropout,
-            norm=self.norm,
-            linear_skip=linear_skip,
-            init="fan-in" if paper else "directions",
-            units_per_latent=(1 if paper else units)
-            if self.units_per_latent is None
-            else self.units_per_latent,
-        )
+_MEAN = np.array([0.5, 0.5])  # of start and network
 
 
 class RunSeeds(NamedTuple):
@@ -237,6 +124,8 @@ def fit_network(
     report: Progress,
     *,
     class_weight: Any = None,
+    validation: Validation | None = None,
+    score: Score | None = None,
     folder: RunFolder | None = None,
 ) -> TrainedNetwork:
     """Fit a new network (paper §5).
@@ -254,11 +143,17 @@ def fit_network(
     report : Progress
     class_weight : optional
         As for :class:`tsenet.TSENetClassifier`.
+    validation : Validation, optional
+        Rows to score each network on after every epoch. Without them, ``init="fan-in"`` holds some out.
+    score : Score, optional
+        Of validation rows; default: minus the loss.
     folder : RunFolder, optional
         Where each training writes its checkpoint.
     """
     loss = targets.loss(rows.labelled.targets, class_weight)
-    task = _Task(rows, targets, loss, wiring, recipe, net_seed, seeds, report, folder)
+    task = _Task(
+        rows, targets, loss, wiring, recipe, net_seed, seeds, report, folder, validation, score
+    )
     return task.fit_plain() if recipe.init == "fan-in" else task.fit_with_start()
 
 
@@ -275,10 +170,12 @@ class _Task:
     seeds: RunSeeds
     report: Progress
     folder: RunFolder | None
+    validation: Validation | None
+    score: Score | None
 
     def fit_plain(self) -> TrainedNetwork:
         """Random weights, then back-propagation until the validation rows see no more progress."""
-        split = hold_out(self.rows, self.targets, self.recipe, self.seeds.split)
+        split = hold_out(self.rows, self.targets, self.recipe, self.seeds.split, self.validation)
         options, net, engine = self._new_network()
         history = train_network(
             engine,
@@ -286,45 +183,105 @@ class _Task:
             self.recipe,
             self.seeds.order,
             self.report,
+            score=self.score,
             checkpoint=self._checkpoint("plain"),
         )
         return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
 
     def fit_with_start(self) -> TrainedNetwork:
-        """A linear start, a network that it teaches, and the blend of both."""
-        labelled, inputs = self.rows.labelled, self.rows.inputs
-        all_labelled = labelled.rows.size == len(inputs)
-        if all_labelled and not self.recipe.linear_skip:
-            return self._train(labelled, None, "network")
-        start = fit_linear_start(inputs, labelled, self.loss, self.seeds.start, self.report)
-        if all_labelled:
-            trained, share = self._trained_and_compared(start)
-        else:
-            trained = self._train(labelled, start.model, "network")
-            share = np.array([0.5, 0.5])
-        if not self.recipe.linear_skip or share[0] == 0.0:
-            return trained
-        return self._with_linear_skip(trained, start.model, share)
+        """A linear start, a network, and the blend of both."""
+        if self.rows.labelled.rows.size == len(self.rows.inputs):
+            return self._fit_labelled()
+        start = self._linear_start().model
+        # What the start says follows the weights of the classes already: they must not count twice.
+        return replace(self, loss=without_class_weights(self.loss))._fit_taught(start)
 
-    def _trained_and_compared(
-        self, start: LinearStart
-    ) -> tuple[TrainedNetwork, NDArray[np.float64]]:
-        """A network of all labelled rows, and the weights of start and network on rows that neither has seen."""
-        labelled, values = self.rows.labelled, self.rows.inputs.values
+    # ---- few labels: the start teaches the network
+
+    def _fit_taught(self, start: Linear) -> TrainedNetwork:
+        """A network taught by the linear start over all rows; with a linear skip, their mean."""
+        trained = self._train(self._taught(start(self.rows.inputs.values)), "network")
+        if not self.recipe.linear_skip:
+            return trained
+        return self._with_linear_skip(trained, self._taught_start(start, trained.net), _MEAN)
+
+    def _taught_start(self, start: Linear, net: TSENet) -> Linear:
+        """The start of a bag of words, fitted anew to what it and the network say about all rows."""
+        inputs = self.rows.inputs
+        if not (self.has_classes and is_bag(inputs.values)):
+            return start
+        said = 0.5 * (start(inputs.values) + self._outputs(net, inputs))
+        return fit_to_all_rows(inputs, self._taught(said).targets, self.loss)
+
+    def _taught(self, outputs: NDArray[np.float64]) -> Labelled:
+        """All rows with the targets that a teacher's outputs (N, C) stand for; the true ones where they are known."""
+        labelled, n_rows = self.rows.labelled, len(self.rows.inputs)
+        said = self.loss.predict(outputs)  # (N, C)
+        if isinstance(self.loss, BinaryLoss):
+            said = said[:, 1]
+            said[labelled.rows] = labelled.targets
+        elif isinstance(self.loss, MulticlassLoss):
+            said[labelled.rows] = np.eye(self.loss.n_outputs)[labelled.targets]
+        else:
+            known = labelled.targets.reshape(labelled.rows.size, -1)
+            said[labelled.rows] = np.where(np.isnan(known), said[labelled.rows], known)
+        weights = None
+        if labelled.weights is not None:
+            weights = np.full(n_rows, labelled.weights.mean())
+            weights[labelled.rows] = labelled.weights
+        return Labelled(np.arange(n_rows), said, weights, np.arange(n_rows))
+
+    # ---- all labels: rows that neither start nor network has seen decide
+
+    def _fit_labelled(self) -> TrainedNetwork:
+        """A network of all labelled rows, with a linear skip if that clearly helps."""
+        labelled = self.rows.labelled
+        if not self.recipe.linear_skip:
+            return self._fit_alone()
+        start = self._linear_start()
         n_folds = min(int(start.fold.max()) + 1, _FOLDS)
         by_network = np.empty((labelled.rows.size, self.loss.n_outputs))
+        lengths = []
         for k in range(n_folds):
-            unseen = start.fold == k
-            trained = self._train(labelled.take(np.flatnonzero(~unseen)), None, f"fold-{k}")
-            by_network[unseen] = self._outputs(trained.net, Inputs(values[labelled.rows[unseen]]))
+            is_unseen = start.fold == k
+            unseen = self._validation(labelled.take(np.flatnonzero(is_unseen)))
+            trained = self._train(labelled.take(np.flatnonzero(~is_unseen)), f"fold-{k}", unseen)
+            by_network[is_unseen] = trained.engine.outputs(unseen.inputs, unseen.rows)
             if trained.history.stopped in _STOPPED_BY_USER:
-                return trained, np.array([0.0, 1.0])
+                return trained
+            lengths.append(_length(trained.history) or trained.history.n_epochs)
         compared = (start.fold >= 0) & (start.fold < n_folds)
         held = labelled.take(np.flatnonzero(compared))
         share = self._blend(start.outputs[compared[start.fold >= 0]], by_network[compared], held)
         if n_folds > 1 or np.mean(compared) > _UNSEEN:
-            trained = self._train(labelled, None, "network")
-        return trained, share
+            trained = self._train(labelled, "network", n_epochs=int(np.median(lengths)))
+        return trained if share[0] == 0.0 else self._with_linear_skip(trained, start.model, share)
+
+    def _fit_alone(self) -> TrainedNetwork:
+        """A network without a linear skip."""
+        labelled = self.rows.labelled
+        if not self.rows.inputs.is_sparse or self.validation is not None:
+            return self._train(labelled, "network")
+        split = hold_out(self.rows, self.targets, self.recipe, self.seeds.split)
+        if split.validation is None:
+            return self._train(labelled, "network")
+        first = self._train(split.kept, "fold-0", split.validation)
+        if first.history.stopped in _STOPPED_BY_USER:
+            return first
+        return self._train(labelled, "network", n_epochs=_length(first.history))
+
+    # ---- steps of both
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether a target is one of several classes."""
+        return isinstance(self.loss, BinaryLoss | MulticlassLoss)
+
+    def _linear_start(self) -> LinearStart:
+        rows = self.rows
+        return fit_linear_start(
+            rows.inputs, rows.labelled, self.loss, self.seeds.start, self.report
+        )
 
     @cached_property
     def _initial(self) -> tuple[NetworkOptions, dict[str, torch.Tensor]]:
@@ -342,18 +299,34 @@ class _Task:
         engine = _engine(net, self.rows.inputs, self.loss, self.recipe, self.seeds.dropout)
         return options, net, engine
 
-    def _train(self, labelled: Labelled, teacher: Linear | None, name: str) -> TrainedNetwork:
-        """Train a new network on labelled rows and, with a teacher, on what it says about all others."""
+    def _train(
+        self,
+        labelled: Labelled,
+        name: str,
+        validation: Validation | None = None,
+        n_epochs: int | None = None,
+    ) -> TrainedNetwork:
+        """Train a new network; on sparse rows until validation rows see no progress, or for ``n_epochs``."""
         options, net, engine = self._new_network()
-        rows, targets, weights = labelled.rows, labelled.targets, labelled.weights
-        if teacher is not None:
-            rows, targets, weights = self._taught_rows(labelled, teacher)
+        sparse = self.rows.inputs.is_sparse
+        stops = sparse and self.recipe.early_stopping
+        score = calibrated_score(self.loss)
+        if self.validation is not None:  # the user's own rows and score
+            validation, score, n_epochs = self.validation, self.score, None
+        elif not stops:
+            validation = None
         history = train(
             engine,
-            rows,
-            targets,
-            weights,
-            options=self.recipe.fixed_length(rows.size, self.rows.inputs.is_sparse),
+            labelled.rows,
+            labelled.targets,
+            labelled.weights,
+            validation=validation,
+            score=score,
+            options=replace(
+                self.recipe.falling_rate(labelled.rows.size, sparse),
+                early_stopping=stops,
+                stop_after=n_epochs,
+            ),
             callbacks=self.recipe.callbacks or (),
             progress=self.report,
             seed=self.seeds.order,
@@ -361,25 +334,8 @@ class _Task:
         )
         return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
 
-    def _taught_rows(
-        self, labelled: Labelled, teacher: Linear
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64] | None]:
-        """All rows with what the teacher says about them; the true targets of labelled ones."""
-        n_rows = len(self.rows.inputs)
-        said = self.loss.predict(teacher(self.rows.inputs.values))  # (N, C)
-        if isinstance(self.loss, BinaryLoss):
-            said = said[:, 1]
-            said[labelled.rows] = labelled.targets
-        elif isinstance(self.loss, MulticlassLoss):
-            said[labelled.rows] = np.eye(self.loss.n_outputs)[labelled.targets]
-        else:
-            known = labelled.targets.reshape(labelled.rows.size, -1)
-            said[labelled.rows] = np.where(np.isnan(known), said[labelled.rows], known)
-        weights = None
-        if labelled.weights is not None:
-            weights = np.full(n_rows, labelled.weights.mean())
-            weights[labelled.rows] = labelled.weights
-        return np.arange(n_rows), said, weights
+    def _validation(self, labelled: Labelled) -> Validation:
+        return Validation(self.rows.inputs, labelled.rows, labelled.targets, labelled.weights)
 
     def _outputs(self, net: TSENet, inputs: Inputs) -> NDArray[np.float64]:
         return network_outputs(net, inputs, self.recipe.n_jobs)
@@ -409,7 +365,8 @@ class _Task:
             net.load_state_dict(trained.net.state_dict(), strict=False)
             net.output.weight.mul_(share[1])
             net.output.bias.mul_(share[1]).add_(torch.from_numpy(share[0] * start.bias))
-            next(iter(net.linear_skips)).copy_(torch.from_numpy(share[0] * start.weight))
+            assert net.linear_skip is not None
+            net.linear_skip.copy_(torch.from_numpy(share[0] * start.weight))
         engine = _engine(net, self.rows.inputs, self.loss, self.recipe, self.seeds.dropout)
         return TrainedNetwork(net.eval(), options, trained.history, engine)
 
@@ -429,6 +386,8 @@ def continue_network(
     class_weight: Any = None,
     kept_weights: Masks | None = None,
     optimiser: dict[str, NDArray[Any]] | None = None,
+    validation: Validation | None = None,
+    score: Score | None = None,
 ) -> TrainedNetwork:
     """Train a network further from the weights it has: warm start, ``partial_fit``, or after pruning.
 
@@ -441,9 +400,11 @@ def continue_network(
         have to be beaten.
     optimiser : dict, optional
         State of the engine that trained it before.
+    validation, score
+        As for :func:`fit_network`.
     """
     loss = targets.loss(rows.labelled.targets, class_weight)
-    split = hold_out(rows, targets, recipe, seeds.split)
+    split = hold_out(rows, targets, recipe, seeds.split, validation)
     engine = _engine(net, rows.inputs, loss, recipe, seeds.dropout)
     if optimiser is not None:
         engine.load_state(optimiser)
@@ -454,10 +415,16 @@ def continue_network(
         recipe,
         seeds.order,
         report,
+        score=score,
         keep_start=kept_weights is not None,
         own_callbacks=own,
     )
     return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
+
+
+def _length(history: History) -> int | None:
+    """Epochs up to the best one; None if validation rows did not choose it."""
+    return None if history.best_epoch is None else history.best_epoch + 1
 
 
 # ---- its steps, which dense networks share
@@ -468,9 +435,15 @@ def hold_out(
     targets: Targets,
     settings: TrainingSettings,
     seed: np.random.SeedSequence,
+    given: Validation | None = None,
 ) -> Split:
-    """Hold out validation rows, if training may stop early: classes keep their shares, duplicates stay together."""
+    """Hold out validation rows, if training may stop early and none are given.
+
+    Classes keep their shares, duplicates stay together.
+    """
     labelled = rows.labelled
+    if given is not None:
+        return Split(labelled, given)
     if not settings.early_stopping:
         return Split(labelled, None)
     inside, outside = split_rows(
@@ -494,6 +467,7 @@ def train_network(
     order_seed: int,
     report: Progress,
     *,
+    score: Score | None = None,
     keep_start: bool = False,
     own_callbacks: tuple[Callback, ...] = (),
     checkpoint: Checkpoint | None = None,
@@ -506,6 +480,7 @@ def train_network(
         kept.targets,
         kept.weights,
         validation=split.validation,
+        score=score,
         options=settings.options(kept.rows.size, keep_start),
         callbacks=(*(settings.callbacks or ()), *own_callbacks),
         progress=report,

@@ -1,0 +1,131 @@
+"""What the user may choose about training, and what is chosen where the user left it open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from tsenet.expansion.wiring import Wiring
+from tsenet.network.batches import Inputs
+from tsenet.network.options import NetworkOptions
+from tsenet.training.callbacks import Callback
+from tsenet.training.options import TrainingOptions
+from tsenet.training.split import check_fraction
+
+__all__ = ["Recipe", "TrainingSettings"]
+
+_RATE = 1e-3
+_RATE_DENSE = 3e-3  # where it falls to 0 in the end
+_STEPS = 1600  # at least so many in a training, also on small tables …
+_EPOCHS = 20  # … and so many epochs on large ones
+_MOST_EPOCHS = 150
+_PATIENT_STEPS = 40  # an epoch of fewer steps counts for less patience
+_ROWS_IN_ALL = 4_000_000  # rows that a training passes at most, in at least five epochs
+_FEW_LATENTS = 100  # a table of so few latents needs units that read its columns directly
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How any network is trained; the fields are the estimators' parameters of the same names."""
+
+    learning_rate: float | None = None
+    batch_size: int | None = None
+    max_epochs: int | None = None
+    early_stopping: bool = True
+    validation_fraction: float = 0.1
+    patience: int = 5
+    device: str = "auto"
+    n_jobs: int | None = None
+    callbacks: Sequence[Callback] | None = None
+
+    def __post_init__(self) -> None:
+        check_fraction(self.validation_fraction)
+        self.options(256)  # refuses values that mean nothing
+
+    def options(self, n_rows: int, keep_start: bool = False) -> TrainingOptions:
+        """Options of a training that early stopping ends; small tables get at least 20 steps an epoch."""
+        batch_size = 256 if self.batch_size is None else self.batch_size
+        return TrainingOptions(
+            learning_rate=_RATE if self.learning_rate is None else self.learning_rate,
+            batch_size=min(batch_size, max(32, n_rows // 20)),
+            max_epochs=100 if self.max_epochs is None else self.max_epochs,
+            early_stopping=self.early_stopping,
+            patience=self.patience,
+            keep_start=keep_start,
+        )
+
+    def falling_rate(self, n_rows: int, sparse: bool) -> TrainingOptions:
+        """Options of a training whose learning rate falls to 0; it stops early if it is given validation rows."""
+        rate = _RATE if sparse else _RATE_DENSE
+        usual = min(256 if sparse else 128, max(16, n_rows // 16))
+        batch_size = min(usual, n_rows) if self.batch_size is None else self.batch_size
+        n_batches = -(-n_rows // batch_size)
+        enough = max(_EPOCHS, -(-_STEPS // n_batches))
+        epochs = min(enough, _MOST_EPOCHS, max(5, _ROWS_IN_ALL // n_rows))
+        return TrainingOptions(
+            learning_rate=rate if self.learning_rate is None else self.learning_rate,
+            batch_size=batch_size,
+            max_epochs=epochs if self.max_epochs is None else self.max_epochs,
+            patience=max(self.patience, -(-self.patience * _PATIENT_STEPS // n_batches)),
+            cosine=True,
+        )
+
+    def torch_device(self) -> str:
+        """Where to train."""
+        if self.device != "auto":
+            return self.device
+        return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+@dataclass(frozen=True)
+class Recipe(TrainingSettings):
+    """How a TSE-Net is built and trained; the fields are the estimators' parameters of the same names."""
+
+    skip_units: int | None = None
+    feature_units: int = 100
+    activation: Literal["relu", "tanh", "sigmoid"] = "relu"
+    dropout: float | None = None
+    norm: Literal["batch"] | None = None
+    linear_skip: bool | Literal["auto"] = "auto"
+    init: Literal["fan-in", "tree"] = "tree"
+    units_per_latent: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.linear_skip not in (True, False, "auto"):
+            raise ValueError(f"linear_skip must be True, False or 'auto', not {self.linear_skip!r}")
+        if self.init not in ("fan-in", "tree"):
+            raise ValueError(f"init must be 'fan-in' or 'tree', not {self.init!r}")
+        self._network(False, units=1, skip_units=0, dropout=0.1)  # refuses values that mean nothing
+
+    def network(self, inputs: Inputs, wiring: Wiring, linear_skip: bool) -> NetworkOptions:
+        """Options of a network; what the user left open depends on the rows and the sizes of the layers."""
+        n_latents = sum(wiring.layer_sizes[1:])
+        if inputs.is_sparse:
+            return self._network(linear_skip, units=2, skip_units=0, dropout=0.3)
+        if n_latents < _FEW_LATENTS:
+            return self._network(linear_skip, units=4, skip_units=100, dropout=0.1)
+        return self._network(linear_skip, units=8, skip_units=0, dropout=0.2)
+
+    def _network(
+        self, linear_skip: bool, units: int, skip_units: int, dropout: float
+    ) -> NetworkOptions:
+        """Options where the user left open what the arguments name; ``init="fan-in"`` has the paper's values."""
+        paper = self.init == "fan-in"
+        return NetworkOptions(
+            skip_units=(100 if paper else skip_units)
+            if self.skip_units is None
+            else self.skip_units,
+            feature_units=self.feature_units,
+            activation=self.activation,
+            dropout=(0.5 if paper else dropout) if self.dropout is None else self.dropout,
+            norm=self.norm,
+            linear_skip=linear_skip,
+            init="fan-in" if paper else "directions",
+            units_per_latent=(1 if paper else units)
+            if self.units_per_latent is None
+            else self.units_per_latent,
+        )
