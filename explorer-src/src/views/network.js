@@ -31,7 +31,7 @@ export function networkView(network) {
         h("tbody", {}, network.layers.map((layer) => row(layer, most))),
       ),
     ),
-    h("p", { class: "note", text: "“level” layers have the links of the tree and the added ones; “skip” units are skip paths from a layer to the feature layer, “top” units read the top level; “linear skip” links are linear connections from a layer to the outputs." }),
+    h("p", { class: "note", text: "“level” layers have the links of the tree and the added ones; “skip” units are skip paths from a layer to the feature layer, “top” units read the top level; “linear skip” links lead from the inputs straight to the outputs." }),
   );
 }
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.explain.report import newswire
 from tsenet.explain import Topic, TopicWord, topic_tree
-from tsenet.explain.report import report_payload
+from tsenet.explain.report import ReportOptions, report_payload
 from tsenet.explain.report.interest import gain, interest, label_of
 
 SAID = TopicWord("said", information=0.3, inside=0.95, outside=0.35)
@@ -57,3 +57,10 @@ def test_newswire_opens_on_other_topics() -> None:
     areas = {label for _, label in top}
     assert "crude, gas, nuclear" in areas  # one word from each subject
     assert units["interest"][0] == pytest.approx(min(units["interest"][:32]), abs=0.05)
+
+
+def test_given_titles_are_the_labels() -> None:
+    options = ReportOptions(titles={"Z3.1": "Energy"})
+    labels = report_payload(newswire.tree(), options=options)["units"]["label"][-6:]
+    assert labels[1] == "Energy"
+    assert labels[3] == "wheat, coffee, cattle"

@@ -20,9 +20,7 @@ _BATCH = 1024
 
 def linear_skip_weights(net: Any) -> Floats | None:
     """Weights (D, C) of a network's linear skip from the inputs; None if it has none."""
-    weight = getattr(net, "linear_skip", None)
-    if weight is None:
-        weight = next(iter(getattr(net, "linear_skips", ())), None)
+    weight = net.linear_skip
     return None if weight is None else weight.detach().cpu().to_dense().numpy().astype(np.float64)
 
 

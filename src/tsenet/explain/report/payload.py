@@ -6,7 +6,7 @@ of pairs are flat, ``[node, value, node, value, …]``: a page holds thousands o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -114,6 +114,8 @@ class ReportOptions:
     words : bool, optional
         Whether to call inputs words and rows documents. Default: yes if texts are given or the model was fitted on a
         column of texts.
+    titles : mapping of str to str, optional
+        Labels by latent name, to show instead of the words that set a topic apart.
 
     Raises
     ------
@@ -134,6 +136,7 @@ class ReportOptions:
     links_per_node: int = 10
     snippet: int = 240
     words: bool | None = None
+    titles: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         for name in ("n_features", "n_rows", "links_per_unit", "links_per_node", "snippet"):
@@ -248,7 +251,7 @@ def _tree_payload(model: Any, tree: LatentTree, given: _Given, progress: Progres
             along = along_view(given.along_name, given.bins, activity)
     graph = graph_of_tree(tree)
     payload = _plain_payload(model, graph, tree.rule, given, _nouns(given, model, "topic"))
-    payload["units"] = tree_units(tree, shares, options.n_features)
+    payload["units"] = tree_units(tree, shares, options.n_features, options.titles)
     payload["rows"], payload["along"] = rows, along
     return payload
 
@@ -274,7 +277,7 @@ def _network_payload(model: WiredNetwork, given: _Given, progress: Progress) -> 
         payload["data"].append(("Training", "no epochs: the first weights were kept"))
     tree = model.tree_
     payload["units"] = (
-        tree_units(tree, None, options.n_features)
+        tree_units(tree, None, options.n_features, options.titles)
         if tree is not None and tree.n_levels
         else wired_units(graph_of_wiring(model.wiring_), options.n_features)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -93,13 +93,20 @@ def short(values: Iterable[float], digits: int = 3) -> list[float]:
 # ---- units
 
 
-def tree_units(tree: LatentTree, shares: NDArray[np.float64] | None, n_features: int) -> UnitView:
+def tree_units(
+    tree: LatentTree,
+    shares: NDArray[np.float64] | None,
+    n_features: int,
+    titles: Mapping[str, str] | None = None,
+) -> UnitView:
     """Topics of a tree: their words by mutual information, with P(word | topic on) and P(word | topic off).
 
     Parameters
     ----------
     shares : float64 (L,), optional
         Share of rows in which each latent is on; default: the model's own.
+    titles : mapping of str to str, optional
+        Labels by latent name, instead of the words that set a topic apart.
     """
     number = {name: node for node, name in enumerate(tree.names)}
     topics: dict[str, Topic] = {}
@@ -116,7 +123,10 @@ def tree_units(tree: LatentTree, shares: NDArray[np.float64] | None, n_features:
             flat += [number[word.word], *short([word.information, word.inside, word.outside])]
         features.append(flat)
     return UnitView(
-        label=_labels(tree, ordered),
+        label=[
+            (titles or {}).get(topic.name) or label
+            for topic, label in zip(ordered, _labels(tree, ordered), strict=True)
+        ],
         share=short([topic.size for topic in ordered] if shares is None else shares),
         interest=short([interest(topic) for topic in ordered]),
         fields=["information", "inside", "outside"],
