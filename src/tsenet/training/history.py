@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 __all__ = ["History"]
@@ -24,7 +24,8 @@ class History:
     learning_rate : tuple of float
         Adam's step size.
     seconds : tuple of float
-        Wall-clock time of the epoch, validation included; empty in a loaded model, whose file does not hold times.
+        Wall-clock time of the epoch, validation included; not compared, and empty in a loaded model, whose file does not
+        hold times.
     best_epoch : int or None
         Number, from 0, of the epoch with the best validation score; None if none beat the start.
     start_score : float or None
@@ -38,7 +39,7 @@ class History:
     validation_loss: tuple[float, ...] = ()
     validation_score: tuple[float, ...] = ()
     learning_rate: tuple[float, ...] = ()
-    seconds: tuple[float, ...] = ()
+    seconds: tuple[float, ...] = field(default=(), compare=False)
     best_epoch: int | None = None
     start_score: float | None = None
     stopped: str | None = None
@@ -124,7 +125,7 @@ class History:
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> History:
         """Rebuild a history from :meth:`to_dict`; raises ValueError if it cannot be one."""
-        if set(plain) != {field.name for field in fields(cls)}:
+        if set(plain) != {part.name for part in fields(cls)}:
             raise ValueError(f"a history has other fields than {sorted(plain)}")
         series = {name: tuple(float(value) for value in plain[name]) for name in _SERIES}
         rest: dict[str, Any] = {key: plain[key] for key in ("best_epoch", "start_score", "stopped")}
