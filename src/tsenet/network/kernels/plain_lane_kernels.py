@@ -5,7 +5,6 @@ Arguments are those of the instructions. Arrays are C-contiguous; places count e
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,8 +68,14 @@ def _sum_blocks(
                 own[a, rows] += weight[place + apart * i + j] * values
 
 
-sum_blocks_up = partial(_sum_blocks, False)
-sum_blocks_down = partial(_sum_blocks, True)
+def sum_blocks_up(*arguments: Any) -> None:
+    """Forward pass: the units of a latent sum what they read in the layer below."""
+    _sum_blocks(False, *arguments)
+
+
+def sum_blocks_down(*arguments: Any) -> None:
+    """Backward pass: the units of a latent sum the gradients of the layer above."""
+    _sum_blocks(True, *arguments)
 
 
 def block_gradient(
