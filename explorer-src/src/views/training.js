@@ -32,7 +32,8 @@ export function trainingView(training) {
       "header",
       { class: "page-head" },
       h("p", { class: "eyebrow", text: "Training" }),
-      h("h1", { text: `${count(n)} ${n === 1 ? "epoch" : "epochs"} in ${duration(seconds)}` }),
+      // A loaded model has no times.
+      h("h1", { text: `${count(n)} ${n === 1 ? "epoch" : "epochs"}${seconds ? ` in ${duration(seconds)}` : ""}` }),
       h("p", {
         class: "lead",
         text: [ENDED[training.stopped] ?? "", best === null ? "" : `Best in epoch ${best + 1}; its weights were kept.`].join(" ").trim(),
@@ -134,7 +135,7 @@ function table(training) {
     ["Validation loss", training.validationLoss],
     ["Score", training.validationScore],
     ["Learning rate", training.learningRate],
-    ["Seconds", training.seconds],
+    ...(training.seconds.length ? [["Seconds", training.seconds]] : []),
   ].filter(([, values]) => values.length);
   return h(
     "table",

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]  # a kernel's docstring names dtype and shape
 Int = Any  # a whole number; inside a kernel numba infers which, and int and np.int64 mix
+#: Whether ``NUMBA_DISABLE_JIT=1`` has switched the compiler off: kernels are then plain Python.
+JIT_IS_OFF = bool(getattr(numba.config, "DISABLE_JIT", False))
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -37,7 +39,7 @@ def sum_kernel(function: F) -> F:
 def _compile(function: F, fastmath: bool | set[str]) -> F:
     compiler = partial(numba.njit, nogil=True, error_model="numpy", fastmath=fastmath)
     try:
-        compiled = compiler(cache=True)(function)
+        compiled: Any = compiler(cache=True)(function)
     except RuntimeError:  # numba found no place to keep its cache
         compiled = compiler()(function)
     dispatcher: Any = compiled

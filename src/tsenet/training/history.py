@@ -24,8 +24,8 @@ class History:
     learning_rate : tuple of float
         Adam's step size.
     seconds : tuple of float
-        Wall-clock time of the epoch, validation included; not compared, and empty in a loaded model, whose file does not
-        hold times.
+        Wall-clock time of the epoch, validation included; not compared, and empty in a loaded model, whose file does
+        not hold times.
     best_epoch : int or None
         Number, from 0, of the epoch with the best validation score; None if none beat the start.
     start_score : float or None

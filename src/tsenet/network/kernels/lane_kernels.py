@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import config, types
+from numba import types
 from numba.core import cgutils
 from numba.core.cgutils import ir  # type: ignore[attr-defined]  # llvmlite's, which numba writes with
 from numba.extending import intrinsic
 
+from tsenet._system.jit import JIT_IS_OFF
 from tsenet.network.kernels import plain_lane_kernels
 
 Piece = Any  # of numba's compiler
@@ -380,7 +381,7 @@ def _gradient_tiles(k_in: int, k_out: int) -> list[tuple[int, int, int, int]]:
 
 def _instruction(written: Piece, plain: Piece) -> Piece:
     """For numba's compiler; in plain Python, where it is switched off."""
-    return plain if config.DISABLE_JIT else intrinsic(written)  # type: ignore[attr-defined]  # numba sets it while it loads
+    return plain if JIT_IS_OFF else intrinsic(written)
 
 
 add_scaled: Piece = _instruction(_add_scaled, plain_lane_kernels.add_scaled)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import config, types
+from numba import types
 from numba.core.cgutils import ir  # type: ignore[attr-defined]  # llvmlite's, which numba writes with
 from numba.extending import intrinsic
 
-from tsenet._system.jit import Array, Int, kernel
+from tsenet._system.jit import JIT_IS_OFF, Array, Int, kernel
 
 Piece = Int  # an object of numba's compiler, untyped
 
@@ -34,7 +34,7 @@ def _no_prefetch(array: Array, place: Int) -> None:
     """In plain Python there is nothing to do."""
 
 
-_prefetch: Piece = _no_prefetch if config.DISABLE_JIT else intrinsic(_instruction)  # type: ignore[attr-defined]  # numba sets it while it loads
+_prefetch: Piece = _no_prefetch if JIT_IS_OFF else intrinsic(_instruction)
 
 
 @kernel
