@@ -318,6 +318,8 @@ class BinaryRule:
         )
         if message:
             raise DataError(message)
+        if self.levels == table.levels:
+            return
         for j, (learned, now) in enumerate(zip(self.levels, table.levels, strict=True)):
             if (learned is None) != (now is None):
                 before, after = "numbers", "categories"

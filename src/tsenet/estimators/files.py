@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRule
 from tsenet.data.scaling import Scaling
-from tsenet.expansion.wiring import Wiring
+from tsenet.estimators.network_files import (
+    check_size,
+    load_weights,
+    network_arrays,
+    wiring_of_parts,
+    wiring_parts,
+)
 from tsenet.skeleton.tree import LatentTree
 from tsenet.training.targets import targets_from_parts
 
@@ -22,35 +28,42 @@ Arrays = dict[str, NDArray[Any]]
 def estimator_parts(estimator: TSENetEstimator) -> tuple[dict[str, Any], Arrays]:
     """Everything a fitted estimator needs to be the same again."""
     names = getattr(estimator, "feature_names_in_", None)
-    wiring, wiring_arrays = estimator.wiring_.to_parts()
+    wiring, wiring_arrays = wiring_parts(estimator.wiring_)
+    inputs = estimator.binary_rule_.names
     target, target_arrays = estimator.targets_.to_parts()
     options = estimator._network_options.to_dict()
     meta = {
         "params": plain_parameters(estimator),
         "has_wiring": estimator.wiring is not None,
         "n_features_in": int(estimator.n_features_in_),
-        "feature_names_in": None if names is None else names.tolist(),
+        "feature_names_in": None
+        if names is None
+        else _unless(names, estimator.binary_rule_.names_in),
         "tree": None,
         "rule": estimator.binary_rule_.to_dict(),
-        "wiring": wiring,
+        "wiring": {**wiring, "names": [_unless(wiring["names"][0], inputs), *wiring["names"][1:]]},
         "network": {name: _plain(value) for name, value in options.items()},
         "target": target,
         "history": estimator.history_.to_dict(),
         "n_runs": estimator._n_runs,
-        "pruned": estimator._kept_weights is not None,
+        "pruned": estimator._pruned,
         "counts": estimator.scaling_.counts,
         "source": estimator.source_,
     }
     arrays = {
         **_under("wiring", wiring_arrays),
         **_under("target", target_arrays),
-        **_under("net", {k: v.numpy() for k, v in estimator.net_.state_dict().items()}),
+        **_under("net", network_arrays(estimator.net_)),
         "scaling.shift": estimator.scaling_.shift,
         "scaling.scale": estimator.scaling_.scale,
     }
     if estimator.tree_ is not None:
-        meta["tree"], tree_arrays = estimator.tree_.to_parts()
-        arrays.update(_under("tree", tree_arrays))
+        tree = estimator.tree_
+        meta["tree"] = {
+            "inputs": _unless(tree.names[: tree.n_observed], inputs),
+            "latents": list(tree.names[tree.n_observed :]),
+        }
+        arrays.update(_under("tree", tree.to_parts()[1]))
     return meta, arrays
 
 
@@ -73,22 +86,27 @@ def parameters_of(meta: dict[str, Any]) -> dict[str, Any]:
 
 def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arrays) -> None:
     """Give a new estimator what the file holds."""
-    import torch
-
+    from tsenet.network.compact import n_used_parameters
     from tsenet.network.options import NetworkOptions
     from tsenet.network.tsenet import TSENet
     from tsenet.training.history import History
 
     estimator._set_targets(targets_from_parts(meta["target"], _of("target", arrays)))
     estimator.n_features_in_ = meta["n_features_in"]
+    rule = estimator.binary_rule_ = BinaryRule.from_dict(meta["rule"])
     if meta["feature_names_in"] is not None:
-        estimator.feature_names_in_ = np.array(meta["feature_names_in"], dtype=object)
-    estimator.wiring_ = Wiring.from_parts(meta["wiring"], _of("wiring", arrays))
+        names = _or(meta["feature_names_in"], rule.names_in)
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    inputs, *latents = meta["wiring"]["names"]
+    wiring = {**meta["wiring"], "names": [_or(inputs, rule.names), *latents]}
+    estimator.wiring_ = wiring_of_parts(wiring, _of("wiring", arrays))
     if meta["has_wiring"]:
         estimator.wiring = estimator.wiring_
-    tree = meta["tree"]
-    estimator.tree_ = None if tree is None else LatentTree.from_parts(tree, _of("tree", arrays))
-    estimator.binary_rule_ = BinaryRule.from_dict(meta["rule"])
+    estimator.tree_ = None
+    if meta["tree"] is not None:
+        names = [*_or(meta["tree"]["inputs"], rule.names), *meta["tree"]["latents"]]
+        fields = {"names": names, "rule": meta["rule"]}
+        estimator.tree_ = LatentTree.from_parts(fields, _of("tree", arrays))
     estimator.scaling_ = Scaling(
         arrays["scaling.shift"], arrays["scaling.scale"], bool(meta.get("counts", False))
     )
@@ -97,22 +115,14 @@ def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arr
     estimator.source_ = meta["source"]
     estimator.history_ = History.from_dict(meta["history"])
     n_outputs = estimator.targets_.loss().n_outputs
-    estimator.net_ = TSENet(estimator.wiring_, n_outputs, **estimator._network_options.to_dict())
+    stored, options = _of("net", arrays), estimator._network_options
     _check_fit(estimator)
-    weights = {name: torch.from_numpy(array.copy()) for name, array in _of("net", arrays).items()}
-    estimator.net_.load_state_dict(weights)
-    if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
-        raise ValueError("the weights of the network are not all finite")
-    estimator.net_.eval()
-    estimator.n_parameters_ = estimator.net_.n_parameters
-    if meta["pruned"]:
-        estimator._kept_weights = {
-            name: array != 0
-            for name, array in _of("net", arrays).items()
-            if not name.endswith("bias")
-        }
-        removed = sum(int((~mask).sum()) for mask in estimator._kept_weights.values())
-        estimator.n_parameters_ -= removed
+    check_size(estimator.wiring_, options, n_outputs, stored)
+    net = TSENet(estimator.wiring_, n_outputs, **{**options.to_dict(), "init": None})
+    load_weights(net, stored)
+    estimator.net_ = net.eval()
+    estimator._pruned = bool(meta["pruned"])
+    estimator.n_parameters_ = n_used_parameters(net) if estimator._pruned else net.n_parameters
 
 
 def _check_fit(estimator: TSENetEstimator) -> None:
@@ -137,6 +147,17 @@ def _check_fit(estimator: TSENetEstimator) -> None:
         tree.rule != rule or tree.n_observed != estimator.wiring_.layer_sizes[0]
     ):
         raise ValueError("the tree does not fit the columns")
+
+
+def _unless(names: Any, known: tuple[str, ...]) -> list[str] | bool:
+    """Names as a list; True if they are known already."""
+    found = list(names)
+    return True if found == list(known) else found
+
+
+def _or(names: Any, known: tuple[str, ...]) -> Any:
+    """What :func:`_unless` was given."""
+    return known if names is True else names
 
 
 def _plain(value: Any) -> Any:

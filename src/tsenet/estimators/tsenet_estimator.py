@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from tsenet.network.tsenet import TSENet
     from tsenet.skeleton.tree import LatentTree
     from tsenet.training.checkpoint import RunFolder
-    from tsenet.training.pruning import Masks
     from tsenet.training.recipe import Recipe, RunSeeds, TrainedNetwork
 
 __all__ = ["TSENetEstimator"]
@@ -54,8 +53,8 @@ class TSENetEstimator(NetworkEstimator):
     _network_options: NetworkOptions
     #: Trainings so far: each has seeds of its own.
     _n_runs: int
-    #: Which weights pruning left, by name; None: all.
-    _kept_weights: Masks | None = None
+    #: Whether weights were pruned; those that are 0 then stay so.
+    _pruned: bool = False
     #: Adam's state between calls of partial_fit; not kept in files.
     _optimiser: dict[str, NDArray[Any]] | None = None
 
@@ -139,6 +138,7 @@ class TSENetEstimator(NetworkEstimator):
                 folder=folder,
             )
             self._keep(trained)
+            self._drop_unused()
         return self
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
@@ -192,13 +192,14 @@ class TSENetEstimator(NetworkEstimator):
             )
         self.tree_, self.wiring_, self.binary_rule_ = found
         self.scaling_ = Scaling.learn(table)
-        self._n_runs, self._kept_weights, self.source_ = 0, None, None
+        self._n_runs, self._pruned, self.source_ = 0, False, None
         return seed_number(net_seed)
 
     def _continue(
         self, checked: CheckedRows, recipe: Recipe, report: Progress, keep_optimiser: bool = False
     ) -> Self:
         """Train on from the present weights."""
+        from tsenet.network.compact import non_zero_weights
         from tsenet.training.recipe import continue_network
 
         trained = continue_network(
@@ -210,7 +211,7 @@ class TSENetEstimator(NetworkEstimator):
             self._next_seeds(seed_sequence(self.random_state)),
             report,
             class_weight=getattr(self, "class_weight", None),
-            kept_weights=self._kept_weights,
+            kept_weights=non_zero_weights(self.net_) if self._pruned else None,
             optimiser=self._optimiser,
         )
         self._keep(trained)
@@ -228,8 +229,18 @@ class TSENetEstimator(NetworkEstimator):
         """Take over what the recipe made."""
         self.net_, self.history_ = trained.net, trained.history
         self._network_options = trained.options
-        if self._kept_weights is None:
+        if not self._pruned:
             self.n_parameters_ = self.net_.n_parameters
+
+    def _drop_unused(self) -> None:
+        """Leave out the units and links that no output reads; the wiring is then that of the others."""
+        from tsenet.network.compact import compacted, n_used_parameters
+
+        self.net_, self._network_options = compacted(self.net_, self._network_options)
+        self.wiring_ = self.net_.wiring
+        self.n_parameters_ = (
+            n_used_parameters(self.net_) if self._pruned else self.net_.n_parameters
+        )
 
     def _run_folder(
         self, path: str | os.PathLike[str], checked: CheckedRows, seed: np.random.SeedSequence
@@ -255,15 +266,17 @@ class TSENetEstimator(NetworkEstimator):
         )
 
     def prune(self, n_parameters: int, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Remove the weakest weights of all layers, in place, and train the others on; biases are kept.
+        """Remove the weakest weights of all layers, in place, and train the others on.
 
         The strength of a weight is its size, times the root mean square of what it reads, times how strongly the
-        outputs depend on what it moves. Removed weights are 0 and stay so in all further training.
+        outputs depend on what it moves. Removed weights are 0 and stay so in all further training. Latents, links and
+        feature units that no output reads any more leave the network and its wiring; files and predictions cost what
+        is left.
 
         Parameters
         ----------
         n_parameters : int
-            Number of trained numbers to keep.
+            Number of trained numbers to keep at most.
         X : table, (N, V)
             Rows like those the model was fitted on.
         y, sample_weight : array-like, default=None
@@ -277,8 +290,9 @@ class TSENetEstimator(NetworkEstimator):
         from tsenet.training.recipe import Recipe
 
         for part in islice(self.network_inputs(X), 1):
-            self._kept_weights = remove_weakest(self.net_, part, n_parameters)
-        self.n_parameters_ = n_parameters
+            remove_weakest(self.net_, part, n_parameters)
+        self._pruned, self._optimiser = True, None
+        self._drop_unused()
         if y is not None:
             with as_progress(progress_of(self.verbose)) as report:
                 checked = self._check_rows(X, y, sample_weight, reset=False)

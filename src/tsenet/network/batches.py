@@ -60,8 +60,8 @@ class Inputs:
         """Make inputs of a table with the rule's columns: one input for each of the rule's variables."""
         rule.check_columns(table)
         values = table.values
-        if not any(table.levels):
-            return cls(values.astype(np.float32))
+        if table.levels.count(None) == len(table.levels):
+            return cls(values if values.dtype == np.float32 else values.astype(np.float32))
         dense = rule.apply(table).to_dense().astype(np.float32)  # one-hot columns are right already
         numeric = np.array([table.levels[source] is None for source in rule.sources])
         dense[:, numeric] = values[:, rule.sources[numeric]]

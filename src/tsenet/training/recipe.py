@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.batches import Inputs
+from tsenet.network.compact import Masks
 from tsenet.network.forward import network_outputs
 from tsenet.network.initial_weights import set_initial_weights
 from tsenet.network.options import NetworkOptions
@@ -48,7 +49,7 @@ from tsenet.training.linear_start import LinearStart, fit_linear_start
 from tsenet.training.loop import Validation, train
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss
 from tsenet.training.options import TrainingOptions
-from tsenet.training.pruning import KeepRemoved, Masks
+from tsenet.training.pruning import KeepRemoved
 from tsenet.training.rows import Labelled, TrainingRows
 from tsenet.training.split import check_fraction, split_rows
 from tsenet.training.targets import Targets
