@@ -95,8 +95,8 @@ def test_the_file_and_the_forward_pass_hold_the_kept_weights(tmp_path: Path) -> 
     assert sum(network) + sum(links) < 1.4 * 4 * fitted.n_parameters_
     assert (tmp_path / "pruned.tsenet").stat().st_size < (tmp_path / "whole.tsenet").stat().st_size
     plan = pass_of(fitted.net_)
-    maps = [*plan.levels, *plan.groups.values(), plan.output]
-    assert sum(part.weight.size for part in maps) < 3 * fitted.n_parameters_
+    maps = [*plan.dense_input, *plan.levels, *plan.groups.values(), plan.output]
+    assert sum(part.weight.size for part in maps if part is not None) < 3 * fitted.n_parameters_
 
 
 def test_impossible_numbers_are_refused() -> None:

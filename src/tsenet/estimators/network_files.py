@@ -28,12 +28,14 @@ _MOST = 200  # … a larger one has at most so many weights for one that is stor
 
 
 def wiring_parts(wiring: Wiring) -> tuple[dict[str, Any], Arrays]:
-    """The links of a wiring; the log-odds, which only a new network needs, are left out."""
+    """The links of a wiring, and their log-odds if it has any."""
     arrays: Arrays = {}
     for k, layer in enumerate(wiring.layers):
         places = layer.upper_ends().astype(np.int64) * layer.n_lower + layer.indices
         arrays[f"{k}.links"] = pack_places(places, layer.n_upper * layer.n_lower)
         arrays[f"{k}.from_tree"] = np.packbits(layer.from_tree)
+        if layer.log_odds.any():
+            arrays[f"{k}.log_odds"] = layer.log_odds
     meta = {
         "names": [list(names) for names in wiring.names],
         "link_rule": wiring.link_rule,
@@ -43,7 +45,7 @@ def wiring_parts(wiring: Wiring) -> tuple[dict[str, Any], Arrays]:
 
 
 def wiring_of_parts(meta: dict[str, Any], arrays: Arrays) -> Wiring:
-    """The wiring that :func:`wiring_parts` described; its log-odds are 0."""
+    """The wiring that :func:`wiring_parts` described."""
     names = tuple(tuple(level) for level in meta["names"])
     if len(meta["n_links"]) != len(names) - 1:
         raise ValueError("the wiring needs a number of links for each of its layers")
@@ -56,7 +58,8 @@ def wiring_of_parts(meta: dict[str, Any], arrays: Arrays) -> Wiring:
         from_tree = np.unpackbits(arrays[f"{k}.from_tree"])[:n_links].astype(bool)
         upper, lower = np.divmod(places, max(1, n_lower))
         start = np.searchsorted(upper, np.arange(n_upper + 1))
-        layers.append(WiringLayer(start, lower, from_tree, np.zeros(n_links, np.float32), n_lower))
+        log_odds = arrays.get(f"{k}.log_odds", np.zeros(n_links, np.float32))
+        layers.append(WiringLayer(start, lower, from_tree, log_odds, n_lower))
     return Wiring(tuple(layers), names, meta["link_rule"])
 
 

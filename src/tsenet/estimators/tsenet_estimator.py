@@ -233,10 +233,15 @@ class TSENetEstimator(NetworkEstimator):
             self.n_parameters_ = self.net_.n_parameters
 
     def _drop_unused(self) -> None:
-        """Leave out the units and links that no output reads; the wiring is then that of the others."""
+        """Leave out the units and links that no output reads; the wiring is then that of the others.
+
+        Log-odds of links serve initial weights only and would be half of what a file holds of a wiring.
+        """
         from tsenet.network.compact import compacted, n_used_parameters
 
         self.net_, self._network_options = compacted(self.net_, self._network_options)
+        if self.wiring is None:  # a wiring that was learned has served its purpose
+            self.net_.wiring = self.net_.wiring.without_log_odds()
         self.wiring_ = self.net_.wiring
         self.n_parameters_ = (
             n_used_parameters(self.net_) if self._pruned else self.net_.n_parameters

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -63,33 +64,38 @@ class ForwardPass:
             raise ValueError("a network with batch normalisation has no forward pass in kernels")
         self.kind = KIND_OF_ACTIVATION[net.activation]
         self.sizes = net.layer_sizes
-        layers = [(layer.blocks, *_arrays(layer)) for layer in net.layers]
-        self.levels = [UnitMap.of_links(*layer) for layer in layers]
-        blocks, weight, self.level_bias = layers[0]
-        self.level_of_rows = InputMap.of_links(blocks, weight)
-        self.dtype = weight.dtype
-        skips = [_arrays(group) for group in net.skips]
-        self.skip_of_rows = skips[0] if skips else None
-        self.groups = {k: UnitMap.of_group(*group) for k, group in enumerate(skips)}
-        self.groups[len(layers)] = UnitMap.of_group(*_arrays(net.top))
-        widths = [bias.size for _, bias in skips] + [net.top.bias.numel()]
-        starts = np.cumsum([0, *(padded(width) for width in widths)]).tolist()
-        self.group_start = dict(zip(self.groups, starts, strict=False))
-        self.n_features = starts[-1]
-        real = [start + np.arange(width) for start, width in zip(starts, widths, strict=False)]
-        self.features = np.concatenate(real)  # places of the feature units, without padding
+        lowest, *others = [(layer.blocks, *_arrays(layer)) for layer in net.layers]
+        skips, top = [_arrays(group) for group in net.skips], _arrays(net.top)
         weight, self.output_bias = _arrays(net.output)
+        self.dtype = weight.dtype
+        skip = net.linear_skip
+        self.linear_skip = None if skip is None else skip.detach().numpy()
+        self.skip_of_input = skips[0] if skips else None
+        self.lowest = lowest
+        self.level_of_rows = InputMap.of_links(*lowest[:2])
+        self.levels = [UnitMap.of_links(*layer) for layer in others]  # from level 2 on
+        readers = {**dict(enumerate(skips)), len(self.sizes) - 1: top}
+        self.groups = {k: UnitMap.of_group(*group) for k, group in readers.items() if k > 0}
+        widths = [bias.size for _, bias in readers.values()]
+        starts = np.cumsum([0, *(padded(width) for width in widths)]).tolist()
+        self.group_start = dict(zip(readers, starts, strict=False))
+        self.n_features = starts[-1]
+        own = [start + np.arange(width) for start, width in zip(starts, widths, strict=False)]
+        self.features = np.concatenate(own)  # places of the feature units, without padding
         full = np.zeros((self.n_features, self.output_bias.size), self.dtype)
         full[self.features] = weight
         self.output = UnitMap.of_group(full, np.zeros_like(self.output_bias))
-        skip = net.linear_skip
-        self.linear_skip = None if skip is None else skip.detach().numpy()
-        self.linear_map = None
-        if skip is not None:
-            self.linear_map = UnitMap.of_group(
-                skip.detach().numpy(), np.zeros_like(self.output_bias)
-            )
         self._thread = threading.local()
+
+    @cached_property
+    def dense_input(self) -> tuple[UnitMap, UnitMap | None, UnitMap | None]:
+        """What reads dense rows: level 1, skip group and linear skip; made when first needed."""
+        group = linear = None
+        if self.skip_of_input is not None:
+            group = UnitMap.of_group(*self.skip_of_input)
+        if self.linear_skip is not None:
+            linear = UnitMap.of_group(self.linear_skip, np.zeros_like(self.output_bias))
+        return UnitMap.of_links(*self.lowest), group, linear
 
     def outputs(
         self, inputs: Inputs, rows: NDArray[np.int64] | None = None, workers: Workers | None = None
@@ -146,7 +152,7 @@ class ForwardPass:
             n_rows = part[1] - part[0]
             buffers = self._buffers(n_rows if n_rows <= FEW_ROWS else _CHUNK_ROWS, inputs.is_sparse)
             start(part, buffers)
-            self._go_on(buffers, inputs.is_sparse)
+            self._go_on(buffers)
             return keep(part, buffers)
 
         run_all = map if workers is None else workers.map
@@ -169,9 +175,9 @@ class ForwardPass:
             buffers.level_rows[:] = 0
             self.level_of_rows.into(batch, buffers.level_rows[:n])
             out = buffers.levels[1][: self.sizes[1]]
-            groups.transpose_add_bias(buffers.level_rows, self.level_bias, out)
-            if self.skip_of_rows is not None:
-                weight, bias = self.skip_of_rows
+            groups.transpose_add_bias(buffers.level_rows, self.lowest[2], out)
+            if self.skip_of_input is not None:
+                weight, bias = self.skip_of_input
                 buffers.skip_rows[:] = 0
                 groups.group_forward(0, n, *batch, weight, buffers.skip_rows[:n])
                 groups.transpose_add_bias(buffers.skip_rows, bias, buffers.features[: bias.size])
@@ -182,36 +188,34 @@ class ForwardPass:
         self, values: Float, answer: NDArray[np.float64]
     ) -> Callable[[tuple[int, int], _Buffers], None]:
         """The same for an array."""
+        level, group, linear = self.dense_input
 
         def start(part: tuple[int, int], buffers: _Buffers) -> None:
             first, last = part
             rows = buffers.levels[0]
             rows[: self.sizes[0], : last - first] = values[first:last].T
-            if self.linear_map is not None:
-                self.linear_map.into(rows, buffers.outputs)
+            if linear is not None:
+                linear.into(rows, buffers.outputs)
                 answer[first:last] += buffers.outputs[: answer.shape[1], : last - first].T
-            self.levels[0].into(rows, buffers.levels[1][: self.sizes[1]])
-            self._read(0, buffers)
+            level.into(rows, buffers.levels[1][: self.sizes[1]])
+            if group is not None:
+                group.into(rows, buffers.features[: group.bias.size])
 
         return start
 
-    def _go_on(self, buffers: _Buffers, sparse: bool) -> None:
+    def _go_on(self, buffers: _Buffers) -> None:
         """Run the levels above the first, the feature layer and the outputs."""
         for k, level in enumerate(buffers.levels[1:], start=1):
             own = level[: self.sizes[k]]
             if k > 1:
-                self.levels[k - 1].into(buffers.levels[k - 1], own)
+                self.levels[k - 2].into(buffers.levels[k - 1], own)
             kernels.apply_activation(self.kind, own)
-            self._read(k, buffers)
+            group = self.groups.get(k)
+            if group is not None:
+                start = self.group_start[k]
+                group.into(level, buffers.features[start : start + group.bias.size])
         kernels.apply_activation(self.kind, buffers.features)
         self.output.into(buffers.features, buffers.outputs)
-
-    def _read(self, level: int, buffers: _Buffers) -> None:
-        """Fill the group that reads a level, if there is one."""
-        group = self.groups.get(level)
-        if group is not None:
-            start = self.group_start[level]
-            group.into(buffers.levels[level], buffers.features[start : start + group.bias.size])
 
     def _buffers(self, n_rows: int, sparse: bool) -> _Buffers:
         """Memory of the present thread for so many rows."""
@@ -219,7 +223,7 @@ class ForwardPass:
         key = n_rows, sparse
         if key not in own:
             sizes = [0 if sparse else self.sizes[0], *self.sizes[1:]]
-            skip = 0 if self.skip_of_rows is None else self.skip_of_rows[1].size
+            skip = 0 if self.skip_of_input is None else self.skip_of_input[1].size
             own[key] = _Buffers(
                 [np.zeros((padded(size), n_rows), self.dtype) for size in sizes],
                 np.zeros((self.n_features, n_rows), self.dtype),
@@ -234,24 +238,14 @@ class _Prepared(NamedTuple):
     """A forward pass, and what tells whether the weights have changed since."""
 
     made: ForwardPass
-    parameters: tuple[torch.nn.Parameter, ...]
-    version: int
-
-    @classmethod
-    def of(cls, net: TSENet) -> _Prepared:
-        parameters = tuple(net.parameters())
-        return cls(ForwardPass(net), parameters, net.version + _changes(parameters))
-
-    def is_of(self, net: TSENet) -> bool:
-        return (
-            self.version == net.version + _changes(self.parameters)
-            and self.made.dtype == self.parameters[0].detach().numpy().dtype
-        )
+    parameters: list[torch.nn.Parameter]
+    state: list[int]
 
 
-def _changes(parameters: tuple[torch.nn.Parameter, ...]) -> int:
-    """How often torch has changed them."""
-    return sum(parameter._version for parameter in parameters)
+def _state(net: TSENet, parameters: list[torch.nn.Parameter]) -> list[int]:
+    """Where the weights lie, and how often torch and the kernels have changed them."""
+    counts = [count for p in parameters for count in (p._version, p.data_ptr())]
+    return [net.version, id(net.output.weight), *counts]
 
 
 _prepared: WeakKeyDictionary[TSENet, _Prepared] = WeakKeyDictionary()
@@ -260,8 +254,10 @@ _prepared: WeakKeyDictionary[TSENet, _Prepared] = WeakKeyDictionary()
 def pass_of(net: TSENet) -> ForwardPass:
     """The forward pass of a network; made anew after its weights have changed."""
     found = _prepared.get(net)
-    if found is None or not found.is_of(net):
-        found = _prepared[net] = _Prepared.of(net)
+    if found is None or found.state != _state(net, found.parameters):
+        parameters = list(net.parameters())
+        found = _Prepared(ForwardPass(net), parameters, _state(net, parameters))
+        _prepared[net] = found
     return found.made
 
 

@@ -37,8 +37,8 @@ def set_initial_weights(net: TSENet, init: Init, seed: int, inputs: Inputs | Non
     init : {"fan-in", "tree", "directions"}
         Of the sparse layers. "fan-in": drawn uniformly by He's rule, with each unit's own number of links. "tree": the
         log-odds of each link, which the wiring holds, or "directions" where latents have several units or the wiring
-        comes from a model file, which has no log-odds. "directions": the leading principal directions of what each
-        latent reads.
+        is that of a fitted estimator, which has no log-odds. "directions": the leading principal directions of what
+        each latent reads.
     seed : int
         Of the draw. The drawn groups do not depend on `init`.
     inputs : Inputs or None, default=None

@@ -89,13 +89,20 @@ def short(values: Iterable[float], digits: int = 3) -> list[float]:
 # ---- units
 
 
-def tree_units(tree: LatentTree, shares: NDArray[np.float64] | None, n_features: int) -> UnitView:
+def tree_units(
+    tree: LatentTree,
+    shares: NDArray[np.float64] | None,
+    n_features: int,
+    latents: Sequence[str] | None = None,
+) -> UnitView:
     """Topics of a tree: their words by mutual information, with P(word | topic on) and P(word | topic off).
 
     Parameters
     ----------
     shares : float64 (L,), optional
         Share of rows in which each latent is on; default: the model's own.
+    latents : sequence of str, optional
+        Which latents to show, in this order; default: all. A pruned network has some of its tree's only.
     """
     number = {name: node for node, name in enumerate(tree.names)}
     topics: dict[str, Topic] = {}
@@ -104,7 +111,7 @@ def tree_units(tree: LatentTree, shares: NDArray[np.float64] | None, n_features:
         topic = waiting.pop()
         topics[topic.name] = topic
         waiting.extend(topic.children)
-    ordered = [topics[name] for name in tree.latent_names]
+    ordered = [topics[name] for name in (tree.latent_names if latents is None else latents)]
     features: list[list[float]] = []
     for topic in ordered:
         flat: list[float] = []
