@@ -274,7 +274,6 @@ class TestNetwork:
             words = [wiring.names[0][first.indices[e]] for e in ranked]
             assert units["label"][u] == ", ".join(words[:3])
 
-
     def test_a_pruned_network_shows_the_latents_it_has(self) -> None:
         whole = classifier()
         fitted = model(documents()[1])
