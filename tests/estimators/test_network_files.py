@@ -135,3 +135,17 @@ def test_names_are_written_once(tmp_path: Path) -> None:
     assert again.feature_names_in_.tolist() == names
     assert again.tree_ == model.tree_
     assert again.wiring_.names == model.wiring_.names
+
+
+def test_the_whole_wiring_can_be_shared_whatever_the_network_uses(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = np.repeat(rng.random((200, 5)) < 0.4, 4, axis=1) ^ (rng.random((200, 20)) < 0.1)
+    model = TSENetClassifier(max_epochs=1, random_state=0).fit(rows, rows[:, 0])
+    whole = model.learned_wiring_
+    model.prune(40, rows)
+    model.save(tmp_path / "model.tsenet")
+
+    assert model.wiring_.n_edges < whole.n_edges == model.learned_wiring_.n_edges
+    assert whole.layers[0].log_odds.any()
+    again = tsenet.load(tmp_path / "model.tsenet")
+    assert again.learned_wiring_ == again.wiring_ == model.wiring_

@@ -51,6 +51,8 @@ class TSENetEstimator(NetworkEstimator):
     source_: dict[str, Any] | None
 
     _network_options: NetworkOptions
+    #: The wiring before training; None in a loaded estimator.
+    _learned_wiring: Wiring | None = None
     #: Trainings so far: each has seeds of its own.
     _n_runs: int
     #: Whether weights were pruned; those that are 0 then stay so.
@@ -191,6 +193,7 @@ class TSENetEstimator(NetworkEstimator):
                 checkpoint=None if folder is None else folder.structure,
             )
         self.tree_, self.wiring_, self.binary_rule_ = found
+        self._learned_wiring = self.wiring_
         self.scaling_ = Scaling.learn(table)
         self._n_runs, self._pruned, self.source_ = 0, False, None
         return seed_number(net_seed)
@@ -304,6 +307,16 @@ class TSENetEstimator(NetworkEstimator):
                 self._optimiser = None
                 self._continue(checked, self._settings(Recipe), report)
         return self
+
+    @property
+    def learned_wiring_(self) -> Wiring:
+        """The whole wiring, as it was before training: it depends on no label, so other networks can share it.
+
+        ``wiring_`` is that of the trained network, without links that its outputs do not use. A model file keeps
+        ``wiring_`` only; after loading both are the same.
+        """
+        check_is_fitted(self, "net_")
+        return self.wiring_ if self._learned_wiring is None else self._learned_wiring
 
     # ---- answers
 
