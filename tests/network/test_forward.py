@@ -215,3 +215,17 @@ def test_no_rows_have_no_answers(wiring: tsenet.Wiring) -> None:
 def test_batch_normalisation_is_left_to_torch(wiring: tsenet.Wiring) -> None:
     with pytest.raises(ValueError, match="batch normalisation"):
         ForwardPass(TSENet(wiring, 3, norm="batch"))
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_units_that_no_output_reads_are_not_computed(wiring: tsenet.Wiring, form: str) -> None:
+    rows = np.random.default_rng(1).poisson(0.3, (100, 36)).astype(np.float32)
+    inputs = Inputs(rows if form == "dense" else sp.csr_array(rows))
+    net = trained(wiring)
+    with torch.no_grad():
+        net.output.weight.zero_()
+        expected = net(torch.from_numpy(rows)).numpy()
+
+    assert np.allclose(network_outputs(net, inputs), expected, atol=1e-5)
+    assert pass_of(net).sizes[1:] == (1,) * len(wiring.layers)
+    assert hidden_activations(net, inputs).shape[1] > sum(wiring.layer_sizes[1:])

@@ -140,7 +140,6 @@ class TSENetEstimator(NetworkEstimator):
                 folder=folder,
             )
             self._keep(trained)
-            self._drop_unused()
         return self
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
@@ -232,23 +231,19 @@ class TSENetEstimator(NetworkEstimator):
         """Take over what the recipe made."""
         self.net_, self.history_ = trained.net, trained.history
         self._network_options = trained.options
+        if self.wiring is None and self.wiring_ is self._learned_wiring:
+            # Log-odds served the initial weights, and would be half of what a file holds of a wiring.
+            self.wiring_ = self.net_.wiring = self.wiring_.without_log_odds()
         if not self._pruned:
             self.n_parameters_ = self.net_.n_parameters
 
     def _drop_unused(self) -> None:
-        """Leave out the units and links that no output reads; the wiring is then that of the others.
-
-        Log-odds of links serve initial weights only and would be half of what a file holds of a wiring.
-        """
+        """Leave out the units and links that no output reads; the wiring is then that of the others."""
         from tsenet.network.compact import compacted, n_used_parameters
 
         self.net_, self._network_options = compacted(self.net_, self._network_options)
-        if self.wiring is None:  # a wiring that was learned has served its purpose
-            self.net_.wiring = self.net_.wiring.without_log_odds()
         self.wiring_ = self.net_.wiring
-        self.n_parameters_ = (
-            n_used_parameters(self.net_) if self._pruned else self.net_.n_parameters
-        )
+        self.n_parameters_ = n_used_parameters(self.net_)
 
     def _run_folder(
         self, path: str | os.PathLike[str], checked: CheckedRows, seed: np.random.SeedSequence

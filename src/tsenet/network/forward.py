@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers, chunks
 from tsenet.network.batches import Inputs
+from tsenet.network.compact import compacted
 from tsenet.network.kernels import forward_kernels as kernels
 from tsenet.network.kernels import group_kernels as groups
 from tsenet.network.kernels.activation_kernels import KIND_OF_ACTIVATION
 from tsenet.network.maps import InputMap, UnitMap, padded
+from tsenet.network.options import NetworkOptions
 from tsenet.network.tsenet import TSENet
 
 __all__ = ["ForwardPass", "hidden_activations", "levels_of", "network_outputs", "pass_of"]
@@ -252,13 +254,21 @@ _prepared: WeakKeyDictionary[TSENet, _Prepared] = WeakKeyDictionary()
 
 
 def pass_of(net: TSENet) -> ForwardPass:
-    """The forward pass of a network; made anew after its weights have changed."""
+    """The forward pass to a network's outputs; made anew after its weights have changed."""
     found = _prepared.get(net)
     if found is None or found.state != _state(net, found.parameters):
         parameters = list(net.parameters())
-        found = _Prepared(ForwardPass(net), parameters, _state(net, parameters))
+        found = _Prepared(ForwardPass(_read_part(net)), parameters, _state(net, parameters))
         _prepared[net] = found
     return found.made
+
+
+def _read_part(net: TSENet) -> TSENet:
+    """The network without what no output reads, if there are feature units that none reads."""
+    if net.has_norm or bool(net.output.weight.any(dim=1).all()):
+        return net
+    options = NetworkOptions(activation=net.activation, units_per_latent=net.units_per_latent)
+    return compacted(net, options)[0]
 
 
 def network_outputs(net: TSENet, inputs: Inputs, n_jobs: int | None = None) -> NDArray[np.float64]:
@@ -316,7 +326,7 @@ def _run(
         yield from _run_by_torch(net, inputs, np.arange(n_rows) if rows is None else rows)
         return
     with Workers(n_jobs if n_rows > _CHUNK_ROWS else 1) as workers:
-        yield from pass_of(net).run(inputs, rows, workers)
+        yield from ForwardPass(net).run(inputs, rows, workers)
 
 
 def _run_by_torch(
