@@ -110,5 +110,16 @@ def network(write: Write = False) -> None:
     _show("network-growth", benchmark.growth(), write, "network.md")
 
 
+@app.command()
+def predict(
+    rows: Annotated[int, typer.Option(help="Rows to fit on, and as many to predict.")] = 20_000,
+    write: Write = False,
+) -> None:
+    """Answers on AG's News beside logistic regression: rows per CPU second, one row, file, command (TSENET_DATA)."""
+    from benchmarks import predict as benchmark
+
+    _show("predict", benchmark.run(rows), write, "network.md")
+
+
 if __name__ == "__main__":
     app()

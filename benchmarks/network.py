@@ -241,7 +241,7 @@ def _inference_steps(
             fnn(batches[turn % 16])
 
     return {
-        "ours": lambda turn: engine.forward.outputs(parts[turn % 16], None, engine.workers),
+        "ours": lambda turn: engine.outputs(parts[turn % 16]),
         "FNN": theirs,
     }
 

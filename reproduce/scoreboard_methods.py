@@ -204,7 +204,7 @@ def _learned(problem: Problem, settings: Mapping[str, Any]) -> Any:
         estimator.set_params(wiring=problem.shared[key][0])
     problem.notes["structure"] = "shared" if key in problem.shared else "own"
     model = estimator.fit(*problem.every_row("counts"))
-    problem.shared.setdefault(key, (model.wiring_, 0.0))
+    problem.shared.setdefault(key, (model.learned_wiring_, 0.0))
     return model
 
 

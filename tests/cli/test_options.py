@@ -87,8 +87,8 @@ CHECKPOINTS = [
 # What the commands do themselves: which files and columns to read, where to write, what to show.
 OWN = {
     "fit": (
-        "--target --out -o --text --ignore --task --unlabeled --held-out --keep-on-interrupt --encoding --config --seed "
-        "--force --verbose --json --quiet --debug"
+        "--target --out -o --text --ignore --task --unlabeled --held-out --keep-on-interrupt --encoding --config "
+        "--seed --force --verbose --json --quiet --debug"
     ),
     "topics": (
         "--out --text --format --no-header --encoding --along --no-explorer --seed --force --quiet --debug"

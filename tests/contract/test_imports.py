@@ -126,6 +126,9 @@ def foreign_in_kernels(source: str, module: str) -> list[str]:
 
 
 OF_NAMED_TUPLES = {"_replace", "_asdict", "_fields", "_make"}
+OF_TORCH = {
+    "_version"
+}  # a tensor's count of changes in place, which torch documents under this name
 
 
 def package_folder(path: Path) -> str:
@@ -158,7 +161,7 @@ def foreign_private_access(source: str, module: str, own: Collection[str]) -> li
                 continue
             case ast.Attribute(attr=name, lineno=line):
                 private = name.startswith("_") and not name.startswith("__")
-                if private and name not in own and name not in OF_NAMED_TUPLES:
+                if private and name not in {*own, *OF_NAMED_TUPLES, *OF_TORCH}:
                     found.append(f"{module}:{line} uses ._{name.lstrip('_')}")
     package = module.split(".")[1] if "." in module else ""
     for line, name in imports_of(source, module.rpartition(".")[0]):

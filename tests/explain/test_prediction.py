@@ -225,7 +225,8 @@ def test_own_names() -> None:
 
 
 def test_only_n_units_are_looked_into() -> None:
-    found = explain_prediction(fitted(activation="tanh"), dense_rows()[0], n=3)
+    model = fitted(activation="tanh", linear_skip=False)
+    found = explain_prediction(model, dense_rows()[0], n=3)
     assert [bool(unit.features) for unit in found.units] == [True] * 3 + [False] * 4
     sizes = [abs(unit.contribution) for unit in found.units]
     assert sizes == sorted(sizes, reverse=True)
@@ -240,7 +241,7 @@ class TestAnswers:
         assert frame["name"].iloc[0] == found.features[0].name
 
     def test_text(self) -> None:
-        found = explain_prediction(fitted(), dense_rows()[0], n=2)
+        found = explain_prediction(fitted(linear_skip=False), dense_rows()[0], n=2)
         text = str(found).splitlines()
         assert text[0] == f"{found.target}: output {found.output:+.4g}"
         assert found.features[0].name in text[3]

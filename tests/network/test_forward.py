@@ -13,7 +13,13 @@ import tsenet
 from tests.builders import one_latent_rows
 from tests.network.wirings import random_rows, random_wiring
 from tsenet.network.batches import Inputs
-from tsenet.network.forward import ForwardPass, hidden_activations, levels_of, network_outputs
+from tsenet.network.forward import (
+    ForwardPass,
+    hidden_activations,
+    levels_of,
+    network_outputs,
+    pass_of,
+)
 from tsenet.network.tsenet import TSENet
 from tsenet.training.fused import FusedEngine
 from tsenet.training.losses import MulticlassLoss
@@ -162,6 +168,45 @@ def test_rows_that_cannot_be_written_are_read(wiring: tsenet.Wiring) -> None:
     np.testing.assert_array_equal(network_outputs(net, Inputs(rows)), expected)
 
 
+def test_it_follows_the_weights(wiring: tsenet.Wiring) -> None:
+    """The pass is prepared once, and again after torch or a training step has changed a weight."""
+    inputs = Inputs(np.random.default_rng(1).poisson(0.3, (100, 36)).astype(np.float32))
+    net = trained(wiring)
+    before, prepared = network_outputs(net, inputs), pass_of(net)
+    assert pass_of(net) is prepared
+    with torch.no_grad():
+        net.output.bias += 1.0
+    assert np.allclose(network_outputs(net, inputs), before + 1.0, atol=1e-5)
+    engine = FusedEngine(net, inputs, MulticlassLoss(3))
+    weights = engine.weights()
+    changed = network_outputs(net, inputs)
+    engine.step(np.arange(100), np.zeros(100, np.int64), None, 0.1, 0)
+    assert not np.allclose(network_outputs(net, inputs), changed)
+    engine.load_weights(weights)
+    assert np.array_equal(network_outputs(net, inputs), changed)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+@pytest.mark.parametrize("units_per_latent", [1, 2])
+def test_zeros_are_left_out_and_bits_stay_alike(
+    wiring: tsenet.Wiring, units_per_latent: int, form: str
+) -> None:
+    """After pruning a row still has the same bits alone and among others."""
+    rows = np.random.default_rng(1).poisson(0.3, (100, 36)).astype(np.float32)
+    inputs = Inputs(rows if form == "dense" else sp.csr_array(rows))
+    net = trained(wiring, units_per_latent=units_per_latent)
+    with torch.no_grad():
+        for name, parameter in net.named_parameters():
+            if "bias" not in name:
+                parameter.mul_(torch.rand(parameter.shape) < 0.2)
+        expected = net(torch.from_numpy(rows)).numpy()
+    outputs = network_outputs(net, inputs)
+    assert np.allclose(outputs, expected, atol=1e-4)
+    for k in (0, 7, 99):
+        alone = network_outputs(net, Inputs(inputs.values[k : k + 1]))
+        assert alone.tobytes() == outputs[k : k + 1].tobytes()
+
+
 def test_no_rows_have_no_answers(wiring: tsenet.Wiring) -> None:
     none = Inputs(np.empty((0, 36), np.float32))
     assert network_outputs(trained(wiring), none).shape == (0, 3)
@@ -170,3 +215,17 @@ def test_no_rows_have_no_answers(wiring: tsenet.Wiring) -> None:
 def test_batch_normalisation_is_left_to_torch(wiring: tsenet.Wiring) -> None:
     with pytest.raises(ValueError, match="batch normalisation"):
         ForwardPass(TSENet(wiring, 3, norm="batch"))
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_units_that_no_output_reads_are_not_computed(wiring: tsenet.Wiring, form: str) -> None:
+    rows = np.random.default_rng(1).poisson(0.3, (100, 36)).astype(np.float32)
+    inputs = Inputs(rows if form == "dense" else sp.csr_array(rows))
+    net = trained(wiring)
+    with torch.no_grad():
+        net.output.weight.zero_()
+        expected = net(torch.from_numpy(rows)).numpy()
+
+    assert np.allclose(network_outputs(net, inputs), expected, atol=1e-5)
+    assert pass_of(net).sizes[1:] == (1,) * len(wiring.layers)
+    assert hidden_activations(net, inputs).shape[1] > sum(wiring.layer_sizes[1:])

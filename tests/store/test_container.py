@@ -351,7 +351,7 @@ class TestLoadRefuses:
         ("field", "value", "message"),
         [
             ("format", "other", "its format is 'other'"),
-            ("format_version", 2, "install a newer tsenet"),
+            ("format_version", 3, "install a newer tsenet"),
             ("format_version", 0, "version is 0"),
             ("format_version", True, "version is True"),
             ("format_version", "1", "version is '1'"),

@@ -22,7 +22,7 @@ from tests.training.fused_examples import (
     typed,
 )
 from tsenet.network.batches import Inputs
-from tsenet.network.kernels.forward_kernels import FEW_ROWS
+from tsenet.network.forward import FEW_ROWS
 from tsenet.network.tsenet import TSENet
 from tsenet.training.fused import FusedEngine
 

@@ -322,6 +322,8 @@ class BinaryRule:
         )
         if message:
             raise DataError(message)
+        if self.levels == table.levels:
+            return
         for j, (learned, now) in enumerate(zip(self.levels, table.levels, strict=True)):
             if (learned is None) != (now is None) and not _all_missing(table, j):
                 before, after = "numbers", "categories"

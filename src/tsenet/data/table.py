@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -265,10 +266,16 @@ def _checked(
     refuse_non_finite(values, column_labeller(names), missing)
     return Table(
         values,
-        tuple(f"x{j}" for j in range(n_columns)) if names is None else names,
+        _default_names(n_columns) if names is None else names,
         (None,) * n_columns if levels is None else levels,
         names is not None,
     )
+
+
+@lru_cache(maxsize=4)
+def _default_names(n_columns: int) -> tuple[str, ...]:
+    """``x0``, ``x1``, …; made once, since one row of a wide table takes less time than its names."""
+    return tuple(f"x{j}" for j in range(n_columns))
 
 
 def _check_names(names: tuple[str, ...], n_columns: int) -> None:

@@ -9,8 +9,14 @@ from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRule
 from tsenet.data.scaling import Scaling
+from tsenet.estimators.network_files import (
+    check_size,
+    load_weights,
+    network_arrays,
+    wiring_of_parts,
+    wiring_parts,
+)
 from tsenet.estimators.texts import counter_fields, counter_of_fields
-from tsenet.expansion.wiring import Wiring
 from tsenet.skeleton.tree import LatentTree
 from tsenet.training.targets import targets_from_parts
 
@@ -23,7 +29,8 @@ Arrays = dict[str, NDArray[Any]]
 def estimator_parts(estimator: TSENetEstimator) -> tuple[dict[str, Any], Arrays]:
     """Everything a fitted estimator needs to be the same again."""
     names = getattr(estimator, "feature_names_in_", None)
-    wiring, wiring_arrays = estimator.wiring_.to_parts()
+    wiring, wiring_arrays = wiring_parts(estimator.wiring_)
+    inputs = estimator.binary_rule_.names
     target, target_arrays = estimator.targets_.to_parts()
     options = estimator._network_options.to_dict()
     history = estimator.history_.to_dict()
@@ -32,15 +39,17 @@ def estimator_parts(estimator: TSENetEstimator) -> tuple[dict[str, Any], Arrays]
         "params": plain_parameters(estimator),
         "has_wiring": estimator.wiring is not None,
         "n_features_in": int(estimator.n_features_in_),
-        "feature_names_in": None if names is None else names.tolist(),
+        "feature_names_in": None
+        if names is None
+        else _unless(names, estimator.binary_rule_.names_in),
         "tree": None,
         "rule": estimator.binary_rule_.to_dict(),
-        "wiring": wiring,
+        "wiring": {**wiring, "names": [_unless(wiring["names"][0], inputs), *wiring["names"][1:]]},
         "network": {name: _plain(value) for name, value in options.items()},
         "target": target,
         "history": history,
         "n_runs": estimator._n_runs,
-        "pruned": estimator._kept_weights is not None,
+        "pruned": estimator._pruned,
         "counts": estimator.scaling_.counts,
         "source": estimator.source_,
         "words": counter_fields(estimator),
@@ -48,14 +57,18 @@ def estimator_parts(estimator: TSENetEstimator) -> tuple[dict[str, Any], Arrays]
     arrays = {
         **_under("wiring", wiring_arrays),
         **_under("target", target_arrays),
-        **_under("net", {k: v.numpy() for k, v in estimator.net_.state_dict().items()}),
+        **_under("net", network_arrays(estimator.net_)),
         "scaling.shift": estimator.scaling_.shift,
         "scaling.scale": estimator.scaling_.scale,
         "importances": estimator.feature_importances_,
     }
     if estimator.tree_ is not None:
-        meta["tree"], tree_arrays = estimator.tree_.to_parts()
-        arrays.update(_under("tree", tree_arrays))
+        tree = estimator.tree_
+        meta["tree"] = {
+            "inputs": _unless(tree.names[: tree.n_observed], inputs),
+            "latents": list(tree.names[tree.n_observed :]),
+        }
+        arrays.update(_under("tree", tree.to_parts()[1]))
     return meta, arrays
 
 
@@ -80,6 +93,7 @@ def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arr
     """Give a new estimator what the file holds."""
     import torch
 
+    from tsenet.network.compact import n_used_parameters
     from tsenet.network.options import NetworkOptions
     from tsenet.network.tsenet import TSENet
     from tsenet.training.history import History
@@ -92,23 +106,27 @@ def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arr
         raise ValueError(f"there are no weights for {n_outputs} outputs")
     estimator._set_targets(targets)
     estimator.n_features_in_ = meta["n_features_in"]
+    rule = estimator.binary_rule_ = BinaryRule.from_dict(meta["rule"], _n_inputs(meta, arrays))
     if meta["feature_names_in"] is not None:
-        estimator.feature_names_in_ = np.array(meta["feature_names_in"], dtype=object)
-    estimator.wiring_ = Wiring.from_parts(meta["wiring"], _of("wiring", arrays))
+        names = _or(meta["feature_names_in"], rule.names_in)
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    inputs, *latents = meta["wiring"]["names"]
+    wiring = {**meta["wiring"], "names": [_or(inputs, rule.names), *latents]}
+    estimator.wiring_ = wiring_of_parts(wiring, _of("wiring", arrays))
     if meta["has_wiring"]:
         estimator.wiring = estimator.wiring_
-    tree = meta["tree"]
-    estimator.tree_ = None if tree is None else LatentTree.from_parts(tree, _of("tree", arrays))
-    n_inputs = estimator.wiring_.layer_sizes[0]
-    estimator.binary_rule_ = BinaryRule.from_dict(meta["rule"], n_inputs)
+    estimator.tree_ = None
+    if meta["tree"] is not None:
+        names = [*_or(meta["tree"]["inputs"], rule.names), *meta["tree"]["latents"]]
+        fields = {"names": names, "rule": meta["rule"]}
+        estimator.tree_ = LatentTree.from_parts(fields, _of("tree", arrays))
     estimator.scaling_ = Scaling(
         arrays["scaling.shift"], arrays["scaling.scale"], bool(meta.get("counts", False))
     )
     estimator._network_options = NetworkOptions(**meta["network"])
     estimator._n_runs = meta["n_runs"]
     estimator.source_ = meta["source"]
-    names = list(estimator.binary_rule_.names_in)
-    estimator.word_counter_ = counter_of_fields(meta.get("words"), names)
+    estimator.word_counter_ = counter_of_fields(meta.get("words"), list(rule.names_in))
     meta["history"].pop("seconds", None)  # in files of older versions
     estimator.history_ = History.from_dict({**meta["history"], "seconds": []})
     shares = arrays.get("importances")  # absent from files of earlier versions
@@ -117,21 +135,15 @@ def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arr
             f"there are {estimator.n_features_in_} columns, but {shares.shape} importances"
         )
     estimator._importances = shares
+    options = estimator._network_options
     _check_fit(estimator)
-    options = {**estimator._network_options.to_dict(), "init": None}
-    with torch.device("meta"):  # shapes without memory: a file could claim any
-        estimator.net_ = TSENet(estimator.wiring_, n_outputs, **options)
-    weights = {name: torch.from_numpy(array) for name, array in net_arrays.items()}
-    _check_weights(estimator.net_.state_dict(), weights)
-    estimator.net_.load_state_dict(weights, assign=True)
-    estimator.net_.eval()
-    estimator.n_parameters_ = estimator.net_.n_parameters
-    if meta["pruned"]:
-        estimator._kept_weights = {
-            name: array != 0 for name, array in net_arrays.items() if not name.endswith("bias")
-        }
-        removed = sum(int((~mask).sum()) for mask in estimator._kept_weights.values())
-        estimator.n_parameters_ -= removed
+    check_size(estimator.wiring_, options, n_outputs, net_arrays)
+    with torch.device("meta"):  # shapes without memory
+        net = TSENet(estimator.wiring_, n_outputs, **{**options.to_dict(), "init": None})
+    load_weights(net, net_arrays)
+    estimator.net_ = net.eval()
+    estimator._pruned = bool(meta["pruned"])
+    estimator.n_parameters_ = n_used_parameters(net) if estimator._pruned else net.n_parameters
 
 
 def _check_fit(estimator: TSENetEstimator) -> None:
@@ -186,21 +198,25 @@ def check_parameters(meta: dict[str, Any]) -> None:
         raise ValueError(f"n_jobs is {n_jobs!r}, not a number of threads")
 
 
-def _check_weights(expected: dict[str, Any], weights: dict[str, Any]) -> None:
-    """Refuse weights that are not those of the network."""
-    if expected.keys() != weights.keys():
-        raise ValueError(f"weights missing or unknown: {sorted(expected.keys() ^ weights.keys())}")
-    for name, weight in weights.items():
-        wanted = expected[name]
-        if weight.shape != wanted.shape or weight.dtype != wanted.dtype:
-            raise ValueError(
-                f"{name} is {weight.dtype} {tuple(weight.shape)}, "
-                f"not {wanted.dtype} {tuple(wanted.shape)}"
-            )
-        if not bool(weight.isfinite().all()):
-            raise ValueError(f"the weights {name} are not all finite")
-        if name.endswith(("running_var", "num_batches_tracked")) and bool((weight < 0).any()):
-            raise ValueError(f"{name} is negative")
+def _unless(names: Any, known: tuple[str, ...]) -> list[str] | int:
+    """Names as a list; only their number if they are known already."""
+    found = list(names)
+    return len(found) if found == list(known) else found
+
+
+def _or(names: Any, known: tuple[str, ...]) -> Any:
+    """What :func:`_unless` was given."""
+    return known if names == len(known) else names
+
+
+def _n_inputs(meta: dict[str, Any], arrays: Arrays) -> int:
+    """Number of inputs of the wiring; refused if the file is too small for so many."""
+    given = meta["wiring"]["names"][0]
+    n_inputs = given if type(given) is int else len(given)
+    n_bits = 8 * sum(array.nbytes for array in arrays.values())
+    if not 0 <= n_inputs <= n_bits:
+        raise ValueError(f"{n_inputs:,} inputs, but {n_bits:,} bits in all")
+    return n_inputs
 
 
 def _plain(value: Any) -> Any:

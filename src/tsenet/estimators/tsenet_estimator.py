@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tsenet.skeleton.tree import LatentTree
     from tsenet.training.checkpoint import RunFolder
     from tsenet.training.loop import Score, Validation
-    from tsenet.training.pruning import Masks
     from tsenet.training.recipe import RunSeeds, TrainedNetwork
     from tsenet.training.rows import TrainingRows
     from tsenet.training.settings import Recipe
@@ -58,10 +57,12 @@ class TSENetEstimator(NetworkEstimator):
     source_: dict[str, Any] | None
 
     _network_options: NetworkOptions
+    #: The wiring before training; None in a loaded estimator.
+    _learned_wiring: Wiring | None = None
     #: Trainings so far: each has seeds of its own.
     _n_runs: int
-    #: Which weights pruning left, by name; None: all.
-    _kept_weights: Masks | None = None
+    #: Whether weights were pruned; those that are 0 then stay so.
+    _pruned: bool = False
     #: Adam's state between calls of partial_fit; not kept in files.
     _optimiser: dict[str, NDArray[Any]] | None = None
     #: Of the columns, once they were asked for, and the rows that they are computed from.
@@ -243,8 +244,9 @@ class TSENetEstimator(NetworkEstimator):
                 checkpoint=None if folder is None else folder.structure,
             )
         self.tree_, self.wiring_, self.binary_rule_ = found
+        self._learned_wiring = self.wiring_
         self.scaling_ = Scaling.learn(table)
-        self._n_runs, self._kept_weights, self.source_ = 0, None, None
+        self._n_runs, self._pruned, self.source_ = 0, False, None
         return seed_number(net_seed)
 
     def _continue(
@@ -258,6 +260,7 @@ class TSENetEstimator(NetworkEstimator):
         score: Score | None = None,
     ) -> Self:
         """Train on from the present weights."""
+        from tsenet.network.compact import non_zero_weights
         from tsenet.training.recipe import continue_network
 
         rows = self._training_rows(checked)
@@ -270,7 +273,7 @@ class TSENetEstimator(NetworkEstimator):
             self._next_seeds(seed_sequence(self.random_state)),
             report,
             class_weight=getattr(self, "class_weight", None),
-            kept_weights=self._kept_weights,
+            kept_weights=non_zero_weights(self.net_) if self._pruned else None,
             optimiser=self._optimiser,
             validation=None if others is None else self._validation(others),
             score=score,
@@ -293,8 +296,19 @@ class TSENetEstimator(NetworkEstimator):
         self._importances, self._importance_rows = None, importance_rows(rows.inputs)
         self.net_, self.history_ = trained.net, trained.history
         self._network_options = trained.options
-        if self._kept_weights is None:
+        if self.wiring is None and self.wiring_ is self._learned_wiring:
+            # Log-odds served the initial weights, and would be half of what a file holds of a wiring.
+            self.wiring_ = self.net_.wiring = self.wiring_.without_log_odds()
+        if not self._pruned:
             self.n_parameters_ = self.net_.n_parameters
+
+    def _drop_unused(self) -> None:
+        """Leave out the units and links that no output reads; the wiring is then that of the others."""
+        from tsenet.network.compact import compacted, n_used_parameters
+
+        self.net_, self._network_options = compacted(self.net_, self._network_options)
+        self.wiring_ = self.net_.wiring
+        self.n_parameters_ = n_used_parameters(self.net_)
 
     def _run_folder(
         self,
@@ -326,15 +340,17 @@ class TSENetEstimator(NetworkEstimator):
         return RunFolder.open(path, identity, given, seed)
 
     def prune(self, n_parameters: int, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Remove the weakest weights of all layers, in place, and train the others on; biases are kept.
+        """Remove the weakest weights of all layers, in place, and train the others on.
 
         The strength of a weight is its size, times the root mean square of what it reads, times how strongly the
-        outputs depend on what it moves. Removed weights are 0 and stay so in all further training.
+        outputs depend on what it moves. Removed weights are 0 and stay so in all further training. Latents, links and
+        feature units that no output reads any more leave the network and its wiring; files and predictions cost what
+        is left.
 
         Parameters
         ----------
         n_parameters : int
-            Number of trained numbers to keep.
+            Number of trained numbers to keep at most.
         X : table, (N, V)
             Rows like those the model was fitted on.
         y, sample_weight : array-like, default=None
@@ -349,15 +365,26 @@ class TSENetEstimator(NetworkEstimator):
         from tsenet.training.settings import Recipe
 
         for part in islice(self.network_inputs(X), 1):
-            self._kept_weights = remove_weakest(self.net_, part, n_parameters)
+            remove_weakest(self.net_, part, n_parameters)
             self._importances, self._importance_rows = None, importance_rows(part)
-        self.n_parameters_ = n_parameters
+        self._pruned, self._optimiser = True, None
+        self._drop_unused()
         if y is not None:
             with as_progress(progress_of(self.verbose)) as report:
                 checked = self._check_rows(X, y, sample_weight, reset=False)
                 self._optimiser = None
                 self._continue(checked, self._settings(Recipe), report)
         return self
+
+    @property
+    def learned_wiring_(self) -> Wiring:
+        """The whole wiring, as it was before training: it depends on no label, so other networks can share it.
+
+        ``wiring_`` is that of the trained network, without links that its outputs do not use. A model file keeps
+        ``wiring_`` only; after loading both are the same.
+        """
+        check_is_fitted(self, "net_")
+        return self.wiring_ if self._learned_wiring is None else self._learned_wiring
 
     # ---- answers
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -215,6 +215,18 @@ class Wiring:
         sizes = "-".join(str(size) for size in self.layer_sizes)
         share = ", ".join(f"{100 * layer.density:.3g}" for layer in self.layers)
         return f"Wiring({sizes}, {self.n_edges} links, density {share} %, link_rule {self.link_rule!r})"
+
+    def without_log_odds(self) -> Wiring:
+        """The same links with log-odds 0, which take no space in a file.
+
+        Returns
+        -------
+        Wiring
+        """
+        layers = tuple(
+            replace(layer, log_odds=np.zeros(layer.n_edges, np.float32)) for layer in self.layers
+        )
+        return Wiring(layers, self.names, self.link_rule)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what a model file stores of the wiring.

@@ -60,16 +60,17 @@ class Inputs:
         """Make inputs of a table with the rule's columns: one input for each of the rule's variables."""
         rule.check_columns(table)
         values = table.values
-        if all(levels is None for levels in rule.levels):
-            read = values.astype(np.float32)
+        if rule.levels.count(None) == len(rule.levels):
+            read = values if values.dtype == np.float32 else values.astype(np.float32)
         else:
-            read = (
-                rule.apply(table).to_dense().astype(np.float32)
-            )  # one-hot columns are right already
+            # one-hot columns are right already
+            read = rule.apply(table).to_dense().astype(np.float32)
             numeric = np.array([rule.levels[source] is None for source in rule.sources])
             read[:, numeric] = values[:, rule.sources[numeric]]
-        if isinstance(read, np.ndarray):
-            read[np.isnan(read)] = 0.0  # a missing value is read as the mean
+        if isinstance(read, np.ndarray) and np.isnan(read).any():
+            read = np.where(
+                np.isnan(read), np.float32(0), read
+            )  # a missing value is read as the mean
         return cls(read)
 
     def __len__(self) -> int:

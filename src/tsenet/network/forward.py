@@ -6,8 +6,11 @@ Networks with batch normalisation are run by torch instead.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -15,17 +18,20 @@ from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers, chunks
 from tsenet.network.batches import Inputs
+from tsenet.network.compact import compacted
 from tsenet.network.kernels import forward_kernels as kernels
+from tsenet.network.kernels import group_kernels as groups
 from tsenet.network.kernels.activation_kernels import KIND_OF_ACTIVATION
-from tsenet.network.sparse_linear import SparseLinear
+from tsenet.network.maps import InputMap, UnitMap, padded
+from tsenet.network.options import NetworkOptions
 from tsenet.network.tsenet import TSENet
 
-__all__ = ["ForwardPass", "hidden_activations", "levels_of", "network_outputs"]
+__all__ = ["ForwardPass", "hidden_activations", "levels_of", "network_outputs", "pass_of"]
 
 Float = NDArray[Any]  # float32 or float64, as the network's parameters
 
 _CHUNK_ROWS = 64  # one task of a thread
-_BLOCK_ROWS = 16 * _CHUNK_ROWS  # activations held in memory at a time
+FEW_ROWS = 4  # up to so many rows run as they are; more are filled up to a chunk
 
 
 class Activations(NamedTuple):
@@ -36,8 +42,18 @@ class Activations(NamedTuple):
     outputs: NDArray[np.float64]
 
 
+class _Buffers(NamedTuple):
+    """Memory of one thread for B rows: activations (units, B), and sums of sparse rows (B, units)."""
+
+    levels: list[Float]
+    features: Float
+    outputs: Float
+    level_rows: Float
+    skip_rows: Float
+
+
 class ForwardPass:
-    """The forward pass of a network on the CPU; it reads the module's own memory, so it follows training.
+    """The forward pass of a network on the CPU, with the weights it has now.
 
     Parameters
     ----------
@@ -50,24 +66,38 @@ class ForwardPass:
             raise ValueError("a network with batch normalisation has no forward pass in kernels")
         self.kind = KIND_OF_ACTIVATION[net.activation]
         self.sizes = net.layer_sizes
-        self.output_weight, self.output_bias = _arrays(net.output)
-        self.dtype = self.output_weight.dtype
-        self.levels: list[Any] = [_level_arrays(layer) for layer in net.layers]
-        self.readers = self._readers(net)
+        lowest, *others = [(layer.blocks, *_arrays(layer)) for layer in net.layers]
+        skips, top = [_arrays(group) for group in net.skips], _arrays(net.top)
+        weight, self.output_bias = _arrays(net.output)
+        self.dtype = weight.dtype
+        skip = net.linear_skip
+        self.linear_skip = None if skip is None else skip.detach().numpy()
+        self.skip_of_input = skips[0] if skips else None
+        self.lowest = lowest
+        self.level_of_rows = InputMap.of_links(*lowest[:2])
+        self.levels = [UnitMap.of_links(*layer) for layer in others]  # from level 2 on
+        readers = {**dict(enumerate(skips)), len(self.sizes) - 1: top}
+        self.groups = {k: UnitMap.of_group(*group) for k, group in readers.items() if k > 0}
+        widths = [bias.size for _, bias in readers.values()]
+        starts = np.cumsum([0, *(padded(width) for width in widths)]).tolist()
+        self.group_start = dict(zip(readers, starts, strict=False))
+        self.n_features = starts[-1]
+        own = [start + np.arange(width) for start, width in zip(starts, widths, strict=False)]
+        self.features = np.concatenate(own)  # places of the feature units, without padding
+        full = np.zeros((self.n_features, self.output_bias.size), self.dtype)
+        full[self.features] = weight
+        self.output = UnitMap.of_group(full, np.zeros_like(self.output_bias))
+        self._thread = threading.local()
 
-    def _readers(self, net: TSENet) -> list[kernels.ReaderArrays]:
-        """What reads the input and each level: a skip group or, last, the top group; the input has a linear skip."""
-        skips = [_arrays(group) for group in net.skips]
-        none = np.empty((0, 0), self.dtype), np.empty(0, self.dtype)
-        groups = [*(skips or [none for _ in self.levels]), _arrays(net.top)]
-        linear_skips = [self.output_weight[:0] for _ in groups]
-        if net.linear_skip is not None:
-            linear_skips[0] = net.linear_skip.detach().numpy()
-        first_features = np.cumsum([0, *(bias.size for _, bias in groups)]).tolist()
-        return [
-            kernels.ReaderArrays(*group, linear_skip, first)
-            for group, linear_skip, first in zip(groups, linear_skips, first_features, strict=False)
-        ]
+    @cached_property
+    def dense_input(self) -> tuple[UnitMap, UnitMap | None, UnitMap | None]:
+        """What reads dense rows: level 1, skip group and linear skip; made when first needed."""
+        group = linear = None
+        if self.skip_of_input is not None:
+            group = UnitMap.of_group(*self.skip_of_input)
+        if self.linear_skip is not None:
+            linear = UnitMap.of_group(self.linear_skip, np.zeros_like(self.output_bias))
+        return UnitMap.of_links(*self.lowest), group, linear
 
     def outputs(
         self, inputs: Inputs, rows: NDArray[np.int64] | None = None, workers: Workers | None = None
@@ -75,96 +105,170 @@ class ForwardPass:
         """Raw outputs (n, C) of some rows of a table, or of all."""
         n_rows = len(inputs) if rows is None else rows.size
         answer = np.empty((n_rows, self.output_bias.size))
-        for part, activations in self.run(inputs, rows, workers):
-            answer[part] = activations.outputs
+
+        def keep(part: tuple[int, int], buffers: _Buffers) -> None:
+            first, last = part
+            answer[first:last] += buffers.outputs[: answer.shape[1], : last - first].T
+
+        for _ in self._run(inputs, rows, workers, keep, answer):
+            pass
         return answer
 
     def run(
         self, inputs: Inputs, rows: NDArray[np.int64] | None, workers: Workers | None
     ) -> Iterator[tuple[slice, Activations]]:
         """Chunk by chunk, which of the chosen rows it holds and their activations."""
+        n_rows = len(inputs) if rows is None else rows.size
+        answer = np.empty((n_rows, self.output_bias.size))
+
+        def keep(part: tuple[int, int], buffers: _Buffers) -> tuple[slice, Activations]:
+            own, n = slice(*part), part[1] - part[0]
+            answer[own] += buffers.outputs[: answer.shape[1], :n].T
+            sizes = zip(buffers.levels[1:], self.sizes[1:], strict=True)
+            levels = [np.array(level[:size, :n].T, order="C") for level, size in sizes]
+            features = np.array(buffers.features[self.features, :n].T, order="C")
+            return own, Activations(levels, features, answer[own])
+
+        yield from self._run(inputs, rows, workers, keep, answer)
+
+    def _run(
+        self,
+        inputs: Inputs,
+        rows: NDArray[np.int64] | None,
+        workers: Workers | None,
+        keep: Callable[[tuple[int, int], _Buffers], Any],
+        answer: NDArray[np.float64],
+    ) -> Iterator[Any]:
+        """Run all chunks; ``answer`` (n, C) gets biases and linear skip, ``keep`` adds what the feature layer says."""
         if inputs.n_columns != self.sizes[0]:
             raise ValueError(
                 f"rows of {inputs.n_columns} columns for a network of {self.sizes[0]} inputs"
             )
-        n_rows = len(inputs) if rows is None else rows.size
+        values: Any = inputs.values if rows is None else inputs.values[rows]
+        answer[:] = self.output_bias
+        start = (
+            self._sparse_start(values, answer) if inputs.is_sparse else self._start(values, answer)
+        )
+
+        def run(part: tuple[int, int]) -> Any:
+            n_rows = part[1] - part[0]
+            buffers = self._buffers(n_rows if n_rows <= FEW_ROWS else _CHUNK_ROWS, inputs.is_sparse)
+            start(part, buffers)
+            self._go_on(buffers)
+            return keep(part, buffers)
+
         run_all = map if workers is None else workers.map
-        for start, stop in chunks(n_rows, _BLOCK_ROWS):
-            values = inputs.values
-            if rows is not None:
-                values = values[rows[start:stop]]
-            elif stop - start < n_rows:
-                values = values[start:stop]
-            run_chunk = self._sparse_runner(values) if inputs.is_sparse else self._runner(values)
-            parts = chunks(stop - start, _CHUNK_ROWS)
-            for (first, last), found in zip(parts, run_all(run_chunk, parts), strict=True):
-                yield slice(start + first, start + last), found
+        yield from run_all(run, chunks(values.shape[0], _CHUNK_ROWS))
 
-    def _sparse_runner(self, values: Any) -> Callable[[tuple[int, int]], Activations]:
-        """A function that runs rows ``first..last`` of a CSR matrix."""
+    def _sparse_start(
+        self, values: Any, answer: NDArray[np.float64]
+    ) -> Callable[[tuple[int, int], _Buffers], None]:
+        """A function that runs rows ``first..last`` of a CSR matrix into all that reads them."""
         row_start = values.indptr.astype(np.int64)
-        columns = values.indices.astype(np.uint32)
-        numbers = np.array(values.data, self.dtype)
+        columns = _writable(values.indices, np.int32).view(np.uint32)
+        numbers = _writable(values.data, self.dtype)
 
-        def run(part: tuple[int, int]) -> Activations:
+        def start(part: tuple[int, int], buffers: _Buffers) -> None:
             first, last = part
+            n = last - first
             batch = row_start[first : last + 1], columns, numbers
-            made = self._start(last - first)
-            features, outputs, level = made
-            if isinstance(self.levels[0], kernels.LevelArrays):
-                kernels.run_sparse_rows(self.kind, *batch, self.readers[0], self.levels[0], *made)
-            else:
-                kernels.read_sparse_rows(*batch, self.readers[0], features, outputs)
-                kernels.block_level_of_sparse_rows(self.kind, *batch, self.levels[0], level)
-            return self._go_on(*made)
+            if self.linear_skip is not None:
+                kernels.add_linear_rows(*batch, self.linear_skip, answer[first:last])
+            buffers.level_rows[:] = 0
+            self.level_of_rows.into(batch, buffers.level_rows[:n])
+            out = buffers.levels[1][: self.sizes[1]]
+            groups.transpose_add_bias(buffers.level_rows, self.lowest[2], out)
+            if self.skip_of_input is not None:
+                weight, bias = self.skip_of_input
+                buffers.skip_rows[:] = 0
+                groups.group_forward(0, n, *batch, weight, buffers.skip_rows[:n])
+                groups.transpose_add_bias(buffers.skip_rows, bias, buffers.features[: bias.size])
 
-        return run
+        return start
 
-    def _runner(self, values: Float) -> Callable[[tuple[int, int]], Activations]:
-        """A function that runs rows ``first..last`` of an array."""
+    def _start(
+        self, values: Float, answer: NDArray[np.float64]
+    ) -> Callable[[tuple[int, int], _Buffers], None]:
+        """The same for an array."""
+        level, group, linear = self.dense_input
 
-        def run(part: tuple[int, int]) -> Activations:
+        def start(part: tuple[int, int], buffers: _Buffers) -> None:
             first, last = part
-            rows = np.array(values[first:last], self.dtype, order="C")
-            made = self._start(last - first)
-            self._run_level(rows, self.readers[0], self.levels[0], *made)
-            return self._go_on(*made)
+            rows = buffers.levels[0]
+            rows[: self.sizes[0], : last - first] = values[first:last].T
+            if linear is not None:
+                linear.into(rows, buffers.outputs)
+                answer[first:last] += buffers.outputs[: answer.shape[1], : last - first].T
+            level.into(rows, buffers.levels[1][: self.sizes[1]])
+            if group is not None:
+                group.into(rows, buffers.features[: group.bias.size])
 
-        return run
+        return start
 
-    def _start(self, n_rows: int) -> tuple[Float, NDArray[np.float64], Float]:
-        """Features to fill, outputs that begin with the biases, and level 1 to fill."""
-        outputs = np.empty((n_rows, self.output_bias.size))
-        outputs[:] = self.output_bias
-        features = np.empty((n_rows, self.output_weight.shape[0]), self.dtype)
-        return features, outputs, np.empty((n_rows, self.sizes[1]), self.dtype)
-
-    def _run_level(
-        self,
-        below: Float,
-        readers: kernels.ReaderArrays,
-        layer: Any,
-        features: Float,
-        outputs: NDArray[np.float64],
-        level: Float,
-    ) -> None:
-        """Fill the activations of a level over those of the one below, and add what else reads the latter."""
-        if isinstance(layer, kernels.LevelArrays):
-            kernels.run_level(self.kind, below, readers, layer, features, outputs, level)
-        else:
-            kernels.read_level(below, readers, features, outputs)
-            kernels.block_level_of_level(self.kind, below, layer, level)
-
-    def _go_on(self, features: Float, outputs: NDArray[np.float64], level: Float) -> Activations:
+    def _go_on(self, buffers: _Buffers) -> None:
         """Run the levels above the first, the feature layer and the outputs."""
-        levels = [level]
-        for readers, layer in zip(self.readers[1:-1], self.levels[1:], strict=True):
-            below, level = level, np.empty((len(features), layer.bias.size), self.dtype)
-            self._run_level(below, readers, layer, features, outputs, level)
-            levels.append(level)
-        top = self.readers[-1]
-        kernels.run_top(self.kind, level, top, self.output_weight, features, outputs)
-        return Activations(levels, features, outputs)
+        for k, level in enumerate(buffers.levels[1:], start=1):
+            own = level[: self.sizes[k]]
+            if k > 1:
+                self.levels[k - 2].into(buffers.levels[k - 1], own)
+            kernels.apply_activation(self.kind, own)
+            group = self.groups.get(k)
+            if group is not None:
+                start = self.group_start[k]
+                group.into(level, buffers.features[start : start + group.bias.size])
+        kernels.apply_activation(self.kind, buffers.features)
+        self.output.into(buffers.features, buffers.outputs)
+
+    def _buffers(self, n_rows: int, sparse: bool) -> _Buffers:
+        """Memory of the present thread for so many rows."""
+        own: dict[Any, _Buffers] = self._thread.__dict__.setdefault("buffers", {})
+        key = n_rows, sparse
+        if key not in own:
+            sizes = [0 if sparse else self.sizes[0], *self.sizes[1:]]
+            skip = 0 if self.skip_of_input is None else self.skip_of_input[1].size
+            own[key] = _Buffers(
+                [np.zeros((padded(size), n_rows), self.dtype) for size in sizes],
+                np.zeros((self.n_features, n_rows), self.dtype),
+                np.zeros((padded(self.output_bias.size), n_rows), self.dtype),
+                np.zeros((n_rows, self.sizes[1] if sparse else 0), self.dtype),
+                np.zeros((n_rows, skip if sparse else 0), self.dtype),
+            )
+        return own[key]
+
+
+class _Prepared(NamedTuple):
+    """A forward pass, and what tells whether the weights have changed since."""
+
+    made: ForwardPass
+    parameters: list[torch.nn.Parameter]
+    state: list[int]
+
+
+def _state(net: TSENet, parameters: list[torch.nn.Parameter]) -> list[int]:
+    """Where the weights lie, and how often torch and the kernels have changed them."""
+    counts = [count for p in parameters for count in (p._version, p.data_ptr())]
+    return [net.version, id(net.output.weight), *counts]
+
+
+_prepared: WeakKeyDictionary[TSENet, _Prepared] = WeakKeyDictionary()
+
+
+def pass_of(net: TSENet) -> ForwardPass:
+    """The forward pass to a network's outputs; made anew after its weights have changed."""
+    found = _prepared.get(net)
+    if found is None or found.state != _state(net, found.parameters):
+        parameters = list(net.parameters())
+        found = _Prepared(ForwardPass(_read_part(net)), parameters, _state(net, parameters))
+        _prepared[net] = found
+    return found.made
+
+
+def _read_part(net: TSENet) -> TSENet:
+    """The network without what no output reads, if there are feature units that none reads."""
+    if net.has_norm or bool(net.output.weight.any(dim=1).all()):
+        return net
+    options = NetworkOptions(activation=net.activation, units_per_latent=net.units_per_latent)
+    return compacted(net, options)[0]
 
 
 def network_outputs(net: TSENet, inputs: Inputs, n_jobs: int | None = None) -> NDArray[np.float64]:
@@ -183,10 +287,13 @@ def network_outputs(net: TSENet, inputs: Inputs, n_jobs: int | None = None) -> N
     -------
     ndarray of float64, (N, C)
     """
-    answer = np.empty((len(inputs), net.output.bias.numel()))
-    for rows, activations in _run(net, inputs, None, n_jobs):
-        answer[rows] = activations.outputs
-    return answer
+    if net.has_norm:
+        parts = _run_by_torch(net, inputs, np.arange(len(inputs)))
+        return np.concatenate(
+            [np.empty((0, net.output.bias.numel())), *(p.outputs for _, p in parts)]
+        )
+    with Workers(n_jobs if len(inputs) > _CHUNK_ROWS else 1) as workers:
+        return pass_of(net).outputs(inputs, None, workers)
 
 
 def hidden_activations(
@@ -225,7 +332,7 @@ def _run(
 def _run_by_torch(
     net: TSENet, inputs: Inputs, rows: NDArray[np.int64]
 ) -> Iterator[tuple[slice, Activations]]:
-    for start, stop in chunks(rows.size, _BLOCK_ROWS):
+    for start, stop in chunks(rows.size, 16 * _CHUNK_ROWS):
         batch = inputs.batch(rows[start:stop])
         with torch.no_grad():
             levels, features, outputs = net.activations(batch)
@@ -237,22 +344,9 @@ def _run_by_torch(
         yield slice(start, stop), found
 
 
-def _level_arrays(layer: SparseLinear) -> kernels.LevelArrays | kernels.BlockLevelArrays:
-    """A sparse layer as its kernels read it."""
-    blocks = layer.blocks
-    links = blocks.latents
-    if blocks.is_plain:
-        return kernels.LevelArrays(
-            links.in_start,
-            links.in_unit,
-            links.unit_start,
-            links.unit_input,
-            links.unit_link,
-            *_arrays(layer),
-        )
-    return kernels.BlockLevelArrays(
-        links.in_start, links.in_unit, *_arrays(layer), (0,) * blocks.k_in, (0,) * blocks.k_out
-    )
+def _writable(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """The array in this type, copied if it is read-only: a kernel would be compiled anew for it."""
+    return np.require(array, dtype, ["C", "W"])
 
 
 def _arrays(module: Any) -> tuple[Float, Float]:

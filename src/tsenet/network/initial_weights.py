@@ -36,8 +36,9 @@ def set_initial_weights(net: TSENet, init: Init, seed: int, inputs: Inputs | Non
     net : TSENet
     init : {"fan-in", "tree", "directions"}
         Of the sparse layers. "fan-in": drawn uniformly by He's rule, with each unit's own number of links. "tree": the
-        log-odds of each link, which the wiring holds, or "directions" where latents have several units. "directions":
-        the leading principal directions of what each latent reads.
+        log-odds of each link, which the wiring holds, or "directions" where latents have several units or the wiring
+        is that of a fitted estimator, which has no log-odds. "directions": the leading principal directions of what
+        each latent reads.
     seed : int
         Of the draw. The drawn groups do not depend on `init`.
     inputs : Inputs or None, default=None
@@ -54,10 +55,12 @@ def set_initial_weights(net: TSENet, init: Init, seed: int, inputs: Inputs | Non
             net.linear_skip.zero_()
     if init == "fan-in":
         return
+    has_log_odds = any(links.log_odds.any() for links in net.wiring.layers)
     if inputs is None:
         for layer, links in zip(net.layers, net.wiring.layers, strict=True):
-            _point_along(layer, links.log_odds.astype(np.float64))
-    elif init == "directions" or net.units_per_latent > 1:
+            if has_log_odds:
+                _point_along(layer, links.log_odds.astype(np.float64))
+    elif init == "directions" or net.units_per_latent > 1 or not has_log_odds:
         follow_directions(net, inputs, seed)
     else:
         follow_model(net, inputs)

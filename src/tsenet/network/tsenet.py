@@ -151,6 +151,7 @@ class TSENet(nn.Module):
         self.layer_sizes = sizes
         self.activation = activation
         self.has_norm = norm is not None
+        self.version = 0  # grows when kernels change the weights; torch counts its own changes
         self.layers: Iterable[SparseLinear] = _list(
             SparseLinear(layer, units_per_latent if k else 1, units_per_latent)
             for k, layer in enumerate(wiring.layers)

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 FORMAT = "tsenet-model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 #: The array types a file may hold, by their safetensors names, and the bytes of one element.
 SIZE_OF_TYPE = {
@@ -42,6 +42,9 @@ SIZE_OF_TYPE = {
     "I64": 8,
     "F64": 8,
 }
+
+#: Kinds that version 2 writes in another way; the others are the same in both.
+_NEW_IN_2 = ("TSENetClassifier", "TSENetRegressor")
 
 _PART_NAME = re.compile(r"[A-Za-z0-9_]+([./-][A-Za-z0-9_]+)*")
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -151,6 +154,11 @@ class Manifest:
         kind, meta, parts = fields["kind"], fields["meta"], fields["parts"]
         if not isinstance(kind, str) or not _KIND.fullmatch(kind):
             raise damaged(f"its kind is {kind!r}, not a class name")
+        if version == 1 and kind in _NEW_IN_2:
+            raise ModelFileError(
+                f"it is a {kind} of format version 1, an older layout of networks that this tsenet "
+                "does not read: fit the model again and save it"
+            )
         if not isinstance(fields["tsenet_version"], str):
             raise damaged("tsenet_version in the manifest is not a string")
         if not isinstance(meta, dict) or not isinstance(parts, dict):

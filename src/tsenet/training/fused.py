@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers
 from tsenet.network.batches import Inputs
-from tsenet.network.forward import ForwardPass
+from tsenet.network.forward import pass_of
 from tsenet.network.gradients import BatchState, Block, blocks_of
 from tsenet.network.passes import Chunk, Float, SparseRows, TrainingPasses
 from tsenet.network.tsenet import TSENet
@@ -59,7 +59,6 @@ class FusedEngine:
         self.seed = seed
         self.workers = Workers(n_jobs)
         self.passes = TrainingPasses(net)
-        self.forward = ForwardPass(net)
         self.parameters = {name: p.detach().numpy() for name, p in net.named_parameters()}
         self.means, self.squares = (
             {name: np.zeros_like(p) for name, p in self.parameters.items()} for _ in range(2)
@@ -86,6 +85,7 @@ class FusedEngine:
             self.n_steps += 1
             factors = adam_factors(learning_rate, self.n_steps)
             self._run(partial(self._adam, state, factors), self._tasks)
+        self.net.version += 1
         return loss
 
     def compute_gradients(
@@ -167,7 +167,7 @@ class FusedEngine:
 
     def outputs(self, inputs: Inputs, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         """Raw outputs (n, C) of some rows, without dropout; those of `tsenet.network.forward.network_outputs`."""
-        return self.forward.outputs(inputs, rows, self.workers)
+        return pass_of(self.net).outputs(inputs, rows, self.workers)
 
     def weights(self) -> dict[str, Float]:
         """A copy of all parameters."""
@@ -176,6 +176,7 @@ class FusedEngine:
     def load_weights(self, weights: Mapping[str, Float]) -> None:
         """Go back to some `weights`; raises ValueError if they are another network's."""
         _put(self.parameters, weights)
+        self.net.version += 1
 
     def state(self) -> dict[str, NDArray[Any]]:
         """All that the next step depends on: parameters, Adam's moments, number of steps."""
@@ -190,6 +191,7 @@ class FusedEngine:
         (n_steps,) = state["n_steps"].tolist()
         _put(own, {name: array for name, array in state.items() if name != "n_steps"})
         self.n_steps = int(n_steps)
+        self.net.version += 1
 
 
 def _tasks(blocks: list[Block]) -> list[list[Block]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet.network.compact import Masks, Paths, non_zero_weights
 from tsenet.training.callbacks import Callback
 
 if TYPE_CHECKING:
@@ -14,9 +15,8 @@ if TYPE_CHECKING:
     from tsenet.network.tsenet import TSENet
     from tsenet.training.engine import Engine
 
-__all__ = ["KeepRemoved", "Masks", "remove_weakest"]
+__all__ = ["KeepRemoved", "remove_weakest"]
 
-Masks: TypeAlias = dict[str, NDArray[np.bool_]]
 Floats = NDArray[np.float64]
 _SAMPLE = 4096  # rows that tell how strong a unit is
 
@@ -25,6 +25,7 @@ class KeepRemoved(Callback):
     """Puts removed weights back to 0 after each step, which is the same as training the others alone."""
 
     def __init__(self, net: TSENet, kept: Masks) -> None:
+        self._net = net
         self._weights = dict(net.named_parameters())
         self._removed = {name: ~mask for name, mask in kept.items()}
 
@@ -32,33 +33,43 @@ class KeepRemoved(Callback):
         """Remove them again."""
         for name, removed in self._removed.items():
             self._weights[name].detach().numpy()[removed] = 0.0
+        self._net.version += 1
 
 
-def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> Masks:
-    """Set all weights but the strongest to 0, so that ``n_parameters`` trained numbers are left; return what is kept.
+def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> None:
+    """Set all weights but the strongest to 0, so that at most ``n_parameters`` trained numbers are used.
 
     The strength of a weight is its size, times the root mean square of what it reads, times the weight that what it
-    moves has on the outputs. Biases are kept and counted.
+    moves has on the outputs. Counted are the weights on a path from an input to an output, and the biases of the units
+    on these paths; as many of the strongest weights are kept as this number allows.
     """
-    weights = dict(net.named_parameters())
-    strength = _strengths(net, inputs)
-    n_weights = sum(part.size for part in strength.values())
-    n_biases = net.n_parameters - n_weights
-    n_kept = n_parameters - n_biases
-    if not 0 < n_kept <= n_weights:
-        raise ValueError(
-            f"n_parameters must lie between {n_biases + 1} (the {n_biases} biases are kept) "
-            f"and {net.n_parameters}, not at {n_parameters}"
-        )
+    strength, present, paths = _strengths(net, inputs), non_zero_weights(net), Paths(net)
     everything = np.concatenate([part.ravel() for part in strength.values()])
-    kept = np.zeros(everything.size, bool)
-    kept[np.argsort(-everything, kind="stable")[:n_kept]] = True
-    masks: Masks = {}
-    for name, part in strength.items():
-        mask, kept = kept[: part.size].reshape(part.shape), kept[part.size :]
+    rank = np.empty(everything.size, np.int64)
+    rank[np.argsort(-everything, kind="stable")] = np.arange(everything.size)
+
+    def strongest(n_kept: int) -> Masks:
+        parts = np.split(rank < n_kept, np.cumsum([part.size for part in strength.values()])[:-1])
+        named = zip(strength.items(), parts, strict=True)
+        return {name: part.reshape(s.shape) & present[name] for (name, s), part in named}
+
+    largest = paths.used(present).n_parameters
+    if not paths.n_outputs < n_parameters <= largest:
+        raise ValueError(
+            f"n_parameters must lie between {paths.n_outputs + 1} (the {paths.n_outputs} biases of "
+            f"the outputs are kept) and {largest}, not at {n_parameters}"
+        )
+    enough, too_many = 0, everything.size + 1  # what is used grows with what is kept
+    while too_many - enough > 1:
+        middle = (enough + too_many) // 2
+        if paths.used(strongest(middle)).n_parameters <= n_parameters:
+            enough = middle
+        else:
+            too_many = middle
+    weights = dict(net.named_parameters())
+    for name, mask in strongest(enough).items():
         weights[name].detach().numpy()[~mask] = 0.0
-        masks[name] = mask
-    return masks
+    net.version += 1
 
 
 def _strengths(net: TSENet, inputs: Inputs) -> dict[str, Floats]:

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.batches import Inputs, is_bag
+from tsenet.network.compact import Masks
 from tsenet.network.forward import network_outputs
 from tsenet.network.initial_weights import set_initial_weights
 from tsenet.network.options import NetworkOptions
@@ -46,7 +47,7 @@ from tsenet.training.linear_fit import Linear, blend_weights
 from tsenet.training.linear_start import LinearStart, fit_linear_start, fit_to_all_rows
 from tsenet.training.loop import Score, Validation, train
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, without_class_weights
-from tsenet.training.pruning import KeepRemoved, Masks
+from tsenet.training.pruning import KeepRemoved
 from tsenet.training.rows import Labelled, TrainingRows
 from tsenet.training.settings import Recipe, TrainingSettings
 from tsenet.training.split import split_rows

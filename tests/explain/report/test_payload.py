@@ -317,7 +317,7 @@ class TestNetwork:
         assert payload["nouns"]["input"] == ["input", "inputs"]
 
     def test_without_a_tree_the_links_speak(self) -> None:
-        wiring = classifier().wiring_
+        wiring = tsenet.expand(classifier().tree_, table())
         fitted = model(documents()[1], wiring=wiring)
         payload = report_payload(fitted)
         units = payload["units"]
@@ -330,6 +330,17 @@ class TestNetwork:
             ranked = sorted(tree_links, key=lambda e: -abs(first.log_odds[e]))
             words = [wiring.names[0][first.indices[e]] for e in ranked]
             assert units["label"][u] == ", ".join(words[:3])
+
+    def test_a_pruned_network_shows_the_latents_it_has(self) -> None:
+        whole = classifier()
+        fitted = model(documents()[1])
+        fitted.prune(60, table())
+        payload = report_payload(fitted)
+        full = report_payload(whole)["units"]
+        label = dict(zip(whole.tree_.latent_names, full["label"], strict=True))
+        latents = [name for level in fitted.wiring_.names[1:] for name in level]
+        assert 0 < len(latents) < len(label)
+        assert payload["units"]["label"] == [label[name] for name in latents]
 
 
 class TestOtherTargets:

@@ -98,6 +98,7 @@ def tree_units(
     shares: NDArray[np.float64] | None,
     n_features: int,
     titles: Mapping[str, str] | None = None,
+    latents: Sequence[str] | None = None,
 ) -> UnitView:
     """Topics of a tree: their words by mutual information, with P(word | topic on) and P(word | topic off).
 
@@ -107,6 +108,8 @@ def tree_units(
         Share of rows in which each latent is on; default: the model's own.
     titles : mapping of str to str, optional
         Labels by latent name, instead of the words that set a topic apart.
+    latents : sequence of str, optional
+        Which latents to show, in this order; default: all. A pruned network has some of its tree's only.
     """
     number = {name: node for node, name in enumerate(tree.names)}
     topics: dict[str, Topic] = {}
@@ -115,7 +118,7 @@ def tree_units(
         topic = waiting.pop()
         topics[topic.name] = topic
         waiting.extend(topic.children)
-    ordered = [topics[name] for name in tree.latent_names]
+    ordered = [topics[name] for name in (tree.latent_names if latents is None else latents)]
     features: list[list[float]] = []
     for topic in ordered:
         flat: list[float] = []

@@ -1,0 +1,117 @@
+"""Answers of fitted models: rows per CPU second, one row alone, size of the file, and a call of ``tsenet predict``."""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix, save_npz
+
+from benchmarks.datasets import folder
+from benchmarks.report import table
+
+LABELS = 400
+PRUNED = (200_000, 20_000)  # parameters
+ROUNDS = 7
+
+
+def run(n_rows: int = 20_000) -> str:
+    """One row of the table for each model; all predict the same rows, one thread."""
+    from sklearn.feature_extraction.text import TfidfTransformer
+    from sklearn.linear_model import LogisticRegression
+
+    from tsenet import Table, TSENetClassifier
+
+    warnings.simplefilter("ignore")  # rows without names, which a service would send
+    train, test, labels = _documents(n_rows)
+    few = np.where(np.arange(n_rows) < LABELS, labels, -1)
+    tfidf = TfidfTransformer().fit(train.values)
+    scaled = csr_matrix(tfidf.transform(test))
+    rival = LogisticRegression(max_iter=200).fit(
+        tfidf.transform(train.values)[:LABELS], few[:LABELS]
+    )
+    body = [
+        ["logistic regression", rival.coef_.size, "–", "–", *_speed(rival.predict, scaled), "–"]
+    ]
+    model = TSENetClassifier(random_state=0, n_jobs=1).fit(Table.of(train), few)
+    with tempfile.TemporaryDirectory() as home:
+        path = Path(home, "model.tsenet")
+        save_npz(Path(home, "rows.npz"), test[:100])
+        for n_parameters in (None, *PRUNED):
+            name = "TSE-Net" if n_parameters is None else f"… prune({n_parameters:_})"
+            if n_parameters is not None:
+                model.prune(n_parameters, train)
+            model.save(path)
+            size = path.stat().st_size
+            body.append(
+                [
+                    name,
+                    f"{model.n_parameters_:,}",
+                    f"{size / 1e3:,.0f}",
+                    f"{size / (4 * model.n_parameters_):.2f}",
+                    *_speed(model.predict, test),
+                    f"{_command(path, Path(home, 'rows.npz')):.1f}",
+                ]
+            )
+    body[0][1] = f"{body[0][1]:,}"
+    head = [
+        "",
+        "parameters",
+        "file, kB",
+        "… / 4 bytes",
+        "rows per CPU s",
+        "one row, ms",
+        "command, CPU s",
+    ]
+    return table(head, body)
+
+
+def _speed(predict: Callable[[Any], Any], rows: Any) -> list[str]:
+    """Rows per CPU second of all rows together, and wall milliseconds of one row; medians."""
+    one = rows[:1]
+    predict(rows), predict(one)
+    together, alone = [], []
+    for _ in range(ROUNDS):
+        start = time.process_time()
+        predict(rows)
+        together.append(rows.shape[0] / (time.process_time() - start))
+        for _ in range(20):
+            begin = time.perf_counter()
+            predict(one)
+            alone.append(time.perf_counter() - begin)
+    return [f"{statistics.median(together):,.0f}", f"{1e3 * statistics.median(alone):.2f}"]
+
+
+def _command(model: Path, rows: Path) -> float:
+    """CPU seconds of ``tsenet predict``, the second time."""
+    command = [sys.executable, "-m", "tsenet", "predict", str(model), str(rows), "--quiet"]
+    seconds = 0.0
+    for _ in range(2):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return seconds
+
+
+def _documents(n_rows: int) -> tuple[Any, Any, np.ndarray]:
+    """Counts of the 10,000 most frequent words in two random parts of AG's training rows, and classes of the first."""
+    from tsenet.data.text import count_words, read_documents, vectorize
+
+    read = read_documents(folder("ag_news") / "train.csv.xz", "3", columns=["1", "2"], header=False)
+    texts = [f"{a} {b}" for a, b in zip(read.columns["2"], read.texts, strict=True)]
+    order = np.random.default_rng(0).permutation(len(texts))
+    first, second = order[:n_rows], order[n_rows : 2 * n_rows]
+    known = vectorize([texts[k] for k in first], n_words=10_000)
+    other = count_words([texts[k] for k in second], known.names)
+    labels = np.array([int(read.columns["1"][k]) for k in first])
+    return known, csr_matrix(other.values), labels

@@ -1,0 +1,132 @@
+"""Networks without what no output reads: the same answers, fewer parts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.network.wirings import random_wiring
+from tsenet.network.compact import Paths, compacted, n_used_parameters, non_zero_weights
+from tsenet.network.options import NetworkOptions
+from tsenet.network.tsenet import TSENet
+
+OPTIONS = NetworkOptions(skip_units=6, feature_units=5, linear_skip=True, activation="tanh")
+
+
+def sparse_net(share_kept: float, seed: int = 0, **changes: Any) -> tuple[TSENet, NetworkOptions]:
+    """A network in float64 of whose weights only a random share is not 0."""
+    rng = np.random.default_rng(seed)
+    options = replace(OPTIONS, **changes)
+    net = TSENet(random_wiring(rng, (20, 9, 4), 0.4), 3, **options.to_dict()).double().eval()
+    with torch.no_grad():
+        for name, parameter in net.named_parameters():
+            drawn = torch.from_numpy(rng.normal(size=parameter.shape))
+            if not name.endswith("bias"):
+                drawn *= torch.from_numpy(rng.random(parameter.shape) < share_kept)
+            parameter.copy_(drawn)
+    return net, options
+
+
+ROWS = torch.from_numpy(np.random.default_rng(7).normal(size=(30, 20)))
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid"])
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("skip_units", [0, 6])
+@pytest.mark.parametrize("share_kept", [0.02, 0.1, 0.3, 1.0])
+def test_answers_stay_and_what_is_left_is_used(
+    share_kept: float, skip_units: int, k: int, activation: str
+) -> None:
+    net, options = sparse_net(
+        share_kept, skip_units=skip_units, units_per_latent=k, activation=activation
+    )
+
+    small, small_options = compacted(net, options)
+
+    torch.testing.assert_close(small(ROWS), net(ROWS))
+    assert n_used_parameters(small) == n_used_parameters(net) <= net.n_parameters
+    assert small.n_parameters <= net.n_parameters
+    rebuilt = TSENet(small.wiring, 3, **small_options.to_dict()).double()
+    rebuilt.load_state_dict(small.state_dict())
+    again, _ = compacted(small, small_options)
+    assert again.n_parameters == small.n_parameters
+
+
+def test_a_network_that_uses_all_it_has_is_left_alone() -> None:
+    net, options = sparse_net(1.0)
+
+    assert compacted(net, options) == (net, options)
+    assert n_used_parameters(net) == net.n_parameters
+
+
+def test_names_go_with_their_latents() -> None:
+    net, options = sparse_net(1.0, units_per_latent=2)
+    unread = net.wiring.names[2][1]
+    with torch.no_grad():
+        net.top.weight[2:4] = 0.0  # both units of the second latent of level 2
+
+    small, _ = compacted(net, options)
+
+    assert small.wiring.names[2] == tuple(n for n in net.wiring.names[2] if n != unread)
+    assert small.wiring.names[:2] == net.wiring.names[:2]
+    assert small.unit_names()[2] == tuple(n for n in net.unit_names()[2] if unread not in n)
+    torch.testing.assert_close(small(ROWS), net(ROWS), rtol=0, atol=1e-12)
+
+
+def test_without_any_path_the_linear_model_is_left() -> None:
+    net, options = sparse_net(1.0)
+    with torch.no_grad():
+        net.output.weight.zero_()
+
+    small, small_options = compacted(net, options)
+
+    assert small.layer_sizes == (20, 1, 1)
+    assert (small_options.skip_units, small_options.feature_units) == (0, 1)
+    assert n_used_parameters(small) == 20 * 3 + 3
+    torch.testing.assert_close(small(ROWS), net(ROWS))
+
+
+def test_a_linear_skip_of_zeros_goes() -> None:
+    net, options = sparse_net(1.0)
+    with torch.no_grad():
+        net.linear_skip.zero_()  # type: ignore[union-attr]  # this network has one
+
+    small, small_options = compacted(net, options)
+
+    assert small.linear_skip is None
+    assert not small_options.linear_skip
+    torch.testing.assert_close(small(ROWS), net(ROWS))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_used_weights_are_those_the_outputs_depend_on(seed: int) -> None:
+    """By brute force: a weight is used if some output changes with it, in a network of positive numbers."""
+    net, _ = sparse_net(0.08, seed, activation="relu", units_per_latent=2)
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.abs_()
+    net(ROWS.abs()).sum().backward()
+    used = Paths(net).used(non_zero_weights(net))
+    constant = used.constant
+    parameters = dict(net.named_parameters())
+    for name, mask in used.weights.items():
+        gradient = parameters[name].grad
+        assert gradient is not None
+        moves = (gradient != 0).numpy() & (parameters[name] != 0).detach().numpy()
+        assert not (mask & ~moves).any()  # all that is used has an effect
+        if name == "layers.0.weight":  # what reads the input is never constant
+            assert np.array_equal(mask, moves)
+    assert not constant[0].any()
+    assert any(part.any() for part in constant[1:])
+
+
+def test_batch_normalisation_is_left_alone() -> None:
+    net, options = sparse_net(0.1, norm="batch")
+
+    assert compacted(net, options) == (net, options)
+    zeros = sum(int((~mask).sum()) for mask in non_zero_weights(net).values())
+    assert n_used_parameters(net) == net.n_parameters - zeros
