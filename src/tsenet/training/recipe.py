@@ -177,6 +177,7 @@ class _Task:
     folder: RunFolder | None
     validation: Validation | None
     score: Score | None
+    teacher_loss: Loss | None = None
 
     def fit_plain(self) -> TrainedNetwork:
         """Random weights, then back-propagation until the validation rows see no more progress."""
@@ -197,14 +198,26 @@ class _Task:
         """A linear start, a network, and the blend of both."""
         if self.rows.labelled.rows.size == len(self.rows.inputs):
             return self._fit_labelled()
-        start = self._linear_start().model
-        # What the start says follows the weights of the classes already: they must not count twice.
-        return replace(self, loss=without_class_weights(self.loss))._fit_taught(start)
+        return self._weighing_once()._fit_taught()
 
     # ---- few labels: the start teaches the network
 
-    def _fit_taught(self, start: Linear) -> TrainedNetwork:
+    def _weighing_once(self) -> _Task:
+        """The task with class weights in one place: of the teacher and the labelled rows, or of the network's loss."""
+        plain = without_class_weights(self.loss)
+        if plain == self.loss:
+            return self
+        if not self.has_classes:  # labels of one row may differ in weight
+            return replace(self, teacher_loss=plain)
+        labelled = self.rows.labelled
+        weights = np.ones(labelled.rows.size) if labelled.weights is None else labelled.weights
+        of_class = np.array(self.loss.class_weights)[labelled.targets.astype(np.int64)]  # type: ignore[attr-defined]  # losses of classes have them
+        rows = replace(self.rows, labelled=labelled._replace(weights=weights * of_class))
+        return replace(self, rows=rows, loss=plain)
+
+    def _fit_taught(self) -> TrainedNetwork:
         """A network taught by the linear start over all rows; with a linear skip, their mean."""
+        start = self._linear_start(self.teacher_loss or self.loss).model
         trained = self._train(self._taught(start(self.rows.inputs.values)), "network")
         if not self.recipe.linear_skip:
             return trained
@@ -213,6 +226,8 @@ class _Task:
     def _taught_start(self, start: Linear, net: TSENet) -> Linear:
         """The start of a bag of words, fitted anew to what it and the network say about all rows."""
         inputs = self.rows.inputs
+        if self.teacher_loss is not None:
+            return self._linear_start(self.loss).model
         if not (self.has_classes and is_bag(inputs.values)):
             return start
         said = 0.5 * (start(inputs.values) + self._outputs(net, inputs))
@@ -243,7 +258,7 @@ class _Task:
         labelled = self.rows.labelled
         if not self.recipe.linear_skip:
             return self._fit_alone()
-        start = self._linear_start()
+        start = self._linear_start(self.loss)
         n_folds = min(int(start.fold.max()) + 1, _FOLDS)
         by_network = np.empty((labelled.rows.size, self.loss.n_outputs))
         lengths = []
@@ -282,11 +297,9 @@ class _Task:
         """Whether a target is one of several classes."""
         return isinstance(self.loss, BinaryLoss | MulticlassLoss)
 
-    def _linear_start(self) -> LinearStart:
+    def _linear_start(self, loss: Loss) -> LinearStart:
         rows = self.rows
-        return fit_linear_start(
-            rows.inputs, rows.labelled, self.loss, self.seeds.start, self.report
-        )
+        return fit_linear_start(rows.inputs, rows.labelled, loss, self.seeds.start, self.report)
 
     @cached_property
     def _initial(self) -> tuple[NetworkOptions, dict[str, torch.Tensor]]:
