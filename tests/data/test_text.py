@@ -1,41 +1,22 @@
 from __future__ import annotations
 
+import functools
+import json
 import logging
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tsenet.data
-from tsenet.data import Documents, vectorize, words_of
+from tsenet.data import Documents, WordCounter, count_words, vectorize, words_of
 from tsenet.errors import DataError
-
-
-@pytest.mark.parametrize(
-    ("document", "words"),
-    [
-        ("The cat; the CAT!", ["the", "cat", "the", "cat"]),
-        ("I x 7 42 1,000 3.14 2024", []),
-        ("mp3 3d b2b 12ab", ["mp3", "3d", "b2b", "12ab"]),
-        ("snake_case __init__", ["snake", "case", "init"]),
-        ("don't we'll", ["don", "we", "ll"]),
-        ("Ünïcödé naïve Straße", ["ünïcödé", "naïve", "straße"]),
-        ("Москва 東京 عربي", ["москва", "東京", "عربي"]),
-        ("café cafe\u0301 ﬁsh", ["café", "café", "fish"]),
-        ("٣٤٥ ²²", []),
-        ("", []),
-    ],
-)
-def test_words(document: str, words: list[str]) -> None:
-    assert words_of(document) == words
-
-
-def test_case_can_be_kept() -> None:
-    assert words_of("The CAT", lowercase=False) == ["The", "CAT"]
-
 
 DOCUMENTS = [
     "apple pie and apple juice",
@@ -142,8 +123,126 @@ def test_bad_options() -> None:
         vectorize(DOCUMENTS, n_words=0)
     with pytest.raises(DataError, match="select must be"):
         vectorize(DOCUMENTS, select="best")  # type: ignore[arg-type]  # the point of the test
-    with pytest.raises(DataError, match="got 'french'"):
-        vectorize(DOCUMENTS, stop_words="french")
+    for share in (0, 1.5, -1):
+        with pytest.raises(DataError, match="max_df must be a share"):
+            vectorize(DOCUMENTS, max_df=share)
+    for ngrams in (0, 1.5, True, "2"):
+        with pytest.raises(DataError, match="ngrams must be a whole number"):
+            vectorize(DOCUMENTS, ngrams=ngrams)  # type: ignore[arg-type]  # the point of the test
+    with pytest.raises(DataError, match="tokenizer must be a function or one of 'unicode', 'white"):
+        vectorize(DOCUMENTS, tokenizer="spacy")
+    with pytest.raises(DataError, match="lowercase must be True or False"):
+        vectorize(DOCUMENTS, lowercase="no")  # type: ignore[arg-type]  # the point of the test
+    with pytest.raises(DataError, match="got a dataframe: give its column of texts"):
+        vectorize(pd.DataFrame({"text": DOCUMENTS}))
+
+
+def test_words_in_too_many_documents() -> None:
+    documents = ["all most rare", "all most", "all most", "all rare"]
+    assert vectorize(documents, max_df=0.75, stop_words=None).names == ("most", "rare")
+    assert vectorize(documents, max_df=0.5, stop_words=None).names == ("rare",)
+    with pytest.raises(DataError, match=r"in at most 10% of them \(max_df\)"):
+        vectorize(documents, max_df=0.1, stop_words=None)
+
+
+def test_ngrams() -> None:
+    documents = ["the state of the art", "state of the union", "art of the state"]
+    table = vectorize(documents, ngrams=3, min_documents=1)
+    # n-grams may hold a stop word, but not begin or end with one
+    assert table.names == ("art", "state", "union")
+    table = vectorize(documents, ngrams=4, min_documents=1)
+    four = ("art of the state", "state of the art", "state of the union")
+    assert table.names == ("art", four[0], "state", *four[1:], "union")
+    counter, learned = WordCounter.learn(documents, ngrams=2, stop_words=None)
+    assert "of the" in counter.words
+    assert counter.count(documents) == learned
+    assert repr(counter) == f"WordCounter({len(counter.words)} words, unicode, n-grams up to 2)"
+
+
+def commas(text: str) -> list[str]:
+    return text.split(",")
+
+
+def test_a_tokenizer_of_the_user() -> None:
+    counter, table = WordCounter.learn(["Hot Dog, ,cat", "hot dog,fish"], tokenizer=commas)
+    assert table.names == ("hot dog",)
+    assert counter.split("Hot Dog,CAT") == ["hot dog", "cat"]
+    assert counter.count(["hot dog,hot dog"]).values.toarray().tolist() == [[2]]
+    stopped = vectorize(["a b,c", "a b,c"], tokenizer=commas, stop_words=["a b"])
+    assert stopped.names == ("c",)
+    spaced = WordCounter(("new_york", "42"), "whitespace")
+    assert spaced.split("New_York 42") == ["new_york", "42"]
+
+
+def test_file_form() -> None:
+    counter = WordCounter(("ab", "b c"), "whitespace", lowercase=False, ngrams=2)
+    assert WordCounter.from_dict(json.loads(json.dumps(counter.to_dict()))) == counter
+    mine = WordCounter(("ab",), commas)
+    fields = mine.to_dict()
+    assert fields["tokenizer"] == f"{__name__}:commas"
+    loaded = WordCounter.from_dict(fields)
+    assert loaded.tokenizer == fields["tokenizer"]
+    assert loaded.to_dict() == fields
+    with pytest.raises(DataError, match=r"split by .*:commas.* holds no code: pass the function"):
+        loaded.count(["ab"])
+    assert loaded.with_tokenizer(commas) == mine
+
+
+def test_a_tokenizer_without_a_name_to_import_is_said() -> None:
+    with pytest.warns(UserWarning, match="<lambda> cannot be imported by this name: whoever loads"):
+        WordCounter(("ab",), lambda text: text.split()).to_dict()
+    with pytest.warns(UserWarning, match="functools:partial cannot be imported"):
+        WordCounter(("ab",), functools.partial(commas)).to_dict()
+
+
+def test_a_name_in_a_file_is_never_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "evil_words.py").write_text("raise SystemExit('imported')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    fields = {**WordCounter(("ab",)).to_dict(), "tokenizer": "evil_words:split"}
+    counter = WordCounter.from_dict(fields)
+    with pytest.raises(DataError, match="evil_words:split"):
+        counter.split("ab")
+    counter.to_dict()
+    assert "evil_words" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"words": []},
+        {"words": ["ab", "ab"]},
+        {"words": ["ab", 1]},
+        {"words": "ab"},
+        {"words": None},
+        {"tokenizer": "unknown"},
+        {"tokenizer": None},
+        {"lowercase": 1},
+        {"ngrams": 0},
+        {"ngrams": 2.0},
+        {"more": 1},
+    ],
+)
+def test_wrong_fields(change: dict[str, Any]) -> None:
+    with pytest.raises(DataError):
+        WordCounter.from_dict({**WordCounter(("ab",)).to_dict(), **change})
+    fields = WordCounter(("ab",)).to_dict()
+    del fields["words"]
+    with pytest.raises(DataError, match="has the fields"):
+        WordCounter.from_dict(fields)
+
+
+@given(st.lists(st.text("ab c", max_size=12), min_size=1, max_size=6), st.integers(1, 3))
+def test_counts_against_the_definition(documents: list[str], ngrams: int) -> None:
+    counter = WordCounter(("aa", "ab", "ab ab", "ba aa ab"), ngrams=ngrams)
+    expected = [[counter.split(text).count(word) for word in counter.words] for text in documents]
+    table = counter.count(documents)
+    table.validate()
+    assert table.values.toarray().tolist() == expected
+    assert count_words(documents, ["ab"]).values.toarray()[:, 0].tolist() == [
+        words_of(text).count("ab") for text in documents
+    ]
 
 
 def test_data_offers_its_names_and_loads_little() -> None:

@@ -16,7 +16,8 @@ from tsenet.data.table import Table
 if TYPE_CHECKING:
     from tsenet.data.documents import Documents, read_documents
     from tsenet.data.files import DataFile, read_data
-    from tsenet.data.text import WordCounter, count_words, vectorize, words_of
+    from tsenet.data.text import WordCounter, count_words, vectorize
+    from tsenet.data.words import words_of
 
 __all__ = [
     "BinaryRows",
@@ -42,7 +43,7 @@ _LATER = {
     "read_data": "files",
     "read_documents": "documents",
     "vectorize": "text",
-    "words_of": "text",
+    "words_of": "words",
 }
 
 

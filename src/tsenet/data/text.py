@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-import re
 import sys
 import unicodedata
 import warnings
 from array import array
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +20,9 @@ import scipy.sparse as sp
 
 from tsenet.data.columns import count_of
 from tsenet.data.documents import Documents, read_documents
+from tsenet.data.stop_words import stop_words_of
 from tsenet.data.table import Table
+from tsenet.data.words import words_of
 from tsenet.errors import DataError
 
 __all__ = ["Documents", "WordCounter", "count_words", "read_documents", "vectorize", "words_of"]
@@ -30,47 +32,15 @@ _logger = logging.getLogger("tsenet.data")
 #: Splits a text into its words.
 Tokenizer = Callable[[str], Iterable[str]]
 
-# Two or more letters and digits of any script, at least one of them a letter: numbers alone say
-# nothing about a topic. An underscore separates words.
-_WORD = re.compile(r"(?=\d*[^\W\d_])[^\W_]{2,}")
 
-# Parts of English contractions ("don't", "we'll") before and after the apostrophe. They are stop
-# words too, but not in scikit-learn's list.
-_ENGLISH_FRAGMENTS = frozenset(
-    {"ain", "aren", "couldn", "didn", "doesn", "don", "hadn", "hasn", "haven", "isn", "ll"}
-    | {"mightn", "mustn", "needn", "shan", "shouldn", "ve", "wasn", "weren", "wouldn"}
-)
-
-
-def words_of(document: str, *, lowercase: bool = True) -> list[str]:
-    """Split a document into its words, in order.
-
-    A word is two or more letters and digits with at least one letter, in any script. The text is
-    first normalized (Unicode NFKC), so that composed and decomposed accents are the same.
-
-    Parameters
-    ----------
-    document : str
-        The text.
-    lowercase : bool, default=True
-        Whether to lower-case the words; turn it off where case matters, such as for gene names.
-
-    Returns
-    -------
-    list of str
-
-    Examples
-    --------
-    >>> from tsenet.data import words_of
-    >>> words_of("The cat's MP3, 42 of them")
-    ['the', 'cat', 'mp3', 'of', 'them']
-    """
+def _chunks_of(document: str, *, lowercase: bool = True) -> list[str]:
+    """Split a document at white space only."""
     text = unicodedata.normalize("NFKC", document)
-    return _WORD.findall(text.lower() if lowercase else text)
+    return (text.lower() if lowercase else text).split()
 
 
 #: The tokenizers that a model file may name.
-_TOKENIZERS: dict[str, Callable[..., list[str]]] = {"unicode": words_of}
+_TOKENIZERS: dict[str, Callable[..., list[str]]] = {"unicode": words_of, "whitespace": _chunks_of}
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,7 +52,8 @@ class WordCounter:
     words : tuple of str
         The vocabulary; an n-gram is its words with a space between them.
     tokenizer : str or callable, default="unicode"
-        ``"unicode"``, :func:`words_of`; or a function from a text (Unicode NFKC) to its words. A model file keeps no
+        ``"unicode"``, :func:`words_of`; ``"whitespace"``, for text that is already split into words; or a function
+        from a text (Unicode NFKC) to its words. A model file keeps no
         code, only the function's name: whoever loads the file passes the function again
         (``tsenet.load(path, tokenizer=...)``, or :meth:`with_tokenizer`). Until then `tokenizer` is that name,
         ``"module:function"``.
@@ -128,7 +99,7 @@ class WordCounter:
         documents: Documents | Iterable[str],
         *,
         n_words: int | None = 10_000,
-        stop_words: Literal["english"] | Collection[str] | None = "english",
+        stop_words: str | Path | Collection[str] | None = "english",
         min_documents: int = 2,
         max_df: float = 1.0,
         tokenizer: str | Tokenizer = "unicode",
@@ -249,10 +220,9 @@ class WordCounter:
         [[0, 2], [1, 0]]
         """
         known = self._places
-        counts = _Counts()
-        for text in _texts_of(documents):
-            counts.add(known[word] for word in self.split(text) if word in known)
-        return Table.of(counts.csr(len(self.words)), names=self.words)
+        split = ([w for w in self.split(text) if w in known] for text in _texts_of(documents))
+        counts = _csr(*_counts(split, known), len(self.words))
+        return Table(counts, self.words, (None,) * len(self.words))
 
     def with_tokenizer(self, tokenizer: str | Tokenizer) -> WordCounter:
         """Return the same vocabulary with another tokenizer, such as the one that the model was fitted with.
@@ -348,7 +318,7 @@ def vectorize(
     documents: Documents | Iterable[str],
     *,
     n_words: int | None = 10_000,
-    stop_words: Literal["english"] | Collection[str] | None = "english",
+    stop_words: str | Path | Collection[str] | None = "english",
     min_documents: int = 2,
     max_df: float = 1.0,
     tokenizer: str | Tokenizer = "unicode",
@@ -364,9 +334,9 @@ def vectorize(
         The texts.
     n_words : int or None, default=10_000
         Size of the vocabulary; None keeps all words. Fewer words make structure learning faster.
-    stop_words : "english", collection of str, or None, default="english"
-        Words to leave out, and n-grams that begin or end with one. Give your own for other languages; None leaves
-        out none.
+    stop_words : str, Path, collection of str, or None, default="english"
+        Words to leave out, and n-grams that begin or end with one: those of a language by its name or ISO 639-1 code
+        (other than English with the extra ``text``), of a file, or your own. None leaves out none.
     min_documents : int, default=2
         Leave out words that occur in fewer documents: their co-occurrence with other words cannot
         be estimated.
@@ -476,7 +446,7 @@ def _check_splitting(tokenizer: Any, lowercase: Any, ngrams: Any) -> None:
     if not named and not callable(tokenizer):
         known = ", ".join(repr(name) for name in _TOKENIZERS)
         raise DataError(f"tokenizer must be a function or one of {known}, got {tokenizer!r}")
-    if not isinstance(lowercase, bool | np.bool_):
+    if not isinstance(lowercase, bool):
         raise DataError(f"lowercase must be True or False, got {lowercase!r}")
     if not isinstance(ngrams, int) or isinstance(ngrams, bool) or ngrams < 1:
         raise DataError(f"ngrams must be a whole number from 1 on, got {ngrams!r}")
@@ -505,45 +475,41 @@ def _is_found(name: str, tokenizer: Tokenizer) -> bool:
 # ---- counting
 
 
-class _Counts:
-    """Rows of counts, one document at a time."""
-
-    def __init__(self) -> None:
-        self._indices, self._data, self._ends = array("i"), array("i"), array("q", [0])
-
-    def add(self, places: Iterable[int]) -> None:
-        """Append the counts of one document."""
-        counted = Counter(places)
-        self._indices.extend(counted)
-        self._data.extend(counted.values())
-        self._ends.append(len(self._indices))
-
-    def csr(self, n_words: int) -> sp.csr_array:
-        """Return the counts, shape (documents, n_words)."""
-        data, indices = np.array(self._data, np.int32), np.array(self._indices, np.int32)
-        shape = (len(self._ends) - 1, n_words)
-        counts = sp.csr_array((data, indices, np.array(self._ends, np.int64)), shape=shape)
-        counts.sort_indices()
-        return counts
-
-
 def _count_all(
     texts: list[str], tokenizer: str | Tokenizer, lowercase: bool, ngrams: int
 ) -> tuple[sp.csr_array, list[str]]:
     """Count every word; columns in alphabetical order. Shape (documents, words)."""
-    places: dict[str, int] = {}
-    counts = _Counts()
-    for text in texts:
-        words = _split(text, tokenizer, lowercase, ngrams)
-        counts.add(places.setdefault(word, len(places)) for word in words)
+    places: defaultdict[str, int] = defaultdict()
+    places.default_factory = places.__len__  # a new word gets the next column
+    counts = _counts((_split(text, tokenizer, lowercase, ngrams) for text in texts), places)
     if not places:
         raise DataError(
             f"no words remain of {count_of(len(texts), 'document')}: none holds a word of two or "
             "more letters"
         )
     words = sorted(places)
-    order = np.array([places[word] for word in words], np.int64)
-    return counts.csr(len(words))[:, order], words
+    column = np.empty(len(words), np.int32)
+    column[[places[word] for word in words]] = np.arange(len(words))
+    return _csr(*counts[:2], column[counts[2]], len(words)), words
+
+
+def _counts(
+    documents: Iterable[list[str]], places: Mapping[str, int]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Count the words of each document: the row ends, and the counts and columns of a row after the other."""
+    ends, data, columns = array("q", [0]), array("i"), array("i")
+    for words in documents:
+        counted = Counter(words)
+        columns.extend(places[word] for word in counted)
+        data.extend(counted.values())
+        ends.append(len(columns))
+    return np.array(ends, np.int64), np.array(data, np.int32), np.array(columns, np.int32)
+
+
+def _csr(ends: Any, data: Any, columns: Any, n_words: int) -> sp.csr_array:
+    counts = sp.csr_array((data, columns, ends), shape=(len(ends) - 1, n_words))
+    counts.sort_indices()
+    return counts
 
 
 def _mean_tfidf(counts: Table) -> npt.NDArray[np.float64]:
@@ -581,18 +547,13 @@ def _texts_of(documents: Documents | Iterable[str]) -> list[str]:
 
 
 def _stop_words(
-    given: str | Collection[str] | None, tokenizer: str | Tokenizer, lowercase: bool
+    given: str | Path | Collection[str] | None, tokenizer: str | Tokenizer, lowercase: bool
 ) -> frozenset[str]:
     """Return the stop words, split and lower-cased like the documents."""
-    if given is None:
-        return frozenset()
-    if isinstance(given, str):
-        if given != "english":
-            raise DataError(f"stop_words must be 'english', a collection or None, got {given!r}")
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-        return frozenset(ENGLISH_STOP_WORDS) | _ENGLISH_FRAGMENTS
-    return frozenset(word for entry in given for word in _split(entry, tokenizer, lowercase, 1))
+    words = stop_words_of(given)
+    if given == "english":
+        return frozenset(words)
+    return frozenset(word for entry in words for word in _split(entry, tokenizer, lowercase, 1))
 
 
 def _is_stopped(word: str, stops: frozenset[str], ngrams: int) -> bool:

@@ -114,6 +114,9 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of str
         Their names, when ``fit`` saw a dataframe with string names.
+    word_counter_ : WordCounter or None
+        How texts become rows, if the model was fitted on texts. After fitting on the counts of another
+        :class:`tsenet.data.WordCounter`, set it here, and the model predicts texts too.
     source_ : dict or None
         The columns of the file that ``tsenet fit`` read, so that ``tsenet predict`` finds them again.
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRule
 from tsenet.data.scaling import Scaling
+from tsenet.estimators.texts import counter_fields, counter_of_fields
 from tsenet.expansion.wiring import Wiring
 from tsenet.skeleton.tree import LatentTree
 from tsenet.training.targets import targets_from_parts
@@ -40,6 +41,7 @@ def estimator_parts(estimator: TSENetEstimator) -> tuple[dict[str, Any], Arrays]
         "pruned": estimator._kept_weights is not None,
         "counts": estimator.scaling_.counts,
         "source": estimator.source_,
+        "words": counter_fields(estimator),
     }
     arrays = {
         **_under("wiring", wiring_arrays),
@@ -95,6 +97,8 @@ def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arr
     estimator._network_options = NetworkOptions(**meta["network"])
     estimator._n_runs = meta["n_runs"]
     estimator.source_ = meta["source"]
+    names = list(estimator.binary_rule_.names_in)
+    estimator.word_counter_ = counter_of_fields(meta.get("words"), names)
     estimator.history_ = History.from_dict(meta["history"])
     n_outputs = estimator.targets_.loss().n_outputs
     estimator.net_ = TSENet(estimator.wiring_, n_outputs, **estimator._network_options.to_dict())

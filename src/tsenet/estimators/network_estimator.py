@@ -24,11 +24,13 @@ from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
 from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
 from tsenet.errors import DataError
+from tsenet.estimators.texts import rows_of
 from tsenet.training.targets import LabelTargets, Targets, learn_targets, read_targets
 
 if TYPE_CHECKING:
     from torch import nn
 
+    from tsenet.data.text import WordCounter
     from tsenet.network.batches import Inputs
     from tsenet.training.history import History
     from tsenet.training.recipe import TrainingSettings
@@ -63,6 +65,8 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
     n_parameters_: int
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
+    #: How texts become rows; None for a model of tables.
+    word_counter_: WordCounter | None = None
 
     @abstractmethod
     def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
@@ -81,6 +85,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
 
         With ``reset``, names of columns and what the targets are, are learned from these rows.
         """
+        X = rows_of(self, X, reset=reset)
         table = Table.of(X)
         name = type(self).__name__
         if y is None:
@@ -132,7 +137,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : table, (N, V)
+        X : table, (N, V), or texts
             Rows with the columns that ``fit`` saw.
 
         Yields
@@ -143,6 +148,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "net_")
         from tsenet.network.batches import Inputs
 
+        X = rows_of(self, X, reset=False)
         table = Table.of(X)
         self._check_columns(X, False)
         step = _SLAB if table.is_sparse and self.scaling_.centres else table.n_rows

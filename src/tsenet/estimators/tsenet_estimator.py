@@ -94,7 +94,9 @@ class TSENetEstimator(NetworkEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix, dataframe, list of rows or Table, (N, V)
+        X : array, sparse matrix, dataframe, list of rows or Table, (N, V); or N texts
+            The words of texts are counted as :func:`tsenet.data.vectorize` does it; the model keeps how
+            (``word_counter_``), so that it predicts texts too.
         y : array-like, (N,) or (N, C)
             NaN in a 2-D ``y`` is an unknown target: it is left out. For a classifier, the class −1 beside two or
             more others marks rows without a label, as for scikit-learn's semi-supervised estimators: structure and

@@ -147,7 +147,7 @@ def explain_prediction(
     model : fitted TSENet or dense classifier or regressor
         Any ``FittedNetwork``, or a torch module of tsenet, which reads the row without scaling.
     row : one row of a table
-        1-D array, (1, V) array or sparse matrix, dataframe of one row.
+        1-D array, (1, V) array or sparse matrix, dataframe of one row; for a model fitted on texts also a text.
     target : class, or column number of y, optional
         What to explain. Default: the predicted class; of several labels the most probable; of several values the first.
     against : class, or column number of y, optional
@@ -195,6 +195,9 @@ def explain_prediction(
     layers = network.n_levels + 1
     if not 1 <= level <= layers:
         raise DataError(f"level {level} is not one of the network's: 1 to {layers}")
+    counter = getattr(model, "word_counter_", None)
+    if isinstance(row, str) and counter is not None:
+        row = counter.count([row])
     table = _one_row(row)
     names = checked_names(feature_names, _names(model, network.n_inputs))
     inputs, values = _read(model, table)

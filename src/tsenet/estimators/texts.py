@@ -1,0 +1,62 @@
+"""Texts as rows: an estimator that is fitted on texts counts their words, and those of every later text alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tsenet.data.documents import Documents
+from tsenet.errors import DataError
+
+if TYPE_CHECKING:
+    from tsenet.data.text import WordCounter
+    from tsenet.estimators.network_estimator import NetworkEstimator
+
+__all__ = ["counter_fields", "counter_of_fields", "rows_of"]
+
+
+def rows_of(estimator: NetworkEstimator, X: Any, *, reset: bool) -> Any:
+    """Return the word counts of texts, and anything else as it is; with ``reset``, learn the vocabulary."""
+    if not _are_texts(X):
+        if reset:
+            estimator.word_counter_ = None
+        return X
+    from tsenet.data.text import WordCounter
+
+    if reset:
+        estimator.word_counter_, table = WordCounter.learn(X)
+        return table
+    if estimator.word_counter_ is None:
+        raise DataError("got texts, but the model was fitted on a table: count their words first")
+    return estimator.word_counter_.count(X)
+
+
+def counter_fields(estimator: NetworkEstimator) -> dict[str, Any] | None:
+    """How the estimator splits text, as a model file holds it; the words are the names of the columns."""
+    counter = estimator.word_counter_
+    if counter is None:
+        return None
+    if counter.words != tuple(estimator.binary_rule_.names_in):
+        raise DataError(
+            "the words of word_counter_ are not the columns that the model was fitted on"
+        )
+    fields = counter.to_dict()
+    del fields["words"]
+    return fields
+
+
+def counter_of_fields(fields: Any, words: list[str]) -> WordCounter | None:
+    """The counter of a model file; None if the model was not fitted on text."""
+    if fields is None:
+        return None
+    from tsenet.data.text import WordCounter
+
+    return WordCounter.from_dict({**fields, "words": words})
+
+
+def _are_texts(X: Any) -> bool:
+    """Whether ``X`` is a column of strings: a list, an array, a series of a dataframe library or `Documents`."""
+    if isinstance(X, str | Documents):
+        return True  # one string: `WordCounter` says that it needs many
+    if not isinstance(X, list | tuple) and len(getattr(X, "shape", ())) != 1:
+        return False
+    return len(X) > 0 and isinstance(next(iter(X)), str)
