@@ -52,7 +52,8 @@ def view_topics(
     min_size, max_size : float, default=0.001 and 0.9
         Fold topics that are on in a smaller or larger share of the documents: such a latent hardly varies.
     min_coherence : float, default=0.05
-        Fold topics of lower coherence, where it is known. −1 folds none.
+        Fold topics of level 1 of lower coherence, where it is known; −1 folds none. A higher topic brings several
+        groups together, whose words need not stand close to each other.
 
     Returns
     -------
@@ -75,7 +76,8 @@ def view_topics(
             return "in nearly all documents"
         if len(topic.words) < 2:
             return "fewer than two words"
-        if topic.coherence is not None and topic.coherence < min_coherence:
+        low = topic.coherence is not None and topic.coherence < min_coherence
+        if low and topic.level == 1:
             return "its words hardly occur together"
         return ""
 
