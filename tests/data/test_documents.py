@@ -3,6 +3,7 @@ from __future__ import annotations
 import bz2
 import csv
 import gzip
+import io
 import json
 import lzma
 import sys
@@ -12,8 +13,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tsenet.data import Documents, read_documents
+from tsenet.data import Documents, WordCounter, read_documents, vectorize
+from tsenet.data.records import _delimiter_of
 from tsenet.errors import DataError, MissingDependencyError
 
 RECORDS: list[dict[str, Any]] = [
@@ -194,7 +198,7 @@ def test_damaged_files(tmp_path: Path, name: str) -> None:
             read_documents(path, "text")
 
 
-@pytest.mark.parametrize("name", ["d", "d.txt", "d.gz", "d.parquet.gz", "d.json", ".csv"])
+@pytest.mark.parametrize("name", ["d", "d.pdf", "d.gz", "d.parquet.gz", ".csv"])
 def test_unknown_formats(tmp_path: Path, name: str) -> None:
     with pytest.raises(DataError, match=r"cannot tell the format .*\.csv, \.tsv, \.jsonl"):
         read_documents(tmp_path / name, "text")
@@ -217,3 +221,156 @@ def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingDependencyError, match=r"pip install tsenet\[text\]"):
         read_documents(path, "text")
+
+
+def test_plain_text_is_a_document_a_line(tmp_path: Path) -> None:
+    (tmp_path / "d.txt").write_text("one, two\n\n  \nthree\n", newline="\r\n")
+    assert read_documents(tmp_path / "d.txt").texts == ["one, two", "three"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '["a b", "c"]',
+        '\n[{"text": "a b"},\n {"text": "c"}]',
+        '{"text": "a b"}\n{"text": "c"}\n',
+    ],
+)
+def test_json_arrays_of_strings_and_of_objects(tmp_path: Path, content: str) -> None:
+    (tmp_path / "d.json").write_text(content)
+    assert read_documents(tmp_path / "d.json").texts == ["a b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("[1, 2]", "element 1: expected a JSON object, got a int"),
+        ('["a", null]', "element 2: expected a JSON object, got a NoneType"),
+        ('["a"', "not JSON"),
+        ("[]", "holds no documents"),
+        ('"text"', "line 1: expected a JSON object, got a str"),
+        ('["\\ud800"]', r"\\ud800 is half of a character"),
+    ],
+)
+def test_wrong_json_arrays(tmp_path: Path, content: str, why: str) -> None:
+    (tmp_path / "d.json").write_text(content)
+    with pytest.raises(DataError, match=why):
+        read_documents(tmp_path / "d.json")
+
+
+def test_a_folder_of_texts(tmp_path: Path) -> None:
+    for name in ("b/2.txt", "a/1.TXT", "a/10.txt", "c.md", ".hidden/3.txt", "b/.4.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"text of {name}\nin lines")
+    with gzip.open(tmp_path / "z.txt.gz", "wt") as file:
+        file.write("zipped")
+    documents = read_documents(tmp_path, columns=["file", "folder"])
+    names = ["a/1.TXT", "a/10.txt", "b/2.txt"]
+    assert documents.texts == [*(f"text of {name}\nin lines" for name in names), "zipped"]
+    assert documents.columns == {"file": [*names, "z.txt.gz"], "folder": ["a", "a", "b", "."]}
+    with pytest.raises(DataError, match="no column 'label'; it has 'text', 'file', 'folder'"):
+        read_documents(tmp_path, columns=["label"])
+    (tmp_path / "a/1.TXT").write_bytes(b"\xe9")
+    with pytest.raises(DataError, match=r"a/1\.TXT is not utf-8"):
+        read_documents(tmp_path)
+    assert read_documents(tmp_path, encoding="latin-1").texts[0] == "é"
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"holds no \.txt files"):
+        read_documents(tmp_path / "empty")
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "texts"),
+    [
+        ('{"body": "a, b"}\n{"body": "c"}', "body", ["a, b", "c"]),
+        ('["a, b", "c"]', "text", ["a, b", "c"]),
+        ('n,body\n1,"a, b"\n2,c', "body", ["a, b", "c"]),
+        ("n;body\n1;a, b\n2;c", "body", ["a, b", "c"]),
+        ("\n\na, b\nc\n", "text", ["a, b", "c"]),
+    ],
+)
+def test_standard_input(
+    monkeypatch: pytest.MonkeyPatch, content: str, text: str, texts: list[str]
+) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(content.encode()))
+    monkeypatch.setattr(sys, "stdin", stream)
+    assert read_documents("-", text).texts == texts
+    assert not stream.closed
+
+
+def test_standard_input_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    for content, why in ((b"", "holds no documents"), (b"caf\xe9", "is not utf-8")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        with pytest.raises(DataError, match=why):
+            read_documents("-")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"one line\n")))
+    with pytest.raises(DataError, match="no column 'body'; it has 'text'"):
+        read_documents("-", "body")
+
+
+@pytest.mark.parametrize(
+    ("content", "delimiter"),
+    [
+        ("n;text;x\n1;a, b;2\n2;c, d;3\n", ";"),
+        ("n;text, all;x\n1;a, b;2\n2;c, d;3\n", ";"),  # "," gives two fields in each line
+        ("n\ttext\tx\n1\ta; b\t2\n2\tc\t3\n", "\t"),
+        ("n|text|x\n1|a|2\n", "|"),
+        ("n,text,x\n1,a;b,2\n1,a;b,2\n", ","),
+        ("text\na;b;c\n", ","),
+        ("text\n", ","),
+        ("", ","),
+    ],
+)
+def test_what_separates_the_fields_of_csv(content: str, delimiter: str) -> None:
+    lines = content.splitlines(keepends=True)
+    found, again = _delimiter_of(lines, header=True)
+    assert found == delimiter
+    assert list(again) == lines
+
+
+def test_without_names_a_comma_goes_before_others(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("1,a;b;c\n2,d;e;f\n")
+    assert read_documents(path, "2", header=False).texts == ["a;b;c", "d;e;f"]
+    path.write_text("1;a\n2;d\n")
+    assert read_documents(path, "2", header=False).texts == ["a", "d"]
+
+
+@given(
+    st.lists(st.lists(st.text('a;,"\n|\t x', max_size=5), min_size=2, max_size=2), max_size=5),
+    st.sampled_from([",", ";", "|", "\t"]),
+)
+def test_a_header_tells_the_delimiter(rows: list[list[str]], delimiter: str) -> None:
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, delimiter=delimiter)
+    writer.writerows([["number", "text"], *rows])
+    lines = stream.getvalue().splitlines(keepends=True)
+    assert _delimiter_of(lines, header=True)[0] == delimiter
+
+
+def test_duplicates_are_reported() -> None:
+    documents = Documents(["a", "b", "a", "", "", "a"], n_missing=2)
+    assert documents.n_duplicates == 2
+    assert documents.report() == ("6 documents, 2 of them without text, 2 of them duplicates")
+
+
+@pytest.mark.parametrize("digits", [310, 5_000])
+def test_numbers_of_thousands_of_digits(tmp_path: Path, digits: int) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text(f'{{"text": "a"}}\n{{"text": "b", "n": {"9" * digits}}}\n')
+    with pytest.raises(DataError, match=f"line 2: a number of {digits:,} digits"):
+        read_documents(path, "text")
+
+
+def test_lone_surrogates(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text('{"text": "\\ud83d\\ude00"}\n{"text": ["x \\uDC00"]}\n')
+    with pytest.raises(DataError, match=r"line 2: \\udc00 is half of a character"):
+        read_documents(path, "text")
+    path.write_text('{"text": "\\ud83d\\ude00"}\n')
+    assert read_documents(path, "text").texts == ["😀"]
+    with pytest.raises(DataError, match="document 1 holds half of a character"):
+        vectorize(["a", "b \ud800"])
+    with pytest.raises(DataError, match="vocabulary holds half of a character"):
+        WordCounter(("b\ud800",))

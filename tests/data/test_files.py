@@ -104,3 +104,17 @@ def test_json_lines_may_lack_keys(tmp_path: Path) -> None:
     path.write_text("\n")
     with pytest.raises(DataError, match="no rows"):
         read_data(path)
+
+
+def test_numbers_that_no_float_can_hold(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(f'{{"a": 1, "b": "x"}}\n{{"a": {"9" * 309}, "b": "y"}}\n')
+    with pytest.raises(DataError, match="column 'a' holds a whole number that no float64 can"):
+        read_data(path).table(["a", "b"])
+
+
+def test_encoding_and_semicolons(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("größe;farbe\n1;rot\n2;blau\n".encode("latin-1"))
+    file = read_data(path, encoding="latin-1")
+    assert file.columns == {"größe": ["1", "2"], "farbe": ["rot", "blau"]}

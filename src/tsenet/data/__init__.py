@@ -15,6 +15,7 @@ from tsenet.data.table import Table
 
 if TYPE_CHECKING:
     from tsenet.data.documents import Documents, read_documents
+    from tsenet.data.docword import read_docword
     from tsenet.data.files import DataFile, read_data
     from tsenet.data.text import WordCounter, count_words, vectorize
     from tsenet.data.words import words_of
@@ -31,6 +32,7 @@ __all__ = [
     "count_words",
     "read_data",
     "read_documents",
+    "read_docword",
     "vectorize",
     "words_of",
 ]
@@ -42,6 +44,7 @@ _LATER = {
     "count_words": "text",
     "read_data": "files",
     "read_documents": "documents",
+    "read_docword": "docword",
     "vectorize": "text",
     "words_of": "words",
 }

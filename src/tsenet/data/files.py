@@ -140,6 +140,10 @@ class DataFile:
             return values.astype(np.float64)
         try:
             return np.array([np.nan if is_missing(v) else float(v) for v in values], np.float64)
+        except OverflowError as error:
+            raise DataError(
+                f"{self.path}: column {name!r} holds a whole number that no float64 can hold"
+            ) from error
         except (TypeError, ValueError):
             return None
 
@@ -202,15 +206,17 @@ class DataFile:
         return Table(table.values, table.names, tuple(levels))
 
 
-def read_data(path: str | Path) -> DataFile:
+def read_data(path: str | Path, *, encoding: str = "utf-8") -> DataFile:
     r"""Read all columns of a file.
 
     Parameters
     ----------
     path : str or Path
-        A ``.csv``, ``.tsv``, ``.jsonl`` or ``.ndjson`` file, optionally compressed (``.gz``, ``.xz`` or ``.bz2``); a
-        ``.parquet`` or ``.pq`` file (needs pyarrow); or an ``.npz`` file with the rows as an array ``X`` or as the
-        arrays that ``scipy.sparse.save_npz`` writes, and columns as 1-D arrays.
+        One of those that :func:`read_documents` reads, such as a ``.csv``, ``.tsv``, ``.json`` or ``.jsonl`` file,
+        or ``"-"`` for standard input; or an ``.npz`` file with the rows as an array ``X`` or as the arrays that
+        ``scipy.sparse.save_npz`` writes, and columns as 1-D arrays.
+    encoding : str, default="utf-8"
+        Of a text file.
 
     Returns
     -------
@@ -238,7 +244,7 @@ def read_data(path: str | Path) -> DataFile:
     path = Path(path)
     if path.suffix.lower() == ".npz":
         return _read_npz(path)
-    return DataFile(path, dict(read_columns(path)))
+    return DataFile(path, dict(read_columns(path, encoding=encoding)))
 
 
 def _read_npz(path: Path) -> DataFile:

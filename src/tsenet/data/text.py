@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 import unicodedata
 import warnings
@@ -28,6 +29,9 @@ from tsenet.errors import DataError
 __all__ = ["Documents", "WordCounter", "count_words", "read_documents", "vectorize", "words_of"]
 
 _logger = logging.getLogger("tsenet.data")
+
+# Half of a character, which no encoding can write.
+_HALF = re.compile(r"[\ud800-\udfff]")
 
 #: Splits a text into its words.
 Tokenizer = Callable[[str], Iterable[str]]
@@ -85,6 +89,8 @@ class WordCounter:
         for word in self.words:
             if not isinstance(word, str):
                 raise DataError(f"the vocabulary holds a {type(word).__name__}, not a string")
+        if _HALF.search("".join(self.words)):
+            raise DataError("a word of the vocabulary holds half of a character (a lone surrogate)")
         if len(set(self.words)) < len(self.words):
             ((word, times),) = Counter(self.words).most_common(1)
             raise DataError(f"the vocabulary holds {word!r} {times} times")
@@ -538,6 +544,8 @@ def _texts_of(documents: Documents | Iterable[str]) -> list[str]:
     for i, text in enumerate(texts):
         if not isinstance(text, str):
             raise DataError(f"document {i} is a {type(text).__name__}, not a string")
+        if not text.isascii() and _HALF.search(text):
+            raise DataError(f"document {i} holds half of a character (a lone surrogate)")
     if not texts:
         raise DataError("there are no documents")
     return texts
