@@ -41,6 +41,18 @@ class PartName(StrEnum):
     test = "test"
 
 
+def _list(value: bool) -> None:
+    """Print the experiments, their titles and default data sets; the callback of ``--list``."""
+    if not value:
+        return
+    from reproduce.definitions import EXPERIMENTS
+
+    for name in Name:
+        experiment = EXPERIMENTS[name.value]
+        typer.echo(f"{name.value:<18} {experiment.title}\n{'':<18} {', '.join(experiment.datasets)}")
+    raise typer.Exit
+
+
 @app.command()
 def reproduce(
     experiment: Annotated[
@@ -99,6 +111,15 @@ def reproduce(
         bool,
         typer.Option(
             "--render-only", help="Start no run; write the tables from those that are done."
+        ),
+    ] = False,
+    show_list: Annotated[
+        bool,
+        typer.Option(
+            "--list",
+            help="List the experiments and their data sets.",
+            callback=_list,
+            is_eager=True,
         ),
     ] = False,
     jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads.")] = None,

@@ -33,7 +33,9 @@ def _tsenet(
 
     make = TSENetClassifier.paper if paper else TSENetClassifier
     settings = {name: context.settings[name] for name in context.settings if name not in TREE_ONLY}
-    estimator = make(**settings, random_state=context.seed, n_jobs=context.shared.n_jobs)
+    estimator = make(
+        **settings, unlabeled=-1, random_state=context.seed, n_jobs=context.shared.n_jobs
+    )
     wiring = context.wiring(estimator)
     estimator.set_params(wiring=wiring if change is None else change(wiring))
     return estimator.fit(*context.all_rows())

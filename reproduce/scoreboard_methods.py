@@ -187,9 +187,11 @@ def _is_docstring(node: ast.AST) -> bool:
 def _estimator(problem: Problem, settings: Mapping[str, Any]) -> Any:
     from tsenet import TSENetClassifier, TSENetRegressor
 
-    make = TSENetRegressor if problem.fold.entry.regression else TSENetClassifier
     own = {name: value for name, value in settings.items() if name != "code"}
-    return make(**own, random_state=problem.seed, n_jobs=problem.n_jobs)
+    own |= {"random_state": problem.seed, "n_jobs": problem.n_jobs}
+    if problem.fold.entry.regression:
+        return TSENetRegressor(**own)
+    return TSENetClassifier(**own, unlabeled=-1)
 
 
 def _structure_key(settings: Mapping[str, Any]) -> str:

@@ -128,7 +128,7 @@ def test_the_learning_rate_is_the_librarys(tmp_path: Path) -> None:
     path = tmp_path / "m.tsenet"
     fine(
         *("fit", tmp_path / "d.csv", "--target", "kind", "--text", "body", "-o", path),
-        *("--max-epochs", "2", "--quiet"),
+        *("--max-epochs", "2", "--held-out", "0", "--quiet"),
     )
     fitted = tsenet.load(path)
     model = tsenet.TSENetClassifier(random_state=0, max_epochs=2)
@@ -203,13 +203,21 @@ def test_a_model_from_python_can_predict(frame: pd.DataFrame, tmp_path: Path) ->
         (("fit", "d.csv", "--target", "none", "-o", "m"), "no column 'none'; it has 'a'"),
         (("fit", "d.csv", "--target", "kind", "--ignore", "zz", "-o", "m"), "no column 'zz'"),
         (("fit", "d.csv", "--target", "kind", "-o", "there"), "there exists"),
-        (("fit", "d.csv", "--target", "has2", "-o", "m"), "60 rows have no 'has2'"),
+        (("fit", "d.csv", "--target", "empty", "-o", "m"), "no row has a value in 'empty'"),
+        (("fit", "d.csv", "--target", "kind", "-o", "no/m"), "there is no folder no to write m to"),
+        (("fit", "d.csv", "--target", "kind", "-o", "."), "exists"),
+        (("fit", "d.csv", "--target", "kind", "-o", ".", "--force"), "is a folder"),
+        (
+            ("fit", "d.csv", "--target", "kind", "-o", "m", "--encoding", "x"),
+            "unknown encoding 'x'",
+        ),
         (("fit", "d.csv", "--target", "kind", "--target", "has1", "-o", "m"), "not numbers"),
         (("fit", "d.csv", "--target", "kind", "--text", "zz", "-o", "m"), "no column 'zz'"),
         (("fit", "missing.csv", "--target", "kind", "-o", "m"), "missing.csv"),
         (("fit", "d.xyz", "--target", "kind", "-o", "m"), "cannot tell the format"),
         (("predict", "d.csv", "d.csv"), "cannot be loaded"),
         (("predict", "tree.tsenet", "d.csv"), "holds a LatentTree, which predicts nothing"),
+        (("predict", "d.csv", "d.csv", "-o", "no/out.csv"), "there is no folder no"),
         (("evaluate", "missing.tsenet", "d.csv"), "there is no file missing.tsenet"),
     ],
 )
@@ -221,7 +229,7 @@ def test_errors_are_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    frame.to_csv("d.csv", index=False)
+    frame.assign(empty="").to_csv("d.csv", index=False)
     Path("there").touch()
     tsenet.learn_tree(frame[list("abcd")], random_state=0).save("tree.tsenet")
     result = run(*arguments, "--quiet")

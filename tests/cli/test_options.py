@@ -83,7 +83,10 @@ CHECKPOINTS = [
 ]
 # What the commands do themselves: which files and columns to read, where to write, what to show.
 OWN = {
-    "fit": "--target --out -o --text --ignore --task --seed --force --quiet --debug",
+    "fit": (
+        "--target --out -o --text --ignore --task --unlabeled --held-out --encoding --config --seed --force "
+        "--verbose --json --quiet --debug"
+    ),
     "topics": (
         "--out --text --format --no-header --along --no-explorer --seed --force --quiet --debug"
     ),

@@ -348,3 +348,36 @@ def test_fields_that_are_no_rule(change: dict[str, Any]) -> None:
     for name in fields:
         with pytest.raises(DataError, match=name):
             BinaryRule.from_dict({key: fields[key] for key in fields if key != name})
+
+
+# ---- missing values
+
+
+def test_missing_values_choose_no_threshold_and_are_off() -> None:
+    rng = np.random.default_rng(0)
+    values = np.column_stack([rng.normal(size=50), rng.poisson(0.5, 50), rng.integers(3, 5, 50)])
+    gaps = np.concatenate([values, np.full((20, 3), np.nan)])
+    rule = BinaryRule.learn(Table.of(gaps, missing=True))
+    assert rule == BinaryRule.learn(Table.of(values))
+    on = rule.apply(Table.of(gaps, missing=True)).to_dense()
+    assert np.array_equal(on[:50], rule.apply(Table.of(values)).to_dense())
+    assert not on[50:].any()
+
+
+def test_a_column_without_a_value_is_never_on() -> None:
+    table = Table.of([[np.nan, 1.0], [np.nan, 2.0]], missing=True)
+    assert BinaryRule.learn(table).apply(table).to_dense().tolist() == [
+        [False, False],
+        [False, True],
+    ]
+
+
+def test_a_missing_category_is_no_level() -> None:
+    frame = pd.DataFrame({"colour": ["red", None, "blue", "red"], "size": [1.0, 2.0, np.nan, 5.0]})
+    table = Table.of(frame, missing=True)
+    rule = BinaryRule.learn(table)
+    assert rule.names == ("colour=blue", "colour=red", "size > 2")
+    on = rule.apply(table).to_dense().astype(int)
+    assert on.tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 0], [0, 1, 1]]
+    unknown = Table.of(frame.assign(colour=None), missing=True)  # looks like numbers
+    assert not rule.apply(unknown).to_dense()[:, :2].any()

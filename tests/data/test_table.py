@@ -247,17 +247,36 @@ def test_finite_values_whose_sum_is_not_are_fine() -> None:
 def test_missing_values_in_frames(frame: Any) -> None:
     with pytest.raises(DataError, match=says("column 'c' (index 1) has 2 NaN (missing) values:")):
         Table.of(frame)
+    kept = Table.of(frame, missing=True)
+    assert np.isnan(kept.values[:, 1]).tolist() == [False, True, True]
+    kept.validate()
+    with pytest.raises(DataError, match="has 2 NaN"):
+        Table.of(kept)
+    assert Table.of(kept, missing=True) is kept
+    assert kept == Table.of(frame, missing=True)
 
 
 def test_all_missing() -> None:
     for frame in (pl.DataFrame({"c": [None, None]}), pa.table({"c": [None, None]})):
         with pytest.raises(DataError, match=says("column 'c' (index 0) has 2 NaN")):
             Table.of(frame)
+        assert Table.of(frame, missing=True).levels == (None,)
+    texts = pd.DataFrame({"c": pd.Series([None, None], dtype="string")})
+    assert Table.of(texts, missing=True).levels == (None,)
 
 
 def test_masked_values_are_missing() -> None:
+    masked = np.ma.MaskedArray(X, mask=[[1, 0, 0], [0, 1, 0]])
     with pytest.raises(DataError, match="hides 2 values"):
-        Table.of(np.ma.MaskedArray(X, mask=[[1, 0, 0], [0, 1, 0]]))
+        Table.of(masked)
+    assert np.array_equal(np.isnan(Table.of(masked, missing=True).values), masked.mask)
+
+
+def test_infinity_and_sparse_gaps_are_always_refused() -> None:
+    with pytest.raises(DataError, match="infinite"):
+        Table.of([[1.0, np.inf], [np.nan, 2.0]], missing=True)
+    with pytest.raises(DataError, match="NaN"):
+        Table.of(sp.csr_array([[1.0, np.nan]]), missing=True)
 
 
 def test_values_that_are_not_numbers() -> None:
@@ -397,7 +416,7 @@ def test_validate_finds_what_was_made_by_hand() -> None:
         Table(X, ("a", "a", "b"), none).validate()
     with pytest.raises(DataError, match="sorted, unique and non-zero"):
         Table(sp.csr_array(([0.0], ([0], [1])), shape=(2, 3)), NAMES, none).validate()
-    with pytest.raises(DataError, match="NaN"):
-        Table(X * np.nan, NAMES, none).validate()
+    with pytest.raises(DataError, match="inf"):
+        Table(X + np.inf, NAMES, none).validate()
     with pytest.raises(DataError, match=says("column 'colour' (index 2) has codes outside")):
         Table(X, NAMES, (None, None, ("red", "blue"))).validate()

@@ -1,11 +1,14 @@
-"""Few labels, many rows: rows of class −1 teach the network structure and first weights."""
+"""Few labels, many rows: rows without a label teach the network structure and first weights."""
 
 from __future__ import annotations
+
+import warnings
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from sklearn.model_selection import KFold, cross_val_score
 
 import tsenet
 from tsenet import DataError, TSENetClassifier, TSENetRegressor
@@ -37,7 +40,7 @@ def data() -> tuple[csr_array, NDArray[np.int64], NDArray[np.int64]]:
 @pytest.fixture(scope="module")
 def semi(data: tuple[csr_array, NDArray[np.int64], NDArray[np.int64]]) -> TSENetClassifier:
     rows, _, few = data
-    return TSENetClassifier(random_state=0).fit(rows, few)
+    return TSENetClassifier(unlabeled=-1, random_state=0).fit(rows, few)
 
 
 def test_rows_without_labels_pay(
@@ -71,16 +74,96 @@ def test_the_result_does_not_depend_on_the_order_of_rows(
 ) -> None:
     rows, _, few = data
     order = np.random.default_rng(5).permutation(N_ROWS)
-    other = TSENetClassifier(random_state=0, n_jobs=1).fit(rows[order], few[order])
+    other = TSENetClassifier(unlabeled=-1, random_state=0, n_jobs=1).fit(rows[order], few[order])
 
     assert np.array_equal(other.decision_function(rows), semi.decision_function(rows))
 
 
-def test_minus_one_beside_one_other_class_is_a_class() -> None:
-    rows = np.random.default_rng(0).normal(size=(40, 4))
-    two = np.where(rows[:, 0] > 0, 1, -1)
+@pytest.fixture(scope="module")
+def three() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Rows of the honest classes −1, 0 and 1; most are of class −1."""
+    rows = np.random.default_rng(0).normal(size=(300, 4))
+    return rows, np.digitize(rows[:, 0], [0.2, 1.0]) - 1
 
-    assert TSENetClassifier(random_state=0).fit(rows, two).classes_.tolist() == [-1, 1]
+
+QUICK = {"random_state": 0, "max_epochs": 15, "skip_units": 20}
+
+
+def test_an_honest_class_minus_one_is_kept(
+    three: tuple[NDArray[np.float64], NDArray[np.int64]],
+) -> None:
+    rows, kinds = three
+    counted = np.count_nonzero(kinds == -1)
+    with pytest.warns(UserWarning, match=f"-1 in {counted} of 300 rows.*set unlabeled=-1"):
+        model = TSENetClassifier(**QUICK).fit(rows, kinds)
+    assert model.classes_.tolist() == [-1, 0, 1]
+    assert model.score(rows, kinds) > 0.9
+    assert (model.predict(rows) == -1).sum() > 0.9 * counted
+
+
+@pytest.mark.parametrize("kinds", [[-1, 1], [-1, 0, 1, 1], [-2, -1, 0, -1], ["-1", "0", "1", "-1"]])
+def test_no_warning_where_minus_one_is_clear(kinds: list[object]) -> None:
+    y = np.resize(np.array(kinds), 40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = TSENetClassifier(**QUICK).fit(np.random.default_rng(0).normal(size=(40, 4)), y)
+    assert model.classes_.tolist() == sorted(set(kinds))  # type: ignore[type-var]  # of one kind each
+
+
+@pytest.mark.parametrize(
+    ("blank", "unlabeled"), [(None, None), (np.nan, None), ("", None), ("?", "?")]
+)
+def test_every_mark_gives_the_same_model(
+    blank: object, unlabeled: object, three: tuple[NDArray[np.float64], NDArray[np.int64]]
+) -> None:
+    rows, kinds = three
+    names = np.array(["low", "middle", "high"], dtype=object)[kinds + 1]
+    few = names.copy()
+    few[60:] = blank
+    model = TSENetClassifier(**QUICK, unlabeled=unlabeled).fit(rows, few)
+    codes = np.where(np.arange(300) < 60, np.unique(names, return_inverse=True)[1], -1)
+    same = TSENetClassifier(**QUICK, unlabeled=-1).fit(rows, codes)
+
+    assert model.classes_.tolist() == ["high", "low", "middle"]
+    assert np.array_equal(model.predict_proba(rows), same.predict_proba(rows))
+    assert model.score(rows, few) == pytest.approx(np.mean(model.predict(rows)[:60] == names[:60]))
+    weights = np.ones(300)
+    weights[30:] = 0
+    assert model.score(rows, few, weights) == np.mean(model.predict(rows)[:30] == names[:30])
+
+
+def test_cross_validation_scores_labelled_rows_alone(
+    three: tuple[NDArray[np.float64], NDArray[np.int64]],
+) -> None:
+    rows, kinds = three
+    few = np.where(np.arange(300) % 3 == 0, kinds + 1, -1)
+    scores = cross_val_score(TSENetClassifier(**QUICK, unlabeled=-1), rows, few, cv=3)
+    assert scores.min() > 0.7
+    missing = np.where(few < 0, np.nan, few)
+    folds = KFold(3, shuffle=True, random_state=0)
+    assert cross_val_score(TSENetClassifier(**QUICK), rows, missing, cv=folds).min() > 0.7
+
+
+def test_targets_that_cannot_be_it_are_refused(
+    three: tuple[NDArray[np.float64], NDArray[np.int64]],
+) -> None:
+    rows, kinds = three
+    model = TSENetClassifier(**QUICK).fit(rows, kinds + 1)
+    with pytest.raises(DataError, match="cannot be what the model predicts: it holds 'a'"):
+        model.score(rows, ["a", "b", "c"] * 100)
+    with pytest.raises(DataError, match="all 300 rows are without one"):
+        model.score(rows, [None] * 300)
+    with pytest.raises(DataError, match=r"not there before: \[-1\].*set unlabeled=-1"):
+        model.partial_fit(rows, kinds)
+
+
+def test_a_regressor_learns_from_rows_without_a_value() -> None:
+    rows = np.random.default_rng(3).normal(size=(200, 5))
+    values = rows[:, 0] - rows[:, 1]
+    few = np.where(np.arange(200) < 60, values, np.nan)
+    model = TSENetRegressor(**QUICK).fit(rows, few)
+    assert model.score(rows, values) > 0.8
+    assert model.score(rows, few) == pytest.approx(model.score(rows[:60], values[:60]))
 
 
 def test_a_saved_model_goes_on_alike(semi: TSENetClassifier, tmp_path: object) -> None:

@@ -203,9 +203,12 @@ def test_a_wrong_number_of_columns_is_refused(rows: NDArray[np.float64]) -> None
         made.transform(rows[:, 1:])
 
 
-def test_missing_values_are_refused_by_name(frame: pd.DataFrame) -> None:
-    broken = frame.mask(frame.index.to_series() == 3)[["word0", "word1"]]
-    with pytest.raises(DataError, match=r"column 'word0' \(index 0\) has 1 NaN"):
+def test_missing_values_are_off_and_infinity_is_refused_by_name(frame: pd.DataFrame) -> None:
+    missing = frame.astype(float).mask(frame == 0)
+    made = LatentTreeTransformer(refine_steps=0, random_state=0).fit(frame)
+    assert np.array_equal(made.transform(missing), made.transform(frame))
+    broken = frame.astype(float).replace({"word0": {1.0: np.inf}})
+    with pytest.raises(DataError, match=r"column 'word0' \(index 0\) has \d+ infinite"):
         LatentTreeTransformer().fit(broken)
 
 

@@ -35,6 +35,14 @@ def test_every_experiment_has_a_name_and_a_line_of_help() -> None:
     assert "--render-only" in shown.stdout
 
 
+def test_the_experiments_are_listed() -> None:
+    shown = run("--list")
+    assert shown.exit_code == 0
+    lines = shown.stdout.splitlines()
+    assert [line.split()[0] for line in lines[::2]] == [name.value for name in Name]
+    assert "ag_news" in lines[1]
+
+
 def test_the_page_names_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = ["table3", *FAST, "--out", str(tmp_path), "--render-only", "--quiet"]
     monkeypatch.setattr(sys, "argv", ["__main__.py", *command])

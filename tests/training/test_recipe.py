@@ -64,7 +64,9 @@ def test_rows_without_labels_are_taught() -> None:
     few = np.where(np.arange(600) < 60, CLASSES, -1)
     count = Rows()
     options = {**QUICK, "max_epochs": 1, "batch_size": 50, "linear_skip": False}
-    model = TSENetClassifier(**options, callbacks=[count]).fit(sp.csr_array(ROWS), few)
+    model = TSENetClassifier(**options, callbacks=[count], unlabeled=-1).fit(
+        sp.csr_array(ROWS), few
+    )
     assert count.steps == 12  # 600 rows of 50, not 60
     assert model.history_.n_epochs == 1
     assert not list(model.net_.linear_skips)

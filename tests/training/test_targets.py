@@ -5,28 +5,35 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tsenet.errors import DataError
+from tsenet.training.given_targets import GivenTargets, read_targets
 from tsenet.training.losses import BinaryLoss, MulticlassLoss, MultilabelLoss, RegressionLoss
 from tsenet.training.targets import (
     ClassTargets,
     LabelTargets,
     ValueTargets,
     learn_targets,
-    read_targets,
     targets_from_parts,
 )
+
+
+def given_of(y: Any) -> GivenTargets:
+    """Targets without missing ones, not checked."""
+    return GivenTargets(y, np.ones(len(y), bool))
 
 
 @given(st.lists(st.sampled_from("abcde"), min_size=2, max_size=30))
 def test_classes_survive_encoding(names: list[str]) -> None:
     y = np.array([*names, "a", "b"])
     targets = ClassTargets.learn(y)
-    encoded = targets.encode(y)
+    encoded = targets.encode(given_of(y))
     outputs = np.eye(targets.classes.size)[encoded]
     if targets.classes.size == 2:
         outputs = outputs[:, 1:] - 0.5
@@ -43,19 +50,90 @@ def test_classes_survive_encoding(names: list[str]) -> None:
 def test_values_survive_encoding(y: Any) -> None:
     for given_y in (y, y[:, 0]):
         targets = ValueTargets.learn(given_y)
-        encoded = targets.encode(given_y)
+        encoded = targets.encode(given_of(given_y))
         assert np.allclose(targets.decode(encoded.reshape(len(y), -1)), given_y, atol=1e-6)
         column = encoded.reshape(len(y), -1)
         assert np.all(np.abs(column.mean(axis=0)) < 1e-6)
         assert targets.stratify(encoded) is None
 
 
-def test_unlabelled_rows_are_minus_one() -> None:
+def test_minus_one_is_a_class_unless_it_is_named() -> None:
     y = np.array([2, -1, 5, 2, -1])
-    targets = ClassTargets.learn(y)
-    assert targets.classes.tolist() == [2, 5]
-    assert targets.encode(y).tolist() == [0, -1, 1, 0, -1]
-    assert ClassTargets.learn(np.array([-1, 1])).classes.tolist() == [-1, 1]
+    for unlabeled, classes, encoded in (
+        (None, [-1, 2, 5], [1, 0, 2, 1, 0]),
+        (-1, [2, 5], [0, -1, 1, 0, -1]),
+    ):
+        read = read_targets(y, True, unlabeled)
+        targets = learn_targets(read, True)
+        assert targets.classes.tolist() == classes
+        assert targets.encode(read).tolist() == encoded
+
+
+NULLABLE = pd.Series([0, 1, 2, None], dtype="Int64")
+
+
+@pytest.mark.parametrize(
+    ("y", "classes", "encoded"),
+    [
+        (["b", "", "a", None, "b", float("nan"), "  ", pd.NA], ["a", "b"], [1, -1, 0, -1, 1, -1, -1, -1]),
+        (np.array(["b", "", "a", " \t"]), ["a", "b"], [1, -1, 0, -1]),
+        (np.array([0.0, np.nan, 3.0]), [0, 3], [0, -1, 1]),
+                (np.array([0, None, 3, 0], dtype=object), [0, 3], [0, -1, 1, 0]),
+        (np.array([True, None, False], dtype=object), [False, True], [1, -1, 0]),
+        (np.ma.masked_array([4, 0, 7], mask=[False, True, False]), [4, 7], [0, -1, 1]),
+        (NULLABLE, [0, 1, 2], [0, 1, 2, -1]),
+        (NULLABLE.astype("Float64"), [0, 1, 2], [0, 1, 2, -1]),
+        (pd.Series([True, None, False], dtype="boolean"), [False, True], [1, -1, 0]),
+        (pd.Series(["b", None, "a"], dtype="string"), ["a", "b"], [1, -1, 0]),
+        (pd.Series(["b", None, "a"], dtype="category"), ["a", "b"], [1, -1, 0]),
+        (pd.Series([1, None, 2], dtype="category"), [1, 2], [0, -1, 1]),
+        (pl.Series(["b", None, "a"]), ["a", "b"], [1, -1, 0]),
+        (pl.Series([5, None, 6]), [5, 6], [0, -1, 1]),
+        (pd.DataFrame({"y": ["b", None, "a"]}), ["a", "b"], [1, -1, 0]),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+def test_missing_classes_have_no_label(y: Any, classes: list[Any], encoded: list[int]) -> None:
+    read = read_targets(y, True)
+    targets = learn_targets(read, True)
+    assert targets.classes.tolist() == classes  # type: ignore[union-attr]  # classes are asked for
+    assert [type(value) for value in targets.classes.tolist()] == [type(v) for v in classes]  # type: ignore[union-attr]  # as above
+    assert targets.encode(read).tolist() == encoded
+    assert read.known.tolist() == [code >= 0 for code in encoded]
+
+
+@pytest.mark.parametrize(
+    ("y", "unlabeled", "known"),
+    [
+        (["a", "?", "b"], "?", [True, False, True]),
+        (np.array(["a", "-1", "b"]), -1, [True, True, True]),  # text is no number
+        (np.array(["a", "-1", "b"]), "-1", [True, False, True]),
+        (np.array([1, 99, 2]), 99, [True, False, True]),
+        (np.array([1, 99, 2]), "99", [True, True, True]),
+        (np.array([1, -1, None, 2], dtype=object), -1, [True, False, False, True]),
+    ],
+)
+def test_any_value_can_mark_rows_without_a_label(y: Any, unlabeled: Any, known: list[bool]) -> None:
+    assert read_targets(y, True, unlabeled).known.tolist() == known
+
+
+def test_missing_labels_and_values() -> None:
+    labels = read_targets(np.array([[1, None], [-1, 0], [None, -1]], dtype=object), True, -1)
+    assert np.array_equal(
+        labels.values, [[1, np.nan], [np.nan, 0], [np.nan, np.nan]], equal_nan=True
+    )
+    assert labels.known.tolist() == [True, True, False]
+    for y in (
+        [1.5, None, 3],
+        np.array([1.5, np.nan, 3]),
+        ["1.5", " ", "3"],
+        pd.array([1.5, None, 3]),
+    ):
+        values = read_targets(y, False)
+        assert np.array_equal(values.values, [1.5, np.nan, 3], equal_nan=True)
+        assert values.known.tolist() == [True, False, True]
+    column = np.array([[0.0], [np.nan], [1.0]])
+    assert isinstance(learn_targets(read_targets(column, True), True), LabelTargets)
 
 
 def test_which_loss() -> None:
@@ -68,7 +146,7 @@ def test_which_loss() -> None:
 def test_balanced_weights_are_scikit_learns() -> None:
     y = np.array(["a"] * 6 + ["b"] * 3 + ["c"])
     targets = ClassTargets.learn(y)
-    loss = targets.loss(targets.encode(y), "balanced")
+    loss = targets.loss(targets.encode(given_of(y)), "balanced")
     assert np.asarray(loss.class_weights) == pytest.approx([10 / 18, 10 / 9, 10 / 3])  # type: ignore[attr-defined]
     labels = np.array([[1.0, 0.0], [0.0, np.nan], [0.0, 0.0]])
     weighted = LabelTargets(2).loss(labels, "balanced")
@@ -90,7 +168,7 @@ def test_balanced_weights_are_scikit_learns() -> None:
 )
 def test_other_targets_than_before_are_refused(targets: Any, y: Any, says: str) -> None:
     with pytest.raises(DataError, match=says):
-        targets.encode(y)
+        targets.encode(given_of(y))
 
 
 @pytest.mark.parametrize(
@@ -100,13 +178,18 @@ def test_other_targets_than_before_are_refused(targets: Any, y: Any, says: str) 
         ([["a", "b"]], True, "0, 1 or NaN"),
         ([[np.nan, np.nan]], True, "no known label"),
         (["a", "b"], False, "numbers"),
+        ([None, None], True, "no label: all 2 rows"),
+        (["", " "], True, "no label: all 2 rows"),
+        (["a", 1, 2], True, "mixes texts and other values, such as 'a' and 1"),
+        ([np.nan, np.nan], False, "no known value: all 2 rows"),
         ([[np.inf, 1.0]], False, "infinity"),
+        ([np.inf, 1.0], False, "infinity"),
         (np.zeros((2, 2, 2)), False, "1-D or 2-D"),
     ],
 )
 def test_bad_targets_are_refused(y: Any, classification: bool, says: str) -> None:
-    with pytest.raises(DataError, match=says):
-        read_targets(np.array(y), classification)
+    with pytest.raises(ValueError, match=says):
+        read_targets(y, classification)
 
 
 def test_a_column_without_a_known_value_is_refused() -> None:

@@ -55,8 +55,7 @@ class DenseEstimator(NetworkEstimator):
         ----------
         X : array, sparse matrix, dataframe, list of rows or Table, (N, V)
         y : array-like, (N,) or (N, C)
-            NaN in a 2-D ``y`` is an unknown target: it is left out. For a classifier, the class −1 beside two or
-            more others marks rows without a label, which a dense network cannot use.
+            None, NaN, ``pandas.NA`` and blank text are unknown targets. A dense network cannot use rows without any.
         sample_weight : array-like (N,), default=None
             Whole numbers count as repetitions of a row; other weights count in the loss. 0 removes a row.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PlainErrors",
+    "check_output",
     "refuse_existing",
     "remember_checkpoint",
     "remember_debug",
@@ -71,6 +73,20 @@ def remember_checkpoint(ctx: typer.Context, value: Path | None) -> Path | None:
     if value is not None:
         ctx.meta[_CHECKPOINT] = value
     return value
+
+
+def check_output(path: Path, force: bool) -> None:
+    """Raise an OSError if the file cannot be written: better before the work than after it."""
+    refuse_existing(path, force)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: give the name of a file")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name} to")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise PermissionError(f"{path.parent} cannot be written to: {error.strerror}") from error
 
 
 def refuse_existing(path: Path, force: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tsenet.data.text import Documents
 
 __all__ = [
+    "Wanted",
     "answers_of",
     "columns_of_file",
     "model_rows",
@@ -36,12 +37,12 @@ MOST_CLASSES = 20
 # ---- rows
 
 
-def read_rows(path: Path, progress: Progress) -> DataFile:
+def read_rows(path: Path, progress: Progress, encoding: str | None = None) -> DataFile:
     """Read a file of rows."""
     from tsenet.data.files import read_data
 
     progress.start("reading rows", None)
-    file = read_data(path)
+    file = read_data(path, **given(encoding=encoding))
     progress.finish(f"{file.n_rows:,} rows")
     return file
 
@@ -120,47 +121,126 @@ def model_rows(fitted: Any, file: DataFile) -> Table:
 # ---- targets
 
 
-def targets_of(file: DataFile, names: list[str], task: str) -> tuple[NDArray[Any], bool]:
-    """What to predict, and whether it is classes: (N,), or (N, C) for several columns."""
+class Wanted(NamedTuple):
+    """What a model is to predict, from the columns of a file."""
+
+    values: NDArray[Any]  # (N,) or (N, C); None or NaN where a row has no target
+    classifies: bool
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which rows have a target: (N,)."""
+        if self.values.dtype.kind == "O":
+            return np.array([value is not None for value in self.values])
+        if self.values.dtype.kind != "f":
+            return np.ones(len(self.values), bool)
+        return np.asarray(~np.isnan(self.values.reshape(len(self.values), -1)).all(axis=1))
+
+
+def targets_of(file: DataFile, names: list[str], task: str, unlabeled: str | None) -> Wanted:
+    """What to predict; blank cells, and those that hold ``unlabeled``, are rows without a target."""
     if len(names) > 1:
-        columns = [_numbers(file, name) for name in names]
-        wanted = np.stack(columns, axis=1)
-        labels = bool(np.isin(wanted[~np.isnan(wanted)], (0.0, 1.0)).all())
-        return wanted, labels if task == "auto" else task == "classification"
-    texts = file.texts(names[0])
-    if n_missing := texts.count(""):
-        raise DataError(
-            f"{file.path}: {n_missing:,} rows have no {names[0]!r}: remove them, or fill them in"
-        )
-    numbers = file.numbers(names[0])
+        values = np.stack([_numbers(file, name, unlabeled) for name in names], axis=1)
+        labels = bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
+        wanted = Wanted(values, labels if task == "auto" else task == "classification")
+    else:
+        wanted = _one_target(file, names[0], task, unlabeled)
+    if not wanted.known.any():
+        raise DataError(f"{file.path}: no row has a value in {', '.join(map(repr, names))}")
+    return wanted
+
+
+def _one_target(file: DataFile, name: str, task: str, unlabeled: str | None) -> Wanted:
+    texts = _texts(file, name, unlabeled)
+    known = [text for text in texts if text is not None]
+    numbers = _as_numbers(known)
     if task == "auto":
         quantity = numbers is not None and (
             not np.array_equal(numbers, np.floor(numbers)) or np.unique(numbers).size > MOST_CLASSES
         )
         task = "regression" if quantity else "classification"
     if task == "regression":
-        return _numbers(file, names[0]), False
+        return Wanted(_numbers(file, name, unlabeled), False)
+    classes: list[Any] = texts
     if numbers is not None and np.array_equal(numbers, np.floor(numbers)):
         whole = numbers.astype(np.int64)
-        if [str(value) for value in whole.tolist()] == texts:  # "007" is a name, not a number
-            return whole, True
-    return np.array(texts), True
+        if [str(value) for value in whole.tolist()] == known:  # "007" is a name, not a number
+            classes = [None if text is None else int(text) for text in texts]
+    return Wanted(np.array(classes, object if len(known) < len(texts) else None), True)
 
 
-def truth_of(fitted: Any, file: DataFile, names: list[str]) -> NDArray[Any]:
-    """The file's targets in the form the model was fitted on."""
+def truth_of(
+    fitted: Any, file: DataFile, names: list[str], unlabeled: str | None = None
+) -> NDArray[Any]:
+    """The file's targets in the form the model was fitted on, None or NaN where there is none.
+
+    Raises
+    ------
+    DataError
+        If the columns cannot be what the model predicts.
+    """
+    if unlabeled is None:
+        unlabeled = (fitted.source_ or {}).get("unlabeled")
     classes = getattr(fitted, "classes_", None)
-    if len(names) > 1:
-        return np.stack([_numbers(file, name) for name in names], axis=1)
-    if classes is not None and classes.dtype.kind in "UO":
-        return np.array(file.texts(names[0]))
-    return _numbers(file, names[0])
+    n_targets = fitted.targets_.n_targets
+    if len(names) != n_targets:
+        raise DataError(f"the model predicts {n_targets} columns, but {len(names)} are given")
+    if n_targets > 1:
+        return np.stack([_numbers(file, name, unlabeled) for name in names], axis=1)
+    if classes is None:
+        return _numbers(file, names[0], unlabeled)
+    texts = _texts(file, names[0], unlabeled)
+    known = [text for text in texts if text is not None]
+    if not known:
+        raise DataError(f"{file.path}: no row has a value in {names[0]!r}")
+    of_text = {str(value): value for value in classes.tolist()}
+    if (
+        classes.dtype.kind in "iuf" and _as_numbers(known) is not None
+    ):  # 1, 1.0 and 1e0 are one class
+        texts = [None if text is None else _plain_number(float(text)) for text in texts]
+        of_text = {_plain_number(float(value)): value for value in classes.tolist()}
+    unknown = [text for text in texts if text is not None and text not in of_text]
+    if 2 * len(unknown) > len(known):
+        shown = ", ".join(map(repr, list(dict.fromkeys(unknown))[:3]))
+        raise DataError(
+            f"{file.path}: column {names[0]!r} cannot be the truth: {len(unknown):,} of {len(known):,} values are "
+            f"classes unknown to the model, such as {shown}; it predicts {_some(classes)}"
+        )
+    return np.array([of_text.get(text, text) for text in texts], object)  # type: ignore[arg-type]  # None stays None
 
 
-def _numbers(file: DataFile, name: str) -> NDArray[np.float64]:
-    numbers = file.numbers(name)
+def _plain_number(value: float) -> str:
+    return str(int(value)) if value.is_integer() else str(value)
+
+
+def _some(values: NDArray[Any]) -> str:
+    shown = ", ".join(map(repr, values.tolist()[:8]))
+    return f"{shown}, … ({len(values)} in all)" if len(values) > 8 else shown
+
+
+def _texts(file: DataFile, name: str, unlabeled: str | None) -> list[str | None]:
+    """A column as texts, None where it is blank or holds the marker."""
+    marker = None if unlabeled is None else unlabeled.strip()
+    texts = (text.strip() for text in file.texts(name))
+    return [None if not text or text == marker else text for text in texts]
+
+
+def _as_numbers(texts: Iterable[str | None]) -> NDArray[np.float64] | None:
+    """Texts as numbers, NaN for None; None if one is not a number."""
+    try:
+        return np.array([np.nan if text is None else float(text) for text in texts], np.float64)
+    except ValueError:
+        return None
+
+
+def _numbers(file: DataFile, name: str, unlabeled: str | None) -> NDArray[np.float64]:
+    texts = _texts(file, name, unlabeled)
+    numbers = _as_numbers(texts)
     if numbers is None:
-        raise DataError(f"{file.path}: column {name!r} holds values that are not numbers")
+        wrong = next(text for text in texts if text is not None and _as_numbers([text]) is None)
+        raise DataError(
+            f"{file.path}: column {name!r} holds values that are not numbers, such as {wrong!r}"
+        )
     return numbers
 
 
@@ -190,7 +270,7 @@ def scores_of(fitted: Any, table: Table, truth: NDArray[Any]) -> dict[str, float
     from sklearn import metrics
 
     if not hasattr(fitted, "classes_"):
-        error = fitted.predict(table) - truth
+        error = np.asarray(fitted.predict(table) - truth)
         error = error[~np.isnan(error)]
         return {
             "R2": fitted.score(table, truth),
@@ -207,8 +287,14 @@ def scores_of(fitted: Any, table: Table, truth: NDArray[Any]) -> dict[str, float
         right = (fitted.predict(table) == truth)[~np.isnan(truth)]
         scores = {"accuracy": float(right.mean())}
         return {**scores, "mean AUC": float(np.mean(areas))} if areas else scores
-    scores = {"accuracy": fitted.score(table, truth)}
-    known = np.isin(truth, fitted.classes_)
-    if known.all():
-        scores["log loss"] = float(metrics.log_loss(truth, shares, labels=fitted.classes_))
+    known = np.array([value is not None for value in truth])
+    right = [
+        said == value for said, value in zip(fitted.predict(table).tolist(), truth, strict=True)
+    ]
+    scores = {"accuracy": float(np.mean(np.array(right)[known]))}
+    if set(truth[known].tolist()) <= set(fitted.classes_.tolist()):
+        number = {value: k for k, value in enumerate(fitted.classes_.tolist())}
+        chosen = [number[value] for value in truth[known]]
+        share = np.maximum(shares[known, chosen], np.finfo(np.float64).eps)
+        scores["log loss"] = float(-np.log(share).mean())
     return scores

@@ -13,13 +13,17 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from tsenet.cli._config import read_config
 from tsenet.cli._console import remember_checkpoint, remember_debug
 from tsenet.cli._defaults import default_of
 
 __all__ = [
+    "AsJson",
     "Checkpoint",
+    "Config",
     "Data",
     "Debug",
+    "Encoding",
     "Force",
     "Jobs",
     "MinDocuments",
@@ -28,6 +32,7 @@ __all__ = [
     "Seed",
     "ShowsDefaults",
     "StopWords",
+    "Unlabeled",
     "Words",
     "given",
     "library_option",
@@ -65,6 +70,14 @@ class ShowsDefaults(TyperCommand):
 Data = Annotated[
     Path, typer.Argument(metavar="DATA", help="Rows: csv, tsv, jsonl, parquet or npz.")
 ]
+Encoding = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Encoding of a text file, such as latin-1; default: utf-8."),
+]
+Unlabeled = Annotated[
+    str | None,
+    typer.Option(metavar="VALUE", help="Marks rows without a target, besides blank cells."),
+]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by tsenet fit.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
 Checkpoint = Annotated[
@@ -73,6 +86,17 @@ Checkpoint = Annotated[
         metavar="DIR",
         help="Folder to keep finished work in: after an interruption the same command continues from it.",
         callback=remember_checkpoint,
+    ),
+]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="TOML file with options in a table named after the command; typed options go first.",
+        callback=read_config,
+        is_eager=True,
     ),
 ]
 

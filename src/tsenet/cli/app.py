@@ -35,7 +35,6 @@ app = typer.Typer(
     cls=PlainErrors,
     help="Tree-structured networks and topics, learned from data.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help: loading rich alone takes longer than all the rest
 )

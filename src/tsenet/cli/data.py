@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tsenet.cli._console import PlainErrors, shown_progress
-from tsenet.cli._options import Debug, Quiet
+from tsenet.cli._options import AsJson, Debug, Quiet
+from tsenet.cli._results import say
 
 if TYPE_CHECKING:
     from tsenet.datasets import Check
@@ -29,13 +30,27 @@ app = typer.Typer(
 
 
 @app.command("list")
-def list_sets(debug: Debug = False) -> None:
+def list_sets(as_json: AsJson = False, debug: Debug = False) -> None:
     """List the data sets, and whether their files are available here."""
-    from rich.console import Console
-    from rich.table import Table
-
     from tsenet.datasets import is_available
     from tsenet.datasets.catalog import CATALOG
+
+    if as_json:
+        sets = [
+            {
+                "name": entry.name,
+                "title": entry.title,
+                "train": entry.n_train,
+                "test": entry.n_test,
+                "features": entry.features,
+                "available": is_available(entry.name),
+                "licence": entry.licence,
+            }
+            for entry in CATALOG.values()
+        ]
+        return say(True, {"sets": sets})
+    from rich.console import Console
+    from rich.table import Table
 
     # a file or another program gets whole lines; on a terminal, cells are folded to its width
     console = Console(width=None if sys.stdout.isatty() else _WIDE, markup=False, highlight=False)
@@ -67,6 +82,7 @@ def fetch(
     names: Annotated[
         list[str], typer.Argument(metavar="NAME", help="A name that tsenet data list shows.")
     ],
+    as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -78,15 +94,22 @@ def fetch(
     from tsenet.datasets import fetch as fetch_files
 
     wanted = dict.fromkeys(entry_of(name).name for name in names)  # an unknown name stops it all
+    fetched = {}
     for entry in map(entry_of, wanted):
-        typer.echo(f"{entry.title}: licence: {entry.licence}\n  please cite: {entry.citation}")
+        if not as_json:
+            typer.echo(f"{entry.title}: licence: {entry.licence}\n  please cite: {entry.citation}")
         with shown_progress(quiet) as progress:
             files = fetch_files(entry.name, progress=progress)
+        fetched[entry.name] = {"licence": entry.licence, "files": list(map(str, files))}
+        if as_json:
+            continue
         for path in files:
             unknown = "" if entry.known_digest(path.name) else "  (no published digest known)"
             typer.echo(f"  {path}{unknown}")
         if not files:
             typer.echo("  needs no files")
+    if as_json:
+        say(True, fetched)
 
 
 @app.command()
@@ -94,6 +117,7 @@ def verify(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help="Default: all whose files are here.")
     ] = None,
+    as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
     """Check files against their published digests.
@@ -106,15 +130,19 @@ def verify(
 
     wanted = [entry_of(name).name for name in names] if names else list(CATALOG)
     all_good = True
+    found, lines = {}, []
     for name in dict.fromkeys(wanted):
         checks = verify_files(name)
+        found[name] = [{"path": check.path, "status": check.status} for check in checks]
         for check in checks:
-            typer.echo(f"{check.status:<12} {check.path}{_meaning(check)}")
+            lines.append(f"{check.status:<12} {check.path}{_meaning(check)}")
             all_good = all_good and check.good
         if not checks and names:
             needs = CATALOG[name].kind != "bundled"
-            typer.echo(f"{name}: {'no files found' if needs else 'needs no files'}")
+            lines.append(f"{name}: {'no files found' if needs else 'needs no files'}")
             all_good = all_good and not needs
+    if lines or as_json:
+        say(as_json, {"good": all_good, "sets": found}, *lines)
     if not all_good:
         raise typer.Exit(1)
 

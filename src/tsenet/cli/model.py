@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tsenet.cli._console import refuse_existing, shown_progress, warm_up
+from tsenet.cli._console import check_output, shown_progress, warm_up
 from tsenet.cli._options import (
+    AsJson,
     Checkpoint,
+    Config,
     Data,
     Debug,
+    Encoding,
     Force,
     Jobs,
     MinDocuments,
@@ -23,13 +25,26 @@ from tsenet.cli._options import (
     Quiet,
     Seed,
     StopWords,
+    Unlabeled,
     Words,
     given,
     library_option,
 )
+from tsenet.cli._results import say, write_csv, write_json_lines
 from tsenet.errors import DataError
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tsenet.cli._model_data import Wanted
+    from tsenet.data.table import Table
+
 __all__ = ["evaluate", "fit", "predict"]
+
+
+# With fewer labelled rows a score of a tenth of them says nothing.
+_FEWEST_TO_HOLD_OUT = 100
 
 
 class Task(StrEnum):
@@ -63,6 +78,7 @@ def fit(
     ignore: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out, such as a key.")
     ] = None,
+    unlabeled: Unlabeled = None,
     task: Annotated[
         Task,
         typer.Option(
@@ -145,32 +161,55 @@ def fit(
             help="Stop after this many epochs without a better validation score.",
         ),
     ] = None,
+    held_out: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            min=0.0,
+            max=0.5,
+            help="Share of the labelled rows to score the model on, which it does not learn from; 0: none.",
+        ),
+    ] = 0.1,
+    encoding: Encoding = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     checkpoint: Checkpoint = None,
+    config: Config = None,
     force: Force = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show a table of the epochs at the end.")
+    ] = False,
+    as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Learn to predict columns of a table, or of documents, and write the model.
 
-    The structure of the network is learned from the rows without their target. A tenth of the rows is
-    held out to tell when to stop.
+    The structure of the network is learned from the rows without their target. Rows whose target is blank have no
+    label: they teach structure and first weights. A tenth of the labelled rows, if these are 100 or more, is kept
+    from training; the score on it is printed at the end.
     """
     import tsenet
-    from tsenet.cli._model_data import columns_of_file, read_rows, targets_of, word_counts
+    from tsenet.cli._model_data import (
+        columns_of_file,
+        read_rows,
+        scores_of,
+        targets_of,
+        word_counts,
+    )
 
-    refuse_existing(out, force)
+    check_output(out, force)
     with shown_progress(quiet) as progress:
-        file = read_rows(data, progress)
-        wanted, classifies = targets_of(file, target, task.value)
+        file = read_rows(data, progress, encoding)
+        wanted = targets_of(file, target, task.value, unlabeled)
         if text is not None:
             source: dict[str, Any] = {"text": text}
             table = word_counts(file.texts(text), progress, words, stop_words, min_documents)
         else:
             table, source = columns_of_file(file, {*target, *(ignore or ())})
+        kept, held = _split(table, wanted, held_out, seed)
         warm_up(progress)
-        kind = tsenet.TSENetClassifier if classifies else tsenet.TSENetRegressor
+        kind = tsenet.TSENetClassifier if wanted.classifies else tsenet.TSENetRegressor
         model = kind(
             random_state=seed,
             verbose=progress,
@@ -187,17 +226,61 @@ def fit(
                 n_jobs=jobs,
             ),
         )
-        model.fit(table, wanted, **given(checkpoint=checkpoint))
-        model.source_ = {"targets": target, **source}
+        model.fit(table.take(kept), wanted.values[kept], **given(checkpoint=checkpoint))
+        model.source_ = {"targets": target, **source, **given(unlabeled=unlabeled)}
+        scores = scores_of(model, table.take(held), wanted.values[held]) if held.size else {}
         model.save(out)
+    n_unlabelled = int((~wanted.known).sum())
+    fields = {
+        "model": out,
+        "rows": table.n_rows,
+        "unlabelled": n_unlabelled,
+        "columns": table.n_columns,
+        "layers": model.wiring_.layer_sizes,
+        "parameters": model.n_parameters_,
+        "epochs": model.history_.n_epochs,
+        "stopped": model.history_.stopped,
+        "held_out": {"rows": held.size, **_by_key(scores)},
+    }
+    if verbose:
+        typer.echo(model.history_.table(), err=as_json)
     sizes = "-".join(map(str, model.wiring_.layer_sizes))
-    typer.echo(
+    lines = [
         f"{table.n_rows:,} rows, {table.n_columns:,} {'columns' if text is None else 'words'}; "
-        f"network {sizes}, {model.n_parameters_:,} parameters\n"
-        f"{model.history_.n_epochs} epochs{_best_of(model)}; written to {out}"
-    )
+        f"network {sizes}, {model.n_parameters_:,} parameters"
+    ]
+    if n_unlabelled:
+        names = " and ".join(map(repr, target))
+        lines.append(
+            f"{n_unlabelled:,} of {table.n_rows:,} rows have no {names}: they are unlabelled rows"
+        )
+    lines.append(f"{model.history_.n_epochs} epochs{_best_of(model)}; written to {out}")
+    if scores:
+        shown = ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
+        lines.append(f"held out {held.size:,} labelled rows: {shown}")
     if checkpoint is not None and model.history_.stopped == "interrupted":
-        typer.echo("to continue, give the same command with --force")
+        lines.append("to continue, give the same command with --force")
+    say(as_json, fields, *lines)
+
+
+def _split(
+    table: Table, wanted: Wanted, share: float, seed: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows to learn from, and labelled rows to score the model on; classes keep their shares."""
+    import numpy as np
+
+    from tsenet.data.order import duplicate_groups
+    from tsenet.training.split import split_rows
+
+    labelled = np.flatnonzero(wanted.known)
+    if share == 0 or labelled.size < _FEWEST_TO_HOLD_OUT:
+        return np.arange(table.n_rows), labelled[:0]
+    classes = None
+    if wanted.classifies and wanted.values.ndim == 1:
+        classes = np.unique(wanted.values[labelled].astype(str), return_inverse=True)[1]
+    groups = duplicate_groups(table.take(labelled).values)
+    _, chosen = split_rows(labelled.size, share, seed, classes, groups)
+    return np.setdiff1d(np.arange(table.n_rows), labelled[chosen]), labelled[chosen]
 
 
 def predict(
@@ -205,33 +288,55 @@ def predict(
     data: Data,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="csv file to write; default: stdout."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="csv or jsonl file to write; default: csv to stdout.",
+        ),
     ] = None,
+    id_column: Annotated[
+        str | None,
+        typer.Option("--id", metavar="COLUMN", help="Column to repeat beside the predictions."),
+    ] = None,
+    encoding: Encoding = None,
     jobs: Jobs = None,
+    config: Config = None,
     force: Force = False,
+    as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Predict the target of each row: a csv of predictions and probabilities."""
+    """Predict the target of each row: a csv of predictions and probabilities, in the order of the rows.
+
+    With --json and without --out, one JSON object for each row. Texts that a spreadsheet would run as a formula,
+    such as =A1, get a leading ' in the csv.
+    """
     from tsenet._system.atomic import atomic_write
     from tsenet.cli._model_data import answers_of, model_rows, read_rows
 
     if out is not None:
-        refuse_existing(out, force)
+        check_output(out, force)
     fitted = _load(model, jobs)
     with shown_progress(quiet) as progress:
-        file = read_rows(data, progress)
+        file = read_rows(data, progress, encoding)
+        ids = None if id_column is None else file.texts(id_column)
         names, columns = answers_of(fitted, model_rows(fitted, file))
+    if id_column is not None and ids is not None:
+        names, columns = [id_column, *names], [ids, *columns]
     if out is None:
+        write = write_json_lines if as_json else write_csv
         try:
-            _write_csv(sys.stdout, names, columns)
+            write(sys.stdout, names, columns)
             sys.stdout.flush()
         except BrokenPipeError:  # the reader, such as head, has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
+    write = write_json_lines if out.suffix in (".jsonl", ".ndjson") else write_csv
     with atomic_write(out, "w") as stream:
-        _write_csv(stream, names, columns)
-    typer.echo(f"{file.n_rows:,} predictions written to {out}")
+        write(stream, names, columns)
+    fields = {"out": out, "rows": file.n_rows, "columns": names}
+    say(as_json, fields, f"{file.n_rows:,} predictions written to {out}")
 
 
 def evaluate(
@@ -241,31 +346,42 @@ def evaluate(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Column of the truth; default: as in the model."),
     ] = None,
+    unlabeled: Unlabeled = None,
+    encoding: Encoding = None,
     jobs: Jobs = None,
+    config: Config = None,
+    as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Compare predictions with the truth and print how good they are."""
-    from tsenet.cli._model_data import model_rows, read_rows, scores_of, truth_of
+    """Compare predictions with the truth and print how good they are; rows without a truth are left out."""
+    import numpy as np
+
+    from tsenet.cli._model_data import Wanted, model_rows, read_rows, scores_of, truth_of
 
     fitted = _load(model, jobs)
     names = target or (fitted.source_ or {}).get("targets")
     if not names:
         raise DataError(f"{model} does not say which column holds the truth: give --target")
     with shown_progress(quiet) as progress:
-        file = read_rows(data, progress)
-        table = model_rows(fitted, file)
-        truth = truth_of(fitted, file, names)
+        file = read_rows(data, progress, encoding)
+        truth = truth_of(fitted, file, names, unlabeled)
+        known = np.flatnonzero(Wanted(truth, hasattr(fitted, "classes_")).known)
+        table = model_rows(fitted, file).take(known)
+    scores = scores_of(fitted, table, truth[known])
+    counts = {"rows": known.size, "unlabelled": len(truth) - known.size}
+    if hasattr(fitted, "classes_") and truth.ndim == 1:
+        classes = set(fitted.classes_.tolist())
+        counts["unknown"] = sum(value not in classes for value in truth[known])
     width = 10
-    typer.echo(f"{'rows':<{width}} {table.n_rows:,}")
-    for name, value in scores_of(fitted, table, truth).items():
-        typer.echo(f"{name:<{width}} {value:.4f}")
+    lines = [f"{name:<{width}} {count:,}" for name, count in counts.items() if count]
+    lines += [f"{name:<{width}} {value:.4f}" for name, value in scores.items()]
+    say(as_json, {**counts, **_by_key(scores)}, *lines)
 
 
-def _write_csv(stream: IO[str], names: list[str], columns: list[list[Any]]) -> None:
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(zip(*columns, strict=True))
+def _by_key(scores: dict[str, float]) -> dict[str, float]:
+    """Scores under names without spaces."""
+    return {name.replace(" ", "_"): value for name, value in scores.items()}
 
 
 def _load(path: Path, jobs: int | None) -> Any:

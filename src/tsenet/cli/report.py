@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from tsenet.cli._console import refuse_existing, shown_progress
-from tsenet.cli._options import Debug, Force, Quiet
+from tsenet.cli._console import check_output, shown_progress
+from tsenet.cli._options import AsJson, Config, Debug, Encoding, Force, Quiet
+from tsenet.cli._results import say
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
@@ -58,7 +59,10 @@ def report(
     title: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Title; default: the model file's name.")
     ] = None,
+    encoding: Encoding = None,
+    config: Config = None,
     force: Force = False,
+    as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -70,7 +74,7 @@ def report(
     from tsenet.cli._model_data import read_rows
     from tsenet.explain.report import write_report
 
-    refuse_existing(out, force)
+    check_output(out, force)
     if data is None:
         for option, given in (
             ("--target", target),
@@ -85,7 +89,7 @@ def report(
         rows: _Rows | None = None
         values: Sequence[Any] | None = None
         if data is not None:
-            file = read_rows(data, progress)
+            file = read_rows(data, progress, encoding)
             rows = _rows_of(fitted, file, target, text)
             if show is not None:
                 rows = rows._replace(texts=file.texts(show))
@@ -103,7 +107,7 @@ def report(
             title=title or model.stem,
             words=words,
         )
-    typer.echo(f"written to {out}")
+    say(as_json, {"out": out}, f"written to {out}")
 
 
 def _rows_of(fitted: Any, file: DataFile, target: list[str] | None, text: str | None) -> _Rows:

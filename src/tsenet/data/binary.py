@@ -37,7 +37,8 @@ class BinaryRule:
     """How each input column becomes binary variables; made with :meth:`learn`.
 
     A numeric column gives one variable, which is on where the value is above the column's
-    threshold. A column of categories gives one variable per level.
+    threshold. A column of categories gives one variable per level. A missing value switches on no
+    variable.
 
     Attributes
     ----------
@@ -319,7 +320,7 @@ class BinaryRule:
         if message:
             raise DataError(message)
         for j, (learned, now) in enumerate(zip(self.levels, table.levels, strict=True)):
-            if (learned is None) != (now is None):
+            if (learned is None) != (now is None) and not _all_missing(table, j):
                 before, after = "numbers", "categories"
                 if learned is not None:
                     before, after = after, before
@@ -341,10 +342,15 @@ class BinaryRule:
             values[:, numeric] > self.thresholds[numeric]
         )
         for j, code_map in zip(self._category_columns, code_maps, strict=True):
-            variables = code_map[values[:, j].astype(np.int64)]
-            rows = np.flatnonzero(variables >= 0)
-            on[rows, variables[rows]] = True
+            rows = np.flatnonzero(~np.isnan(values[:, j]))
+            variables = code_map[values[rows, j].astype(np.int64)]
+            on[rows[variables >= 0], variables[variables >= 0]] = True
         return BinaryRows.of_dense(on)
+
+
+def _all_missing(table: Table, column: int) -> bool:
+    """Whether no value of a column is known: nothing says then whether it holds numbers or categories."""
+    return not table.is_sparse and bool(np.isnan(table.values[:, column]).all())
 
 
 def _refuse_negative(table: Table) -> None:

@@ -98,10 +98,11 @@ def _numbers_of_column(column: npt.NDArray[Any], label: str) -> npt.NDArray[np.f
     return numbers
 
 
-def refuse_non_finite(values: Any, label: Labeller) -> None:
-    """Raise a DataError when a dense array or csr_array (N, V) holds NaN or infinity.
+def refuse_non_finite(values: Any, label: Labeller, missing: bool = False) -> None:
+    """Raise a DataError when a dense array or csr_array (N, V) holds infinity or NaN.
 
-    The message names the first such column, its count, and how many other columns have some.
+    The message names the first such column, its count, and how many other columns have some. With ``missing``, a
+    dense array may hold NaN.
     """
     data = values if isinstance(values, np.ndarray) else values.data
     if data.dtype.kind != "f":
@@ -110,7 +111,8 @@ def refuse_non_finite(values: Any, label: Labeller) -> None:
         # A finite sum means that all values are finite, and is faster than checking each value.
         if np.isfinite(data.sum()):
             return
-    for what, test in (("NaN", np.isnan), ("inf", np.isinf)):
+    allowed = missing and isinstance(values, np.ndarray)
+    for what, test in (("inf", np.isinf),) if allowed else (("NaN", np.isnan), ("inf", np.isinf)):
         counts = _count_per_column(values, test)
         columns = np.flatnonzero(counts)
         if columns.size == 0:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import count_of, is_missing
+from tsenet.data.columns import is_missing
 from tsenet.data.documents import read_columns
 from tsenet.data.frames import Levels
 from tsenet.data.table import Table
@@ -148,7 +148,7 @@ class DataFile:
             return None
 
     def table(self, names: Sequence[str], categories: Collection[str] | None = None) -> Table:
-        """Return some columns as a table.
+        """Return some columns as a table; blank cells are missing values, NaN.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class DataFile:
         Raises
         ------
         DataError
-            For missing values, and for a column that should hold numbers and does not.
+            For infinite numbers, and for a column that should hold numbers and does not.
 
         Examples
         --------
@@ -176,7 +176,7 @@ class DataFile:
         (None, ('ant', 'cat'))
         """
         if self.rows is not None:
-            return Table.of(self.rows)
+            return Table.of(self.rows, missing=True)
         if not names:
             raise DataError(f"{self.path} has no columns to learn from")
         values = np.empty((self.n_rows, len(names)), order="F")
@@ -194,15 +194,12 @@ class DataFile:
                 levels.append(None)
                 continue
             texts = self.texts(name)
-            n_missing = texts.count("")
-            if n_missing:
-                missing = count_of(n_missing, "missing value")
-                raise DataError(f"{self.path}: column {name!r} has {missing}: fill them in first")
-            found, codes = np.unique(texts, return_inverse=True)
-            values[:, j] = codes
+            known = np.array([text != "" for text in texts])
+            found, codes = np.unique([text for text in texts if text], return_inverse=True)
+            values[:, j] = np.nan
+            values[known, j] = codes
             levels.append(tuple(found.tolist()))
-        # Table.of raises a DataError for missing numbers that names the column.
-        table = Table.of(values, names=list(names))
+        table = Table.of(values, names=list(names), missing=True)
         return Table(table.values, table.names, tuple(levels))
 
 
@@ -212,9 +209,15 @@ def read_data(path: str | Path, *, encoding: str = "utf-8") -> DataFile:
     Parameters
     ----------
     path : str or Path
+<<<<<<< HEAD
         One of those that :func:`read_documents` reads, such as a ``.csv``, ``.tsv``, ``.json`` or ``.jsonl`` file,
         or ``"-"`` for standard input; or an ``.npz`` file with the rows as an array ``X`` or as the arrays that
         ``scipy.sparse.save_npz`` writes, and columns as 1-D arrays.
+=======
+        A ``.csv``, ``.tsv``, ``.jsonl`` or ``.ndjson`` file, optionally compressed (``.gz``, ``.xz`` or ``.bz2``); a
+        ``.parquet`` or ``.pq`` file (needs pyarrow); or an ``.npz`` file with the rows as an array ``X`` or as the
+        arrays that ``scipy.sparse.save_npz`` writes, and columns as 1-D arrays.
+>>>>>>> w-labels
     encoding : str, default="utf-8"
         Of a text file.
 

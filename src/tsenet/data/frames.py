@@ -118,6 +118,8 @@ def _codes_of(
     present = values if missing is None else values[~missing]
     texts = [str(value) for value in present.tolist()]
     levels = tuple(sorted(set(texts)))
+    if not levels:  # all are missing: nothing says that they are categories
+        return np.full(values.size, np.nan), None
     code = {level: k for k, level in enumerate(levels)}
     codes = np.fromiter((code[text] for text in texts), dtype=np.int64, count=len(texts))
     if missing is None:

@@ -56,7 +56,7 @@ class Scaling:
         Dense numeric columns get mean 0 and standard deviation 1. Where they share a unit, as pixels do, all are
         divided by one factor, so that a border pixel that hardly varies stays small. Category codes are not changed.
         Sparse counts, such as word counts, become tf-idf. Other sparse values are multiplied by one factor, so that
-        the root mean square over all cells, zeros included, is 1.
+        the root mean square over all cells, zeros included, is 1. Missing values are left out, and stay missing.
 
         Parameters
         ----------
@@ -82,9 +82,11 @@ class Scaling:
             square = float(np.square(table.values.data, dtype=np.float64).sum())
             mean_square = square / (table.n_rows * table.n_columns)
             return cls(np.empty(0), np.array([mean_square**-0.5 if mean_square > 0 else 1.0]))
-        shift = sum(block.sum(axis=0) for block in _blocks(table.values)) / table.n_rows
-        square = sum(np.square(block - shift).sum(axis=0) for block in _blocks(table.values))
-        deviation = np.sqrt(square / table.n_rows)
+        n_missing = sum(np.isnan(block).sum(axis=0) for block in _blocks(table.values))
+        n_known = np.maximum(1, table.n_rows - n_missing)
+        shift = sum(_total(block) for block in _blocks(table.values)) / n_known
+        square = sum(_total(np.square(block - shift)) for block in _blocks(table.values))
+        deviation = np.sqrt(square / n_known)
         # A column that varies by rounding alone is constant.
         varies = deviation > 1e-12 * np.maximum(1.0, np.abs(shift))
         if _share_a_unit(table.values, varies):
@@ -134,7 +136,7 @@ class Scaling:
         """Scale dense rows (n, V)."""
         if not self.counts:
             return np.asarray((block - self.shift if self.centres else block) * self.scale)
-        weighted = _damped(block) * self.scale
+        weighted = _damped(np.nan_to_num(block)) * self.scale
         return weighted * self._factors(np.square(weighted).sum(axis=1))[:, None]
 
     def _of_row_entries(self, values: Any) -> npt.NDArray[np.float32]:
@@ -167,7 +169,8 @@ def _share_a_unit(values: Any, varies: npt.NDArray[np.bool_]) -> bool:
     """Whether dense columns look like pixels: many of them, and half of those that vary span the whole range."""
     if varies.sum() < _FEWEST_OF_A_UNIT:
         return False
-    least, most = values.min(axis=0)[varies], values.max(axis=0)[varies]
+    # fmin and fmax leave missing values out
+    least, most = np.fmin.reduce(values)[varies], np.fmax.reduce(values)[varies]
     return bool(np.mean((least == least.min()) & (most == most.max())) >= 0.5)
 
 
@@ -181,6 +184,12 @@ def _are_counts(values: Any) -> bool:
         return False
     sums = np.asarray(values.sum(axis=1)).ravel()
     return bool((sums != sums[0]).any())
+
+
+def _total(block: Floats) -> Any:
+    """Sum of each column, missing values left out: (V,)."""
+    total = block.sum(axis=0)
+    return np.nansum(block, axis=0) if np.isnan(total).any() else total
 
 
 def _damped(values: Floats) -> Floats:

@@ -27,13 +27,14 @@ __all__ = ["Table"]
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """N rows of V named columns of finite numbers; made with :meth:`of`.
+    """N rows of V named columns of numbers; made with :meth:`of`.
 
     Attributes
     ----------
     values : ndarray or scipy.sparse.csr_array, shape (N, V)
         Floats, integers or booleans. Sparse values are sorted, without duplicates and without
-        stored zeros. The memory may be shared with the caller's data.
+        stored zeros. Dense values may be NaN, missing, if they were asked to be kept. The memory may be shared with
+        the caller's data.
     names : tuple of str, length V
         Unique column names; ``x0``, ``x1``, ... if the data had none.
     levels : tuple of (tuple of str, or None), length V
@@ -62,7 +63,7 @@ class Table:
     named: bool = True
 
     @classmethod
-    def of(cls, X: Any, names: Sequence[str] | None = None) -> Table:
+    def of(cls, X: Any, names: Sequence[str] | None = None, *, missing: bool = False) -> Table:
         """Make a table of an array, a sparse matrix or a dataframe, after checking it.
 
         Data are copied only where necessary, and sparse data stay sparse.
@@ -76,6 +77,8 @@ class Table:
             categorical columns of a dataframe become categories.
         names : sequence of str, default=None
             Column names. None takes those of the dataframe, or ``x0``, ``x1``, ...
+        missing : bool, default=False
+            Whether to keep missing values of dense data, as NaN, instead of refusing them.
 
         Returns
         -------
@@ -102,12 +105,15 @@ class Table:
         """
         given = None if names is None else tuple(names)
         if isinstance(X, Table):
-            return X if given is None else _checked(X.values, given, X.levels)
+            if given is not None:
+                return _checked(X.values, given, X.levels, missing)
+            refuse_non_finite(X.values, X.label, missing)
+            return X
         if sp.issparse(X):
-            return _checked(_sparse_values(X), given, None)
+            return _checked(_sparse_values(X), given, None, missing)
         if is_frame(X):
-            return _of_frame(X, given)
-        return _checked(_dense_values(X, column_labeller(given)), given, None)
+            return _of_frame(X, given, missing)
+        return _checked(_dense_values(X, column_labeller(given), missing), given, None, missing)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -200,7 +206,7 @@ class Table:
             fresh = _fresh_csr(self.values)
             if canonical_csr(fresh) is not fresh:
                 raise DataError("Table: sparse values must be sorted, unique and non-zero")
-        refuse_non_finite(self.values, self.label)
+        refuse_non_finite(self.values, self.label, missing=True)
         for j, levels in enumerate(self.levels):
             if levels is not None and not _are_codes(self.values[:, j], len(levels)):
                 raise DataError(f"Table: {self.label(j)} has codes outside its levels")
@@ -224,7 +230,7 @@ class Table:
         ):
             return False
         if not self.is_sparse:
-            return bool(np.array_equal(self.values, other.values))
+            return bool(np.array_equal(self.values, other.values, equal_nan=True))
         parts = ("indptr", "indices", "data")
         return all(
             np.array_equal(getattr(self.values, part), getattr(other.values, part))
@@ -235,7 +241,10 @@ class Table:
 
 
 def _checked(
-    values: Any, names: tuple[str, ...] | None, levels: tuple[Levels, ...] | None
+    values: Any,
+    names: tuple[str, ...] | None,
+    levels: tuple[Levels, ...] | None,
+    missing: bool,
 ) -> Table:
     """Make the table after the checks that are the same for all input types."""
     n_rows, n_columns = values.shape
@@ -250,7 +259,7 @@ def _checked(
         )
     if names is not None:
         _check_names(names, n_columns)
-    refuse_non_finite(values, column_labeller(names))
+    refuse_non_finite(values, column_labeller(names), missing)
     return Table(
         values,
         tuple(f"x{j}" for j in range(n_columns)) if names is None else names,
@@ -272,7 +281,7 @@ def _check_names(names: tuple[str, ...], n_columns: int) -> None:
         raise DataError(f"duplicate column names: {shown}{more}; give each column its own name")
 
 
-def _of_frame(frame: Any, names: tuple[str, ...] | None) -> Table:
+def _of_frame(frame: Any, names: tuple[str, ...] | None, missing: bool) -> Table:
     own = frame_names(frame)
     if names is None:
         names = own
@@ -280,13 +289,13 @@ def _of_frame(frame: Any, names: tuple[str, ...] | None) -> Table:
         # Checked first, because narwhals raises its own error for duplicate names.
         _check_names(names, int(frame.shape[1]))
     if 0 in frame.shape:
-        return _checked(np.empty(frame.shape), names, None)
+        return _checked(np.empty(frame.shape), names, None, missing)
     values, levels = frame_values(frame, names)
     if sp.issparse(values):
         values = _sparse_values(values)
     elif values.dtype == np.float16:
         values = values.astype(np.float32)
-    return _checked(values, names, levels)
+    return _checked(values, names, levels, missing)
 
 
 def _fresh_csr(matrix: Any) -> Any:
@@ -312,13 +321,15 @@ def _sparse_values(matrix: Any) -> Any:
     return canonical_csr(csr)
 
 
-def _dense_values(data: Any, label: Labeller) -> npt.NDArray[Any]:
+def _dense_values(data: Any, label: Labeller, missing: bool) -> npt.NDArray[Any]:
     """Return the caller's array-like as a 2-D array of numbers."""
     if isinstance(data, np.ma.MaskedArray):
         n_masked = int(np.count_nonzero(data.mask))
-        if n_masked:
+        if n_masked and missing:
+            data = np.ma.filled(data.astype(np.float64), np.nan)
+        elif n_masked:
             raise DataError(f"the masked array hides {n_masked} values (NaN): fill them in first")
-        data = data.data
+        data = np.ma.getdata(data)
     try:
         array = np.asarray(data)
     except ValueError as error:
@@ -345,5 +356,5 @@ def _dense_values(data: Any, label: Labeller) -> npt.NDArray[Any]:
 
 def _are_codes(column: Any, n_levels: int) -> bool:
     """Say whether every entry of a column is one of 0, 1, ..., n_levels - 1."""
-    codes = column.data if sp.issparse(column) else column
+    codes = column.data if sp.issparse(column) else column[~np.isnan(column)]
     return bool(np.all((codes >= 0) & (codes < n_levels) & (codes == np.floor(codes))))

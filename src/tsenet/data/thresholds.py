@@ -33,12 +33,12 @@ def column_thresholds(
     4. One value in more than half of the rows: that value.
     5. Else the median.
 
-    If rule 4 or 5 gives the maximum, the largest value below it is taken.
+    If rule 4 or 5 gives the maximum, the largest value below it is taken. Missing values are left out.
 
     Parameters
     ----------
     values : ndarray, shape (N, V)
-        Finite numbers, N >= 1.
+        Finite numbers, or NaN where missing; N >= 1.
 
     Returns
     -------
@@ -56,9 +56,14 @@ def column_thresholds(
         block = np.ascontiguousarray(values[:, start : start + step].T)  # (columns, N)
         zeros = n_rows - np.count_nonzero(block, axis=1)
         # Half the values zero and none negative means presence: most columns need no sorting.
-        unclear = np.flatnonzero((2 * zeros < n_rows) | (block.min(axis=1) < 0))
+        least = block.min(axis=1)  # NaN if a value is missing
+        unclear = np.flatnonzero((2 * zeros < n_rows) | ~(least >= 0))
         for k in unclear:
-            thresholds[start + k], presence[start + k] = _threshold(np.sort(block[k], kind=kind))
+            ascending = np.sort(block[k], kind=kind)  # NaN comes last
+            if np.isnan(least[k]):
+                ascending = ascending[: n_rows - np.count_nonzero(np.isnan(ascending))]
+            if ascending.size:
+                thresholds[start + k], presence[start + k] = _threshold(ascending)
     return thresholds, presence
 
 

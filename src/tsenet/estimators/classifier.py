@@ -74,6 +74,9 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         Epochs without progress after which training stops.
     class_weight : dict, list of dict, "balanced" or None, default=None
         Weights of the classes in the loss; for several labels a dict of the weights of 0 and 1 for all, or one each.
+    unlabeled : default=None
+        A value in ``y`` that marks rows without a label, such as −1, scikit-learn's convention. None, NaN,
+        ``pandas.NA`` and blank text always do.
     warm_start : bool, default=False
         Let :meth:`fit` train the present network further instead of making a new one.
     wiring : Wiring or None, default=None
@@ -102,6 +105,8 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         The trained torch module, on the CPU, in evaluation mode.
     history_ : History
         Losses and scores of the epochs.
+    feature_importances_ : ndarray (V,)
+        Share of each column in the network's answers.
     n_parameters_ : int
         Number of trained numbers.
     targets_ : Targets
@@ -122,7 +127,8 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
 
     Notes
     -----
-    A 2-D ``y`` holds 0, 1 or NaN, unknown, for each of C labels.
+    A 2-D ``y`` holds 0, 1 or NaN, unknown, for each of C labels. Rows without a label help to learn the structure and
+    the first weights; :meth:`score` leaves them out.
 
     Examples
     --------
@@ -158,6 +164,7 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         validation_fraction: float = 0.1,
         patience: int = 5,
         class_weight: Any = None,
+        unlabeled: Any = None,
         warm_start: bool = False,
         wiring: Wiring | None = None,
         device: str = "auto",
@@ -187,6 +194,7 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.class_weight = class_weight
+        self.unlabeled = unlabeled
         self.warm_start = warm_start
         self.wiring = wiring
         self.device = device

@@ -49,6 +49,7 @@ def estimator_parts(estimator: TSENetEstimator) -> tuple[dict[str, Any], Arrays]
         **_under("net", {k: v.numpy() for k, v in estimator.net_.state_dict().items()}),
         "scaling.shift": estimator.scaling_.shift,
         "scaling.scale": estimator.scaling_.scale,
+        "importances": estimator.feature_importances_,
     }
     if estimator.tree_ is not None:
         meta["tree"], tree_arrays = estimator.tree_.to_parts()
@@ -100,6 +101,7 @@ def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arr
     names = list(estimator.binary_rule_.names_in)
     estimator.word_counter_ = counter_of_fields(meta.get("words"), names)
     estimator.history_ = History.from_dict(meta["history"])
+    estimator._importances = arrays.get("importances")
     n_outputs = estimator.targets_.loss().n_outputs
     estimator.net_ = TSENet(estimator.wiring_, n_outputs, **estimator._network_options.to_dict())
     _check_fit(estimator)

@@ -24,8 +24,13 @@ from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
 from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
 from tsenet.errors import DataError
+<<<<<<< HEAD
 from tsenet.estimators.texts import rows_of
 from tsenet.training.targets import LabelTargets, Targets, learn_targets, read_targets
+=======
+from tsenet.training.given_targets import GivenTargets, read_targets, warn_of_marker
+from tsenet.training.targets import Targets, learn_targets
+>>>>>>> w-labels
 
 if TYPE_CHECKING:
     from torch import nn
@@ -79,20 +84,32 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
     # ---- reading
 
     def _check_rows(
-        self, X: Any, y: Any, sample_weight: Any, *, reset: bool, classes: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        reset: bool,
+        classes: Any = None,
+        check_columns: bool = True,
     ) -> CheckedRows:
         """Check what the user gave; repeat rows by whole weights; put them in the canonical order.
 
         With ``reset``, names of columns and what the targets are, are learned from these rows.
         """
+<<<<<<< HEAD
         X = rows_of(self, X, reset=reset)
         table = Table.of(X)
+=======
+        table = Table.of(X, missing=True)
+>>>>>>> w-labels
         name = type(self).__name__
         if y is None:
             raise DataError(f"{name} requires y to be passed, but the target y is None")
-        self._check_columns(X, reset)
-        given = read_targets(y, is_classifier(self))
-        check_consistent_length(table.values, given)
+        if check_columns:
+            self._check_columns(X, reset)
+        given = self._read_targets(y)
+        check_consistent_length(table.values, given.values)
         if table.n_rows < 2 and reset:
             raise DataError(f"{name} needs at least two rows, got n_samples = {table.n_rows}")
         weights = _checked_weights(sample_weight, table.n_rows)
@@ -100,14 +117,20 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
             repeated = repeats_of(weights)
             chosen = np.flatnonzero(weights) if repeated is None else repeated
             weights = weights[chosen] if repeated is None else None
-            table, given = table.take(chosen), given[chosen]
+            table, given = table.take(chosen), given.take(chosen)
         if reset:
             self._set_targets(learn_targets(given, is_classifier(self), classes))
+            if is_classifier(self) and getattr(self, "unlabeled", None) is None:
+                warn_of_marker(given)
         targets = self.targets_.encode(given)
         order = canonical_order(table.values, targets, *(() if weights is None else (weights,)))
         return CheckedRows(
             table.take(order), targets[order], None if weights is None else weights[order]
         )
+
+    def _read_targets(self, y: Any) -> GivenTargets:
+        """Check targets; those missing, or marked by the parameter ``unlabeled``, are not known."""
+        return read_targets(y, is_classifier(self), getattr(self, "unlabeled", None))
 
     def _set_targets(self, targets: Targets) -> None:
         """Keep what the targets are; a classifier also has ``classes_``."""
@@ -148,8 +171,12 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "net_")
         from tsenet.network.batches import Inputs
 
+<<<<<<< HEAD
         X = rows_of(self, X, reset=False)
         table = Table.of(X)
+=======
+        table = Table.of(X, missing=True)
+>>>>>>> w-labels
         self._check_columns(X, False)
         step = _SLAB if table.is_sparse and self.scaling_.centres else table.n_rows
         for start in range(0, table.n_rows, step):
@@ -195,6 +222,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = []
         return tags
@@ -231,17 +259,22 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows predicted right; for several labels, of rows with all known labels right.
 
-        Rows without any known label are left out.
+        Rows without a known label are left out.
         """
         check_is_fitted(self, "net_")
-        if not isinstance(self.targets_, LabelTargets):
-            return float(super().score(X, y, sample_weight))
-        wanted = read_targets(y, True)
-        known = ~np.isnan(wanted)
-        right = ((self.predict(X) == wanted) | ~known).all(axis=1)
-        counted = known.any(axis=1)
-        weights = None if sample_weight is None else np.asarray(sample_weight)[counted]
-        return float(np.average(right[counted], weights=weights))
+        values, known = self._read_targets(y)
+        predicted = self.predict(X)
+        check_consistent_length(predicted, values, sample_weight)
+        if predicted.ndim != values.ndim or _are_texts(predicted) != _are_texts(values):
+            raise DataError(
+                f"y cannot be what the model predicts: it holds {values.tolist()[0]!r}, "
+                f"a prediction is {predicted.tolist()[0]!r}"
+            )
+        right = predicted == values
+        if values.ndim == 2:
+            right = (right | np.isnan(values)).all(axis=1)
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(right[known], weights=weights))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -263,18 +296,15 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R², the mean of those of several targets; unknown values are left out."""
         check_is_fitted(self, "net_")
-        wanted = read_targets(y, False)
-        if wanted.ndim == 1 or not np.isnan(wanted).any():
-            return float(super().score(X, wanted, sample_weight))
+        values = self._read_targets(y).values
         predicted = self.predict(X)
+        check_consistent_length(predicted, values, sample_weight)
         scores = []
-        for column in range(wanted.shape[1]):
-            known = ~np.isnan(wanted[:, column])
+        for wanted, said in zip(_columns(values), _columns(predicted), strict=True):
+            known = ~np.isnan(wanted)
             if known.any():
                 weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-                scores.append(
-                    r2_score(wanted[known, column], predicted[known, column], sample_weight=weights)
-                )
+                scores.append(r2_score(wanted[known], said[known], sample_weight=weights))
         return float(np.mean(scores))
 
     def __sklearn_tags__(self) -> Any:
@@ -286,6 +316,15 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):
 def progress_of(verbose: Any) -> Any:
     """0 and 1 as False and True, which is what scikit-learn's users write."""
     return bool(verbose) if isinstance(verbose, int | np.integer | np.bool_) else verbose
+
+
+def _columns(values: NDArray[Any]) -> NDArray[Any]:
+    """One target or several as columns: (C, N)."""
+    return values.reshape(len(values), -1).T
+
+
+def _are_texts(values: NDArray[Any]) -> bool:
+    return values.dtype.kind == "U" or (values.dtype.kind == "O" and isinstance(values[0], str))
 
 
 def _checked_weights(given: Any, n_rows: int) -> NDArray[np.float64] | None:

@@ -95,6 +95,8 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         The trained torch module, on the CPU, in evaluation mode.
     history_ : History
         Losses and scores of the epochs.
+    feature_importances_ : ndarray (V,)
+        Share of each column in the network's answers.
     n_parameters_ : int
         Number of trained numbers.
     targets_ : Targets
@@ -115,7 +117,8 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
 
     Notes
     -----
-    A 2-D ``y`` holds several values for each row; NaN there is an unknown one.
+    A 2-D ``y`` holds several values for each row. NaN and None are unknown values: rows without a known one help to
+    learn the structure and the first weights, and :meth:`score` leaves them out.
 
     Examples
     --------

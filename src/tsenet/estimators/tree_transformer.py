@@ -103,7 +103,7 @@ class LatentTreeTransformer(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the tree of ``X``; ``y`` is ignored."""
-        table = Table.of(X)
+        table = Table.of(X, missing=True)
         validate_data(self, X, skip_check_array=True)
         self.tree_ = learn_tree(table, **self.get_params(deep=False))
         return self
@@ -185,11 +185,12 @@ class LatentTreeTransformer(TransformerMixin, BaseEstimator):
     def _table(self, X: Any) -> Table:
         """New rows as a table, after scikit-learn's checks of names and number of features."""
         check_is_fitted(self)
-        table = Table.of(X)
+        table = Table.of(X, missing=True)
         validate_data(self, X, reset=False, skip_check_array=True)
         return table
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags

@@ -12,7 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet.data.scaling import Scaling
+from tsenet.data.table import Table
+from tsenet.errors import DataError
 from tsenet.estimators.network_estimator import CheckedRows, NetworkEstimator, progress_of
+from tsenet.estimators.parameters import check_parameters
 from tsenet.expansion.structure import learn_structure, structure_of_wiring
 from tsenet.expansion.wiring import Wiring
 from tsenet.progress import Progress, as_progress
@@ -23,8 +26,10 @@ if TYPE_CHECKING:
     from tsenet.network.tsenet import TSENet
     from tsenet.skeleton.tree import LatentTree
     from tsenet.training.checkpoint import RunFolder
+    from tsenet.training.loop import Score, Validation
     from tsenet.training.pruning import Masks
     from tsenet.training.recipe import Recipe, RunSeeds, TrainedNetwork
+    from tsenet.training.rows import TrainingRows
 
 __all__ = ["TSENetEstimator"]
 
@@ -58,6 +63,9 @@ class TSENetEstimator(NetworkEstimator):
     _kept_weights: Masks | None = None
     #: Adam's state between calls of partial_fit; not kept in files.
     _optimiser: dict[str, NDArray[Any]] | None = None
+    #: Of the columns, once they were asked for, and the rows that they are computed from.
+    _importances: NDArray[np.float64] | None = None
+    _importance_rows: Inputs | None = None
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
@@ -88,6 +96,8 @@ class TSENetEstimator(NetworkEstimator):
         y: Any,
         sample_weight: Any = None,
         *,
+        eval_set: Any = None,
+        eval_metric: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Learn the structure from ``X`` alone, then fit the network to ``X`` and ``y``.
@@ -98,12 +108,18 @@ class TSENetEstimator(NetworkEstimator):
             The words of texts are counted as :func:`tsenet.data.vectorize` does it; the model keeps how
             (``word_counter_``), so that it predicts texts too.
         y : array-like, (N,) or (N, C)
-            NaN in a 2-D ``y`` is an unknown target: it is left out. For a classifier, the class −1 beside two or
-            more others marks rows without a label, as for scikit-learn's semi-supervised estimators: structure and
-            first weights are learned from them too.
+            None, NaN, ``pandas.NA`` and blank text are unknown targets, as is a classifier's ``unlabeled``. Structure
+            and first weights are learned from rows without a known target too.
         sample_weight : array-like (N,), default=None
             Whole numbers count as repetitions of a row, as long as the rows do not become more than tenfold.
             Other weights count in the loss; the structure then takes all rows alike. 0 removes a row.
+        eval_set : tuple (X, y), default=None
+            Rows to score the network on after each epoch; ``history_`` holds the scores. The weights of the best epoch
+            are kept, and with ``init="fan-in"`` these rows tell when to stop, in place of a part of the others.
+        eval_metric : str or callable, default=None
+            Score of validation rows. ``"accuracy"`` or ``"auc"``; for a regressor ``"r2"``, ``"mae"`` or ``"rmse"``,
+            the last two with a minus sign; or a function of the true targets and of the probabilities or values
+            predicted, higher is better. None: minus the loss.
         checkpoint : path, default=None
             Folder for the state of a long run: finished levels of the structure, and the training after each epoch.
             The same call after a crash goes on from there and ends with the same weights. A folder of other data,
@@ -113,24 +129,31 @@ class TSENetEstimator(NetworkEstimator):
         -------
         self
         """
+        from tsenet.training.metrics import score_of
         from tsenet.training.recipe import Recipe, fit_network
 
+        check_parameters(self.get_params(deep=False))
         recipe = self._settings(Recipe)
         going_on = self.warm_start and hasattr(self, "net_")
         if going_on and checkpoint is not None:
             raise ValueError("checkpoint is for a new network: fit without warm_start")
         with as_progress(progress_of(self.verbose)) as report:
             checked = self._check_rows(X, y, sample_weight, reset=not going_on)
+            others = None if eval_set is None else self._check_eval_set(eval_set)
+            score = score_of(eval_metric, self.targets_)
             self._optimiser = None
             if going_on:
-                return self._continue(checked, recipe, report)
+                return self._continue(checked, recipe, report, others=others, score=score)
             seed = seed_sequence(self.random_state)
-            folder = None if checkpoint is None else self._run_folder(checkpoint, checked, seed)
+            folder = None
+            if checkpoint is not None:
+                folder = self._run_folder(checkpoint, checked, others, eval_metric, seed)
             if folder is not None:
                 seed = folder.seed
             net_seed = self._learn_structure(checked, seed, report, folder)
+            rows = self._training_rows(checked)
             trained = fit_network(
-                self._training_rows(checked),
+                rows,
                 self.targets_,
                 self.wiring_,
                 recipe,
@@ -138,16 +161,41 @@ class TSENetEstimator(NetworkEstimator):
                 self._next_seeds(seed),
                 report,
                 class_weight=getattr(self, "class_weight", None),
+                validation=None if others is None else self._validation(others),
+                score=score,
                 folder=folder,
             )
-            self._keep(trained)
+            self._keep(trained, rows)
         return self
+
+    def _check_eval_set(self, eval_set: Any) -> CheckedRows:
+        """The rows to validate on; those without a target are left out."""
+        pair = eval_set[0] if isinstance(eval_set, list) and len(eval_set) == 1 else eval_set
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise ValueError("eval_set must be a tuple (X, y) of rows to validate on")
+        X, y = pair
+        # the structure, which knows the columns of a Table, is not learned yet
+        checked = self._check_rows(X, y, None, reset=False, check_columns=not isinstance(X, Table))
+        if checked.table.n_columns != self.n_features_in_:
+            raise DataError(
+                f"X of eval_set has {checked.table.n_columns} features, but {self.n_features_in_} are expected"
+            )
+        return checked
+
+    def _validation(self, others: CheckedRows) -> Validation:
+        """Rows as the training loop validates on them."""
+        from tsenet.training.loop import Validation
+
+        rows = self._training_rows(others)
+        labelled = rows.labelled
+        return Validation(rows.inputs, labelled.rows, labelled.targets, labelled.weights)
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         """One epoch over new rows; the first call builds the network."""
         from tsenet.network.tsenet import TSENet
         from tsenet.training.recipe import Recipe
 
+        check_parameters(self.get_params(deep=False))
         recipe = self._settings(Recipe, max_epochs=1, early_stopping=False)
         first = not hasattr(self, "net_")
         with as_progress(progress_of(self.verbose)) as report:
@@ -198,15 +246,23 @@ class TSENetEstimator(NetworkEstimator):
         return seed_number(net_seed)
 
     def _continue(
-        self, checked: CheckedRows, recipe: Recipe, report: Progress, keep_optimiser: bool = False
+        self,
+        checked: CheckedRows,
+        recipe: Recipe,
+        report: Progress,
+        *,
+        keep_optimiser: bool = False,
+        others: CheckedRows | None = None,
+        score: Score | None = None,
     ) -> Self:
         """Train on from the present weights."""
         from tsenet.training.recipe import continue_network
 
+        rows = self._training_rows(checked)
         trained = continue_network(
             self.net_,
             self._network_options,
-            self._training_rows(checked),
+            rows,
             self.targets_,
             recipe,
             self._next_seeds(seed_sequence(self.random_state)),
@@ -214,8 +270,10 @@ class TSENetEstimator(NetworkEstimator):
             class_weight=getattr(self, "class_weight", None),
             kept_weights=self._kept_weights,
             optimiser=self._optimiser,
+            validation=None if others is None else self._validation(others),
+            score=score,
         )
-        self._keep(trained)
+        self._keep(trained, rows)
         self._optimiser = trained.engine.state() if keep_optimiser else None
         return self
 
@@ -226,35 +284,44 @@ class TSENetEstimator(NetworkEstimator):
         self._n_runs += 1
         return RunSeeds.of(seed, self._n_runs - 1)
 
-    def _keep(self, trained: TrainedNetwork) -> None:
+    def _keep(self, trained: TrainedNetwork, rows: TrainingRows) -> None:
         """Take over what the recipe made."""
+        from tsenet.explain.importances import importance_rows
+
+        self._importances, self._importance_rows = None, importance_rows(rows.inputs)
         self.net_, self.history_ = trained.net, trained.history
         self._network_options = trained.options
         if self._kept_weights is None:
             self.n_parameters_ = self.net_.n_parameters
 
     def _run_folder(
-        self, path: str | os.PathLike[str], checked: CheckedRows, seed: np.random.SeedSequence
+        self,
+        path: str | os.PathLike[str],
+        checked: CheckedRows,
+        others: CheckedRows | None,
+        eval_metric: Any,
+        seed: np.random.SeedSequence,
     ) -> RunFolder:
         """Open the checkpoint folder of this run."""
         from tsenet.estimators.files import plain_parameters
         from tsenet.training.checkpoint import RunFolder
 
         parameters = plain_parameters(self)
-        identity = {
+        identity: dict[str, Any] = {
             "estimator": type(self).__name__,
             "parameters": {k: v for k, v in parameters.items() if k not in _WITHOUT_EFFECT},
         }
-        given = [] if self.wiring is None else list(self.wiring.to_parts()[1].values())
-        values = checked.table.values
-        arrays = (
-            [values]
-            if isinstance(values, np.ndarray)
-            else [values.data, values.indices, values.indptr]
-        )
-        return RunFolder.open(
-            path, identity, [*arrays, checked.targets, checked.weights, *given], seed
-        )
+        if others is not None or eval_metric is not None:
+            identity["eval_metric"] = eval_metric if isinstance(eval_metric, str) else None
+        given: list[Any] = []
+        if self.wiring is not None:
+            given += self.wiring.to_parts()[1].values()
+        for rows in (checked,) if others is None else (checked, others):
+            values = rows.table.values
+            dense = isinstance(values, np.ndarray)
+            given += [values] if dense else [values.data, values.indices, values.indptr]
+            given += [rows.targets, rows.weights]
+        return RunFolder.open(path, identity, given, seed)
 
     def prune(self, n_parameters: int, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Remove the weakest weights of all layers, in place, and train the others on; biases are kept.
@@ -275,11 +342,13 @@ class TSENetEstimator(NetworkEstimator):
         -------
         self
         """
+        from tsenet.explain.importances import importance_rows
         from tsenet.training.pruning import remove_weakest
         from tsenet.training.recipe import Recipe
 
         for part in islice(self.network_inputs(X), 1):
             self._kept_weights = remove_weakest(self.net_, part, n_parameters)
+            self._importances, self._importance_rows = None, importance_rows(part)
         self.n_parameters_ = n_parameters
         if y is not None:
             with as_progress(progress_of(self.verbose)) as report:
@@ -289,6 +358,31 @@ class TSENetEstimator(NetworkEstimator):
         return self
 
     # ---- answers
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Share of each column in the network's answers, (V,); the sum is 1.
+
+        The mean size of what a column adds to the outputs (see :func:`tsenet.explain_prediction`) over up to 200
+        training rows. A column that no answer depends on has 0. Columns that go together share their importance.
+        """
+        from tsenet.explain.importances import column_importances
+
+        check_is_fitted(self, "net_")
+        if self._importances is None:
+            if self._importance_rows is None:
+                raise AttributeError("the model was read from a file that has no importances")
+            self._importances = column_importances(
+                self.net_, self._importance_rows, self.binary_rule_
+            )
+        return self._importances
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A pickle holds the importances, and not the rows that they are computed from."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        if state.get("_importance_rows") is not None:
+            state["_importances"], state["_importance_rows"] = self.feature_importances_, None
+        return state
 
     def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
         from tsenet.network.forward import network_outputs

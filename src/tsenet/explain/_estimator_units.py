@@ -27,7 +27,7 @@ class FittedUnits(UnitSource):
     ) -> None:
         super().__init__(batch_size)
         self.model = model
-        self.table = Table.of(X)
+        self.table = Table.of(X, missing=rule_of(model) is not None)
         self.n_rows = self.table.n_rows
         self._rule = rule_of(model)
         if self._rule is None and any(self.table.levels):

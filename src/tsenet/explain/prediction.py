@@ -147,7 +147,7 @@ def explain_prediction(
     model : fitted TSENet or dense classifier or regressor
         Any ``FittedNetwork``, or a torch module of tsenet, which reads the row without scaling.
     row : one row of a table
-        1-D array, (1, V) array or sparse matrix, dataframe of one row; for a model fitted on texts also a text.
+        1-D or (1, V) array, dense or sparse, or dataframe of one row; for a model fitted on texts also a text.
     target : class, or column number of y, optional
         What to explain. Default: the predicted class; of several labels the most probable; of several values the first.
     against : class, or column number of y, optional
@@ -234,8 +234,12 @@ def _network_of(model: Any) -> Any:
 
 def _one_row(row: Any) -> Table:
     """The row as a table; a 1-D array is one row."""
-    one = np.asarray(row)[None, :] if np.ndim(row) == 1 and not sp.issparse(row) else row
-    table = Table.of(one)
+    one = row
+    if sp.issparse(row):
+        one = row.reshape((1, -1)) if row.ndim == 1 else row
+    elif np.ndim(row) == 1:
+        one = np.asarray(row)[None, :]
+    table = Table.of(one, missing=True)
     if table.n_rows != 1:
         raise DataError(
             f"one row can be explained at a time, not {table.n_rows}: give X[i : i + 1]"

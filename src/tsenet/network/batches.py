@@ -60,12 +60,17 @@ class Inputs:
         """Make inputs of a table with the rule's columns: one input for each of the rule's variables."""
         rule.check_columns(table)
         values = table.values
-        if not any(table.levels):
-            return cls(values.astype(np.float32))
-        dense = rule.apply(table).to_dense().astype(np.float32)  # one-hot columns are right already
-        numeric = np.array([table.levels[source] is None for source in rule.sources])
-        dense[:, numeric] = values[:, rule.sources[numeric]]
-        return cls(dense)
+        if all(levels is None for levels in rule.levels):
+            read = values.astype(np.float32)
+        else:
+            read = (
+                rule.apply(table).to_dense().astype(np.float32)
+            )  # one-hot columns are right already
+            numeric = np.array([rule.levels[source] is None for source in rule.sources])
+            read[:, numeric] = values[:, rule.sources[numeric]]
+        if isinstance(read, np.ndarray):
+            read[np.isnan(read)] = 0.0  # a missing value is read as the mean
+        return cls(read)
 
     def __len__(self) -> int:
         return int(self.values.shape[0])

@@ -181,7 +181,7 @@ def learn_tree(
     [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
     """
     _check_choices(piece_size, leftovers, full_depth)
-    table = Table.of(X)
+    table = Table.of(X, missing=True)
     rule = BinaryRule.learn(table)
     rows = rule.apply(table)
     bag = table.is_sparse and correlation_test

@@ -247,7 +247,7 @@ class LatentTree:
         DataError
             If the columns are not those of the tree.
         """
-        rows = X if isinstance(X, BinaryRows) else self.rule.apply(Table.of(X))
+        rows = X if isinstance(X, BinaryRows) else self.rule.apply(Table.of(X, missing=True))
         if rows.n_columns != self.n_observed:
             raise DataError(f"the rows have {rows.n_columns} variables, the tree {self.n_observed}")
         return rows

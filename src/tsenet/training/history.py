@@ -98,6 +98,22 @@ class History:
         parts.append(f"learning rate {self.learning_rate[-1]:.3g}")
         return ", ".join([*parts, f"{self.seconds[-1]:.2f} s"])
 
+    def table(self) -> str:
+        """Describe all epochs, one in a line, with the best one marked."""
+        heads = ["epoch", "train loss", "learning rate", "seconds"]
+        columns = [self.train_loss, self.learning_rate, self.seconds]
+        if self.validation_score:
+            heads[2:2] = ["validation loss", "score"]
+            columns[1:1] = [self.validation_loss, self.validation_score]
+        lines = ["  ".join(heads)]
+        for epoch, numbers in enumerate(zip(*columns, strict=True)):
+            cells = [f"{epoch + 1:>5}"]
+            cells += [
+                f"{number:>{len(head)}.4g}" for head, number in zip(heads[1:], numbers, strict=True)
+            ]
+            lines.append("  ".join(cells) + ("  best" if epoch == self.best_epoch else ""))
+        return "\n".join(lines)
+
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able fields; NaN and infinity, which JSON lacks, become strings."""
         plain = asdict(self)

@@ -45,7 +45,7 @@ from tsenet.training.fused import FusedEngine
 from tsenet.training.history import History
 from tsenet.training.linear_fit import Linear, blend_weights
 from tsenet.training.linear_start import LinearStart, fit_linear_start
-from tsenet.training.loop import Validation, train
+from tsenet.training.loop import Score, Validation, train
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss
 from tsenet.training.options import TrainingOptions
 from tsenet.training.pruning import KeepRemoved, Masks
@@ -237,6 +237,8 @@ def fit_network(
     report: Progress,
     *,
     class_weight: Any = None,
+    validation: Validation | None = None,
+    score: Score | None = None,
     folder: RunFolder | None = None,
 ) -> TrainedNetwork:
     """Fit a new network (paper §5).
@@ -254,11 +256,17 @@ def fit_network(
     report : Progress
     class_weight : optional
         As for :class:`tsenet.TSENetClassifier`.
+    validation : Validation, optional
+        Rows to score each network on after every epoch. Without them, ``init="fan-in"`` holds some out.
+    score : Score, optional
+        Of validation rows; default: minus the loss.
     folder : RunFolder, optional
         Where each training writes its checkpoint.
     """
     loss = targets.loss(rows.labelled.targets, class_weight)
-    task = _Task(rows, targets, loss, wiring, recipe, net_seed, seeds, report, folder)
+    task = _Task(
+        rows, targets, loss, wiring, recipe, net_seed, seeds, report, folder, validation, score
+    )
     return task.fit_plain() if recipe.init == "fan-in" else task.fit_with_start()
 
 
@@ -275,10 +283,12 @@ class _Task:
     seeds: RunSeeds
     report: Progress
     folder: RunFolder | None
+    validation: Validation | None
+    score: Score | None
 
     def fit_plain(self) -> TrainedNetwork:
         """Random weights, then back-propagation until the validation rows see no more progress."""
-        split = hold_out(self.rows, self.targets, self.recipe, self.seeds.split)
+        split = hold_out(self.rows, self.targets, self.recipe, self.seeds.split, self.validation)
         options, net, engine = self._new_network()
         history = train_network(
             engine,
@@ -286,6 +296,7 @@ class _Task:
             self.recipe,
             self.seeds.order,
             self.report,
+            score=self.score,
             checkpoint=self._checkpoint("plain"),
         )
         return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
@@ -353,6 +364,8 @@ class _Task:
             rows,
             targets,
             weights,
+            validation=self.validation,
+            score=self.score,
             options=self.recipe.fixed_length(rows.size, self.rows.inputs.is_sparse),
             callbacks=self.recipe.callbacks or (),
             progress=self.report,
@@ -429,6 +442,8 @@ def continue_network(
     class_weight: Any = None,
     kept_weights: Masks | None = None,
     optimiser: dict[str, NDArray[Any]] | None = None,
+    validation: Validation | None = None,
+    score: Score | None = None,
 ) -> TrainedNetwork:
     """Train a network further from the weights it has: warm start, ``partial_fit``, or after pruning.
 
@@ -441,9 +456,11 @@ def continue_network(
         have to be beaten.
     optimiser : dict, optional
         State of the engine that trained it before.
+    validation, score
+        As for :func:`fit_network`.
     """
     loss = targets.loss(rows.labelled.targets, class_weight)
-    split = hold_out(rows, targets, recipe, seeds.split)
+    split = hold_out(rows, targets, recipe, seeds.split, validation)
     engine = _engine(net, rows.inputs, loss, recipe, seeds.dropout)
     if optimiser is not None:
         engine.load_state(optimiser)
@@ -454,6 +471,7 @@ def continue_network(
         recipe,
         seeds.order,
         report,
+        score=score,
         keep_start=kept_weights is not None,
         own_callbacks=own,
     )
@@ -468,9 +486,15 @@ def hold_out(
     targets: Targets,
     settings: TrainingSettings,
     seed: np.random.SeedSequence,
+    given: Validation | None = None,
 ) -> Split:
-    """Hold out validation rows, if training may stop early: classes keep their shares, duplicates stay together."""
+    """Hold out validation rows, if training may stop early and none are given.
+
+    Classes keep their shares, duplicates stay together.
+    """
     labelled = rows.labelled
+    if given is not None:
+        return Split(labelled, given)
     if not settings.early_stopping:
         return Split(labelled, None)
     inside, outside = split_rows(
@@ -494,6 +518,7 @@ def train_network(
     order_seed: int,
     report: Progress,
     *,
+    score: Score | None = None,
     keep_start: bool = False,
     own_callbacks: tuple[Callback, ...] = (),
     checkpoint: Checkpoint | None = None,
@@ -506,6 +531,7 @@ def train_network(
         kept.targets,
         kept.weights,
         validation=split.validation,
+        score=score,
         options=settings.options(kept.rows.size, keep_start),
         callbacks=(*(settings.callbacks or ()), *own_callbacks),
         progress=report,

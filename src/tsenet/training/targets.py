@@ -6,20 +6,16 @@ and turns raw outputs of the network back into answers; estimators hold one as `
 
 from __future__ import annotations
 
-import logging
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from tsenet.errors import DataError, NonNumericError
+from tsenet.errors import DataError
+from tsenet.training.given_targets import GivenTargets
 
 if TYPE_CHECKING:
     from tsenet.training.losses import Loss
@@ -30,11 +26,8 @@ __all__ = [
     "Targets",
     "ValueTargets",
     "learn_targets",
-    "read_targets",
     "targets_from_parts",
 ]
-
-logger = logging.getLogger("tsenet")
 
 Floats = NDArray[np.float64]
 
@@ -68,27 +61,23 @@ class ClassTargets(_Comparable):
     """
 
     classes: NDArray[Any]
+    n_targets: ClassVar[int] = 1
 
     @classmethod
-    def learn(cls, y: NDArray[Any], classes: Any = None) -> ClassTargets:
-        """Find the classes of ``y`` (N,), or take those given; −1 beside two or more others marks unlabelled rows.
+    def learn(cls, y: NDArray[Any]) -> ClassTargets:
+        """Find the classes of ``y`` (N,), which has a class in every row.
 
         Raises
         ------
         DataError
             If there are fewer than two classes.
         """
-        found = np.unique(y if classes is None else classes)
-        unlabelled = _is_unlabelled(found)
-        # −1 and one other class are two classes, as many people write them
-        kept = found[~unlabelled] if found.size > 2 else found
-        if kept.size < found.size:
-            logger.info("%d rows have the class −1: no label", np.count_nonzero(y == -1))
-        if kept.size < 2:
+        classes = np.unique(y)
+        if classes.size < 2:
             raise DataError(
-                f"a classifier needs at least two classes, but y holds only one class: {kept.tolist()[0]!r}"
+                f"a classifier needs at least two classes, but y holds only one class: {classes.tolist()[0]!r}"
             )
-        return cls(kept)
+        return cls(classes)
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -106,7 +95,7 @@ class ClassTargets(_Comparable):
         """Shift (C,) from raw outputs to answers: 0."""
         return np.zeros(len(self.output_names))
 
-    def encode(self, y: NDArray[Any]) -> NDArray[np.int64]:
+    def encode(self, given: GivenTargets) -> NDArray[np.int64]:
         """Class numbers (N,), −1 for rows without a label.
 
         Raises
@@ -114,16 +103,17 @@ class ClassTargets(_Comparable):
         DataError
             If ``y`` holds a class that is not one of ``classes``.
         """
+        y, known = given
         if y.ndim != 1:
             raise DataError("y must be one column of classes, as before")
-        known = np.isin(y, self.classes)
-        unlabelled = ~known & _is_unlabelled(y)
-        if not (known | unlabelled).all():
+        new = known & ~np.isin(y, self.classes)
+        if new.any():
+            found = np.unique(y[new]).tolist()
+            hint = "; if -1 marks rows without a label, set unlabeled=-1" if -1 in found else ""
             raise DataError(
-                f"y holds classes that were not there before: {np.unique(y[~known & ~unlabelled]).tolist()}; "
-                f"classes_ is {self.classes.tolist()}"
+                f"y holds classes that were not there before: {found}; classes_ is {self.classes.tolist()}{hint}"
             )
-        return np.where(unlabelled, -1, np.searchsorted(self.classes, y))
+        return np.where(known, np.searchsorted(self.classes, y), -1)
 
     def decode(self, outputs: Floats) -> NDArray[Any]:
         """The most probable class of raw outputs (N, C): (N,)."""
@@ -172,6 +162,11 @@ class LabelTargets(_Comparable):
         return cls(y.shape[1])
 
     @property
+    def n_targets(self) -> int:
+        """Number of columns of ``y``."""
+        return self.n_labels
+
+    @property
     def classes(self) -> NDArray[np.int64]:
         """Column numbers of the labels."""
         return np.arange(self.n_labels)
@@ -191,7 +186,7 @@ class LabelTargets(_Comparable):
         """Shift (C,) from raw outputs to answers: 0."""
         return np.zeros(self.n_labels)
 
-    def encode(self, y: NDArray[Any]) -> NDArray[Any]:
+    def encode(self, given: GivenTargets) -> NDArray[Any]:
         """Labels (N, C), as given.
 
         Raises
@@ -199,6 +194,7 @@ class LabelTargets(_Comparable):
         DataError
             If there are not C of them.
         """
+        y = given.values
         if y.ndim != 2 or y.shape[1] != self.n_labels:
             raise DataError(f"y must have {self.n_labels} columns of labels, as before")
         return y
@@ -241,7 +237,7 @@ class LabelTargets(_Comparable):
 
 @dataclass(frozen=True, eq=False)
 class ValueTargets(_Comparable):
-    """One value or several for each row; encoded with mean 0 and deviation 1. In a 2-D ``y`` NaN is unknown.
+    """One value or several for each row; encoded with mean 0 and deviation 1. NaN is unknown.
 
     Attributes
     ----------
@@ -276,10 +272,15 @@ class ValueTargets(_Comparable):
         return cls(y.ndim == 1, shift, np.where(varies, deviation, 1.0))
 
     @property
+    def n_targets(self) -> int:
+        """Number of columns of ``y``."""
+        return self.output_shift.size
+
+    @property
     def output_names(self) -> None:
         """Values have no names."""
 
-    def encode(self, y: Floats) -> Floats:
+    def encode(self, given: GivenTargets) -> Floats:
         """Scaled values: (N,) for one target, else (N, C).
 
         Raises
@@ -287,6 +288,7 @@ class ValueTargets(_Comparable):
         DataError
             If ``y`` has another number of columns than the first one.
         """
+        y = given.values
         if (y.ndim == 1) != self.one_target or (
             y.ndim == 2 and y.shape[1] != self.output_shift.size
         ):
@@ -317,29 +319,14 @@ class ValueTargets(_Comparable):
 Targets: TypeAlias = ClassTargets | LabelTargets | ValueTargets
 
 
-def read_targets(y: Any, classification: bool) -> NDArray[Any]:
-    """Check a user's ``y`` without learning from it.
-
-    Parameters
-    ----------
-    y : array-like
-        Classes (N,); labels (N, C) that are 0, 1 or NaN (unknown); numbers (N,), or (N, C) where NaN is unknown.
-    classification : bool
-        Whether ``y`` holds classes or labels, not numbers.
-
-    Raises
-    ------
-    DataError, ValueError
-        If ``y`` holds anything else.
-    """
-    return _read_classes(y) if classification else _read_values(y)
-
-
-def learn_targets(y: NDArray[Any], classification: bool, classes: Any = None) -> Targets:
+def learn_targets(given: GivenTargets, classification: bool, classes: Any = None) -> Targets:
     """Learn what the targets are from a checked ``y``; ``classes`` names all there will be, if ``y`` does not."""
+    y = given.values
     if not classification:
         return ValueTargets.learn(y)
-    return LabelTargets.learn(y) if y.ndim == 2 else ClassTargets.learn(y, classes)
+    if y.ndim == 2:
+        return LabelTargets.learn(y)
+    return ClassTargets.learn(y[given.known] if classes is None else np.asarray(classes))
 
 
 def targets_from_parts(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Targets:
@@ -352,70 +339,6 @@ def targets_from_parts(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) ->
     if kind == "values":
         return ValueTargets(bool(meta["one_target"]), arrays["shift"], arrays["scale"])
     raise ValueError(f"targets of the kind {kind!r} are unknown")
-
-
-def _read_classes(y: Any) -> NDArray[Any]:
-    """Check a classifier's ``y``: classes (N,), or labels (N, C) that are 0, 1 or NaN (unknown)."""
-    given = _dense(y)
-    if given.ndim == 2 and (given.shape[1] > 1 or _has_unknown(given)):
-        return _labels_of(given)
-    given = np.asarray(column_or_1d(given, warn=True))
-    assert_all_finite(given, input_name="y")
-    check_classification_targets(given)
-    return given
-
-
-def _read_values(y: Any) -> Floats:
-    """Check a regressor's ``y``: numbers (N,), or (N, C) where NaN is unknown."""
-    given = _dense(y)
-    try:
-        values = given.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise NonNumericError(f"y must hold numbers: {error}") from error
-    if values.ndim not in (1, 2) or values.size == 0:
-        raise DataError(f"y must be 1-D or 2-D, not of shape {values.shape}")
-    if values.ndim == 1:
-        assert_all_finite(values, input_name="y")
-    elif np.isinf(values).any():
-        raise DataError("Input y contains infinity")
-    return values
-
-
-def _dense(y: Any) -> NDArray[Any]:
-    """Targets as an array; a sparse matrix of labels becomes dense."""
-    return np.asarray(y.toarray() if sp.issparse(y) else y)
-
-
-def _is_unlabelled(y: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which entries are −1, in numbers; classes of other kinds have no mark for a missing label."""
-    return y == -1 if y.dtype.kind in "if" else np.zeros(y.shape, bool)
-
-
-def _has_unknown(given: NDArray[Any]) -> bool:
-    """Whether a 2-D y of one column has unknown entries."""
-    if given.dtype.kind == "O":
-        return any(
-            value is None or (isinstance(value, float) and math.isnan(value))
-            for value in given.ravel()
-        )
-    return given.dtype.kind == "f" and bool(np.isnan(given).any())
-
-
-def _labels_of(given: NDArray[Any]) -> Floats:
-    """A 2-D y of labels as 0, 1 and NaN."""
-    try:
-        labels = given.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"a 2-D y must hold 0, 1 or NaN (unknown): {error}") from error
-    known = labels[~np.isnan(labels)]
-    if not np.isin(known, (0.0, 1.0)).all():
-        other = known[~np.isin(known, (0.0, 1.0))][0]
-        raise DataError(
-            f"Unknown label type: a 2-D y must hold 0, 1 or NaN (unknown), but it holds {other:g}"
-        )
-    if not known.size:
-        raise DataError("y holds no known label")
-    return labels
 
 
 def _values_of_array(array: NDArray[Any]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def tree_activity(
     tree: LatentTree, X: Any, n_rows: int, bins: Bins | None, progress: Progress
 ) -> Activity:
     """Compute the activity of all latents in one pass over the rows."""
-    table = Table.of(X)
+    table = Table.of(X, missing=True)
     n_latents = tree.n_latents
     step = max(1, _BLOCK // max(1, n_latents))
     total = np.zeros(n_latents)

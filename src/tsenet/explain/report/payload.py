@@ -220,7 +220,7 @@ def _check(
     along_name: str,
     options: ReportOptions,
 ) -> _Given:
-    table = None if X is None else Table.of(X)
+    table = None if X is None else Table.of(X, missing=True)
     for name, values in (("y", y), ("texts", texts), ("along", along)):
         if values is None:
             continue

@@ -1,0 +1,116 @@
+"""Scores of validation rows by name, for :func:`tsenet.training.loop.train`: higher is better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tsenet.training.loop import Score
+from tsenet.training.targets import ClassTargets, LabelTargets, Targets, ValueTargets
+
+__all__ = ["score_of"]
+
+Floats = NDArray[np.float64]
+Metric = Callable[[NDArray[Any], Floats, Any], float]
+
+
+def score_of(metric: Any, targets: Targets) -> Score | None:
+    """Return the score that a metric's name, or a user's own function, stands for.
+
+    Parameters
+    ----------
+    metric : str, callable or None
+        ``"accuracy"`` or ``"auc"`` for classes and labels; ``"r2"``, ``"mae"`` or ``"rmse"`` for values, the last two
+        with a minus sign; a function of the true targets and of what is predicted: probabilities (n, classes) or
+        (n, labels), or values. None or ``"loss"``: minus the loss.
+    targets : Targets
+        What the targets are.
+
+    Raises
+    ------
+    ValueError
+        For a name that is not known for such targets.
+    """
+    if metric is None or metric == "loss":
+        return None
+    if callable(metric):
+        return _own(metric, targets)
+    named = _of_values if isinstance(targets, ValueTargets) else _of_classes
+    if metric not in named:
+        raise ValueError(
+            f"eval_metric must be one of {', '.join(map(repr, ('loss', *named)))} or a function, not {metric!r}"
+        )
+    function = named[metric]
+
+    def score(true: NDArray[Any], predicted: Floats, weights: NDArray[Any] | None) -> float:
+        wanted, said = _in_columns(true, predicted, targets)
+        values = []
+        for column in range(said.shape[1]):
+            known = ~np.isnan(wanted[:, column])
+            if known.any():
+                own = None if weights is None else weights[known]
+                values.append(function(wanted[known, column], said[known, column], own))
+        return float(np.nanmean(values)) if not np.isnan(values).all() else float("nan")
+
+    if isinstance(targets, ClassTargets) and metric == "accuracy":
+        return _share_of_right
+    return score
+
+
+def _share_of_right(true: NDArray[Any], predicted: Floats, weights: NDArray[Any] | None) -> float:
+    return float(np.average(predicted.argmax(axis=1) == true, weights=weights))
+
+
+def _in_columns(true: NDArray[Any], predicted: Floats, targets: Targets) -> tuple[Floats, Floats]:
+    """What is wanted and predicted of each output, (n, C): presence of a class or label, or values as in ``y``."""
+    if isinstance(targets, ValueTargets):
+        wanted = true.reshape(len(true), -1) * targets.output_scale + targets.output_shift
+        return wanted, predicted * targets.output_scale + targets.output_shift
+    if isinstance(targets, LabelTargets):
+        return true.astype(np.float64), predicted
+    if predicted.shape[1] == 2:
+        return true[:, None].astype(np.float64), predicted[:, 1:]
+    return (true[:, None] == np.arange(predicted.shape[1])).astype(np.float64), predicted
+
+
+def _own(metric: Callable[..., Any], targets: Targets) -> Score:
+    def score(true: NDArray[Any], predicted: Floats, weights: NDArray[Any] | None) -> float:
+        if isinstance(targets, ClassTargets):
+            return float(metric(targets.classes[true], predicted))
+        if isinstance(targets, LabelTargets):
+            return float(metric(true, predicted))
+        return float(metric(targets.decode(true.reshape(len(true), -1)), targets.decode(predicted)))
+
+    return score
+
+
+def _auc(wanted: Floats, said: Floats, weights: Any) -> float:
+    from sklearn.metrics import roc_auc_score
+
+    if np.unique(wanted).size < 2:
+        return float("nan")
+    return float(roc_auc_score(wanted, said, sample_weight=weights))
+
+
+def _r2(wanted: Floats, said: Floats, weights: Any) -> float:
+    from sklearn.metrics import r2_score
+
+    return float(r2_score(wanted, said, sample_weight=weights)) if wanted.size > 1 else float("nan")
+
+
+_of_classes: dict[str, Metric] = {
+    "accuracy": lambda wanted, said, weights: float(
+        np.average((said > 0.5) == (wanted > 0.5), weights=weights)
+    ),
+    "auc": _auc,
+}
+_of_values: dict[str, Metric] = {
+    "r2": _r2,
+    "mae": lambda wanted, said, weights: -float(np.average(np.abs(wanted - said), weights=weights)),
+    "rmse": lambda wanted, said, weights: (
+        -float(np.sqrt(np.average(np.square(wanted - said), weights=weights)))
+    ),
+}
