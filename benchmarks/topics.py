@@ -270,8 +270,8 @@ def _note() -> str:
     return (
         f"{N_WORDS:,} words by frequency; at most {TOP_WORDS} words of a topic count. w10 and NPMI: mean normalised "
         "pointwise mutual information within 10 words and within documents; C_V: windows of 110. Coverage: share of "
-        "training documents with at least one of the shown words. NMI: of the class with the largest topic. LR: accuracy "
-        "of logistic regression on the document–topic vectors. Junk: share of topics of w10 below "
+        "training documents with at least one of the shown words. NMI: of the class with the largest topic. LR: "
+        "accuracy of logistic regression on the document–topic vectors. Junk: share of topics of w10 below "
         f"{JUNK} in the training texts. CPU: fitting, one thread; MB: peak of the process, documents included. "
         "tsenet: `TopicModel(random_state=0).reduce(n)`; its CPU serves every number of topics."
     )

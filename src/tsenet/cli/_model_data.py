@@ -25,6 +25,7 @@ __all__ = [
     "model_rows",
     "read_rows",
     "scores_of",
+    "stop_words_of_option",
     "targets_of",
     "truth_of",
     "word_counts",
@@ -63,7 +64,7 @@ def word_counts(
         documents,
         **given(
             n_words=words,
-            stop_words=None if stop_words is None else _stop_words(stop_words),
+            stop_words=None if stop_words is None else stop_words_of_option(stop_words),
             min_documents=min_documents,
             select=None if select is None else str(select),
         ),
@@ -72,7 +73,7 @@ def word_counts(
     return table
 
 
-def _stop_words(choice: str) -> Literal["english"] | list[str]:
+def stop_words_of_option(choice: str) -> Literal["english"] | list[str]:
     """What ``--stop-words`` means: english, none, or a file of words."""
     if choice == "none":
         return []

@@ -24,13 +24,9 @@ from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
 from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-<<<<<<< HEAD
 from tsenet.estimators.texts import rows_of
-from tsenet.training.targets import LabelTargets, Targets, learn_targets, read_targets
-=======
 from tsenet.training.given_targets import GivenTargets, read_targets, warn_of_marker
 from tsenet.training.targets import Targets, learn_targets
->>>>>>> w-labels
 
 if TYPE_CHECKING:
     from torch import nn
@@ -97,12 +93,8 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
 
         With ``reset``, names of columns and what the targets are, are learned from these rows.
         """
-<<<<<<< HEAD
         X = rows_of(self, X, reset=reset)
-        table = Table.of(X)
-=======
         table = Table.of(X, missing=True)
->>>>>>> w-labels
         name = type(self).__name__
         if y is None:
             raise DataError(f"{name} requires y to be passed, but the target y is None")
@@ -171,12 +163,8 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "net_")
         from tsenet.network.batches import Inputs
 
-<<<<<<< HEAD
         X = rows_of(self, X, reset=False)
-        table = Table.of(X)
-=======
         table = Table.of(X, missing=True)
->>>>>>> w-labels
         self._check_columns(X, False)
         step = _SLAB if table.is_sparse and self.scaling_.centres else table.n_rows
         for start in range(0, table.n_rows, step):

@@ -22,6 +22,7 @@ from tsenet.estimators.texts import are_texts
 from tsenet.explain.shares import WordProfiles, document_shares
 from tsenet.explain.topic_view import TopicView, choose_topics, view_topics
 from tsenet.explain.topics import Topic, every_topic, topic_tree, with_coherence
+from tsenet.progress import as_progress
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
 
@@ -220,7 +221,10 @@ class TopicModel(TransformerMixin, BaseEstimator):
         DataError
             If there are no documents, or no words remain.
         """
-        table = self._learn_words(texts)
+        with as_progress(self.progress) as report:
+            report.start("counting words", None)
+            table = self._learn_words(texts)
+            report.finish(f"{table.n_columns:,} words")
         return self.fit_counts(table, texts if are_texts(texts) else None, checkpoint=checkpoint)
 
     def fit_counts(
@@ -248,7 +252,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         self.tree_ = learn_tree(
             table,
             **{name: getattr(self, name) for name in _TREE_OPTIONS},
-            **({"seed_groups": groups} if groups else {}),
+            seed_groups=groups,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             progress=self.progress,
@@ -709,7 +713,8 @@ class TopicModel(TransformerMixin, BaseEstimator):
         """The word counts of the documents; sets the word counter."""
         if are_texts(texts):
             options = {name: getattr(self, name) for name in _WORD_OPTIONS}
-            self.word_counter_, table = WordCounter.learn(texts, **options)
+            counter, table = WordCounter.learn(texts, **options)
+            self.word_counter_: WordCounter | None = counter
             return table
         table = Table.of(texts)
         if not table.is_sparse:

@@ -1,8 +1,8 @@
 """How topics divide documents: each topic's own words, and the mixture of topics that explains a document's words best.
 
 A latent is on or off, and many can be on at once. If topics are not nested, a document can also be divided among them:
-with φ_k(w), the share of word w among the words of topic k's documents, its shares θ maximise Σ_w ln Σ_k θ_k φ_k(w) over the words of
-the document (plus a small Dirichlet prior). This problem is concave, so the answer is unique.
+with φ_k(w), the share of word w among the words of topic k's documents, its shares θ maximise Σ_w ln Σ_k θ_k φ_k(w)
+over the words of the document (plus a small Dirichlet prior). This problem is concave, so the answer is unique.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class WordProfiles:
         dense = np.repeat(self.rate[None, :], topics.size, axis=0)
         chosen = self.inside[topics].tocoo()
         dense[chosen.row, chosen.col] = chosen.data
-        return dense / dense.sum(axis=1, keepdims=True)
+        distributions: Floats = dense / dense.sum(axis=1, keepdims=True)
+        return distributions
 
 
 def word_profiles(rows: BinaryRows, posterior: Any) -> WordProfiles:
@@ -65,7 +66,7 @@ def word_profiles(rows: BinaryRows, posterior: Any) -> WordProfiles:
     """
     present = rows.to_csr().astype(np.float64)
     n_rows = max(rows.n_rows, 1)
-    rate = (rows.counts() + 0.5) / (n_rows + 1.0)
+    rate: Floats = (rows.counts() + 0.5) / np.float64(n_rows + 1.0)
     by_topic = sp.csc_array(posterior)
     parts = []
     for start in range(0, by_topic.shape[1], _TOPICS):
