@@ -405,7 +405,6 @@ def _write_model(model: TopicModel, folder: Path, progress: Progress) -> None:
     for name, write in (("topics.json", to_json), ("topics.md", to_markdown)):
         content = write(model.view_, ungrouped=model.ungrouped_)
         (folder / name).write_text(content, encoding="utf-8", newline="\n")
-    model.progress = None  # a file holds no progress
     save(model, folder / "model.tsenet")
     save(model.tree_, folder / "tree.tsenet")
     progress.finish()

@@ -39,7 +39,7 @@ class Facts:
     typical : int64 (L, 3)
         The documents that are most about it; −1 where there are fewer.
     profiles : WordProfiles
-        The words that are more frequent in its documents.
+        The words that are more or less frequent in its documents.
     """
 
     sizes: NDArray[np.float64]

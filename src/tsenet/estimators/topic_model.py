@@ -493,9 +493,8 @@ class TopicModel(TransformerMixin, BaseEstimator):
         csr_array, shape (documents, topics)
             Columns in the order of :meth:`get_feature_names_out`.
         """
-        return self._transform(
-            self.tree_.binary(self._table(texts)), level, output, min_probability
-        )
+        table = self._table(texts)
+        return self._transform(self.tree_.binary(table), level, output, min_probability)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Ids of the topics, one for each column that :meth:`transform` gives without ``level``."""
@@ -666,8 +665,10 @@ class TopicModel(TransformerMixin, BaseEstimator):
         tree, arrays = self.tree_.to_parts()
         facts = self._facts
         counter = None if self.word_counter_ is None else self.word_counter_.to_dict()
+        params = topic_facts.plain_parameters(self.get_params(deep=False))
         meta = {
-            "params": topic_facts.plain_parameters(self.get_params(deep=False)),
+            # How it was run is no part of the model: the same topics are the same file.
+            "params": {**params, "n_jobs": None, "progress": None},
             "tree": tree,
             "counter": counter,
             "labels": dict(self._labels),
@@ -691,7 +692,8 @@ class TopicModel(TransformerMixin, BaseEstimator):
         model.tree_ = LatentTree.from_parts(meta["tree"], own)
         counter = meta["counter"]
         model.word_counter_ = None if counter is None else WordCounter.from_dict(counter)
-        if counter is not None and model.word_counter_.words != model.vocabulary_:
+        known = model.word_counter_
+        if known is not None and known.words != model.vocabulary_:
             raise ValueError("the vocabulary is not that of the tree")
         model._labels = {str(name): str(label) for name, label in meta["labels"].items()}
         chosen = meta["selection"]

@@ -23,20 +23,20 @@ Floats = NDArray[np.float64]
 _TOPICS = 64  # profiles are made of so many topics at a time
 _ROWS = 512  # documents are divided in blocks
 _STEPS = 50
-_PRIOR = 0.1  # pseudo-words of each topic in each document
-_SIGMAS = 2.0
+_PRIOR = 1.0  # pseudo-words in each document, spread over the topics
 
 
 @dataclass(frozen=True)
 class WordProfiles:
-    """Which words are more frequent in the documents of each topic than in all documents.
+    """Which words are more or less frequent in the documents of each topic than in all documents.
 
     Attributes
     ----------
     rate : float64 (V,)
         Share of all documents with each word.
     inside : csr_array (K, V)
-        Share of each topic's documents with a word, for the words that are significantly more frequent there.
+        Share of each topic's documents with a word, for the words that are more or less frequent there; corrected for
+        the length of these documents, so that it is about ``rate`` for a word that has nothing to do with the topic.
     """
 
     rate: Floats
@@ -52,10 +52,10 @@ class WordProfiles:
 
 
 def word_profiles(rows: BinaryRows, posterior: Any) -> WordProfiles:
-    """Find each topic's own words in documents.
+    """Find the words that tell a topic's documents from others.
 
-    A word is kept if its expected number of documents in the topic is more than two standard deviations above what the
-    topic's size gives.
+    A word is kept if its number of documents in the topic is more than a standard deviation from what the topic's size
+    and the lengths of its documents give.
 
     Parameters
     ----------
@@ -73,10 +73,14 @@ def word_profiles(rows: BinaryRows, posterior: Any) -> WordProfiles:
         block = by_topic[:, start : start + _TOPICS]
         size = np.asarray(block.sum(axis=0)).ravel()  # (k,)
         found = (present.T @ block.toarray()).T  # (k, V): documents of the topic with the word
-        expected = size[:, None] * rate
-        share = (found + rate) / (size[:, None] + 1.0)
-        above = (found - expected > _SIGMAS * np.sqrt(expected)) & (share > rate)
-        parts.append(sp.csr_array(np.where(above, share, 0.0)))
+        length = (found.sum(axis=1) + 1.0) / (
+            size * rate.sum() + 1.0
+        )  # of documents, 1 is the mean
+        weight = (size * length)[:, None]
+        expected = weight * rate
+        differs = np.abs(found - expected) > np.sqrt(expected)
+        share = np.minimum((found + rate) / (weight + 1.0), 1.0)
+        parts.append(sp.csr_array(np.where(differs, share, 0.0).astype(np.float32)))
     inside = sp.csr_array(sp.vstack(parts)) if parts else sp.csr_array((0, rows.n_columns))
     inside.sort_indices()
     return WordProfiles(rate, inside)
@@ -114,7 +118,7 @@ def document_shares(rows: BinaryRows, distributions: Floats, min_share: float = 
         for _ in range(_STEPS):
             part = share[owner] * likely
             part /= part.sum(axis=1, keepdims=True)
-            share = summed @ part + _PRIOR
+            share = summed @ part + _PRIOR / by_word.shape[1]
             share /= share.sum(axis=1, keepdims=True)
         share[(share < min_share) & (share < share.max(axis=1, keepdims=True))] = 0.0
         share /= share.sum(axis=1, keepdims=True)

@@ -106,8 +106,8 @@ def _ordered(topics: list[Topic]) -> list[Topic]:
 def choose_topics(topics: Sequence[Topic], n_topics: int) -> list[Topic]:
     """Choose the topics that tell most about the words, none of them above or below another.
 
-    Starting from nothing, the step that adds most information is taken again and again: to take a topic of the first
-    level of nesting, or to replace a chosen topic by those below it.
+    The topics of the highest level come first. As long as there is room, the chosen topic whose replacement by those
+    below it adds most information is replaced. Topics of lower levels that moved up beside them fill the rest.
 
     Parameters
     ----------
@@ -130,27 +130,26 @@ def choose_topics(topics: Sequence[Topic], n_topics: int) -> list[Topic]:
     [['high'], ['low 0', 'low 1']]
     """
     place = {topic.name: k for k, topic in enumerate(every_topic(topics))}
-    chosen: dict[str, Topic] = {}
-    steps: list[tuple[float, int, Topic, bool]] = []
+    top = max((topic.level for topic in topics), default=0)
+    best = sorted(topics, key=lambda topic: (topic.level < top, -topic.information))
+    chosen = {topic.name: topic for topic in best[:n_topics] if topic.level == top}
+    steps: list[tuple[float, int, Topic]] = []
 
-    def offer(topic: Topic, split: bool) -> None:
-        gain = topic.information
-        if split:
-            if not topic.children:
-                return
+    def offer(topic: Topic) -> None:
+        if topic.children:
             gain = sum(child.information for child in topic.children) - topic.information
-        heapq.heappush(steps, (-gain, place[topic.name], topic, split))
+            heapq.heappush(steps, (-gain, place[topic.name], topic))
 
-    for topic in topics:
-        offer(topic, False)
+    for topic in chosen.values():
+        offer(topic)
     while steps and len(chosen) < n_topics:
-        _, _, topic, split = heapq.heappop(steps)
-        if not split:
-            chosen[topic.name] = topic
-            offer(topic, True)
-        elif len(chosen) - 1 + len(topic.children) <= n_topics:
+        _, _, topic = heapq.heappop(steps)
+        if len(chosen) - 1 + len(topic.children) <= n_topics:
             del chosen[topic.name]
             for child in topic.children:
                 chosen[child.name] = child
-                offer(child, True)
+                offer(child)
+    for topic in best:
+        if topic.level < top and len(chosen) < n_topics:
+            chosen[topic.name] = topic
     return sorted(chosen.values(), key=lambda topic: place[topic.name])
