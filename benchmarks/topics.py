@@ -25,7 +25,7 @@ from tsenet.explain import coherence, topic_diversity
 N_WORDS = 5_000
 SIZES = (25, 150)
 TOP_WORDS = 10
-AG_ROWS = 30_000
+AG_ROWS = 15_000
 JUNK = 0.05  # a topic of a lower w10 in the training texts is junk
 SWEEPS = 300
 INFERENCE_SWEEPS = 100
