@@ -19,7 +19,7 @@ from tsenet.explain.topic_view import TopicView
 from tsenet.explain.topics import Topic, every_topic, topic_tree
 from tsenet.skeleton.tree import LatentTree
 
-_BLOCK = 1 << 22  # posteriors are dense: about so many numbers at a time
+_BLOCK = 1 << 20  # posteriors are dense: about so many numbers at a time
 _TYPICAL = 3  # typical documents of a topic
 _KEPT = 0.01  # least probability that counts in the words of a topic
 _WINDOW = 10
