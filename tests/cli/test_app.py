@@ -30,7 +30,6 @@ class TestErrors:
     @pytest.mark.parametrize(
         "arguments",
         [
-            ["topics", "x.csv", "--out", "o"],
             ["topics", "x.txt", "--out", "o", "--format", "hlta", "--text", "a"],
             ["topics", "x.txt", "--out", "o", "--format", "hlta", "--words", "10"],
             ["topics", "x.csv", "--text", "a"],
@@ -38,7 +37,7 @@ class TestErrors:
             ["export", "x.tsenet"],
             ["nonsense"],
         ],
-        ids=range(7),
+        ids=range(6),
     )
     def test_wrong_usage(
         self, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

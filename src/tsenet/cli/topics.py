@@ -101,7 +101,7 @@ def topics(
     select: Annotated[
         Selection | None,
         library_option(
-            *("vectorize", "select"),
+            *("TopicModel", "select"),
             help="Keep the most frequent words, or those of highest mean tf-idf.",
         ),
     ] = None,
@@ -140,7 +140,7 @@ def topics(
     max_top: Annotated[
         int | None,
         library_option(
-            *("learn_tree", "max_top"),
+            *("TopicModel", "max_top"),
             metavar="N",
             min=1,
             help="Add levels until one has at most this many topics.",
@@ -149,13 +149,13 @@ def topics(
     max_island: Annotated[
         int | None,
         library_option(
-            "learn_tree", "max_island", metavar="N", min=3, help="Most words in a group."
+            "TopicModel", "max_island", metavar="N", min=3, help="Most words in a group."
         ),
     ] = None,
     ud_threshold: Annotated[
         float | None,
         library_option(
-            *("learn_tree", "ud_threshold"),
+            *("TopicModel", "ud_threshold"),
             metavar="X",
             help="Split a group when two latents beat one by more than this in BIC.",
         ),
@@ -169,7 +169,7 @@ def topics(
     structure_samples: Annotated[
         int | None,
         library_option(
-            *("learn_tree", "structure_samples"),
+            *("TopicModel", "structure_samples"),
             metavar="N",
             min=2,
             help="Learn the structure from this many documents only.",
@@ -178,7 +178,7 @@ def topics(
     refine_steps: Annotated[
         int | None,
         library_option(
-            *("learn_tree", "refine_steps"),
+            *("TopicModel", "refine_steps"),
             metavar="N",
             min=0,
             help="Steps of stepwise EM over the whole tree.",
@@ -187,7 +187,7 @@ def topics(
     em_restarts: Annotated[
         int | None,
         library_option(
-            "learn_tree",
+            "TopicModel",
             "em_restarts",
             metavar="N",
             min=1,
@@ -197,7 +197,7 @@ def topics(
     piece_size: Annotated[
         int | None,
         library_option(
-            *("learn_tree", "piece_size"),
+            *("TopicModel", "piece_size"),
             metavar="N",
             min=0,
             help="Learn from pieces of this many words of longer documents; 0 for whole documents.",
@@ -206,18 +206,16 @@ def topics(
     leftovers: Annotated[
         Leftovers | None,
         library_option(
-            *("learn_tree", "leftovers"),
+            *("TopicModel", "leftovers"),
             help="Words without a significant tie to a group: leave them in none, or attach them.",
         ),
     ] = None,
-    full_depth: Annotated[
-        bool | None,
+    no_full_depth: Annotated[
+        bool,
         typer.Option(
-            "--full-depth/--no-full-depth",
-            help="Add levels down to --max-top even if their topics are hardly correlated.",
-            show_default=False,
+            "--no-full-depth", help="Stop adding levels when their topics are hardly correlated."
         ),
-    ] = None,
+    ] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
     checkpoint: Checkpoint = None,
@@ -247,7 +245,7 @@ def topics(
         em_restarts=em_restarts,
         piece_size=piece_size,
         leftovers=leftovers,
-        full_depth=full_depth,
+        no_full_depth=no_full_depth or None,
         checkpoint=checkpoint,
     )
     shown = given(top_words=top_words, min_size=min_size, min_coherence=min_coherence)
@@ -267,9 +265,9 @@ def topics(
             found.n_jobs = jobs
         else:
             found = _new_model(
-                seed,
-                jobs,
                 progress,
+                random_state=seed,
+                n_jobs=jobs,
                 n_words=words,
                 select=None if select is None else str(select),
                 stop_words=None if stop_words is None else stop_words_of_option(stop_words),
@@ -286,9 +284,9 @@ def topics(
                 em_restarts=em_restarts,
                 piece_size=piece_size,
                 leftovers=None if leftovers is None else str(leftovers),
-                full_depth=full_depth,
+                full_depth=False if no_full_depth else None,
             )
-            found.fit(documents, checkpoint=checkpoint)
+            found.fit(documents, **given(checkpoint=checkpoint))
             _write_model(found, folder, progress)
             if not no_explorer:
                 _write_explorer(
@@ -380,14 +378,14 @@ def _read(
     return documents
 
 
-def _new_model(seed: int, jobs: int | None, progress: Progress, **options: Any) -> TopicModel:
+def _new_model(progress: Progress, **options: Any) -> TopicModel:
     """A model to be learned; options that are None are the library's to choose."""
     from tsenet import TopicModel
 
     chosen = given(**options)
     if chosen.get("piece_size") == 0:
         chosen["piece_size"] = None
-    return TopicModel(random_state=seed, n_jobs=jobs, progress=progress, **chosen)
+    return TopicModel(progress=progress, **chosen)
 
 
 def _load(path: Path) -> TopicModel:

@@ -49,8 +49,10 @@ def view_topics(
     ----------
     topics : sequence of Topic
         As ``topic_tree`` returns them.
-    min_size, max_size : float, default=0.001 and 0.9
-        Fold topics that are on in a smaller or larger share of the documents: such a latent hardly varies.
+    min_size : float, default=0.001
+        Fold topics that are on in a smaller share of the documents.
+    max_size : float, default=0.9
+        Fold topics that are on in a larger share of the documents: such a latent hardly varies.
     min_coherence : float, default=0.05
         Fold topics of level 1 of lower coherence, where it is known; −1 folds none. A higher topic brings several
         groups together, whose words need not stand close to each other.
