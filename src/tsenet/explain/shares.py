@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 _TOPICS = 64  # profiles are made of so many topics at a time
 _ROWS = 512  # documents are divided in blocks
 _STEPS = 50
+_COUNT = 3.0  # a word counts from so many documents of a topic on
 _PRIOR = 1.0  # pseudo-words in each document, spread over the topics
 
 
@@ -55,7 +56,7 @@ def word_profiles(rows: BinaryRows, posterior: Any) -> WordProfiles:
     """Find the words that tell a topic's documents from others.
 
     A word is kept if its number of documents in the topic is more than a standard deviation from what the topic's size
-    and the lengths of its documents give.
+    and the lengths of its documents give, and one of the two numbers is at least 3.
 
     Parameters
     ----------
@@ -79,6 +80,7 @@ def word_profiles(rows: BinaryRows, posterior: Any) -> WordProfiles:
         weight = (size * length)[:, None]
         expected = weight * rate
         differs = np.abs(found - expected) > np.sqrt(expected)
+        differs &= np.maximum(found, expected) >= _COUNT
         share = np.minimum((found + rate) / (weight + 1.0), 1.0)
         parts.append(sp.csr_array(np.where(differs, share, 0.0).astype(np.float32)))
     inside = sp.csr_array(sp.vstack(parts)) if parts else sp.csr_array((0, rows.n_columns))
