@@ -14,7 +14,7 @@ from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
 from tsenet.errors import MissingDependencyError
 from tsenet.explain.scores import coherence
-from tsenet.explain.shares import WordProfiles, document_shares, word_profiles
+from tsenet.explain.shares import WordProfiles, word_profiles
 from tsenet.explain.topic_view import TopicView
 from tsenet.explain.topics import Topic, every_topic, topic_tree
 from tsenet.skeleton.tree import LatentTree
@@ -22,7 +22,6 @@ from tsenet.skeleton.tree import LatentTree
 _BLOCK = 1 << 20  # posteriors are dense: about so many numbers at a time
 _TYPICAL = 3  # typical documents of a topic
 _KEPT = 0.01  # least probability that counts in the words of a topic
-_ROUGH_STEPS = 3  # of EM, for the words of topics
 _WINDOW = 10
 _MAX_DOCUMENTS = 20_000  # coherence is measured on at most so many documents
 
@@ -143,26 +142,13 @@ def describe(tree: LatentTree, rows: BinaryRows, n_jobs: int | None) -> Facts:
         score = np.take_along_axis(all_scores, order, axis=0).T
         best = np.take_along_axis(all_numbers, order, axis=0).T
         parts.append(sp.csr_array(np.where(on >= _KEPT, on, 0.0)))
-    sparse = sp.csr_array(sp.vstack(parts)) if parts else sp.csr_array((0, n_latents))
+    sparse = sp.vstack(parts) if parts else sp.csr_array((0, n_latents))
     return Facts(
         np.clip(total / max(1, rows.n_rows), 0.0, 1.0),
         np.full(n_latents, np.nan),
         np.ascontiguousarray(best),
-        _profiles(tree, rows, sparse),
+        word_profiles(rows, sparse),
     )
-
-
-def _profiles(tree: LatentTree, rows: BinaryRows, on: Any) -> WordProfiles:
-    """Words of each topic: first of the documents where it is on, then of its shares among the topics of its level."""
-    profiles = word_profiles(rows, on)
-    shares = []
-    for level in range(1, tree.n_levels + 1):
-        here = tree.layer(level)
-        columns = np.arange(here.start, here.stop) - tree.n_observed
-        phi = profiles.distributions(columns)
-        start = sp.csr_array(on[:, columns])
-        shares.append(document_shares(rows, phi, _KEPT, start=start, steps=_ROUGH_STEPS))
-    return word_profiles(rows, sp.hstack(shares)) if shares else profiles
 
 
 def posterior(

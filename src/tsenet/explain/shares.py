@@ -88,14 +88,7 @@ def word_profiles(rows: BinaryRows, posterior: Any) -> WordProfiles:
     return WordProfiles(rate, inside)
 
 
-def document_shares(
-    rows: BinaryRows,
-    distributions: Floats,
-    min_share: float = 0.01,
-    *,
-    start: Any = None,
-    steps: int = _STEPS,
-) -> Any:
+def document_shares(rows: BinaryRows, distributions: Floats, min_share: float = 0.01) -> Any:
     """Divide documents among topics.
 
     Parameters
@@ -106,10 +99,6 @@ def document_shares(
         φ of each topic.
     min_share : float, default=0.01
         Smaller shares are left out, and the others made to sum to 1.
-    start : csr_array (N, k), optional
-        What to start from, proportional to the shares; default: equal shares.
-    steps : int, default=50
-        Steps of EM.
 
     Returns
     -------
@@ -118,8 +107,8 @@ def document_shares(
     """
     by_word = np.ascontiguousarray(distributions.T)
     parts = []
-    for first in range(0, rows.n_rows, _ROWS):
-        block = rows.take(slice(first, min(first + _ROWS, rows.n_rows)))
+    for start in range(0, rows.n_rows, _ROWS):
+        block = rows.take(slice(start, min(start + _ROWS, rows.n_rows)))
         likely = by_word[block.indices]  # (nnz, k)
         likely /= likely.max(axis=1, keepdims=True)
         nnz = block.indices.size
@@ -128,9 +117,7 @@ def document_shares(
         )
         owner = np.repeat(np.arange(block.n_rows), np.diff(block.indptr))
         share = np.full((block.n_rows, by_word.shape[1]), 1.0 / by_word.shape[1])
-        if start is not None:
-            share = start[first : first + _ROWS].toarray() + share * _PRIOR
-        for _ in range(steps):
+        for _ in range(_STEPS):
             part = share[owner] * likely
             part /= part.sum(axis=1, keepdims=True)
             share = summed @ part + _PRIOR / by_word.shape[1]
