@@ -209,15 +209,9 @@ def read_data(path: str | Path, *, encoding: str = "utf-8") -> DataFile:
     Parameters
     ----------
     path : str or Path
-    <<<<<<< HEAD
         One of those that :func:`read_documents` reads, such as a ``.csv``, ``.tsv``, ``.json`` or ``.jsonl`` file,
         or ``"-"`` for standard input; or an ``.npz`` file with the rows as an array ``X`` or as the arrays that
         ``scipy.sparse.save_npz`` writes, and columns as 1-D arrays.
-    =======
-        A ``.csv``, ``.tsv``, ``.jsonl`` or ``.ndjson`` file, optionally compressed (``.gz``, ``.xz`` or ``.bz2``); a
-        ``.parquet`` or ``.pq`` file (needs pyarrow); or an ``.npz`` file with the rows as an array ``X`` or as the
-        arrays that ``scipy.sparse.save_npz`` writes, and columns as 1-D arrays.
-    >>>>>>> w-labels
     encoding : str, default="utf-8"
         Of a text file.
 
