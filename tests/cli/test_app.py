@@ -38,7 +38,7 @@ class TestErrors:
             ["export", "x.tsenet"],
             ["nonsense"],
         ],
-        ids=range(6),
+        ids=range(7),
     )
     def test_wrong_usage(
         self, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
