@@ -31,6 +31,7 @@ from tsenet.network.batches import Inputs
 from tsenet.network.gradients import blocks_of
 from tsenet.network.passes import TrainingPasses
 from tsenet.network.tsenet import TSENet
+from tsenet.training.engine import AutogradEngine
 from tsenet.training.fused import FusedEngine
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, MultilabelLoss, RegressionLoss
 
@@ -183,3 +184,33 @@ def test_training_makes_the_loss_smaller() -> None:
     losses = run(engine, range(60))
 
     assert np.mean(losses[-5:]) < 0.75 * np.mean(losses[:5])
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_both_engines_drop_the_same_inputs(is_sparse: bool) -> None:
+    """Two steps with input dropout give the same weights, and others than without."""
+    weights = {}
+    for name, rate in (("fused", 0.3), ("autograd", 0.3), ("none", 0.0)):
+        net = network(density=0.5, skip_units=4, activation="relu")
+        kind: Any = AutogradEngine if name == "autograd" else FusedEngine
+        engine = kind(net, inputs(is_sparse), MULTICLASS, seed=SEED, input_dropout=rate)
+        for step in range(2):
+            engine.step(np.arange(60), CLASSES[:60], None, 1e-2, step)
+        weights[name] = net.top.weight.detach().numpy().copy()
+    assert np.allclose(weights["fused"], weights["autograd"], atol=1e-4)
+    assert not np.allclose(weights["fused"], weights["none"], atol=1e-3)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_dropped_inputs_keep_their_mean_and_the_table_stays(is_sparse: bool) -> None:
+    table = inputs(is_sparse)
+    before = table.values.copy()
+    batches = [table.batch(np.arange(40), 0.25, key) for key in range(200)]
+    each = np.stack(
+        [b.numpy() if isinstance(b, torch.Tensor) else b.values.numpy() for b in batches]
+    )
+    plain: Any = table.batch(np.arange(40))
+    expected = plain.numpy() if isinstance(plain, torch.Tensor) else plain.values.numpy()
+    assert np.mean(each[:, expected != 0] == 0) == pytest.approx(0.25, abs=0.01)
+    assert np.abs(each.mean(axis=0) - expected).mean() < 0.1 * np.abs(expected).mean()
+    assert (table.values != before).sum() == 0

@@ -62,6 +62,7 @@ _RULES = {
     "skip_units": _whole(0).or_none(),
     "feature_units": _whole(1),
     "dropout": _number("from 0 on and below 1", lambda value: 0 <= value < 1).or_none(),
+    "input_dropout": _number("from 0 on and below 1", lambda value: 0 <= value < 1).or_none(),
     "activation": _one_of("relu", "tanh", "sigmoid"),
     "norm": _one_of("batch", None),
     "units_per_latent": _whole(1).or_none(),

@@ -43,6 +43,9 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
     dropout : float or None, default=None
         Share of the units left out in each step of training. None: 0.3 for sparse rows, 0.1 for dense ones, 0.2 for
         dense ones with many latents.
+    input_dropout : float or None, default=None
+        Share of the values of a row left out in each step of training. None: 0.2 for dense rows with at least 100
+        latents, such as images, else 0.
     activation : {"relu", "tanh", "sigmoid"}, default="relu"
         Non-linearity of all hidden units.
     norm : {"batch"} or None, default=None
@@ -142,6 +145,7 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         skip_units: int | None = None,
         feature_units: int = 100,
         dropout: float | None = None,
+        input_dropout: float | None = None,
         activation: Literal["relu", "tanh", "sigmoid"] = "relu",
         norm: Literal["batch"] | None = None,
         units_per_latent: int | None = None,
@@ -170,6 +174,7 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         self.skip_units = skip_units
         self.feature_units = feature_units
         self.dropout = dropout
+        self.input_dropout = input_dropout
         self.activation = activation
         self.norm = norm
         self.units_per_latent = units_per_latent

@@ -84,6 +84,7 @@ class TSENetEstimator(NetworkEstimator):
             "correlation_test": False,
             "skip_units": 100,
             "dropout": 0.5,
+            "input_dropout": 0.0,
             "linear_skip": False,
             "init": "fan-in",
             "structure_samples": 10_000,

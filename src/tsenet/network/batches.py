@@ -86,9 +86,24 @@ class Inputs:
         """Whether batches are sparse."""
         return not isinstance(self.values, np.ndarray)
 
-    def batch(self, rows: NDArray[np.int64] | None = None) -> Batch:
-        """Return some rows, in the order asked for, or all."""
+    def batch(
+        self, rows: NDArray[np.int64] | None = None, dropout: float = 0.0, key: int = 0
+    ) -> Batch:
+        """Return some rows, in the order asked for, or all; with dropout a share of the values is 0.
+
+        The others are enlarged, so that sums stay as large on average. The ``key`` chooses the values.
+        """
         chosen = self.values if rows is None else self.values[rows]
+        if dropout > 0:
+            values = chosen if isinstance(chosen, np.ndarray) else chosen.data
+            chance = np.random.default_rng(key).random(values.shape, np.float32)
+            factor = values.dtype.type(1.0 / (1.0 - dropout))
+            dropped = np.where(chance < dropout, values.dtype.type(0), values * factor)
+            chosen = (
+                dropped
+                if isinstance(chosen, np.ndarray)
+                else csr_array((dropped, chosen.indices, chosen.indptr), shape=chosen.shape)
+            )
         if isinstance(chosen, np.ndarray):
             return torch.from_numpy(chosen)
         return SparseBatch(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from tsenet.network.batches import Batch, Inputs
+from tsenet.network.dropout import mix
 from tsenet.training.losses import Loss
 
 __all__ = ["Arrays", "AutogradEngine", "Engine"]
@@ -84,6 +85,8 @@ class AutogradEngine:
         Where the network is moved and trained.
     seed : int, default=0
         Of the dropout masks.
+    input_dropout : float, default=0.0
+        Share of the values of each batch that are dropped.
     """
 
     def __init__(
@@ -94,7 +97,9 @@ class AutogradEngine:
         *,
         device: str | torch.device = "cpu",
         seed: int = 0,
+        input_dropout: float = 0.0,
     ) -> None:
+        self.input_dropout = input_dropout
         self.device = torch.device(device)
         self.net = net.to(self.device)
         self.inputs = inputs
@@ -119,7 +124,8 @@ class AutogradEngine:
         """Take one Adam step on rows (B,) and return their mean loss before it."""
         self.net.train()  # only during a step; in between the network is ready to predict
         cast(Any, self.net).begin_step(self.seed, step)
-        loss = self._gradients(self.inputs.batch(rows).to(self.device), targets, weights)
+        batch = self.inputs.batch(rows, self.input_dropout, mix(self.seed, step))
+        loss = self._gradients(batch.to(self.device), targets, weights)
         self._adam(learning_rate)
         self._n_steps += 1
         self.net.eval()

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers
 from tsenet.network.batches import Inputs
+from tsenet.network.dropout import mix
 from tsenet.network.forward import pass_of
 from tsenet.network.gradients import BatchState, Block, blocks_of
 from tsenet.network.passes import Chunk, Float, SparseRows, TrainingPasses
@@ -42,6 +43,8 @@ class FusedEngine:
         Of the dropout masks.
     n_jobs : int or None, default=None
         Threads; None takes every core. Results do not depend on it.
+    input_dropout : float, default=0.0
+        Share of the values of each batch that are dropped.
     """
 
     def __init__(
@@ -52,7 +55,9 @@ class FusedEngine:
         *,
         seed: int = 0,
         n_jobs: int | None = None,
+        input_dropout: float = 0.0,
     ) -> None:
+        self.input_dropout = input_dropout
         self.net = net.eval()  # the engine applies dropout itself; calls of the module want none
         self.inputs = inputs
         self.loss = loss
@@ -113,7 +118,8 @@ class FusedEngine:
     ) -> tuple[float, BatchState]:
         """Run both passes; return the loss, and the activations and gradients of the batch."""
         self.net.begin_step(self.seed, step)
-        data = self.passes.read(self.inputs.batch(rows))
+        batch = self.inputs.batch(rows, self.input_dropout, mix(self.seed, step))
+        data = self.passes.read(batch)
         is_sparse = isinstance(data, SparseRows)
         parts = self.passes.chunks(rows.size, is_sparse)
         self.passes.pack(is_sparse)

@@ -510,6 +510,9 @@ def train_network(
 def _engine(net: TSENet, inputs: Inputs, loss: Loss, recipe: Recipe, seed: int) -> Engine:
     """Kernels on a CPU; autograd on other devices and for batch normalisation."""
     device = recipe.torch_device()
+    dropped = recipe.input_dropout_of(inputs, net.wiring)
     if device == "cpu" and not net.has_norm:
-        return FusedEngine(net, inputs, loss, seed=seed, n_jobs=recipe.n_jobs)
-    return AutogradEngine(net, inputs, loss, device=device, seed=seed)
+        return FusedEngine(
+            net, inputs, loss, seed=seed, n_jobs=recipe.n_jobs, input_dropout=dropped
+        )
+    return AutogradEngine(net, inputs, loss, device=device, seed=seed, input_dropout=dropped)

@@ -24,6 +24,7 @@ _EPOCHS = 20  # … and so many epochs on large ones
 _MOST_EPOCHS = 150
 _PATIENT_STEPS = 40  # an epoch of fewer steps counts for less patience
 _ROWS_IN_ALL = 4_000_000  # rows that a training passes at most, in at least five epochs
+_INPUT_DROPOUT = 0.2
 _FEW_LATENTS = 100  # a table of so few latents needs units that read its columns directly
 
 
@@ -88,6 +89,7 @@ class Recipe(TrainingSettings):
     feature_units: int = 100
     activation: Literal["relu", "tanh", "sigmoid"] = "relu"
     dropout: float | None = None
+    input_dropout: float | None = None
     norm: Literal["batch"] | None = None
     linear_skip: bool | Literal["auto"] = "auto"
     init: Literal["fan-in", "tree"] = "tree"
@@ -99,6 +101,10 @@ class Recipe(TrainingSettings):
             raise ValueError(f"linear_skip must be True, False or 'auto', not {self.linear_skip!r}")
         if self.init not in ("fan-in", "tree"):
             raise ValueError(f"init must be 'fan-in' or 'tree', not {self.init!r}")
+        if self.input_dropout is not None and not 0.0 <= self.input_dropout < 1.0:
+            raise ValueError(
+                f"input_dropout must be at least 0 and below 1, not {self.input_dropout}"
+            )
         self._network(False, units=1, skip_units=0, dropout=0.1)  # refuses values that mean nothing
 
     def network(self, inputs: Inputs, wiring: Wiring, linear_skip: bool) -> NetworkOptions:
@@ -109,6 +115,13 @@ class Recipe(TrainingSettings):
         if n_latents < _FEW_LATENTS:
             return self._network(linear_skip, units=4, skip_units=100, dropout=0.1)
         return self._network(linear_skip, units=8, skip_units=0, dropout=0.2)
+
+    def input_dropout_of(self, inputs: Inputs, wiring: Wiring) -> float:
+        """Share of a batch's values to drop: of dense rows with many latents, as images are, a fifth."""
+        if self.input_dropout is not None:
+            return self.input_dropout
+        many = not inputs.is_sparse and sum(wiring.layer_sizes[1:]) >= _FEW_LATENTS
+        return _INPUT_DROPOUT if many and self.init == "tree" else 0.0
 
     def _network(
         self, linear_skip: bool, units: int, skip_units: int, dropout: float
