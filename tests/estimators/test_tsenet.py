@@ -495,6 +495,7 @@ def test_the_papers_recipe() -> None:
         "density",
         "skip_units",
         "dropout",
+        "input_dropout",
         "link_rule",
         "correlation_test",
         "structure_samples",
