@@ -63,7 +63,7 @@ def test_the_tree_is_printed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFix
     assert float(likelihoods[2]) == pytest.approx(independent, abs=0.006)
 
 
-def test_four_networks_are_compared(
+def test_five_networks_are_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(digits, "SEEDS", (0,))
@@ -74,12 +74,15 @@ def test_four_networks_are_compared(
     )
     accuracy = {name: float(share) for name, share, _ in lines}
     size = {name: int(number.replace(",", "")) for name, _, number in lines}
-    tse, backbone, random, dense = accuracy
+    tse, backbone, random, small, dense = accuracy
     assert tse == "TSE-Net"
     assert "random" in random
-    assert accuracy[backbone] > 85
-    assert min(accuracy[tse], accuracy[random], accuracy[dense]) > 94
+    assert min(accuracy.values()) > 94
+    assert accuracy[backbone] > accuracy[random]
+    assert size[backbone] == size[random]
+    assert size[backbone] == pytest.approx(size[small], rel=0.1)
     assert size[backbone] < size[tse] < size[dense] / 10
+    assert "digits.html" in {path.name for path in tmp_path.iterdir()}
 
 
 def test_an_interrupt_leaves_nothing(
