@@ -102,6 +102,29 @@ def groups(write: Write = False) -> None:
 
 
 @app.command()
+def topics(
+    corpus: Annotated[
+        list[str] | None, typer.Option(help="20newsgroups or ag_news; default: both.")
+    ] = None,
+    method: Annotated[list[str] | None, typer.Option(help="Only these methods.")] = None,
+    validation: Annotated[
+        bool, typer.Option("--validation", help="Hold out training documents, not the test part.")
+    ] = False,
+    write: Write = False,
+) -> None:
+    """Topics beside LDA, hLDA, PAM, NMF and CorEx: coherence, labels, CPU, memory (TSENET_DATA)."""
+    from benchmarks import topics as benchmark
+
+    names = corpus or ["20newsgroups", "ag_news"]
+    _show(
+        "topics",
+        benchmark.run(names, method or list(benchmark.METHODS), validation),
+        write,
+        "topics.md",
+    )
+
+
+@app.command()
 def network(write: Write = False) -> None:
     """Training step, inference and memory of a TSE-Net beside dense networks in torch."""
     from benchmarks import network as benchmark

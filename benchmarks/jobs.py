@@ -92,11 +92,19 @@ def network_memory(**arguments: Any) -> dict[str, Any]:
     return benchmark.network_memory(**arguments)
 
 
+def topics(**arguments: Any) -> dict[str, Any]:
+    """Topics of one method."""
+    from benchmarks import topics as benchmark
+
+    return benchmark.measure(**arguments)
+
+
 JOBS: dict[str, Callable[..., dict[str, Any]]] = {
     "learn": learn,
     "phases": phases,
     "network": network,
     "network_memory": network_memory,
+    "topics": topics,
 }
 
 if __name__ == "__main__":

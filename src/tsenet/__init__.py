@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tsenet.errors import ModelFileError as ModelFileError
     from tsenet.errors import TSENetError as TSENetError
     from tsenet.estimators import LatentTreeTransformer as LatentTreeTransformer
+    from tsenet.estimators import TopicModel as TopicModel
     from tsenet.estimators import TSENetClassifier as TSENetClassifier
     from tsenet.estimators import TSENetRegressor as TSENetRegressor
     from tsenet.expansion.expand import expand as expand
@@ -41,6 +42,7 @@ _HOME = {
     "TSENetError": "tsenet.errors",
     "TSENetRegressor": "tsenet.estimators",
     "Table": "tsenet.data.table",
+    "TopicModel": "tsenet.estimators.topic_model",
     "Wiring": "tsenet.expansion.wiring",
     "expand": "tsenet.expansion.expand",
     "learn_tree": "tsenet.skeleton.hlta",
@@ -61,6 +63,7 @@ __all__ = [
     "TSENetError",
     "TSENetRegressor",
     "Table",
+    "TopicModel",
     "Wiring",
     "expand",
     "learn_tree",

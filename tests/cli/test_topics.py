@@ -26,13 +26,17 @@ from tsenet.skeleton.tree import LatentTree
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = make_documents(120)
+FILES = [
+    *("documents.csv", "model.tsenet", "topics.html", "topics.json", "topics.md"),
+    "tree.tsenet",
+]
 
 
 class TestTopics:
     def test_writes_topics_and_model(self, data: Path, out: Path) -> None:
         result = run("topics", data, "--text", "body", "--out", out, *QUICK_TOPICS)
         assert result.exit_code == 0, result.output
-        assert names(out) == ["topics.html", "topics.json", "topics.md", "tree.tsenet"]
+        assert names(out) == FILES
         assert names(out.parent) == ["topics"]
 
         tree = tsenet.load(out / "tree.tsenet")
@@ -47,6 +51,7 @@ class TestTopics:
             stack.extend(topic["children"])
             if topic["level"] == 1:
                 level_1.append({word["word"] for word in topic["words"]})
+        assert document["ungrouped"] == []
         # every topic is about one of the three subjects
         assert level_1
         assert all(any(words <= set(subject) for subject in SUBJECTS) for words in level_1)
@@ -69,7 +74,7 @@ class TestTopics:
                 *("--seed", "7", "--jobs", jobs, "--quiet"),
             )
             assert result.exit_code == 0, result.output
-        for file in ("topics.html", "topics.json", "topics.md", "tree.tsenet"):
+        for file in FILES:
             first = (tmp_path / "a" / file).read_bytes()
             assert (tmp_path / "b" / file).read_bytes() == first
             assert (tmp_path / "c" / file).read_bytes() == first
@@ -122,7 +127,7 @@ class TestTopics:
             seen.update(options, X=X)
             return learn(X, refine_steps=1, n_jobs=1)
 
-        monkeypatch.setattr(tsenet, "learn_tree", spy)
+        monkeypatch.setattr("tsenet.estimators.topic_model.learn_tree", spy)
         (tmp_path / "stop.txt").write_text("\ufeffgoal\nballot comet\n", encoding="utf-8")
         result = run(
             *(
@@ -138,6 +143,7 @@ class TestTopics:
             *("--words", "5", "--top-words", "2", "--max-top", "4", "--max-island", "6"),
             *("--ud-threshold", "2.5", "--no-correlation-test", "--structure-samples", "100"),
             *("--refine-steps", "9", "--em-restarts", "2", "--seed", "3", "--jobs", "2", "--quiet"),
+            *("--piece-size", "12", "--leftovers", "attach", "--no-full-depth"),
         )
         assert result.exit_code == 0, result.output
         table = seen.pop("X")
@@ -145,6 +151,8 @@ class TestTopics:
         assert table.n_columns == 5
         assert not {"goal", "ballot", "comet"} & set(table.names)
         assert seen.pop("progress") is not None
+        assert seen.pop("seed_groups") == []
+        assert seen.pop("checkpoint") is None
         assert seen == {
             "max_top": 4,
             "max_island": 6,
@@ -153,11 +161,71 @@ class TestTopics:
             "structure_samples": 100,
             "refine_steps": 9,
             "em_restarts": 2,
+            "piece_size": 12,
+            "leftovers": "attach",
+            "full_depth": False,
             "random_state": 3,
             "n_jobs": 2,
         }
         text = (out / "topics.json").read_text(encoding="utf-8")
         assert max(map(len, _word_lists(json.loads(text)["topics"]))) <= 2
+
+    def test_topics_of_each_document(self, data: Path, documents: list[str], out: Path) -> None:
+        run("topics", data, "--text", "body", "--out", out, *QUICK_TOPICS)
+        model = tsenet.load(out / "model.tsenet")
+        lines = (out / "documents.csv").read_text(encoding="utf-8").splitlines()
+        assert lines[0] == "document,topic,probability"
+        number, topic, probability = lines[1].split(",")
+        assert number == "0"
+        expected = model.transform(documents[:1], output="probability").toarray()[0]
+        assert float(probability) == pytest.approx(expected.max(), abs=1e-4)
+        assert topic == model.get_feature_names_out()[expected.argmax()]
+
+    def test_new_documents_of_a_model(
+        self, data: Path, documents: list[str], tmp_path: Path, out: Path
+    ) -> None:
+        run("topics", data, "--text", "body", "--out", out, *QUICK_TOPICS)
+        new = tmp_path / "new.txt"
+        new.write_text("\n".join(documents[:5]) + "\n", encoding="utf-8")
+        made = out.parent / "again"
+        result = run("topics", new, "--model", out / "model.tsenet", "--out", made, "--quiet")
+        assert result.exit_code == 0, result.output
+        assert names(made) == ["documents.csv"]
+        assert "5 documents" in result.stdout
+        before = (out / "documents.csv").read_text(encoding="utf-8").splitlines()
+        after = (made / "documents.csv").read_text(encoding="utf-8").splitlines()
+        assert after == before[: len(after)]
+        refused = run("topics", new, "--model", out / "model.tsenet", "--out", made, "--words", "9")
+        assert refused.exit_code == 2
+        assert "--words" in refused.stderr
+
+    def test_parquet_json_and_a_floor(self, data: Path, out: Path) -> None:
+        command = ("topics", data, "--text", "body", "--out", out, "--no-explorer", "--json")
+        result = run(*command, "--documents", "parquet", "--min-size", "299", *QUICK_TOPICS)
+        assert result.exit_code == 1  # no topic is in so many documents
+        result = run(*command, "--documents", "parquet", "--min-size", "20", *QUICK_TOPICS)
+        assert result.exit_code == 0, result.output
+        said = json.loads(result.stdout)
+        assert said["documents"] == 300
+        assert "documents.parquet" in said["written"]
+        read = pyarrow.parquet.read_table(out / "documents.parquet")
+        assert read.column_names == ["document", "topic", "probability"]
+        assert read.num_rows >= 300
+
+    def test_word_counts_of_uci(self, tmp_path: Path, documents: list[str], out: Path) -> None:
+        words = sorted({word for text in documents for word in text.split()})
+        place = {word: k + 1 for k, word in enumerate(words)}
+        lines = [
+            f"{d + 1} {place[word]} 1"
+            for d, text in enumerate(documents)
+            for word in sorted(set(text.split()))
+        ]
+        head = f"{len(documents)}\n{len(words)}\n{len(lines)}\n"
+        (tmp_path / "docword.news.txt").write_text(head + "\n".join(lines) + "\n")
+        (tmp_path / "vocab.news.txt").write_text("\n".join(words) + "\n")
+        result = run("topics", tmp_path / "docword.news.txt", "--out", out, *QUICK_TOPICS)
+        assert result.exit_code == 0, result.output
+        assert "300 documents, 13 words" in result.stdout
 
     @pytest.mark.parametrize(
         ("choice", "kept"), [("english", False), ("none", True)], ids=["english", "none"]
@@ -307,7 +375,7 @@ class TestErrors:
         def broken(X: object, **options: object) -> LatentTree:
             raise ZeroDivisionError
 
-        monkeypatch.setattr(tsenet, "learn_tree", broken)
+        monkeypatch.setattr("tsenet.estimators.topic_model.learn_tree", broken)
         result = run("topics", data, "--text", "body", "--out", out, *QUICK_TOPICS)
         assert isinstance(result.exception, ZeroDivisionError)
         assert names(out.parent) == []
@@ -345,7 +413,7 @@ class TestProgram:
         process = self.start(*arguments)
         stdout, stderr = process.communicate(timeout=300)
         assert process.returncode == 0, stderr
-        assert names(out) == ["topics.html", "topics.json", "topics.md", "tree.tsenet"]
+        assert names(out) == FILES
         assert "300 documents" in stdout
         # not a terminal: lines of a log, no bars
         assert "reading documents: started" in stderr
@@ -408,7 +476,7 @@ class TestProgram:
         assert b"\x1b[" in shown
         assert "━".encode() in shown
         assert b"reading documents" in shown
-        assert names(out) == ["topics.html", "topics.json", "topics.md", "tree.tsenet"]
+        assert names(out) == FILES
 
 
 def _read_terminal(descriptor: int) -> bytes:

@@ -82,10 +82,12 @@ def test_words_sizes_and_strengths_by_enumeration(seed: int) -> None:
             cells = pair(table, w, z)
             inside, outside = cells[1, 1] / cells[:, 1].sum(), cells[1, 0] / cells[:, 0].sum()
             if inside > outside:
-                expected.append((information(cells), inside, outside, WORDS[w]))
+                weight = information(cells) * cells[1, 1] / cells[1].sum()
+                expected.append((weight, information(cells), inside, outside, WORDS[w]))
         expected.sort(reverse=True)
         assert [word.word for word in topic.words] == [word for *_, word in expected]
-        for word, (strength, inside, outside, _) in zip(topic.words, expected, strict=True):
+        for word, (weight, strength, inside, outside, _) in zip(topic.words, expected, strict=True):
+            assert word.weight == pytest.approx(weight, abs=1e-12)
             assert word.information == pytest.approx(strength, abs=1e-12)
             assert word.inside == pytest.approx(inside, abs=1e-12)
             assert word.outside == pytest.approx(outside, abs=1e-12)
@@ -186,6 +188,7 @@ def test_json_says_all() -> None:
                 "level": topic.level,
                 "title": topic.title,
                 "size": topic.size,
+                "coherence": topic.coherence,
             }
             assert words == [vars(word) for word in topic.words]
             same(children, topic.children)
@@ -222,8 +225,8 @@ def test_words_that_tell_little_are_not_shown() -> None:
     tree = make_tree(0)
     everything = {topic.name: topic.words for topic in every(topic_tree(tree, min_share=0))}
     for topic in every(topic_tree(tree, min_share=0.5)):
-        strongest = max((word.information for word in everything[topic.name]), default=0.0)
-        told = [word for word in everything[topic.name] if word.information >= 0.5 * strongest]
+        strongest = max((word.weight for word in everything[topic.name]), default=0.0)
+        told = [word for word in everything[topic.name] if word.weight >= 0.5 * strongest]
         assert list(topic.words) == told
     assert any(
         len(topic.words) < len(everything[topic.name])

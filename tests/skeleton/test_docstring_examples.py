@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from tsenet.expansion import expand, wiring
-from tsenet.skeleton import hlta, tree
+from tsenet.skeleton import hlta, merge, tree, update
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,8 @@ from tsenet.skeleton import hlta, tree
     [
         (hlta, {"learn_tree"}),
         (tree, {"LatentTree"}),
+        (merge, {"merge_latents"}),
+        (update, {"update_tree"}),
         (expand, {"expand"}),
         (wiring, {"Wiring", "WiringLayer"}),
     ],

@@ -12,6 +12,7 @@ __all__ = ["default_of"]
 _PACKAGE = Path(__file__).parents[1]
 _SOURCE = {
     "TSENetClassifier": "estimators/classifier.py",
+    "TopicModel": "estimators/topic_model.py",
     "learn_tree": "skeleton/hlta.py",
     "read_documents": "data/documents.py",
     "topic_tree": "explain/topics.py",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +10,9 @@ import typer
 
 from tsenet.cli._console import shown_progress, warm_up
 from tsenet.cli._options import (
+    AsJson,
     Checkpoint,
+    Config,
     Debug,
     Encoding,
     Force,
@@ -31,10 +32,13 @@ from tsenet.cli._options import (
 if TYPE_CHECKING:
     from tsenet.data import Table
     from tsenet.data.text import Documents
+    from tsenet.estimators.topic_model import TopicModel
     from tsenet.progress import Progress
-    from tsenet.skeleton.tree import LatentTree
 
 __all__ = ["topics"]
+
+# A topic of a document is written to documents.csv from this probability on.
+_LEAST = 0.1
 
 
 class DataFormat(StrEnum):
@@ -43,6 +47,21 @@ class DataFormat(StrEnum):
     auto = "auto"
     hlta = "hlta"
     docword = "docword"
+
+
+class DocumentsFormat(StrEnum):
+    """How to write the topics of each document."""
+
+    csv = "csv"
+    parquet = "parquet"
+
+
+class Leftovers(StrEnum):
+    """What happens to words without a significant tie to a group."""
+
+    auto = "auto"
+    leave = "leave"
+    attach = "attach"
 
 
 class Selection(StrEnum):
@@ -57,32 +76,35 @@ def topics(
         Path,
         typer.Argument(
             metavar="DATA",
-            help="Documents: csv, tsv, json, jsonl, parquet or txt, a folder of txt files, or - for standard input; "
-            "or counts: UCI docword, HLTA 'doc, word' lines.",
+            help="Documents: csv, json, jsonl, parquet, txt (a document a line), a folder of txt files, or - for "
+            "standard input; or word counts: HLTA 'doc, word' lines, UCI docword.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to make for the results.")],
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Find the topics of this model (model.tsenet) in DATA; learn none."
+        ),
+    ] = None,
     text: Annotated[
         str | None,
-        library_option(
-            *("read_documents", "text"),
-            metavar="COLUMN",
-            help="Column of the text (a number with --no-header).",
+        typer.Option(
+            metavar="COLUMN", help="Column of the text (a number with --no-header); default: text."
         ),
     ] = None,
     data_format: Annotated[
-        DataFormat,
-        typer.Option("--format", help="auto goes by the file's name."),
+        DataFormat, typer.Option("--format", help="auto goes by the file's name.")
     ] = DataFormat.auto,
+    encoding: Encoding = None,
     no_header: Annotated[
         bool, typer.Option("--no-header", help="The csv has no line of column names.")
     ] = False,
-    encoding: Encoding = None,
     words: Words = None,
     select: Annotated[
         Selection | None,
         library_option(
-            *("vectorize", "select"),
+            *("TopicModel", "select"),
             help="Keep the most frequent words, or those of highest mean tf-idf.",
         ),
     ] = None,
@@ -95,17 +117,36 @@ def topics(
         str | None,
         typer.Option(metavar="COLUMN", help="Show the topics along its dates or labels."),
     ] = None,
+    documents_format: Annotated[
+        DocumentsFormat, typer.Option("--documents", help="Format of the topics of each document.")
+    ] = DocumentsFormat.csv,
     no_explorer: Annotated[
         bool, typer.Option("--no-explorer", help="No topics.html, which quotes documents.")
     ] = False,
     top_words: Annotated[
         int | None,
-        library_option("topic_tree", "n_words", metavar="N", min=1, help="Words shown per topic."),
+        library_option("TopicModel", "top_words", metavar="N", min=1, help="Words per topic."),
+    ] = None,
+    min_size: Annotated[
+        str | None,
+        library_option(
+            *("TopicModel", "min_size"),
+            metavar="N",
+            help="Fold topics that fewer documents have: a number of documents, or a share below 1.",
+        ),
+    ] = None,
+    min_coherence: Annotated[
+        float | None,
+        library_option(
+            *("TopicModel", "min_coherence"),
+            metavar="X",
+            help="Fold topics whose words hardly occur together; -1 folds none.",
+        ),
     ] = None,
     max_top: Annotated[
         int | None,
         library_option(
-            *("learn_tree", "max_top"),
+            *("TopicModel", "max_top"),
             metavar="N",
             min=1,
             help="Add levels until one has at most this many topics.",
@@ -114,13 +155,13 @@ def topics(
     max_island: Annotated[
         int | None,
         library_option(
-            "learn_tree", "max_island", metavar="N", min=3, help="Most words in a group."
+            "TopicModel", "max_island", metavar="N", min=3, help="Most words in a group."
         ),
     ] = None,
     ud_threshold: Annotated[
         float | None,
         library_option(
-            *("learn_tree", "ud_threshold"),
+            *("TopicModel", "ud_threshold"),
             metavar="X",
             help="Split a group when two latents beat one by more than this in BIC.",
         ),
@@ -134,7 +175,7 @@ def topics(
     structure_samples: Annotated[
         int | None,
         library_option(
-            *("learn_tree", "structure_samples"),
+            *("TopicModel", "structure_samples"),
             metavar="N",
             min=2,
             help="Learn the structure from this many documents only.",
@@ -143,7 +184,7 @@ def topics(
     refine_steps: Annotated[
         int | None,
         library_option(
-            *("learn_tree", "refine_steps"),
+            *("TopicModel", "refine_steps"),
             metavar="N",
             min=0,
             help="Steps of stepwise EM over the whole tree.",
@@ -152,28 +193,52 @@ def topics(
     em_restarts: Annotated[
         int | None,
         library_option(
-            "learn_tree",
+            "TopicModel",
             "em_restarts",
             metavar="N",
             min=1,
             help="Starting points of each small EM.",
         ),
     ] = None,
+    piece_size: Annotated[
+        int | None,
+        library_option(
+            *("TopicModel", "piece_size"),
+            metavar="N",
+            min=0,
+            help="Learn from pieces of this many words of longer documents; 0 for whole documents.",
+        ),
+    ] = None,
+    leftovers: Annotated[
+        Leftovers | None,
+        library_option(
+            *("TopicModel", "leftovers"),
+            help="Words without a significant tie to a group: leave them in none, or attach them.",
+        ),
+    ] = None,
+    no_full_depth: Annotated[
+        bool,
+        typer.Option(
+            "--no-full-depth", help="Stop adding levels when their topics are hardly correlated."
+        ),
+    ] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
     checkpoint: Checkpoint = None,
     force: Force = False,
+    as_json: AsJson = False,
+    config: Config = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Learn a hierarchy of topics from documents.
+    """Learn a hierarchy of topics from documents, or find known topics in new ones (--model).
 
-    Writes topics.html to explore in a browser, topics.md to read, topics.json for programs, and tree.tsenet,
-    the model itself.
+    Writes topics.html to explore in a browser, topics.md to read, topics.json for programs, documents.csv with the
+    topics of each document, model.tsenet for new documents and Python, and tree.tsenet, its tree.
     """
-    import tsenet
     from tsenet._system.atomic import atomic_folder
-    from tsenet.cli._model_data import word_counts
+    from tsenet.cli._model_data import stop_words_of_option, tokenizer_of
+    from tsenet.cli._results import say
 
     choice = given(
         words=words,
@@ -182,112 +247,228 @@ def topics(
         min_documents=min_documents,
         max_df=max_df,
         ngrams=ngrams,
-        tokenizer=tokenizer,
     )
-    columns = given(text=text, along=along, no_header=no_header or None, encoding=encoding)
-    if data_format is DataFormat.auto and data.name.startswith("docword."):
-        data_format = DataFormat.docword
-    if data_format is not DataFormat.auto:
-        _refuse_options(data_format, (*columns, *choice))
+    splitter = tokenizer_of(tokenizer)
+    learning = given(
+        max_top=max_top,
+        max_island=max_island,
+        ud_threshold=ud_threshold,
+        no_correlation_test=no_correlation_test or None,
+        structure_samples=structure_samples,
+        refine_steps=refine_steps,
+        em_restarts=em_restarts,
+        piece_size=piece_size,
+        leftovers=leftovers,
+        no_full_depth=no_full_depth or None,
+        checkpoint=checkpoint,
+    )
+    shown = given(top_words=top_words, min_size=min_size, min_coherence=min_coherence)
+    data_format = _format_of(data, data_format)
+    columns = given(text=text, along=along, no_header=no_header or None, tokenizer=tokenizer)
+    _check_options(data_format, columns, choice)
+    if model is not None:
+        _refuse(
+            {**choice, **learning, **shown, **given(along=along)}, "a model has its topics already"
+        )
     if along is not None and no_explorer:
         raise typer.BadParameter("it shows in topics.html only", param_hint="--along")
     with atomic_folder(out, force=force) as folder, shown_progress(quiet) as progress:
-        documents: Documents | None = None
-        if data_format is not DataFormat.auto:
-            table = _read_counts(data, data_format, progress)
-        else:
-            documents = _read_documents(data, along, columns, progress)
-            _, table = word_counts(documents, progress, **choice)
+        documents = _read(data, data_format, text or "text", along, no_header, encoding, progress)
         warm_up(progress, network=False)
-        tree = tsenet.learn_tree(
-            table,
-            random_state=seed,
-            progress=progress,
-            **given(
-                max_island=max_island,
+        if model is not None:
+            found = _load(model, splitter)
+            found.n_jobs = jobs
+        else:
+            found = _new_model(
+                progress,
+                random_state=seed,
+                n_jobs=jobs,
+                n_words=words,
+                select=None if select is None else str(select),
+                stop_words=None if stop_words is None else stop_words_of_option(stop_words),
+                min_documents=min_documents,
+                max_df=max_df,
+                ngrams=ngrams,
+                tokenizer=splitter,
+                top_words=top_words,
+                min_size=None if min_size is None else _number(min_size),
+                min_coherence=min_coherence,
                 max_top=max_top,
+                max_island=max_island,
                 ud_threshold=ud_threshold,
                 correlation_test=False if no_correlation_test else None,
                 structure_samples=structure_samples,
                 refine_steps=refine_steps,
                 em_restarts=em_restarts,
-                n_jobs=jobs,
-                checkpoint=checkpoint,
-            ),
-        )
-        _write_topics(tree, table, top_words, folder, progress)
-        if not no_explorer:
-            _write_explorer(
-                folder / "topics.html",
-                *(tree, table, documents),
-                along=along,
-                title=data.name.split(".")[0].strip("-") or "documents",
-                top_words=top_words,
-                progress=progress,
+                piece_size=piece_size,
+                leftovers=None if leftovers is None else str(leftovers),
+                full_depth=False if no_full_depth else None,
             )
-    sizes = ", ".join(f"{size:,}" for size in tree.layer_sizes[1:]) or "none"
-    typer.echo(
-        f"{table.n_rows:,} documents, {table.n_columns:,} words; topics per level: {sizes}\n"
-        f"written to {out}: {'' if no_explorer else 'topics.html, '}topics.md, topics.json, tree.tsenet"
+            found.fit(documents, **given(checkpoint=checkpoint))
+            _write_model(found, folder, progress)
+            if not no_explorer:
+                _write_explorer(
+                    folder / "topics.html",
+                    *(found, documents),
+                    along=along,
+                    title=data.name.split(".")[0],
+                    top_words=top_words,
+                    progress=progress,
+                )
+        n_documents = _write_documents(found, documents, documents_format, folder, progress)
+        written = sorted(path.name for path in folder.iterdir())
+    tree = found.tree_
+    sizes = list(tree.layer_sizes[1:])
+    fields = {
+        "documents": n_documents,
+        "words": tree.n_observed,
+        "topics_per_level": sizes,
+        "shown": len(found.topics_),
+        "written": written,
+    }
+    levels = ", ".join(f"{size:,}" for size in sizes) or "none"
+    say(
+        as_json,
+        fields,
+        f"{n_documents:,} documents, {tree.n_observed:,} words; topics per level: {levels}",
+        f"written to {out}: {', '.join(written)}",
     )
 
 
-def _refuse_options(data_format: DataFormat, names: Iterable[str]) -> None:
-    """Refuse options of documents, which would have no effect on counts."""
-    kind = {DataFormat.hlta: "an HLTA", DataFormat.docword: "a UCI docword"}[data_format]
-    for name in names:
+def _format_of(data: Path, data_format: DataFormat) -> DataFormat:
+    """The format, by the file's name if it is not given."""
+    if data_format is DataFormat.auto and data.name.startswith("docword."):
+        return DataFormat.docword
+    return data_format
+
+
+def _check_options(
+    data_format: DataFormat, columns: dict[str, Any], choice: dict[str, Any]
+) -> None:
+    """Refuse options that would have no effect."""
+    if data_format is not DataFormat.auto:
+        _refuse({**columns, **choice}, "the file has its words chosen already")
+
+
+def _refuse(options: dict[str, Any], reason: str) -> None:
+    """Refuse the first of some options, if any is given."""
+    for name in options:
         option = "--" + name.replace("_", "-")
+        raise typer.BadParameter(f"{reason}, so {option} cannot apply", param_hint=option)
+
+
+def _number(text: str) -> float:
+    """A number of documents (int) or a share (float)."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if number < 0 or (number > 1 and not number.is_integer()):
         raise typer.BadParameter(
-            f"{kind} file has its words chosen already, so {option} cannot apply",
-            param_hint=option,
+            f"give a number of documents or a share below 1, not {text!r}", param_hint="--min-size"
         )
+    return int(number) if number >= 1 else number
 
 
-def _read_counts(path: Path, data_format: DataFormat, progress: Progress) -> Table:
-    from tsenet.data import read_docword
+def _read(
+    path: Path,
+    data_format: DataFormat,
+    text: str,
+    along: str | None,
+    no_header: bool,
+    encoding: str | None,
+    progress: Progress,
+) -> Documents | Table:
+    from tsenet.data.docword import read_docword
+    from tsenet.data.text import read_documents
     from tsenet.store.hlta_text import read_hlta_tuples
 
     progress.start("reading documents", None)
-    table = read_docword(path) if data_format is DataFormat.docword else read_hlta_tuples(path)
-    progress.finish(f"{table.n_rows:,} documents, {table.n_columns:,} words")
-    return table
-
-
-def _read_documents(
-    path: Path, along: str | None, columns: dict[str, Any], progress: Progress
-) -> Documents:
-    from tsenet.data.text import read_documents
-
-    progress.start("reading documents", None)
+    if data_format is not DataFormat.auto:
+        table = (read_hlta_tuples if data_format is DataFormat.hlta else read_docword)(path)
+        progress.finish(f"{table.n_rows:,} documents, {table.n_columns:,} words")
+        return table
+    columns = [] if along is None else [along]
     documents = read_documents(
-        path,
-        columns=[] if along is None else [along],
-        header="no_header" not in columns,
-        **{name: columns[name] for name in ("text", "encoding") if name in columns},
+        path, text, columns=columns, header=not no_header, **given(encoding=encoding)
     )
     progress.finish(documents.report())
     return documents
 
 
-def _write_topics(
-    tree: LatentTree, table: Table, top_words: int | None, folder: Path, progress: Progress
-) -> None:
-    from tsenet.explain.topics import to_json, to_markdown, topic_tree
+def _new_model(progress: Progress, **options: Any) -> TopicModel:
+    """A model to be learned; options that are None are the library's to choose."""
+    from tsenet import TopicModel
+
+    chosen = given(**options)
+    if chosen.get("piece_size") == 0:
+        chosen["piece_size"] = None
+    return TopicModel(progress=progress, **chosen)
+
+
+def _load(path: Path, tokenizer: Any) -> TopicModel:
+    from tsenet.store import load
+
+    model: TopicModel = load(path, kind="TopicModel", tokenizer=tokenizer)
+    return model
+
+
+def _write_model(model: TopicModel, folder: Path, progress: Progress) -> None:
+    from tsenet.explain.topic_files import to_json, to_markdown
     from tsenet.store import save
 
     progress.start("describing topics", None)
-    found = topic_tree(tree, table, **given(n_words=top_words))
-    (folder / "topics.json").write_text(to_json(found), encoding="utf-8", newline="\n")
-    (folder / "topics.md").write_text(to_markdown(found), encoding="utf-8", newline="\n")
-    save(tree, folder / "tree.tsenet")
+    for name, write in (("topics.json", to_json), ("topics.md", to_markdown)):
+        content = write(model.view_, ungrouped=model.ungrouped_)
+        (folder / name).write_text(content, encoding="utf-8", newline="\n")
+    save(model, folder / "model.tsenet")
+    save(model.tree_, folder / "tree.tsenet")
     progress.finish()
+
+
+def _write_documents(
+    model: TopicModel,
+    documents: Documents | Table,
+    documents_format: DocumentsFormat,
+    folder: Path,
+    progress: Progress,
+) -> int:
+    """Write the topics of each document, the most probable first; return the number of documents."""
+    import numpy as np
+
+    progress.start("topics of documents", None)
+    values = model.transform(documents, output="probability", min_probability=_LEAST).tocoo()
+    order = np.lexsort((values.col, -values.data, values.row))
+    row, column, probability = values.row[order], values.col[order], values.data[order]
+    names = model.get_feature_names_out()[column]
+    path = folder / f"documents.{documents_format}"
+    if documents_format is DocumentsFormat.csv:
+        from tsenet.cli._results import write_csv
+
+        with path.open("w", encoding="utf-8", newline="") as file:
+            shown = [f"{p:.4f}" for p in probability.tolist()]
+            write_csv(file, ["document", "topic", "probability"], [row.tolist(), names, shown])
+    else:
+        _write_parquet(path, {"document": row, "topic": names, "probability": probability})
+    progress.finish()
+    return int(values.shape[0])
+
+
+def _write_parquet(path: Path, columns: dict[str, Any]) -> None:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        from tsenet.errors import MissingDependencyError
+
+        raise MissingDependencyError("parquet needs pyarrow: pip install 'tsenet[text]'") from error
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
 
 
 def _write_explorer(
     path: Path,
-    tree: LatentTree,
-    table: Table,
-    documents: Documents | None,
+    model: TopicModel,
+    documents: Documents | Table,
     *,
     along: str | None,
     title: str,
@@ -295,17 +476,17 @@ def _write_explorer(
     progress: Progress,
 ) -> None:
     """Write the page to explore; ``documents`` have the column ``along`` if one is named."""
-    from tsenet.explain.report import write_report
+    from tsenet.data.text import Documents
 
-    write_report(
+    values = None
+    if along is not None and isinstance(documents, Documents):
+        values = documents.columns[along]
+    model.report(
         path,
-        tree,
-        table,
-        texts=None if documents is None else documents.texts,
-        along=None if along is None or documents is None else documents.columns[along],
+        documents,
+        along=values,
         along_name=along or "",
         progress=progress,
         title=title,
-        words=True,
         **given(n_features=top_words),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tsenet.estimators.classifier import TSENetClassifier
 from tsenet.estimators.regressor import TSENetRegressor
+from tsenet.estimators.topic_model import TopicModel
 from tsenet.estimators.tree_transformer import LatentTreeTransformer
 
-__all__ = ["LatentTreeTransformer", "TSENetClassifier", "TSENetRegressor"]
+__all__ = ["LatentTreeTransformer", "TSENetClassifier", "TSENetRegressor", "TopicModel"]

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from tsenet.data.text import WordCounter
     from tsenet.estimators.network_estimator import NetworkEstimator
 
-__all__ = ["counter_fields", "counter_of_fields", "rows_of"]
+__all__ = ["are_texts", "counter_fields", "counter_of_fields", "rows_of"]
 
 
 def rows_of(estimator: NetworkEstimator, X: Any, *, reset: bool) -> Any:
     """Return the word counts of texts, and anything else as it is; with ``reset``, learn the vocabulary."""
-    if not _are_texts(X):
+    if not are_texts(X):
         if reset:
             estimator.word_counter_ = None
         return X
@@ -53,7 +53,7 @@ def counter_of_fields(fields: Any, words: list[str]) -> WordCounter | None:
     return WordCounter.from_dict({**fields, "words": words})
 
 
-def _are_texts(X: Any) -> bool:
+def are_texts(X: Any) -> bool:
     """Whether ``X`` is a column of strings: a list, an array, a series of a dataframe library or `Documents`."""
     if isinstance(X, str | Documents):
         return True  # one string: `WordCounter` says that it needs many

@@ -20,7 +20,9 @@ from tsenet.explain.scores import (
     interpretability_score,
     topic_diversity,
 )
-from tsenet.explain.topics import Topic, TopicWord, to_json, to_markdown, topic_tree
+from tsenet.explain.topic_files import to_json, to_markdown
+from tsenet.explain.topic_view import TopicView, choose_topics, view_topics
+from tsenet.explain.topics import Topic, TopicWord, every_topic, topic_tree, with_coherence
 from tsenet.explain.units import ActiveRow, Feature, Unit, Units, describe_units
 from tsenet.explain.vectors import WordVectors, load_vectors
 
@@ -33,15 +35,18 @@ __all__ = [
     "Interpretability",
     "PredictionExplanation",
     "Topic",
+    "TopicView",
     "TopicWord",
     "Unit",
     "UnitContribution",
     "Units",
     "WiredNetwork",
     "WordVectors",
+    "choose_topics",
     "coherence",
     "correlations",
     "describe_units",
+    "every_topic",
     "explain_prediction",
     "interpretability_score",
     "load_vectors",
@@ -49,4 +54,6 @@ __all__ = [
     "to_markdown",
     "topic_diversity",
     "topic_tree",
+    "view_topics",
+    "with_coherence",
 ]

@@ -1,17 +1,16 @@
 """The topic view of a latent tree: every latent is a topic with its words and its size.
 
 A latent variable splits the documents softly into those that are about something (state 1) and
-the rest (state 0). Its words are those of its subtree that tell most about that split, measured
-by the exact mutual information between word and latent in the tree model (HLTA, arXiv
-1605.06650, section 6), and only those that state 1 makes more likely.
+the rest (state 0). Its words are those of its subtree that separate the two best: the exact mutual
+information between word and latent in the tree model (HLTA, arXiv 1605.06650, section 6) times
+P(topic on | word present), and only those that state 1 makes more likely. The second factor keeps
+frequent words that are mostly used outside the topic from its title.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,14 +21,14 @@ from tsenet.errors import DataError
 if TYPE_CHECKING:
     from tsenet.skeleton.tree import LatentTree
 
-__all__ = ["Topic", "TopicWord", "to_json", "to_markdown", "topic_tree"]
+__all__ = ["Topic", "TopicWord", "every_topic", "topic_tree", "with_coherence"]
 
 _FloatArray = npt.NDArray[np.float64]
 _IntArray = npt.NDArray[np.int64]
 
 # Posteriors are averaged over blocks of about this many numbers (32 MB), never all at once.
 _BLOCK = 1 << 22
-_TITLE_WORDS = 3
+TITLE_WORDS = 3
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,9 @@ class TopicWord:
         P(word present | topic on).
     outside : float
         P(word present | topic off); below ``inside``.
+    weight : float
+        How well the word separates the topic: ``information`` times P(topic on | word present). Words are
+        ranked by it.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class TopicWord:
     information: float
     inside: float
     outside: float
+    weight: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -75,9 +78,13 @@ class Topic:
     size : float
         Expected share of documents in which the topic is on.
     words : tuple of TopicWord
-        Most informative first; empty if no word becomes more likely when the topic is on.
+        Best first; empty if no word becomes more likely when the topic is on.
     children : tuple of Topic
         The topics one level below, largest first.
+    information : float
+        What the topic tells about the words under it: the sum of their mutual information with it, in nats.
+    coherence : float or None
+        How often its words occur together (NPMI, from −1 to 1); None where it was not measured.
 
     Examples
     --------
@@ -92,6 +99,8 @@ class Topic:
     size: float
     words: tuple[TopicWord, ...]
     children: tuple[Topic, ...] = ()
+    information: float = 0.0
+    coherence: float | None = None
 
 
 def topic_tree(
@@ -100,6 +109,7 @@ def topic_tree(
     n_words: int = 10,
     titles: Mapping[str, str] | None = None,
     min_share: float = 0.1,
+    sizes: _FloatArray | None = None,
 ) -> list[Topic]:
     """Describe the tree's latents as nested topics.
 
@@ -115,8 +125,10 @@ def topic_tree(
     titles : mapping of str to str, optional
         Titles by latent name, to use instead of the first three words.
     min_share : float, default=0.1
-        Leave out words that tell less than this share of what a topic's first word tells about it. Raise it for
-        cleaner topics, set it to 0 to see every word of the group.
+        Leave out words whose weight is below this share of the first word's. Raise it for cleaner topics, set it to 0
+        to see every word of the group.
+    sizes : array of float (L,), optional
+        The sizes, in the order of ``tree.latent_names``, if they are known; then ``X`` is not used.
 
     Returns
     -------
@@ -152,26 +164,27 @@ def topic_tree(
     unknown = sorted(set(titles) - set(tree.names[n_observed:]))
     if unknown:
         raise DataError(f"titles given for {unknown[:5]}, which are no latents of this tree")
-    sizes = _sizes(tree, X, n_observed)
-    words = _top_words(tree, upward, level, n_words, min_share)
+    size = _sizes(tree, X, n_observed) if sizes is None else np.r_[np.zeros(n_observed), sizes]
+    words, information = _top_words(tree, upward, level, n_words, min_share)
 
     topics: dict[int, Topic] = {}
     children: dict[int, list[int]] = {}
     for v in range(n_observed, level.size):  # ordered by level, so children come first
-        below = sorted(children.get(v, ()), key=lambda child: (-sizes[child], child))
+        below = sorted(children.get(v, ()), key=lambda child: (-size[child], child))
         best = words.get(v, ())
         topics[v] = Topic(
             name=tree.names[v],
             level=int(level[v]),
-            title=titles.get(tree.names[v]) or ", ".join(w.word for w in best[:_TITLE_WORDS]),
-            size=float(sizes[v]),
+            title=titles.get(tree.names[v]) or ", ".join(w.word for w in best[:TITLE_WORDS]),
+            size=float(size[v]),
             words=best,
             children=tuple(topics[child] for child in below),
+            information=float(information[v]),
         )
         if upward[v] >= 0:
             children.setdefault(int(upward[v]), []).append(v)
     roots = [v for v in topics if upward[v] < 0]
-    return [topics[v] for v in sorted(roots, key=lambda v: (-sizes[v], v))]
+    return [topics[v] for v in sorted(roots, key=lambda v: (-size[v], v))]
 
 
 def _hierarchy(parent: _IntArray, level: _IntArray) -> _IntArray:
@@ -197,8 +210,8 @@ def _sizes(tree: LatentTree, X: Any, n_observed: int) -> _FloatArray:
 
 def _top_words(
     tree: LatentTree, upward: _IntArray, level: _IntArray, n_words: int, min_share: float
-) -> dict[int, tuple[TopicWord, ...]]:
-    """Return the best words of every latent that has any.
+) -> tuple[dict[int, tuple[TopicWord, ...]], _FloatArray]:
+    """Return the best words of every latent that has any, and what each node tells about all words under it (M,).
 
     One pass per level: with ``given[w, t] = P(w = 1 | ancestor of w = t)`` at one level,
     ``given'[w, t] = sum_s P(ancestor = s | its parent = t) given[w, s]`` is that of the next. So
@@ -209,13 +222,17 @@ def _top_words(
     ancestor = upward[words]
     given = tree.cpt[words, :, 1]  # (W, 2)
     result: dict[int, tuple[TopicWord, ...]] = {}
+    total = np.zeros(level.size)
     while words.size:
-        _rank(tree.names, words, ancestor, given, marginal[ancestor], n_words, min_share, result)
+        on = marginal[ancestor]
+        information = word_information(given, on)
+        total += np.bincount(ancestor, weights=information, minlength=level.size)
+        _rank(tree.names, words, ancestor, given, on, information, n_words, min_share, result)
         higher = upward[ancestor] >= 0
         words, ancestor, given = words[higher], ancestor[higher], given[higher]
         given = np.einsum("wts,ws->wt", tree.cpt[ancestor], given)
         ancestor = upward[ancestor]
-    return result
+    return result, total
 
 
 def _rank(
@@ -224,11 +241,12 @@ def _rank(
     ancestor: _IntArray,
     given: _FloatArray,
     on: _FloatArray,
+    information: _FloatArray,
     n_words: int,
     min_share: float,
     result: dict[int, tuple[TopicWord, ...]],
 ) -> None:
-    """Put the ``n_words`` most informative words of each ancestor into ``result``.
+    """Put the ``n_words`` best words of each ancestor into ``result``.
 
     Parameters
     ----------
@@ -238,22 +256,32 @@ def _rank(
         P(word on | ancestor = 0, 1).
     on : (W,)
         P(ancestor = 1).
+    information : (W,)
+        Mutual information of word and ancestor.
     """
-    kept = given[:, 1] > given[:, 0]
-    words, ancestor, given, on = words[kept], ancestor[kept], given[kept], on[kept]
-    information = word_information(given, on)
-    order = np.lexsort((words, -information, ancestor))
+    kept = np.flatnonzero(given[:, 1] > given[:, 0])
+    words, ancestor, given = words[kept], ancestor[kept], given[kept]
+    on, information = on[kept], information[kept]
+    inside = on * given[:, 1]
+    weight = (
+        information * inside / (inside + (1 - on) * given[:, 0])
+    )  # inside > 0: it is above outside
+    order = np.lexsort((words, -weight, ancestor))
     # Position of each word within its ancestor's run, to cut every run at n_words.
     runs = ancestor[order]
     starts = np.flatnonzero(np.r_[True, runs[1:] != runs[:-1]]) if runs.size else np.empty(0, int)
     lengths = np.diff(np.r_[starts, runs.size])
     place = np.arange(runs.size) - np.repeat(starts, lengths)
-    first = np.repeat(information[order[starts]], lengths)
-    chosen = order[(place < n_words) & (information[order] >= min_share * first)]
+    first = np.repeat(weight[order[starts]], lengths)
+    chosen = order[(place < n_words) & (weight[order] >= min_share * first)]
     grouped: dict[int, list[TopicWord]] = {}
     for i in chosen.tolist():
         word = TopicWord(
-            names[words[i]], float(information[i]), float(given[i, 1]), float(given[i, 0])
+            names[words[i]],
+            float(information[i]),
+            inside=float(given[i, 1]),
+            outside=float(given[i, 0]),
+            weight=float(weight[i]),
         )
         grouped.setdefault(int(ancestor[i]), []).append(word)
     result.update((v, tuple(best)) for v, best in grouped.items())
@@ -279,102 +307,56 @@ def word_information(given: _FloatArray, on: _FloatArray) -> _FloatArray:
     return np.maximum(total, 0.0)  # rounding may leave -1e-17
 
 
-def to_json(topics: Iterable[Topic]) -> str:
-    """Write topics as JSON text: nested objects with name, level, title, size, words, children.
+def every_topic(topics: Sequence[Topic]) -> Iterator[Topic]:
+    """Go through topics and all topics below them, parents first.
 
     Parameters
     ----------
-    topics : iterable of Topic
+    topics : sequence of Topic
         As ``topic_tree`` returns them.
 
-    Returns
-    -------
-    str
-        A JSON object with ``format``, ``format_version`` and ``topics``.
+    Yields
+    ------
+    Topic
 
     Examples
     --------
-    >>> import json
-    >>> from tsenet.explain import Topic, to_json
-    >>> json.loads(to_json([Topic("Z1.0", 1, "goal", 0.2, ())]))["topics"][0]["title"]
-    'goal'
+    >>> from tsenet.explain import Topic, every_topic
+    >>> child = Topic("Z1.0", level=1, title="goal", size=0.1, words=())
+    >>> parent = Topic("Z2.0", level=2, title="sport", size=0.2, words=(), children=(child,))
+    >>> [topic.title for topic in every_topic([parent])]
+    ['sport', 'goal']
     """
-    document = {
-        "format": "tsenet-topics",
-        "format_version": 1,
-        "topics": [_as_dict(topic) for topic in topics],
-    }
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _as_dict(topic: Topic) -> dict[str, Any]:
-    return {
-        "name": topic.name,
-        "level": topic.level,
-        "title": topic.title,
-        "size": topic.size,
-        "words": [
-            {
-                "word": word.word,
-                "information": word.information,
-                "inside": word.inside,
-                "outside": word.outside,
-            }
-            for word in topic.words
-        ],
-        "children": [_as_dict(child) for child in topic.children],
-    }
-
-
-def to_markdown(topics: Iterable[Topic]) -> str:
-    """Write topics as a nested Markdown list: share of documents, title if given, top words.
-
-    Parameters
-    ----------
-    topics : iterable of Topic
-        As ``topic_tree`` returns them.
-
-    Returns
-    -------
-    str
-        Markdown text; words are escaped.
-
-    Examples
-    --------
-    >>> from tsenet.explain import Topic, TopicWord, to_markdown
-    >>> word = TopicWord("goal", 0.1, 0.4, 0.01)
-    >>> print(to_markdown([Topic("Z1.0", 1, "goal", 0.2, (word,))]).splitlines()[2])
-    - 20.0 % goal `Z1.0`
-    """
-    lines = ["# Topics", ""]
     for topic in topics:
-        _append_markdown(topic, 0, lines)
-    if len(lines) == 2:
-        lines.append("No topics: the tree has no latent variables.")
-    return "\n".join(lines) + "\n"
+        yield topic
+        yield from every_topic(topic.children)
 
 
-def _append_markdown(topic: Topic, depth: int, lines: list[str]) -> None:
-    words = ", ".join(_escape(word.word) for word in topic.words) or "(no typical words)"
-    own_title = topic.title != ", ".join(w.word for w in topic.words[:_TITLE_WORDS])
-    title = f" **{_escape(topic.title)}**:" if own_title else ""
-    lines.append(f"{'  ' * depth}- {100 * topic.size:.1f} %{title} {words} {_code(topic.name)}")
-    for child in topic.children:
-        _append_markdown(child, depth + 1, lines)
+def with_coherence(topics: Sequence[Topic], scores: Mapping[str, float]) -> list[Topic]:
+    """Give topics their coherence.
 
+    Parameters
+    ----------
+    topics : sequence of Topic
+        As ``topic_tree`` returns them.
+    scores : mapping of str to float
+        Coherence by the name of the topic; topics that are not in it get None.
 
-def _code(text: str) -> str:
-    """Text as a code span, between more backticks than stand together in it."""
-    plain = " ".join(text.split())
-    if "`" not in plain:
-        return f"`{plain}`"
-    fence = "`" * (1 + max(len(run) for run in re.findall("`+", plain)))
-    return f"{fence} {plain} {fence}"
+    Returns
+    -------
+    list of Topic
 
-
-def _escape(text: str) -> str:
-    """Keep a word from being read as Markdown or HTML."""
-    plain = " ".join(text.split())
-    for character in "\\`*_[]<>&#|~":
-        plain = plain.replace(character, f"\\{character}")
-    return plain
+    Examples
+    --------
+    >>> from tsenet.explain import Topic, with_coherence
+    >>> with_coherence([Topic("Z1.0", 1, "goal", 0.1, ())], {"Z1.0": 0.4})[0].coherence
+    0.4
+    """
+    return [
+        replace(
+            topic,
+            coherence=scores.get(topic.name),
+            children=tuple(with_coherence(topic.children, scores)),
+        )
+        for topic in topics
+    ]

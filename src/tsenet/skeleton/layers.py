@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +24,7 @@ from tsenet.skeleton.islands import Island, IslandFinder, IslandOptions, discove
 from tsenet.skeleton.kernels import completion_kernels
 from tsenet.skeleton.kernels.completion_kernels import Assignment
 from tsenet.skeleton.kernels.pair_kernels import Csr
+from tsenet.skeleton.seeded import seeded_islands
 
 N_PARTNERS = 128
 
@@ -35,6 +37,7 @@ def learn_layer(
     progress: Progress,
     *,
     place_constant: bool = False,
+    seed_groups: Sequence[Sequence[int]] = (),
 ) -> tuple[Layer, SoftRows] | None:
     """Group the variables of binary rows under one layer of latents.
 
@@ -45,6 +48,8 @@ def learn_layer(
     place_constant : bool
         Whether variables that never vary get a latent too. False for the first layer. True for the layers above:
         a latent of the layer below that is constant in the completed data still belongs to the tree.
+    seed_groups : sequence of sequences of int
+        Variables that shall be in one group.
 
     Returns
     -------
@@ -58,7 +63,8 @@ def learn_layer(
     # A list longer than an island always has an entry outside the island, unless it holds all partners.
     n_partners = max(N_PARTNERS, options.max_island + 1)
     information = pair_information(counter, n_partners, workers, progress)
-    finder, islands = _search(counter, information, options, key, workers, progress)
+    seeded = seeded_islands(counter, information, options, seed_groups)
+    finder, islands = _search(counter, information, options, key, workers, progress, seeded=seeded)
     if place_constant and 2 * finder.alive.sum() > counter.varies.sum():
         if not options.full_depth:
             return None  # most groups of the new layer would hold uncorrelated variables
@@ -71,6 +77,8 @@ def learn_layer(
         islands = [_single_island(counter, options)]
         finder.alive[islands[0].members] = False
     layer = _layer_of(islands, rows.n_columns)
+    fixed = np.zeros(rows.n_columns, bool)
+    fixed[[v for group in seed_groups for v in group]] = True
     soft = complete(rows, layer, workers)
     left = np.flatnonzero(finder.alive | (place_constant & ~counter.varies)).astype(np.int32)
     rounds = options.reassignment_rounds if options.correlation_test else 0
@@ -84,7 +92,7 @@ def learn_layer(
         soft = complete(rows, layer, workers)
     progress.advance()
     for _ in range(rounds):
-        layer, moved = _reassign(layer, soft, counter, options, workers)
+        layer, moved = _reassign(layer, soft, counter, options, workers, fixed)
         progress.advance(1, f"{moved} variables moved")
         if not moved:
             break
@@ -92,7 +100,7 @@ def learn_layer(
     if rounds:  # the last round may have left groups of one variable: dissolve them
         before = layer.latent_of
         layer, _ = _reassign(
-            layer, soft, counter, options, workers, only_alone=True, may_leave=may_leave
+            layer, soft, counter, options, workers, fixed, only_alone=True, may_leave=may_leave
         )
         if not np.array_equal(layer.latent_of, before):
             soft = complete(rows, layer, workers)
@@ -108,11 +116,14 @@ def _search(
     workers: Workers,
     progress: Progress,
     min_gain: float | None = None,
+    seeded: Sequence[Island] = (),
 ) -> tuple[IslandFinder, list[Island]]:
-    """All islands; ``min_gain`` replaces the bar of the correlation test."""
+    """All islands, the ``seeded`` ones first; ``min_gain`` replaces the bar of the correlation test."""
     finder = IslandFinder(counter, information, options, key, workers, min_gain)
     progress.start("islands", int(counter.varies.sum()))
-    islands = []
+    islands = list(seeded)
+    for island in seeded:
+        finder.alive[island.members] = False
     for island in finder.islands():
         islands.append(island)
         progress.advance(island.members.size)
@@ -200,6 +211,7 @@ def _reassign(
     counter: PairCounter,
     options: IslandOptions,
     workers: Workers,
+    fixed: NDArray[np.bool_],
     *,
     only_alone: bool = False,
     may_leave: bool = False,
@@ -209,7 +221,8 @@ def _reassign(
     The greedy search assigns a variable while the groups are still growing. Now that they are complete, each variable
     is compared with the best other latent. It moves if, by BIC, its own group (without it) tells nothing about it
     given the other latent, while the other latent tells something about it given its own group. If both latents tell
-    something, it stays: the next layer expresses what they share. A variable alone in its group always moves. With
+    something, it stays: the next layer expresses what they share. A variable alone in its group always moves, a
+    ``fixed`` one never. With
     ``options.leave_out`` no group grows beyond ``max_island``, and with ``may_leave`` too a variable that is alone in
     its group leaves it.
 
@@ -219,7 +232,7 @@ def _reassign(
     size = np.bincount(layer.latent_of[layer.latent_of >= 0], minlength=layer.n_latents)
     alone = (layer.latent_of >= 0) & (size[layer.latent_of] == 1)
     considered = alone if only_alone else layer.latent_of >= 0
-    placed = np.flatnonzero(considered & counter.varies).astype(np.int32)
+    placed = np.flatnonzero(considered & counter.varies & ~fixed).astype(np.int32)
     best, joint = _best_latents(placed, hard, layer.latent_of, counter, workers)
     met = best >= 0
     placed, best, joint = placed[met], best[met], joint[met]

@@ -23,6 +23,7 @@ KINDS = {
     "LatentTreeTransformer": "tsenet.estimators:LatentTreeTransformer",
     "TSENetClassifier": "tsenet.estimators:TSENetClassifier",
     "TSENetRegressor": "tsenet.estimators:TSENetRegressor",
+    "TopicModel": "tsenet.estimators.topic_model:TopicModel",
     "Wiring": "tsenet.expansion.wiring:Wiring",
 }
 
@@ -51,7 +52,7 @@ def save(obj: Storable, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    obj : LatentTree, Wiring, LatentTreeTransformer, TSENetClassifier or TSENetRegressor
+    obj : LatentTree, Wiring, LatentTreeTransformer, TopicModel, TSENetClassifier or TSENetRegressor
         What to save; an estimator has to be fitted.
     path : path
         File to write, usually ``something.tsenet``. An existing file is replaced at the end, in one step.

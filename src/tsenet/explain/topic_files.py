@@ -1,0 +1,157 @@
+"""Topics as files: JSON for programs, Markdown to read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tsenet.explain.topic_view import TopicView
+from tsenet.explain.topics import TITLE_WORDS, Topic, every_topic
+
+__all__ = ["to_json", "to_markdown"]
+
+_LISTED = 200  # words in no group that the Markdown page lists
+
+
+def to_json(topics: Iterable[Topic] | TopicView, *, ungrouped: Sequence[str] = ()) -> str:
+    """Write topics as JSON text: nested objects with name, level, title, size, coherence, words, children.
+
+    Parameters
+    ----------
+    topics : iterable of Topic, or TopicView
+        As ``topic_tree`` or ``view_topics`` returns them.
+    ungrouped : sequence of str, default=()
+        The words in no group.
+
+    Returns
+    -------
+    str
+        A JSON object with ``format``, ``format_version``, ``topics``, ``folded`` (a flat list; each topic has a
+        ``reason``) and ``ungrouped``.
+
+    Examples
+    --------
+    >>> import json
+    >>> from tsenet.explain import Topic, to_json
+    >>> json.loads(to_json([Topic("Z1.0", 1, "goal", 0.2, ())]))["topics"][0]["title"]
+    'goal'
+    """
+    shown, folded = _parts(topics)
+    document = {
+        "format": "tsenet-topics",
+        "format_version": 2,
+        "topics": [_as_dict(topic) for topic in shown],
+        "folded": [{**_as_dict(topic), "reason": reason} for topic, reason in folded],
+        "ungrouped": list(ungrouped),
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _parts(
+    topics: Iterable[Topic] | TopicView,
+) -> tuple[list[Topic], list[tuple[Topic, str]]]:
+    """Topics shown, and topics folded away."""
+    if isinstance(topics, TopicView):
+        return list(topics.topics), list(topics.folded)
+    return list(topics), []
+
+
+def _as_dict(topic: Topic) -> dict[str, Any]:
+    return {
+        "name": topic.name,
+        "level": topic.level,
+        "title": topic.title,
+        "size": topic.size,
+        "coherence": topic.coherence,
+        "words": [
+            {
+                "word": word.word,
+                "information": word.information,
+                "inside": word.inside,
+                "outside": word.outside,
+                "weight": word.weight,
+            }
+            for word in topic.words
+        ],
+        "children": [_as_dict(child) for child in topic.children],
+    }
+
+
+def to_markdown(topics: Iterable[Topic] | TopicView, *, ungrouped: Sequence[str] = ()) -> str:
+    """Write topics as a nested Markdown list: share of documents, title if given, top words.
+
+    Parameters
+    ----------
+    topics : iterable of Topic, or TopicView
+        As ``topic_tree`` or ``view_topics`` returns them.
+    ungrouped : sequence of str, default=()
+        The words in no group, most frequent first; the first 200 are listed.
+
+    Returns
+    -------
+    str
+        Markdown text; words are escaped.
+
+    Examples
+    --------
+    >>> from tsenet.explain import Topic, TopicWord, to_markdown
+    >>> word = TopicWord("goal", 0.1, 0.4, 0.01)
+    >>> print(to_markdown([Topic("Z1.0", 1, "goal", 0.2, (word,))]).splitlines()[2])
+    - 20.0 % goal `Z1.0`
+    """
+    lines = ["# Topics", ""]
+    shown, folded = _parts(topics)
+    for topic in shown:
+        _append_markdown(topic, 0, lines)
+    if not shown:
+        none = "all topics are folded away" if folded else "the tree has no latent variables"
+        lines.append(f"No topics: {none}.")
+    if folded:
+        counts = Counter(reason for _, reason in folded)
+        reasons = "; ".join(f"{counts[reason]} {reason}" for reason in sorted(counts))
+        lines += [
+            "",
+            f"{len(folded)} of {len(folded) + _n_topics(shown)} topics are folded away: {reasons}.",
+        ]
+    if len(ungrouped):
+        words = ", ".join(_escape(word) for word in ungrouped[:_LISTED])
+        more = len(ungrouped) - _LISTED
+        lines += [
+            *("", "# Words in no group", ""),
+            f"{len(ungrouped)} words have no significant tie to any group: {words}"
+            + (f", and {more} more." if more > 0 else "."),
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _n_topics(topics: Sequence[Topic]) -> int:
+    return sum(1 for _ in every_topic(topics))
+
+
+def _append_markdown(topic: Topic, depth: int, lines: list[str]) -> None:
+    words = ", ".join(_escape(word.word) for word in topic.words) or "(no typical words)"
+    own_title = topic.title != ", ".join(w.word for w in topic.words[:TITLE_WORDS])
+    title = f" **{_escape(topic.title)}**:" if own_title else ""
+    lines.append(f"{'  ' * depth}- {100 * topic.size:.1f} %{title} {words} {_code(topic.name)}")
+    for child in topic.children:
+        _append_markdown(child, depth + 1, lines)
+
+
+def _code(text: str) -> str:
+    """Text as a code span, between more backticks than stand together in it."""
+    plain = " ".join(text.split())
+    if "`" not in plain:
+        return f"`{plain}`"
+    fence = "`" * (1 + max(len(run) for run in re.findall("`+", plain)))
+    return f"{fence} {plain} {fence}"
+
+
+def _escape(text: str) -> str:
+    """Keep a word from being read as Markdown or HTML."""
+    plain = " ".join(text.split())
+    for character in "\\`*_[]<>&#|~":
+        plain = plain.replace(character, f"\\{character}")
+    return plain

@@ -1,0 +1,234 @@
+"""TopicModel: documents in, topics out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import tsenet
+from tests.cli.program import SUBJECTS, make_documents
+from tsenet import Table, TopicModel
+from tsenet.errors import DataError, ModelFileError
+
+QUICK: dict[str, Any] = {"random_state": 0, "n_jobs": 1, "refine_steps": 3}
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    return make_documents(300)
+
+
+@pytest.fixture(scope="module")
+def fitted(texts: list[str]) -> TopicModel:
+    return TopicModel(**QUICK).fit(texts)
+
+
+@pytest.fixture
+def model(fitted: TopicModel, tmp_path: Path, texts: list[str]) -> TopicModel:
+    """A fitted model of the test's own, with its documents."""
+    import copy
+
+    return copy.deepcopy(fitted)
+
+
+def subject_of(words: list[tuple[str, float]]) -> int:
+    (found,) = {k for k, subject in enumerate(SUBJECTS) for word, _ in words if word in subject}
+    return found
+
+
+class TestTopics:
+    def test_one_topic_for_each_subject(self, fitted: TopicModel) -> None:
+        topics = fitted.topics_
+        assert topics.columns.tolist() == [
+            *("id", "level", "parent", "label", "words", "size", "coherence", "documents")
+        ]
+        low = topics[topics["level"] == 1]
+        assert sorted(map(subject_of, low["words"])) == [0, 1, 2]
+        assert ((low["size"] > 0.2) & (low["size"] < 0.45)).all()
+        assert (low["coherence"] > 0.2).all()
+        for words, label in zip(low["words"], low["label"], strict=True):
+            weights = [weight for _, weight in words]
+            assert weights == sorted(weights, reverse=True)
+            assert label == ", ".join(word for word, _ in words[:3])
+
+    def test_typical_documents_are_about_the_topic(
+        self, fitted: TopicModel, texts: list[str]
+    ) -> None:
+        for _, topic in fitted.topics_.iterrows():
+            words = set(SUBJECTS[subject_of(topic["words"])])
+            assert len(topic["documents"]) == 3
+            assert all(len(words & set(texts[d].split())) >= 2 for d in topic["documents"])
+            found = fitted.documents_of(topic["id"], n_documents=3)
+            assert found["document"].tolist() == topic["documents"]
+
+    def test_words_and_words_of_no_group(self, fitted: TopicModel) -> None:
+        assert sorted(fitted.vocabulary_) == sorted(w for subject in SUBJECTS for w in subject)
+        rng = np.random.default_rng(0)
+        noisy = [t + (" noise" if rng.random() < 0.3 else " ") for t in make_documents(200)]
+        assert TopicModel(**QUICK).fit(noisy).ungrouped_ == ("noise",)
+
+    def test_same_seed_same_topics(self, fitted: TopicModel, texts: list[str]) -> None:
+        again = clone(fitted).set_params(n_jobs=2).fit(texts)
+        assert again.tree_ == fitted.tree_
+        assert again.topics_.equals(fitted.topics_)
+
+    def test_guided_topics(self, texts: list[str]) -> None:
+        seeds = {"mixed": ["goal", "comet"], "unknown": ["zzz", "yyy"]}
+        with pytest.warns(UserWarning, match="zzz, yyy"):
+            model = TopicModel(**QUICK, min_coherence=-1, seed_words=seeds).fit(texts)
+        (name,) = [t.name for t in model.view_.topics if t.title == "mixed"] or [
+            t["id"] for _, t in model.topics_.iterrows() if t["label"] == "mixed"
+        ]
+        parent = model.tree_.names.index(name)
+        below = {model.tree_.names[v] for v in model.tree_.children(parent)}
+        assert {"goal", "comet"} <= below
+
+
+class TestDocuments:
+    def test_probabilities_are_exact(self, fitted: TopicModel, texts: list[str]) -> None:
+        found = fitted.transform(texts[:20], output="probability", min_probability=0)
+        names = fitted.get_feature_names_out().tolist()
+        columns = [fitted.tree_.latent_names.index(name) for name in names]
+        table = fitted.word_counter_.count(texts[:20])  # type: ignore[union-attr]  # fitted on texts
+        assert found.toarray() == pytest.approx(fitted.tree_.posterior(table)[:, columns])
+        few = fitted.transform(texts[:20], output="probability", min_probability=0.5)
+        assert few.nnz < found.nnz
+        assert few.data.min() >= 0.5
+
+    def test_shares_sum_to_one(self, fitted: TopicModel, texts: list[str]) -> None:
+        shares = fitted.transform(texts, level=1)
+        assert shares.sum(axis=1) == pytest.approx(np.ones(300))
+        low = fitted.topics_[fitted.topics_["level"] == 1].reset_index()
+        subject = low["words"].map(subject_of).to_numpy()
+        largest = subject[shares.toarray().argmax(axis=1)]
+        counts = np.array([[sum(w in t for w in s) for s in SUBJECTS] for t in texts])
+        clear = counts.max(axis=1) > np.sort(counts, axis=1)[:, -2] + 1
+        assert (largest == counts.argmax(axis=1))[clear].mean() > 0.95
+
+    def test_topics_of_one_text(self, fitted: TopicModel) -> None:
+        found = fitted.topics_of("A goal in the last minute; the referee and the stadium")
+        assert subject_of(fitted.topics_.set_index("id").loc[found["id"][0], "words"]) == 0
+        assert found["probability"][0] > 0.9
+        assert found["probability"].is_monotonic_decreasing
+
+    def test_classes_and_time(self, fitted: TopicModel, texts: list[str]) -> None:
+        labels = ["space" if "galaxy" in text else "other" for text in texts]
+        table = fitted.per_class(labels, level=1)
+        low = fitted.topics_[fitted.topics_["level"] == 1]
+        (space,) = [t["id"] for _, t in low.iterrows() if subject_of(t["words"]) == 2]
+        assert table.index.tolist() == ["other", "space"]
+        assert table.loc["space", space] > 2 * table.loc["other", space]
+        by_label = fitted.transform(texts, level=1).toarray()[np.array(labels) == "space"]
+        assert table.loc["space"].tolist() == pytest.approx(by_label.mean(axis=0), abs=0.01)
+        years = fitted.over_time(np.arange(300) // 100, level=1)
+        assert years.index.tolist() == [0, 1, 2]
+        dates = [f"2024-01-{1 + k % 30:02d}" for k in range(300)]
+        parts = fitted.over_time(dates, n_bins=4)
+        assert len(parts) == 4
+        assert str(parts.index[0].date()) == "2024-01-01"
+        assert len(fitted.over_time(dates, n_bins=None)) == 30
+        with pytest.raises(DataError, match="2 values for 300 documents"):
+            fitted.per_class(["a", "b"])
+
+
+class TestChanges:
+    def test_rename(self, model: TopicModel) -> None:
+        name = model.topics_["id"][0]
+        assert model.rename({name: "Mine"}).topics_["label"][0] == "Mine"
+        with pytest.raises(DataError, match=r"no topic 'Z9\.9'"):
+            model.rename({"Z9.9": "?"})
+
+    def test_merge(self, model: TopicModel, texts: list[str]) -> None:
+        first, second = model.topics_.loc[model.topics_["level"] == 1, "id"][:2]
+        n_low = int((model.topics_["level"] == 1).sum())
+        before = model.transform(texts, output="probability", min_probability=0).toarray()
+        names = model.get_feature_names_out().tolist()
+        model.merge([first, second])
+        assert (model.topics_["level"] == 1).sum() == n_low - 1
+        after = model.transform(texts, output="probability", min_probability=0).toarray()
+        merged = after[:, model.get_feature_names_out().tolist().index(first)]
+        either = before[:, [names.index(first), names.index(second)]].max(axis=1)
+        assert ((merged > 0.5) == (either > 0.5)).mean() > 0.9
+
+    def test_reduce(self, model: TopicModel, texts: list[str]) -> None:
+        everything = model.topics_
+        model.reduce(2)
+        assert len(model.topics_) == 2
+        assert model.transform(texts).shape == (300, 2)
+        assert model.transform(texts).sum(axis=1) == pytest.approx(np.ones(300))
+        assert model.reduce(None).topics_.equals(everything)
+        with pytest.raises(DataError, match="at least 1"):
+            model.reduce(0)
+
+    def test_new_documents_change_sizes_only(self, model: TopicModel) -> None:
+        before = model.topics_.set_index("id")
+        space = ["galaxy telescope orbit"] * 200
+        model.partial_fit(space)
+        after = model.topics_.set_index("id")
+        assert model.n_documents_ == 500
+        for name, topic in before.iterrows():
+            if topic["level"] == 1:
+                grows = subject_of(topic["words"]) == 2
+                assert (after.loc[name, "size"] > topic["size"]) is np.bool_(grows)
+        assert TopicModel(**QUICK).partial_fit(make_documents(100)).n_documents_ == 100
+
+
+class TestFiles:
+    def test_a_loaded_model_reads_texts(
+        self, model: TopicModel, texts: list[str], tmp_path: Path
+    ) -> None:
+        model.rename({model.topics_["id"][0]: "Mine"}).reduce(2)
+        model.save(tmp_path / "m.tsenet")
+        loaded = tsenet.load(tmp_path / "m.tsenet")
+        assert loaded.topics_.equals(model.topics_)
+        assert (loaded.transform(texts) != model.transform(texts)).nnz == 0
+        loaded.save(tmp_path / "again.tsenet")
+        assert (tmp_path / "again.tsenet").read_bytes() == (tmp_path / "m.tsenet").read_bytes()
+        name = loaded.topics_["id"][0]
+        with pytest.raises(DataError, match="holds no documents"):
+            loaded.documents_of(name)
+        assert len(loaded.documents_of(name, texts, n_documents=4)) == 4
+
+    def test_forged_files_are_refused(self, fitted: TopicModel, tmp_path: Path) -> None:
+        from tsenet.store.container import save_parts
+
+        for name, wrong in (("facts.sizes", np.array([2.0])), ("facts.words", np.int32([99]))):
+            meta, arrays = fitted.to_parts()
+            save_parts(tmp_path / "m.tsenet", "TopicModel", meta, {**arrays, name: wrong})
+            with pytest.raises(ModelFileError):
+                tsenet.load(tmp_path / "m.tsenet")
+
+    def test_report(self, fitted: TopicModel, texts: list[str], tmp_path: Path) -> None:
+        fitted.report(tmp_path / "a.html", texts, title="Three subjects")
+        assert "<title>Three subjects" in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+class TestInput:
+    def test_word_counts(self, fitted: TopicModel, texts: list[str]) -> None:
+        table = fitted.word_counter_.count(texts)  # type: ignore[union-attr]  # fitted on texts
+        counted = TopicModel(**QUICK).fit(table)
+        assert counted.tree_ == fitted.tree_
+        assert counted.word_counter_ is None
+        with pytest.raises(DataError, match="give word counts, not texts"):
+            counted.transform(texts)
+        with pytest.raises(DataError, match="expected documents"):
+            TopicModel().fit(Table.of(np.eye(3)))
+
+    def test_an_unfitted_model_says_so(self) -> None:
+        with pytest.raises(NotFittedError):
+            TopicModel().transform(["a text"])
+        with pytest.raises(NotFittedError):
+            _ = TopicModel().topics_
+
+    def test_what_there_is_not(self, fitted: TopicModel) -> None:
+        with pytest.raises(DataError, match="no topic of level 9"):
+            fitted.transform(["goal"], level=9)
+        with pytest.raises(ValueError, match="output must be"):
+            fitted.transform(["goal"], output="odds")  # type: ignore[arg-type]  # what is tested
+        with pytest.raises(DataError, match=r"no topic 'Z7\.7'"):
+            fitted.documents_of("Z7.7")
