@@ -10,20 +10,44 @@ import typer
 from tsenet.cli._console import check_output
 from tsenet.cli._options import AsJson, Debug, Force
 from tsenet.cli._results import say
+from tsenet.errors import DataError
 
 __all__ = ["export"]
 
 
 def export(
-    tree: Annotated[Path, typer.Argument(metavar="TREE", help="A tree.tsenet file.")],
-    bif: Annotated[Path, typer.Option(metavar="FILE", help="Write a Bayesian network in BIF.")],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A saved tree, classifier or regressor.")
+    ],
+    bif: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a tree as a Bayesian network in BIF."),
+    ] = None,
+    onnx: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a classifier or regressor as an ONNX model."),
+    ] = None,
     force: Force = False,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Write a saved tree in the format of other programs for graphical models."""
-    from tsenet.store import load, write_bif
+    """Write a saved model in the format of other programs: a tree as BIF, a network as ONNX."""
+    from tsenet.store import load, write_bif, write_onnx
 
-    check_output(bif, force)
-    write_bif(load(tree, "LatentTree"), bif)
-    say(as_json, {"out": bif}, f"written to {bif}")
+    if (bif is None) == (onnx is None):
+        raise typer.BadParameter("give one of --bif FILE and --onnx FILE")
+    if bif is not None:
+        check_output(bif, force)
+        write_bif(load(model, "LatentTree"), bif)
+        say(as_json, {"out": bif}, f"written to {bif}")
+    if onnx is not None:
+        check_output(onnx, force)
+        network = load(model)
+        if not hasattr(network, "to_onnx"):
+            raise DataError(
+                f"{model} holds a {type(network).__name__}: only a TSENetClassifier or TSENetRegressor "
+                "can be written as ONNX"
+            )
+        write_onnx(network, onnx)
+        n_bytes = onnx.stat().st_size
+        say(as_json, {"out": onnx, "bytes": n_bytes}, f"written to {onnx} ({n_bytes:,} bytes)")

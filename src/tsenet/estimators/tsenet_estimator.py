@@ -474,6 +474,13 @@ class TSENetEstimator(NetworkEstimator):
 
         save(self, path)
 
+    def to_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator as an ONNX model; :func:`tsenet.store.write_onnx` says what it reads and gives."""
+        from tsenet.store import write_onnx
+
+        check_is_fitted(self, "net_")
+        write_onnx(self, path)
+
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The file form. Parameters that are not plain values (callbacks, a generator) become None."""
         from tsenet.estimators.files import estimator_parts

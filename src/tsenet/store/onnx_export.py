@@ -1,0 +1,334 @@
+"""Export of a fitted classifier or regressor to ONNX, which runs without Python.
+
+The graph reads rows as a user has them and gives answers: scaling, tf-idf, missing values and the way back to classes
+or values are inside. All of it is float32, since many runtimes know no double. Activations are (units, rows), so that
+the links of a unit are rows to gather. A sparse layer is one product of small matrices: for each latent, its weights
+times the units that it is linked to. Latents with about as many links go together; missing links have weight 0.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tsenet._system.atomic import atomic_write
+from tsenet.errors import DataError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from tsenet.data.binary import BinaryRule
+    from tsenet.data.scaling import Scaling
+    from tsenet.network.sparse_linear import SparseLinear
+    from tsenet.network.tsenet import TSENet
+    from tsenet.training.targets import Targets
+
+__all__ = ["write_onnx"]
+
+_OPSET, _IR = 17, 8  # of 2022: every runtime in use reads them
+_SMALL = 1 << 14  # a sparse layer of so many weights, zeros counted, is written as a dense one
+_MOST_LINKS = 0.25  # as is one with more than this share of all links
+_LARGEST_FILE = 2**31 - 2**20  # bytes; protobuf has no larger message
+
+Floats = NDArray[np.floating[Any]]
+
+
+def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted classifier or regressor as an ONNX model, atomically.
+
+    Parameters
+    ----------
+    model : TSENetClassifier or TSENetRegressor
+        Fitted, without batch normalisation.
+    path : path
+        File to write, usually ``something.onnx``. An existing file is replaced at the end, in one step.
+
+    Raises
+    ------
+    MissingDependencyError
+        If onnx is not installed: ``pip install 'tsenet[onnx]'``.
+    DataError
+        If the network has batch normalisation, or numbers that float32 cannot hold.
+
+    Notes
+    -----
+    The input ``X`` is (N, V) float32: the table's columns with their own values, NaN where one is missing; counts of
+    words for a model of texts. A column of categories is one column of 0 and 1 for each of its levels. The metadata
+    entry ``columns`` names them all, in order.
+
+    A classifier's outputs are ``label`` and ``probabilities`` (N, C), a regressor's ``values``. The metadata entry
+    ``classes`` has the classes in the order of the probabilities.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import onnx
+    >>> from sklearn.datasets import load_iris
+    >>> from tsenet import TSENetClassifier
+    >>> from tsenet.store import write_onnx
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = TSENetClassifier(max_epochs=2, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_onnx(model, Path(folder, "iris.onnx"))
+    ...     graph = onnx.load(Path(folder, "iris.onnx")).graph
+    >>> [output.name for output in graph.output]
+    ['label', 'probabilities']
+    """
+    try:
+        import onnx
+    except ImportError as error:
+        raise MissingDependencyError("to_onnx needs onnx: pip install 'tsenet[onnx]'") from error
+    from tsenet.network.compact import compacted
+    from tsenet.network.options import NetworkOptions
+
+    net: TSENet = model.net_
+    if net.has_norm:
+        raise DataError(
+            "a network with batch normalisation cannot be written as ONNX: fit it with norm=None"
+        )
+    options = NetworkOptions(activation=net.activation, units_per_latent=net.units_per_latent)
+    graph = _Graph(onnx)
+    rule: BinaryRule = model.binary_rule_
+    rows = _scaled(graph, model.scaling_, rule.sources)
+    outputs = _network(graph, compacted(net, options)[0], rows)
+    answers = _answers(graph, model.targets_, outputs)
+    made = graph.model(rule.n_variables, answers)
+    metadata = {
+        "targets": model.targets_.to_parts()[0]["kind"],
+        "columns": json.dumps(_column_names(rule), ensure_ascii=False),
+    }
+    if hasattr(model.targets_, "classes"):
+        metadata["classes"] = json.dumps(model.targets_.classes.tolist(), ensure_ascii=False)
+    onnx.helper.set_model_props(made, metadata)
+    if made.ByteSize() > _LARGEST_FILE:
+        raise DataError(f"an ONNX file cannot hold the {made.ByteSize():,} bytes of this network")
+    onnx.checker.check_model(made)
+    with atomic_write(path) as file:
+        file.write(made.SerializeToString())
+
+
+class _Graph:
+    """An ONNX graph in the making; values are known by their names."""
+
+    def __init__(self, onnx: Any) -> None:
+        self.onnx = onnx
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self._number = count()
+
+    def constant(self, array: Any) -> str:
+        """A constant; numbers that are not integers become float32."""
+        array = np.asarray(array)
+        if array.dtype.kind == "f":
+            array = _float32(array)
+        name = f"c{next(self._number)}"
+        strings = array.dtype.kind == "U"
+        self.constants.append(
+            self.onnx.helper.make_tensor(
+                name,
+                self.onnx.TensorProto.STRING,
+                array.shape,
+                [text.encode() for text in array.tolist()],
+            )
+            if strings
+            else self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name)
+        )
+        return name
+
+    def node(self, operator: str, *inputs: str, name: str | None = None, **options: Any) -> str:
+        """The output of a new node."""
+        output = name or f"n{next(self._number)}"
+        self.nodes.append(self.onnx.helper.make_node(operator, inputs, [output], **options))
+        return output
+
+    def model(self, n_columns: int, outputs: Sequence[tuple[str, Any, list[Any]]]) -> Any:
+        """The whole model; ``outputs``: their names, types and shapes."""
+        from tsenet import __version__
+
+        helper, kinds = self.onnx.helper, self.onnx.TensorProto
+        read = helper.make_tensor_value_info("X", kinds.FLOAT, ["N", n_columns])
+        given = [helper.make_tensor_value_info(*output) for output in outputs]
+        graph = helper.make_graph(self.nodes, "tsenet", [read], given, self.constants)
+        return helper.make_model(
+            graph,
+            producer_name="tsenet",
+            producer_version=__version__,
+            opset_imports=[helper.make_opsetid("", _OPSET)],
+            ir_version=_IR,
+        )
+
+
+def _scaled(graph: _Graph, scaling: Scaling, sources: NDArray[np.int64]) -> str:
+    """The rows as the network reads them, one row a column: (D, N). ``sources``: column of each input."""
+    scale = scaling.scale if scaling.scale.size == 1 else scaling.scale[sources]
+    if scaling.counts:
+        rows = _tf_idf(graph, _known(graph, "X"), scale)
+    elif scaling.centres:
+        shift = scaling.shift[sources]
+        near = _float32(shift)  # what it leaves of the shift is subtracted after scaling
+        centred = graph.node("Sub", "X", graph.constant(near))
+        scaled = graph.node("Mul", centred, graph.constant(scale))
+        rest = graph.constant((shift - near) * scale)
+        rows = _known(graph, graph.node("Sub", scaled, rest))
+    else:
+        rows = _known(graph, graph.node("Mul", "X", graph.constant(scale)))
+    return graph.node("Transpose", rows, perm=[1, 0])
+
+
+def _known(graph: _Graph, rows: str) -> str:
+    """Rows with 0 where a value is missing."""
+    return graph.node("Where", graph.node("IsNaN", rows), graph.constant(np.float32(0)), rows)
+
+
+def _tf_idf(graph: _Graph, counts: str, scale: Floats) -> str:
+    """Counts as `Scaling` weighs them: (1 + ln count) · scale, each row scaled to the length √V."""
+    one = graph.constant(np.float32(1))
+    more = graph.node("Log", graph.node("Max", counts, one))
+    damped = graph.node("Add", graph.node("Min", counts, one), more)
+    weighted = graph.node("Mul", damped, graph.constant(scale))
+    squares = graph.node("Mul", weighted, weighted)
+    total = graph.node("ReduceSum", squares, graph.constant(np.array([1])), keepdims=1)
+    tiny = graph.constant(np.float32(np.finfo(np.float32).tiny))  # for rows without a word
+    length = graph.node("Sqrt", graph.node("Max", total, tiny))
+    whole = graph.node("Mul", weighted, graph.constant(np.sqrt(np.float32(scale.size))))
+    return graph.node("Div", whole, length)
+
+
+def _network(graph: _Graph, net: TSENet, rows: str) -> str:
+    """Raw outputs (C, N) of scaled rows (D, N)."""
+    activation = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid"}[net.activation]
+    levels = [rows]
+    for layer in net.layers:
+        summed = _sparse(graph, layer, levels[-1])
+        levels.append(graph.node(activation, _plus(graph, summed, layer.bias)))
+    groups = [*zip(net.skips, levels, strict=False), (net.top, levels[-1])]
+    parts = [
+        _plus(graph, _dense(graph, group.weight, level), group.bias) for group, level in groups
+    ]
+    features = graph.node(activation, graph.node("Concat", *parts, axis=0))
+    outputs = _plus(graph, _dense(graph, net.output.weight, features), net.output.bias)
+    if net.linear_skip is None:
+        return outputs
+    return graph.node("Add", outputs, _dense(graph, net.linear_skip, rows))
+
+
+def _dense(graph: _Graph, weight: Any, below: str) -> str:
+    """Weight (D, S) applied to (D, N): (S, N)."""
+    return graph.node("MatMul", graph.constant(weight.detach().numpy().T), below)
+
+
+def _plus(graph: _Graph, summed: str, bias: Any) -> str:
+    return graph.node("Add", summed, graph.constant(bias.detach().numpy()[:, None]))
+
+
+def _sparse(graph: _Graph, layer: SparseLinear, below: str) -> str:
+    """A sparse layer (U, D), without bias, applied to (D, N): (U, N)."""
+    blocks = layer.blocks
+    latents, k_in, k_out = blocks.latents, blocks.k_in, blocks.k_out
+    degree = np.diff(latents.unit_start)
+    width = np.left_shift(1, np.ceil(np.log2(np.maximum(degree, 1))).astype(np.int64))
+    n_dense = blocks.n_inputs * blocks.n_units
+    n_sparse = int(width.sum()) * k_in * k_out
+    if not degree.any() or n_dense <= _SMALL or n_sparse > _MOST_LINKS * n_dense:
+        return _dense(graph, layer.dense_weight().t(), below)
+    weight = layer.weight.detach().numpy()
+    offset = np.arange(k_in)[:, None]
+    if k_in > 1:
+        below = graph.node("Reshape", below, graph.constant(np.array([latents.n_inputs, k_in, -1])))
+    order, parts = [], []
+    for size in np.unique(width):
+        chosen = np.flatnonzero(width == size)
+        place = latents.unit_start[chosen][:, None] + np.arange(size)  # (n, size)
+        there = np.arange(size) < degree[chosen][:, None]
+        link = np.where(there, place, 0)
+        start, step = blocks.unit_weight[link], blocks.unit_step[link]
+        entry = start[..., None, None] + step[..., None, None] * offset + np.arange(k_out)
+        values = np.where(there[..., None, None], weight[entry], 0)  # (n, size, k_in, k_out)
+        values = values.reshape(chosen.size, size * k_in, k_out).transpose(0, 2, 1)
+        inputs = np.where(there, latents.unit_input[link], 0).astype(np.int32)
+        read = graph.node("Gather", below, graph.constant(inputs), axis=0)
+        if k_in > 1:
+            shape = np.array([chosen.size, size * k_in, -1])
+            read = graph.node("Reshape", read, graph.constant(shape))
+        product = graph.node("MatMul", graph.constant(values), read)  # (n, k_out, N)
+        parts.append(product)
+        order.append(chosen)
+    found = parts[0] if len(parts) == 1 else graph.node("Concat", *parts, axis=0)
+    if len(parts) > 1:
+        back = np.argsort(np.concatenate(order)).astype(np.int32)
+        found = graph.node("Gather", found, graph.constant(back), axis=0)
+    return graph.node("Reshape", found, graph.constant(np.array([blocks.n_units, -1])))
+
+
+def _answers(graph: _Graph, targets: Targets, outputs: str) -> list[tuple[str, Any, list[Any]]]:
+    """Answers from raw outputs (C, N); returns their names, types and shapes."""
+    from tsenet.training.targets import ClassTargets, ValueTargets
+
+    kinds = graph.onnx.TensorProto
+    by_row = graph.node("Transpose", outputs, perm=[1, 0])  # (N, C)
+    n_targets = targets.n_targets
+    if isinstance(targets, ValueTargets):
+        one = targets.one_target
+        scaled = graph.node("Mul", by_row, graph.constant(targets.output_scale))
+        name = None if one else "values"
+        values = graph.node("Add", scaled, graph.constant(targets.output_shift), name=name)
+        if one:
+            graph.node("Reshape", values, graph.constant(np.array([-1])), name="values")
+        return [("values", kinds.FLOAT, ["N"] if one else ["N", n_targets])]
+    if not isinstance(targets, ClassTargets):
+        holds = graph.node("Greater", by_row, graph.constant(np.float32(0)))
+        graph.node("Cast", holds, name="label", to=kinds.INT64)
+        graph.node("Sigmoid", by_row, name="probabilities")
+        shape = ["N", n_targets]
+        return [("label", kinds.INT64, shape), ("probabilities", kinds.FLOAT, shape)]
+    if targets.classes.size == 2:
+        both = graph.node("Concat", graph.node("Neg", by_row), by_row, axis=1)
+        graph.node("Sigmoid", both, name="probabilities")
+        flat = graph.node("Reshape", by_row, graph.constant(np.array([-1])))
+        second = graph.node("Greater", flat, graph.constant(np.float32(0)))
+        number = graph.node("Cast", second, to=kinds.INT64)
+    else:
+        graph.node("Softmax", by_row, name="probabilities", axis=1)
+        number = graph.node("ArgMax", by_row, axis=1, keepdims=0)
+    classes = np.array(targets.classes.tolist())
+    if classes.dtype.kind == "u":
+        classes = classes.astype(np.int64)
+    graph.node("Gather", graph.constant(classes), number, name="label", axis=0)
+    kind = {"b": kinds.BOOL, "i": kinds.INT64, "f": kinds.FLOAT, "U": kinds.STRING}
+    return [
+        ("label", kind[classes.dtype.kind], ["N"]),
+        ("probabilities", kinds.FLOAT, ["N", targets.classes.size]),
+    ]
+
+
+def _column_names(rule: BinaryRule) -> list[str]:
+    """Names of the graph's columns: those of the table, ``colour=red`` for a level."""
+    levels = (of or (None,) for of in rule.levels)
+    return [
+        name if level is None else f"{name}={level}"
+        for name, own in zip(rule.names_in, levels, strict=True)
+        for level in own
+    ]
+
+
+def _float32(array: Any) -> NDArray[np.float32]:
+    """The numbers in float32.
+
+    Raises
+    ------
+    DataError
+        If one of them is too large or too small for it.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        narrow = np.asarray(array, np.float32)
+    if not np.isfinite(narrow).all() or ((narrow == 0) & (np.abs(array) > 1e-30)).any():
+        raise DataError(
+            "ONNX models read float32, which cannot hold some numbers of this model: "
+            "fit it on columns and targets in other units"
+        )
+    return narrow
