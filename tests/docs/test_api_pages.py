@@ -23,6 +23,7 @@ PACKAGES = [
     "tsenet.explain.report",
     "tsenet.progress",
     "tsenet.store",
+    "tsenet.store.runtime",
 ]
 OF_TRAINING = {
     "tsenet.training.callbacks.Callback",

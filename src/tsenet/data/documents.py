@@ -12,7 +12,7 @@ from tsenet.data.columns import count_of, is_missing
 from tsenet.data.records import Record, records_of, refuse_unknown
 from tsenet.errors import DataError
 
-__all__ = ["Documents", "read_columns", "read_documents"]
+__all__ = ["Documents", "are_texts", "read_columns", "read_documents"]
 
 
 @dataclass(frozen=True)
@@ -217,3 +217,12 @@ def _collect(records: Iterable[Record], wanted: Sequence[str], path: Path) -> Do
     # Lines of JSON have different keys: only after the last one is a column known to be missing.
     refuse_unknown(wanted, list(keys), path)
     return Documents(texts, others, n_missing)
+
+
+def are_texts(X: Any) -> bool:
+    """Whether ``X`` is a column of strings: a list, an array, a series of a dataframe library or `Documents`."""
+    if isinstance(X, str | Documents):
+        return True  # one string: `WordCounter` says that it needs many
+    if not isinstance(X, list | tuple) and len(getattr(X, "shape", ())) != 1:
+        return False
+    return len(X) > 0 and isinstance(next(iter(X)), str)

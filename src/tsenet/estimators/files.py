@@ -9,15 +9,19 @@ from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRule
 from tsenet.data.scaling import Scaling
-from tsenet.estimators.network_files import (
+from tsenet.estimators.texts import counter_fields, counter_of_fields
+from tsenet.skeleton.tree import LatentTree
+from tsenet.store.network_files import (
+    arrays_under,
+    check_scaling,
     check_size,
     load_weights,
+    n_inputs_of,
+    names_or,
     network_arrays,
     wiring_of_parts,
     wiring_parts,
 )
-from tsenet.estimators.texts import counter_fields, counter_of_fields
-from tsenet.skeleton.tree import LatentTree
 from tsenet.training.targets import targets_from_parts
 
 if TYPE_CHECKING:
@@ -99,27 +103,27 @@ def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arr
     from tsenet.training.history import History
 
     check_parameters(meta)
-    targets = targets_from_parts(meta["target"], _of("target", arrays))
-    net_arrays = _of("net", arrays)
+    targets = targets_from_parts(meta["target"], arrays_under("target", arrays))
+    net_arrays = arrays_under("net", arrays)
     n_outputs = targets.loss().n_outputs
     if n_outputs > sum(array.size for array in net_arrays.values()):
         raise ValueError(f"there are no weights for {n_outputs} outputs")
     estimator._set_targets(targets)
     estimator.n_features_in_ = meta["n_features_in"]
-    rule = estimator.binary_rule_ = BinaryRule.from_dict(meta["rule"], _n_inputs(meta, arrays))
+    rule = estimator.binary_rule_ = BinaryRule.from_dict(meta["rule"], n_inputs_of(meta, arrays))
     if meta["feature_names_in"] is not None:
-        names = _or(meta["feature_names_in"], rule.names_in)
+        names = names_or(meta["feature_names_in"], rule.names_in)
         estimator.feature_names_in_ = np.array(names, dtype=object)
     inputs, *latents = meta["wiring"]["names"]
-    wiring = {**meta["wiring"], "names": [_or(inputs, rule.names), *latents]}
-    estimator.wiring_ = wiring_of_parts(wiring, _of("wiring", arrays))
+    wiring = {**meta["wiring"], "names": [names_or(inputs, rule.names), *latents]}
+    estimator.wiring_ = wiring_of_parts(wiring, arrays_under("wiring", arrays))
     if meta["has_wiring"]:
         estimator.wiring = estimator.wiring_
     estimator.tree_ = None
     if meta["tree"] is not None:
-        names = [*_or(meta["tree"]["inputs"], rule.names), *meta["tree"]["latents"]]
+        names = [*names_or(meta["tree"]["inputs"], rule.names), *meta["tree"]["latents"]]
         fields = {"names": names, "rule": meta["rule"]}
-        estimator.tree_ = LatentTree.from_parts(fields, _of("tree", arrays))
+        estimator.tree_ = LatentTree.from_parts(fields, arrays_under("tree", arrays))
     estimator.scaling_ = Scaling(
         arrays["scaling.shift"], arrays["scaling.scale"], bool(meta.get("counts", False))
     )
@@ -151,24 +155,7 @@ def _check_fit(estimator: TSENetEstimator) -> None:
     rule, scaling = estimator.binary_rule_, estimator.scaling_
     n_columns = rule.n_columns_in
     check_columns(estimator, n_columns)
-    if (
-        (scaling.shift.shape, scaling.scale.shape, scaling.counts)
-        not in (
-            ((0,), (1,), False),
-            ((n_columns,), (n_columns,), False),
-            ((0,), (n_columns,), True),
-        )
-        or any(array.dtype != np.float64 for array in (scaling.shift, scaling.scale))
-        or not (np.isfinite(scaling.shift).all() and np.isfinite(scaling.scale).all())
-        or (scaling.scale < 0).any()
-    ):
-        raise ValueError(f"the scaling does not fit the {n_columns} columns")
-    categories = [j for j, levels in enumerate(rule.levels) if levels is not None]
-    if categories and scaling.shift.size + scaling.scale.size == 2 * n_columns:
-        if scaling.shift[categories].any() or (scaling.scale[categories] != 1).any():
-            raise ValueError("the codes of categories must not be scaled")
-    elif categories:
-        raise ValueError("columns of categories need a scaling of each column")
+    check_scaling(scaling, rule)
     if not isinstance(estimator._n_runs, int) or not 0 <= estimator._n_runs < 2**31:
         raise ValueError(f"the number of trainings is {estimator._n_runs!r}")
     if not isinstance(estimator.source_, dict | None):
@@ -204,21 +191,6 @@ def _unless(names: Any, known: tuple[str, ...]) -> list[str] | int:
     return len(found) if found == list(known) else found
 
 
-def _or(names: Any, known: tuple[str, ...]) -> Any:
-    """What :func:`_unless` was given."""
-    return known if names == len(known) else names
-
-
-def _n_inputs(meta: dict[str, Any], arrays: Arrays) -> int:
-    """Number of inputs of the wiring; refused if the file is too small for so many."""
-    given = meta["wiring"]["names"][0]
-    n_inputs = given if type(given) is int else len(given)
-    n_bits = 8 * sum(array.nbytes for array in arrays.values())
-    if not 0 <= n_inputs <= n_bits:
-        raise ValueError(f"{n_inputs:,} inputs, but {n_bits:,} bits in all")
-    return n_inputs
-
-
 def _plain(value: Any) -> Any:
     """A parameter as JSON holds it; None for what is no plain value."""
     if isinstance(value, np.generic):
@@ -241,10 +213,3 @@ def _weights_of_pairs(pairs: list[Any]) -> Any:
 
 def _under(prefix: str, arrays: Arrays) -> Arrays:
     return {f"{prefix}.{name}": array for name, array in arrays.items()}
-
-
-def _of(prefix: str, arrays: Arrays) -> Arrays:
-    start = f"{prefix}."
-    return {
-        name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)
-    }

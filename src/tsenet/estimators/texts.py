@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tsenet.data.documents import Documents
+from tsenet.data.documents import are_texts
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
@@ -51,12 +51,3 @@ def counter_of_fields(fields: Any, words: list[str]) -> WordCounter | None:
     from tsenet.data.text import WordCounter
 
     return WordCounter.from_dict({**fields, "words": words})
-
-
-def are_texts(X: Any) -> bool:
-    """Whether ``X`` is a column of strings: a list, an array, a series of a dataframe library or `Documents`."""
-    if isinstance(X, str | Documents):
-        return True  # one string: `WordCounter` says that it needs many
-    if not isinstance(X, list | tuple) and len(getattr(X, "shape", ())) != 1:
-        return False
-    return len(X) > 0 and isinstance(next(iter(X)), str)

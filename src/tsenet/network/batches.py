@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from tsenet.data.binary import BinaryRule
 from tsenet.data.table import Table
+
+if TYPE_CHECKING:
+    import torch
 
 
 class SparseBatch(NamedTuple):
@@ -39,11 +41,13 @@ class SparseBatch(NamedTuple):
 
     def row_numbers(self) -> torch.Tensor:
         """Row of each value: (nnz,)."""
+        import torch
+
         rows = torch.arange(self.n_rows, device=self.device)
         return torch.repeat_interleave(rows, self.row_start.diff(), output_size=self.values.numel())
 
 
-Batch = torch.Tensor | SparseBatch
+Batch: TypeAlias = "torch.Tensor | SparseBatch"
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,8 @@ class Inputs:
 
         The others are enlarged, so that sums stay as large on average. The ``key`` chooses the values.
         """
+        import torch
+
         chosen = self.values if rows is None else self.values[rows]
         if dropout > 0:
             values = chosen if isinstance(chosen, np.ndarray) else chosen.data

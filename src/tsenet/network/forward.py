@@ -9,22 +9,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers, chunks
-from tsenet.network.batches import Inputs
-from tsenet.network.compact import compacted
 from tsenet.network.kernels import forward_kernels as kernels
 from tsenet.network.kernels import group_kernels as groups
 from tsenet.network.kernels.activation_kernels import KIND_OF_ACTIVATION
 from tsenet.network.maps import InputMap, UnitMap, padded
 from tsenet.network.options import NetworkOptions
-from tsenet.network.tsenet import TSENet
+
+if TYPE_CHECKING:
+    import torch
+
+    from tsenet.network.batches import Inputs
+    from tsenet.network.tsenet import TSENet
 
 __all__ = ["ForwardPass", "hidden_activations", "levels_of", "network_outputs", "pass_of"]
 
@@ -71,7 +73,7 @@ class ForwardPass:
         weight, self.output_bias = _arrays(net.output)
         self.dtype = weight.dtype
         skip = net.linear_skip
-        self.linear_skip = None if skip is None else skip.detach().numpy()
+        self.linear_skip = None if skip is None else _array(skip)
         self.skip_of_input = skips[0] if skips else None
         self.lowest = lowest
         self.level_of_rows = InputMap.of_links(*lowest[:2])
@@ -267,6 +269,8 @@ def _read_part(net: TSENet) -> TSENet:
     """The network without what no output reads, if there are feature units that none reads."""
     if net.has_norm or bool(net.output.weight.any(dim=1).all()):
         return net
+    from tsenet.network.compact import compacted
+
     options = NetworkOptions(activation=net.activation, units_per_latent=net.units_per_latent)
     return compacted(net, options)[0]
 
@@ -332,6 +336,8 @@ def _run(
 def _run_by_torch(
     net: TSENet, inputs: Inputs, rows: NDArray[np.int64]
 ) -> Iterator[tuple[slice, Activations]]:
+    import torch
+
     for start, stop in chunks(rows.size, 16 * _CHUNK_ROWS):
         batch = inputs.batch(rows[start:stop])
         with torch.no_grad():
@@ -351,4 +357,9 @@ def _writable(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
 
 def _arrays(module: Any) -> tuple[Float, Float]:
     """Weight and bias of a layer or group: views of the module's memory."""
-    return module.weight.detach().numpy(), module.bias.detach().numpy()
+    return _array(module.weight), _array(module.bias)
+
+
+def _array(parameter: Any) -> Float:
+    """A tensor as a view of its memory; an array, which a network without torch has, as it is."""
+    return parameter if isinstance(parameter, np.ndarray) else parameter.detach().numpy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,10 @@ KINDS = {
     "TopicModel": "tsenet.estimators.topic_model:TopicModel",
     "Wiring": "tsenet.expansion.wiring:Wiring",
 }
+
+
+#: Kinds whose answers need no torch.
+_LIGHT = ("TSENetClassifier", "TSENetRegressor")
 
 
 @runtime_checkable
@@ -88,6 +92,7 @@ def load(
     *,
     max_bytes: int = MAX_BYTES,
     tokenizer: Any = None,
+    runtime: Literal["full", "light"] = "full",
 ) -> Any:
     """Read an object from a model file and check it completely before returning it.
 
@@ -102,11 +107,13 @@ def load(
     tokenizer : callable, optional
         The function that splits text into words, for a model that was fitted with a function of its user: a file holds
         its name only, and nothing is imported by that name.
+    runtime : {"full", "light"}, default="full"
+        ``"light"``: answers only, from a `TSENetClassifier` or `TSENetRegressor`; needs neither torch nor scikit-learn.
 
     Returns
     -------
     LatentTree, Wiring or fitted estimator
-        The object, as it was saved.
+        The object, as it was saved; a :class:`tsenet.store.runtime.LightModel` with ``runtime="light"``.
 
     Raises
     ------
@@ -137,13 +144,13 @@ def load(
             f"{os.fspath(path)} holds a {found}, which this tsenet does not know "
             f"(it knows {', '.join(KINDS)}): install a newer tsenet"
         )
-    module, _, name = KINDS[found].partition(":")
-    cls = getattr(importlib.import_module(module), name)
+    cls = _class_of(found, runtime)
     try:
         obj = cls.from_parts(meta, arrays)
         if hasattr(obj, "validate"):
             obj.validate()
-        _check_nothing_lost(obj, meta, arrays)
+        if runtime == "full":
+            _check_nothing_lost(obj, meta, arrays)
     except (MemoryError, ImportError):
         raise  # the machine's or the installation's trouble, not the file's
     except Exception as error:
@@ -158,6 +165,17 @@ def load(
             raise DataError(f"{os.fspath(path)} was not fitted on text: it needs no tokenizer")
         obj.word_counter_ = counter.with_tokenizer(tokenizer)
     return obj
+
+
+def _class_of(kind: str, runtime: str) -> Any:
+    """The class that reads files of this kind."""
+    if runtime not in ("full", "light"):
+        raise ValueError(f"runtime must be 'full' or 'light', not {runtime!r}")
+    if runtime == "light" and kind not in _LIGHT:
+        raise DataError(f"runtime='light' is for {' and '.join(_LIGHT)}, not for a {kind}")
+    home = KINDS[kind] if runtime == "full" else "tsenet.store.runtime:LightModel"
+    module, _, name = home.partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 def _same_bytes(left: npt.NDArray[np.uint8], right: npt.NDArray[np.uint8]) -> bool:

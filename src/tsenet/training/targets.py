@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.class_weight import compute_class_weight
 
 from tsenet.data.scaling import power_near
 from tsenet.errors import DataError
-from tsenet.training.given_targets import GivenTargets
 
 if TYPE_CHECKING:
+    from tsenet.training.given_targets import GivenTargets
     from tsenet.training.losses import Loss
 
 __all__ = [
@@ -135,6 +134,8 @@ class ClassTargets(_Comparable):
 
     def loss(self, encoded: NDArray[Any] | None = None, class_weight: Any = None) -> Loss:
         """The loss; with weights of the classes if encoded targets and ``class_weight`` are given."""
+        from sklearn.utils.class_weight import compute_class_weight
+
         from tsenet.training.losses import BinaryLoss, MulticlassLoss
 
         weights = None

@@ -16,10 +16,23 @@ from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.store.places import pack_places, unpack_places
 
 if TYPE_CHECKING:
+    from tsenet.data.binary import BinaryRule
+    from tsenet.data.scaling import Scaling
     from tsenet.network.options import NetworkOptions
     from tsenet.network.tsenet import TSENet
 
-__all__ = ["check_size", "load_weights", "network_arrays", "wiring_of_parts", "wiring_parts"]
+__all__ = [
+    "arrays_under",
+    "check_scaling",
+    "check_size",
+    "full_weights",
+    "load_weights",
+    "n_inputs_of",
+    "names_or",
+    "network_arrays",
+    "wiring_of_parts",
+    "wiring_parts",
+]
 
 Arrays = dict[str, NDArray[Any]]
 _SOME = 0.1  # share of zeros from which places are cheaper than the zeros
@@ -100,6 +113,29 @@ def check_size(wiring: Wiring, options: NetworkOptions, n_outputs: int, arrays: 
         raise ValueError(f"a network of {n_weights:,} weights, but the file holds {n_stored:,}")
 
 
+def check_scaling(scaling: Scaling, rule: BinaryRule) -> None:
+    """Refuse a scaling that is not one of the rule's columns."""
+    n_columns = rule.n_columns_in
+    if (
+        (scaling.shift.shape, scaling.scale.shape, scaling.counts)
+        not in (
+            ((0,), (1,), False),
+            ((n_columns,), (n_columns,), False),
+            ((0,), (n_columns,), True),
+        )
+        or any(array.dtype != np.float64 for array in (scaling.shift, scaling.scale))
+        or not (np.isfinite(scaling.shift).all() and np.isfinite(scaling.scale).all())
+        or (scaling.scale < 0).any()
+    ):
+        raise ValueError(f"the scaling does not fit the {n_columns} columns")
+    categories = [j for j, levels in enumerate(rule.levels) if levels is not None]
+    if categories and scaling.shift.size + scaling.scale.size == 2 * n_columns:
+        if scaling.shift[categories].any() or (scaling.scale[categories] != 1).any():
+            raise ValueError("the codes of categories must not be scaled")
+    elif categories:
+        raise ValueError("columns of categories need a scaling of each column")
+
+
 def load_weights(net: TSENet, arrays: Arrays) -> None:
     """Give a network the parameters that :func:`network_arrays` wrote; it may be one without memory ("meta").
 
@@ -111,21 +147,35 @@ def load_weights(net: TSENet, arrays: Arrays) -> None:
     import torch
 
     expected = net.state_dict()
+    shapes = {name: tuple(tensor.shape) for name, tensor in expected.items()}
+    weights = {
+        name: torch.from_numpy(array) for name, array in full_weights(shapes, arrays).items()
+    }
+    _check_weights(expected, weights)
+    net.load_state_dict(weights, assign=True)
+
+
+def full_weights(shapes: dict[str, tuple[int, ...]], arrays: Arrays) -> Arrays:
+    """The parameters that :func:`network_arrays` wrote, with their zeros; ``shapes``: what the network has.
+
+    Raises
+    ------
+    ValueError
+        If a parameter with places is not one of them, or is not a row of values.
+    """
     weights = {}
     for name, array in arrays.items():
         if name.endswith(".places"):
             continue
         if f"{name}.places" in arrays:
-            if array.ndim != 1 or name not in expected:
+            if array.ndim != 1 or name not in shapes:
                 raise ValueError(f"{name} has places, but is not a row of values")
-            shape = tuple(expected[name].shape)
-            full = np.zeros(prod(shape), array.dtype)
+            full = np.zeros(prod(shapes[name]), array.dtype)
             full[unpack_places(arrays[f"{name}.places"], array.size, full.size)] = array
-            weights[name] = torch.from_numpy(full.reshape(shape))
+            weights[name] = full.reshape(shapes[name])
         else:
-            weights[name] = torch.from_numpy(array)
-    _check_weights(expected, weights)
-    net.load_state_dict(weights, assign=True)
+            weights[name] = array
+    return weights
 
 
 def _check_weights(expected: dict[str, Any], weights: dict[str, Any]) -> None:
@@ -147,3 +197,26 @@ def _check_weights(expected: dict[str, Any], weights: dict[str, Any]) -> None:
 
 def _is_weight(name: str) -> bool:
     return name == "linear_skip" or (name.endswith(".weight") and not name.startswith("norms."))
+
+
+def names_or(names: Any, known: tuple[str, ...]) -> Any:
+    """Names that a file holds: ``known``, if it holds only how many there are."""
+    return known if names == len(known) else names
+
+
+def n_inputs_of(meta: dict[str, Any], arrays: Arrays) -> int:
+    """Number of inputs of the wiring; refused if the file is too small for so many."""
+    given = meta["wiring"]["names"][0]
+    n_inputs = given if type(given) is int else len(given)
+    n_bits = 8 * sum(array.nbytes for array in arrays.values())
+    if not 0 <= n_inputs <= n_bits:
+        raise ValueError(f"{n_inputs:,} inputs, but {n_bits:,} bits in all")
+    return n_inputs
+
+
+def arrays_under(prefix: str, arrays: Arrays) -> Arrays:
+    """The arrays whose names begin with ``prefix.``, without it."""
+    start = f"{prefix}."
+    return {
+        name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)
+    }

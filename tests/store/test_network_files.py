@@ -13,16 +13,16 @@ import tsenet
 from tests.network.wirings import random_wiring
 from tsenet.errors import ModelFileError
 from tsenet.estimators import TSENetClassifier
-from tsenet.estimators.network_files import (
+from tsenet.network.options import NetworkOptions
+from tsenet.network.tsenet import TSENet
+from tsenet.store import load_parts, manifest
+from tsenet.store.network_files import (
     check_size,
     load_weights,
     network_arrays,
     wiring_of_parts,
     wiring_parts,
 )
-from tsenet.network.options import NetworkOptions
-from tsenet.network.tsenet import TSENet
-from tsenet.store import load_parts, manifest
 
 WIRING = random_wiring(np.random.default_rng(0), (40, 12, 5), 0.3)
 OPTIONS = NetworkOptions(skip_units=3, feature_units=4, linear_skip=True, units_per_latent=2)

@@ -1,0 +1,185 @@
+"""`LightModel`: the answers of a saved classifier or regressor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from tsenet._system.threads import Workers
+from tsenet.data.binary import BinaryRule
+from tsenet.data.documents import are_texts
+from tsenet.data.scaling import Scaling
+from tsenet.data.table import Table
+from tsenet.data.text import WordCounter
+from tsenet.errors import DataError, MissingDependencyError
+from tsenet.network.batches import Inputs
+from tsenet.network.forward import ForwardPass
+from tsenet.network.options import NetworkOptions
+from tsenet.store.network_files import (
+    arrays_under,
+    check_scaling,
+    n_inputs_of,
+    names_or,
+    wiring_of_parts,
+)
+from tsenet.store.runtime.arrays import ArrayNet, net_of_arrays
+from tsenet.training.targets import ClassTargets, Targets, ValueTargets, targets_from_parts
+
+__all__ = ["LightModel"]
+
+_SLAB = 4096  # sparse rows made dense at a time
+_FEW_ROWS = 64  # up to so many, one thread is faster
+
+
+class LightModel:
+    """Answers of a saved `TSENetClassifier` or `TSENetRegressor`, from numpy, scipy and numba alone.
+
+    ``tsenet.load(path, runtime="light")`` makes one. The kernels are those of the full package.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns.
+    classes_ : ndarray
+        Of a classifier: the classes, in the order of the probabilities.
+    word_counter_ : WordCounter or None
+        How texts become rows, if the model was fitted on texts.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> from tsenet import TSENetClassifier, load
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = TSENetClassifier(max_epochs=2, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(Path(folder, "iris.tsenet"))
+    ...     light = load(Path(folder, "iris.tsenet"), runtime="light")
+    >>> bool((light.predict(X) == model.predict(X)).all())
+    True
+    """
+
+    def __init__(
+        self,
+        net: ArrayNet,
+        rule: BinaryRule,
+        scaling: Scaling,
+        targets: Targets,
+        word_counter: WordCounter | None,
+    ) -> None:
+        self.n_features_in_ = rule.n_columns_in
+        self.word_counter_ = word_counter
+        if not isinstance(targets, ValueTargets):
+            self.classes_ = targets.classes
+        self._rule, self._scaling, self._targets = rule, scaling, targets
+        self._pass = ForwardPass(cast(Any, net))  # it has the parts of a TSENet
+
+    @classmethod
+    def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
+        """Build the model from the fields and arrays of an estimator's file.
+
+        Raises
+        ------
+        MissingDependencyError
+            If the network has batch normalisation.
+        ValueError
+            If the parts do not fit each other.
+        """
+        options = NetworkOptions(**meta["network"])
+        if options.norm is not None:
+            raise MissingDependencyError(
+                "a network with batch normalisation needs torch: load it without runtime='light'"
+            )
+        targets = targets_from_parts(meta["target"], arrays_under("target", arrays))
+        n_outputs = targets.n_targets
+        if isinstance(targets, ClassTargets) and targets.classes.size > 2:
+            n_outputs = targets.classes.size
+        weights = arrays_under("net", arrays)
+        if n_outputs > sum(array.size for array in weights.values()):
+            raise ValueError(f"there are no weights for {n_outputs} outputs")
+        rule = BinaryRule.from_dict(meta["rule"], n_inputs_of(meta, arrays))
+        inputs, *latents = meta["wiring"]["names"]
+        fields = {**meta["wiring"], "names": [names_or(inputs, rule.names), *latents]}
+        wiring = wiring_of_parts(fields, arrays_under("wiring", arrays))
+        if wiring.layer_sizes[0] != rule.n_variables:
+            raise ValueError("the wiring does not fit the columns")
+        counts = bool(meta.get("counts", False))
+        scaling = Scaling(arrays["scaling.shift"], arrays["scaling.scale"], counts)
+        check_scaling(scaling, rule)
+        words = meta.get("words")
+        counter = None
+        if words is not None:
+            counter = WordCounter.from_dict({**words, "words": list(rule.names_in)})
+        net = net_of_arrays(wiring, options, n_outputs, weights)
+        return cls(net, rule, scaling, targets, counter)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row (N,), 0 and 1 for each of several labels (N, C), or the values.
+
+        Parameters
+        ----------
+        X : table, (N, V), or texts
+            Rows with the columns that ``fit`` saw.
+        """
+        return _finite(self._targets.decode(self._outputs(X)))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities: of each class (N, classes), or that each label holds (N, labels).
+
+        Parameters
+        ----------
+        X : table, (N, V), or texts
+            Rows with the columns that ``fit`` saw.
+        """
+        targets = self._targets
+        if isinstance(targets, ValueTargets):
+            raise AttributeError("a regressor has no probabilities: call predict")
+        z = self._outputs(X)
+        if not isinstance(targets, ClassTargets):
+            found = expit(z)
+        elif targets.classes.size == 2:
+            found = np.concatenate([expit(-z), expit(z)], axis=1)
+        else:
+            found = softmax(z, axis=1)
+        return np.asarray(found, np.float64)
+
+    def _outputs(self, X: Any) -> NDArray[np.float64]:
+        """Raw outputs: (N, C)."""
+        return _finite(np.concatenate([self._outputs_of(part) for part in self._inputs(X)]))
+
+    def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
+        with Workers(None if len(inputs) > _FEW_ROWS else 1) as workers:
+            return self._pass.outputs(inputs, None, workers)
+
+    def _inputs(self, X: Any) -> Iterator[Inputs]:
+        """Blocks of rows as the network reads them."""
+        if are_texts(X):
+            if self.word_counter_ is None:
+                raise DataError(
+                    "got texts, but the model was fitted on a table: count their words first"
+                )
+            X = self.word_counter_.count(X)
+        table = Table.of(X, missing=True)
+        self._rule.check_columns(table)
+        step = table.n_rows
+        if table.is_sparse and self._scaling.centres:
+            step = _SLAB
+        for start in range(0, table.n_rows, step):
+            part = table.take(slice(start, start + step)) if step < table.n_rows else table
+            yield Inputs.of(self._scaling.apply(part), self._rule)
+
+
+def _finite(answers: NDArray[Any]) -> NDArray[Any]:
+    """Answers after the check that none is infinite or NaN."""
+    if answers.dtype.kind == "f" and not np.isfinite(answers).all():
+        row = int(np.argmin(np.isfinite(answers).reshape(len(answers), -1).all(axis=1)))
+        raise DataError(
+            f"row {row} is too far from the rows the network was fitted on: its answer is not finite. "
+            "Look for values in a wrong unit"
+        )
+    return answers
