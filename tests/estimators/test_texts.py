@@ -13,6 +13,7 @@ import pytest
 import tsenet
 from tsenet.data import Documents, WordCounter, vectorize
 from tsenet.errors import DataError, ModelFileError
+from tsenet.explain import explain_prediction
 
 SPORT = [
     "team",
@@ -146,3 +147,28 @@ def test_files_without_the_field_are_of_tables(
     del meta["words"]
     save_parts(tmp_path / "m.tsenet", "TSENetClassifier", meta, arrays)
     assert tsenet.load(tmp_path / "m.tsenet").word_counter_ is None
+
+
+def test_reports_and_explanations_take_texts_as_predict_does(tmp_path: Path) -> None:
+    texts = ["good film fun", "bad film dull", "good fun plot", "bad dull plot"] * 20
+    y = ["pos", "neg"] * 40
+    model = tsenet.TSENetClassifier(max_epochs=2, random_state=0).fit(texts, y)
+    model.report(tmp_path / "report.html", texts, y)
+    assert "good film fun" in (tmp_path / "report.html").read_text("utf-8")
+    assert str(explain_prediction(model, texts[:1])) == str(explain_prediction(model, texts[0]))
+    with pytest.raises(DataError, match="document 0 is a NoneType"):
+        tsenet.TSENetClassifier().fit([None, *texts[1:]], y)
+
+
+def test_a_row_of_a_frame_with_categories_is_explained() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.normal(size=60), "colour": ["red", "blue", "green"] * 20})
+    model = tsenet.TSENetClassifier(max_epochs=2, random_state=0).fit(frame, frame.colour == "red")
+    one = explain_prediction(model, frame.iloc[0])
+    assert str(one) == str(explain_prediction(model, frame.iloc[[0]]))
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    model = tsenet.TSENetClassifier(max_epochs=1).fit(np.eye(8).repeat(4, 0), np.arange(32) % 2)
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere to write m\.tsenet"):
+        model.save(tmp_path / "nowhere" / "m.tsenet")

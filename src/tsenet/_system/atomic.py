@@ -57,6 +57,8 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
     if mode not in ("wb", "w"):
         raise ValueError(f"mode must be 'wb' or 'w', not {mode!r}")
     target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {target.parent} to write {target.name} to")
     old_mode = _regular_mode(target)
     _sweep(target)
     temporary = _temporary_sibling(target)

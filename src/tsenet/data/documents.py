@@ -225,4 +225,5 @@ def are_texts(X: Any) -> bool:
         return True  # one string: `WordCounter` says that it needs many
     if not isinstance(X, list | tuple) and len(getattr(X, "shape", ())) != 1:
         return False
-    return len(X) > 0 and isinstance(next(iter(X)), str)
+    given = (value for value in X if value is not None and not isinstance(value, float))
+    return isinstance(next(given, None), str)

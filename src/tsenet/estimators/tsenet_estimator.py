@@ -16,6 +16,7 @@ from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.estimators.network_estimator import CheckedRows, NetworkEstimator, progress_of
 from tsenet.estimators.parameters import check_parameters
+from tsenet.estimators.texts import are_texts, rows_of
 from tsenet.expansion.structure import learn_structure, structure_of_wiring
 from tsenet.expansion.wiring import Wiring
 from tsenet.progress import Progress, as_progress
@@ -393,8 +394,8 @@ class TSENetEstimator(NetworkEstimator):
     def feature_importances_(self) -> NDArray[np.float64]:
         """Share of each column in the network's answers, (V,); the sum is 1.
 
-        The mean size of what a column adds to the outputs (see :func:`tsenet.explain_prediction`) over up to 200
-        training rows. A column that no answer depends on has 0. Columns that go together share their importance.
+        The mean size of what a column adds to the outputs (see :func:`tsenet.explain.explain_prediction`) over up to
+        200 training rows. A column that no answer depends on has 0. Columns that go together share their importance.
         """
         from tsenet.explain.importances import column_importances
 
@@ -459,13 +460,16 @@ class TSENetEstimator(NetworkEstimator):
         X, y : optional
             Rows that show what moves the units and which classes they speak for, and their targets.
         texts : sequence of str, optional
-            What to show of each row. The page quotes it.
+            What to show of each row; default: the texts themselves, if ``X`` is texts. The page quotes it.
         **options
             ``progress``, and those of :class:`tsenet.explain.report.ReportOptions`.
         """
         from tsenet.explain.report import write_report
 
         check_is_fitted(self, "net_")
+        if X is not None and are_texts(X):
+            texts = X if texts is None else texts
+            X = rows_of(self, X, reset=False)
         write_report(path, self, X, y, texts=texts, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tsenet._system.notebook import Bar, Cell, table, titled
+from tsenet.data.documents import are_texts
 from tsenet.data.table import Table
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.explain._affine import AffineNetwork
@@ -239,8 +240,8 @@ def explain_prediction(
     if not 1 <= level <= layers:
         raise DataError(f"level {level} is not one of the network's: 1 to {layers}")
     counter = getattr(model, "word_counter_", None)
-    if isinstance(row, str) and counter is not None:
-        row = counter.count([row])
+    if counter is not None and are_texts(row):
+        row = counter.count([row] if isinstance(row, str) else row)
     table = _one_row(row)
     names = checked_names(feature_names, _names(model, network.n_inputs))
     inputs, values = _read(model, table)
@@ -280,6 +281,8 @@ def _one_row(row: Any) -> Table:
     one = row
     if sp.issparse(row):
         one = row.reshape((1, -1)) if row.ndim == 1 else row
+    elif type(row).__module__.startswith("pandas") and row.ndim == 1:
+        one = row.to_frame().T.infer_objects()  # frame.iloc[i], which may hold categories
     elif np.ndim(row) == 1:
         one = np.asarray(row)[None, :]
     table = Table.of(one, missing=True)
