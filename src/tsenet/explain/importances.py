@@ -25,9 +25,9 @@ def importance_rows(inputs: Inputs) -> Inputs:
 def column_importances(net: Any, inputs: Inputs, rule: BinaryRule) -> NDArray[np.float64]:
     """Mean size of each column's contribution to the outputs, as a share of all: (V,).
 
-    Contributions are those of :func:`tsenet.explain.explain_prediction`, which add up to an output. Only differences between
-    the outputs of several classes matter, so each is taken against the mean of all. The levels of a category are
-    summed.
+    Contributions are those of :func:`tsenet.explain.explain_prediction`, which add up to an output. Only differences
+    between the outputs of several classes matter, so each is taken against the mean of all. The levels of a
+    category are summed.
     """
     network = AffineNetwork.of(net)
     rows = network.forward(inputs.values)
