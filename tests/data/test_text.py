@@ -119,7 +119,9 @@ def test_nothing_to_count(documents: list[str], why: str) -> None:
 
 
 def test_bad_options() -> None:
-    with pytest.raises(DataError, match="n_words must be at least 1"):
+    with pytest.raises(DataError, match="n_words must be a whole number"):
+        vectorize(["a cat", "a cat"], n_words="many")  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(DataError, match="n_words must be a whole number from 1 on"):
         vectorize(DOCUMENTS, n_words=0)
     with pytest.raises(DataError, match="select must be"):
         vectorize(DOCUMENTS, select="best")  # type: ignore[arg-type]  # the point of the test

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
@@ -143,8 +144,8 @@ class WordCounter:
         >>> counter.words == table.names
         True
         """
-        if n_words is not None and n_words < 1:
-            raise DataError(f"n_words must be at least 1 or None, got {n_words}")
+        if n_words is not None and (not isinstance(n_words, Integral) or n_words < 1):
+            raise DataError(f"n_words must be a whole number from 1 on or None, got {n_words!r}")
         if not 0 < max_df <= 1:
             raise DataError(f"max_df must be a share above 0, at most 1, got {max_df}")
         if select not in ("frequency", "tfidf"):

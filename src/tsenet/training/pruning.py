@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,10 +55,10 @@ def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> None:
         return {name: part.reshape(s.shape) & present[name] for (name, s), part in named}
 
     largest = paths.used(present).n_parameters
-    if not paths.n_outputs < n_parameters <= largest:
+    if not isinstance(n_parameters, Integral) or not paths.n_outputs < n_parameters <= largest:
         raise ValueError(
             f"n_parameters must lie between {paths.n_outputs + 1} (the {paths.n_outputs} biases of "
-            f"the outputs are kept) and {largest}, not at {n_parameters}"
+            f"the outputs are kept) and {largest}, not {n_parameters!r}"
         )
     enough, too_many = 0, everything.size + 1  # what is used grows with what is kept
     while too_many - enough > 1:
