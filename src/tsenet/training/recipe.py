@@ -207,11 +207,11 @@ class _Task:
         plain = without_class_weights(self.loss)
         if plain == self.loss:
             return self
-        if not self.has_classes:  # labels of one row may differ in weight
-            return replace(self, teacher_loss=plain)
+        if not isinstance(self.loss, BinaryLoss | MulticlassLoss):
+            return replace(self, teacher_loss=plain)  # labels of one row may differ in weight
         labelled = self.rows.labelled
         weights = np.ones(labelled.rows.size) if labelled.weights is None else labelled.weights
-        of_class = np.array(self.loss.class_weights)[labelled.targets.astype(np.int64)]  # type: ignore[attr-defined]  # losses of classes have them
+        of_class = np.array(self.loss.class_weights)[labelled.targets.astype(np.int64)]
         rows = replace(self.rows, labelled=labelled._replace(weights=weights * of_class))
         return replace(self, rows=rows, loss=plain)
 
