@@ -67,16 +67,21 @@ def _hear_ctrl_c() -> None:
 
 
 def end(process: subprocess.Popen[str], seconds: float, number: int) -> tuple[int, str]:
-    """Wait, send a signal and return how the process ended."""
-    try:
-        _, stderr = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        process.send_signal(number)
+    """Wait, send a signal and return how the process ended.
+
+    The signal is sent a second time: the first one is lost if it meets a finalizer while Python itself starts.
+    """
+    for wait in (seconds, 30.0):
         try:
-            _, stderr = process.communicate(timeout=60)
+            _, stderr = process.communicate(timeout=wait)
+            return process.returncode, stderr
         except subprocess.TimeoutExpired:
-            process.kill()
-            _, stderr = process.communicate()
+            process.send_signal(number)
+    try:
+        _, stderr = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        _, stderr = process.communicate()
     return process.returncode, stderr
 
 

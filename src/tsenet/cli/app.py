@@ -6,8 +6,7 @@ Everything heavy is imported inside the commands, so that ``--help`` answers at 
 from __future__ import annotations
 
 import os
-import signal
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -19,7 +18,7 @@ from tsenet.cli.model import evaluate, fit, predict
 from tsenet.cli.report import report
 from tsenet.cli.topics import topics
 
-__all__ = ["app", "main"]
+__all__ = ["app"]
 
 
 def _show_version(value: bool) -> None:
@@ -55,14 +54,3 @@ def _program(
 for _command in (topics, fit, predict, evaluate, report, export):
     app.command(cls=ShowsDefaults)(_command)
 app.add_typer(data.app)
-
-
-def _terminated(signum: int, frame: object) -> NoReturn:
-    # Leaving by an exception lets every temporary file be removed; the default would not.
-    raise SystemExit(128 + signum)
-
-
-def main() -> None:
-    """Run the program: the entry point of ``tsenet`` and ``python -m tsenet``."""
-    signal.signal(signal.SIGTERM, _terminated)
-    app(prog_name="tsenet")

@@ -7,6 +7,8 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any, Self
 
+from tsenet._system.interrupts import raises_keyboard_interrupt
+
 __all__ = ["CtrlC"]
 
 
@@ -18,13 +20,14 @@ class CtrlC:
 
     def __init__(self) -> None:
         self.pressed = False
-        self._installed = False
+        self._before: Any = None
 
     def __enter__(self) -> Self:
-        main = threading.current_thread() is threading.main_thread()
-        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, self._note)
-            self._installed = True
+        if threading.current_thread() is threading.main_thread():
+            before = signal.getsignal(signal.SIGINT)
+            if raises_keyboard_interrupt(before):
+                signal.signal(signal.SIGINT, self._note)
+                self._before = before
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
@@ -32,9 +35,9 @@ class CtrlC:
         self._uninstall()
 
     def _uninstall(self) -> None:
-        if self._installed:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            self._installed = False
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+            self._before = None
 
     def __exit__(
         self,
