@@ -11,8 +11,8 @@ from tsenet.data.rows import BinaryRows
 from tsenet.progress import CallbackProgress, Progress
 from tsenet.skeleton import refine as refine_module
 from tsenet.skeleton.inference import Inference, children_first
-from tsenet.skeleton.passes import PiecesInMemory
 from tsenet.skeleton.refine import counts_from_tables, refine, tables_from_counts
+from tsenet.skeleton.rows_in_memory import PiecesInMemory
 from tsenet.skeleton.tree import LatentTree
 
 NO_PULL = 1e-300  # decides 0/0 (a root has no second row) and nothing else

@@ -93,7 +93,9 @@ def expand(
     seeds = seed_sequence(random_state).spawn(tree.n_levels)
     with Workers(n_jobs) as workers, as_progress(progress) as report:
         pairs = (
-            X.paired_layers(tree) if isinstance(X, Passes) else _pairs_in_memory(tree, X, n_jobs)
+            X.paired_layers(tree, report)
+            if isinstance(X, Passes)
+            else _pairs_in_memory(tree, X, n_jobs)
         )
         report.start("links", sum(tree.layer_sizes[1:]))
         layers = []

@@ -16,6 +16,16 @@ from tsenet.expansion import _cmi_kernels
 from tsenet.expansion._cmi_kernels import Margins, TwoLayers, UnitCounts
 from tsenet.skeleton.kernels.pair_kernels import Csr
 
+__all__ = [
+    "UNITS_PER_BLOCK",
+    "LayerPair",
+    "PairedLayers",
+    "Scores",
+    "UnitCounts",
+    "empty_counts",
+    "score_counts",
+]
+
 UNITS_PER_CHUNK = 16
 UNITS_PER_BLOCK = 128  # scores of so many upper units with all lower ones are in memory at a time
 
@@ -96,6 +106,23 @@ def empty_counts(n_units: int, n_lower: int, n_upper: int) -> UnitCounts:
     return UnitCounts(*(np.zeros(shape, np.int32) for shape in shapes))
 
 
+def score_counts(
+    first: int,
+    counts: UnitCounts,
+    margins: Margins,
+    score: NDArray[np.float64],
+    workers: Workers,
+) -> None:
+    """Fill ``score`` (B, D) with the information of the units from ``first`` on, from their counts."""
+
+    def serve(part: tuple[int, int]) -> None:
+        own = UnitCounts(*(array[slice(*part)] for array in counts))
+        _cmi_kernels.score_units(first + part[0], own, margins, score[slice(*part)])
+
+    for _ in workers.map(serve, chunks(score.shape[0], UNITS_PER_CHUNK)):
+        pass
+
+
 class LayerPair(PairedLayers):
     """Completed data of an upper and a lower layer in memory.
 
@@ -131,20 +158,19 @@ class LayerPair(PairedLayers):
             score = np.empty((last - first, self.n_lower))
             counts = empty_counts(last - first, self.n_lower, self.n_upper)
 
-            def serve(
-                part: tuple[int, int],
-                first: int = first,
-                counts: UnitCounts = counts,
-                score: NDArray[np.float64] = score,
-            ) -> None:
-                here = slice(*part)
-                own = UnitCounts(*(array[here] for array in counts))
-                _cmi_kernels.count_units(first + part[0], self.data, own)
-                _cmi_kernels.score_units(first + part[0], own, margins, score[here])
-
-            for _ in workers.map(serve, chunks(last - first, UNITS_PER_CHUNK)):
-                pass
+            self.count(first, counts, workers)
+            score_counts(first, counts, margins, score, workers)
             yield Scores(first, score, counts.both)
+
+    def count(self, first: int, counts: UnitCounts, workers: Workers) -> None:
+        """Add the rows of these layers to the counts of the units from ``first`` on."""
+
+        def serve(part: tuple[int, int]) -> None:
+            own = UnitCounts(*(array[slice(*part)] for array in counts))
+            _cmi_kernels.count_units(first + part[0], self.data, own)
+
+        for _ in workers.map(serve, chunks(counts.both.shape[0], UNITS_PER_CHUNK)):
+            pass
 
     def joint(self, links: NDArray[np.int64], workers: Workers) -> NDArray[np.int64]:
         """Rows in which both ends of each link (E, 2) are on."""

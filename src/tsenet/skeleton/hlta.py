@@ -22,9 +22,10 @@ from tsenet.skeleton.inference import children_first
 from tsenet.skeleton.information import PairCounter, PairInformation
 from tsenet.skeleton.islands import IslandOptions
 from tsenet.skeleton.layers import Information, learn_layer
-from tsenet.skeleton.passes import Passes, RowsInMemory
+from tsenet.skeleton.passes import Passes
 from tsenet.skeleton.pieces import cut_into_pieces, size_for
 from tsenet.skeleton.refine import refine
+from tsenet.skeleton.rows_in_memory import RowsInMemory
 from tsenet.skeleton.tree import LatentTree
 from tsenet.skeleton.tree_checkpoint import FinishedLayers, TreeCheckpoint, run_fields
 
@@ -102,8 +103,8 @@ def learn_tree(
     Parameters
     ----------
     X : array, sparse matrix, dataframe, list of rows, Table or Shards, shape (N, V)
-        The data; :class:`tsenet.scale.Shards` for more than fits into memory. A sparse matrix is read as present or absent; dense columns become binary as
-        :class:`tsenet.BinaryRule` describes.
+        The data; :class:`tsenet.scale.Shards` for more rows than fit into memory. A sparse matrix is read as present
+        or absent; dense columns become binary as :class:`tsenet.BinaryRule` describes.
     max_island : int, default=15
         Most variables in a group, 2 to 63. Lower it for smaller groups, and so for more latents and more levels.
     max_top : int, default=30
@@ -182,35 +183,35 @@ def learn_tree(
     [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
     """
     _check_choices(piece_size, leftovers, full_depth)
-    data = X if isinstance(X, Passes) else RowsInMemory(Table.of(X, missing=True))
-    with as_progress(progress) as report:
-        data.prepare(structure_samples, report)
-    bag = data.is_sparse and correlation_test
-    if piece_size == "auto":
-        piece_size = size_for(data.lengths(), data.n_columns) if bag else None
-    options = TreeOptions(
-        IslandOptions(
-            max_island=max_island,
-            ud_threshold=ud_threshold,
-            correlation_test=correlation_test,
-            em_restarts=em_restarts,
-            leave_out=correlation_test and (bag if leftovers == "auto" else leftovers == "leave"),
-            full_depth=bag if full_depth == "auto" else full_depth,
-        ),
-        max_top,
-        structure_samples,
-        refine_steps,
-        piece_size,
-        _numbers_of(seed_groups, data.rule.names, max_island),
-    )
-    seeds = seed_sequence(random_state)
-    kept = None
-    if checkpoint is not None:
-        kept = TreeCheckpoint(checkpoint)
-        if random_state is None:
-            seeds = kept.saved_seed() or seeds
-        kept.bind(run_fields(data.digest(), data.rule, options.to_dict(), seeds))
     with Workers(n_jobs) as workers, as_progress(progress) as report:
+        data = X if isinstance(X, Passes) else RowsInMemory(Table.of(X, missing=True))
+        data.prepare(structure_samples, report)
+        bag = data.is_sparse and correlation_test
+        if piece_size == "auto":
+            piece_size = size_for(data.lengths(), data.n_columns) if bag else None
+        options = TreeOptions(
+            IslandOptions(
+                max_island=max_island,
+                ud_threshold=ud_threshold,
+                correlation_test=correlation_test,
+                em_restarts=em_restarts,
+                leave_out=correlation_test
+                and (bag if leftovers == "auto" else leftovers == "leave"),
+                full_depth=bag if full_depth == "auto" else full_depth,
+            ),
+            max_top,
+            structure_samples,
+            refine_steps,
+            piece_size,
+            _numbers_of(seed_groups, data.rule.names, max_island),
+        )
+        seeds = seed_sequence(random_state)
+        kept = None
+        if checkpoint is not None:
+            kept = TreeCheckpoint(checkpoint)
+            if random_state is None:
+                seeds = kept.saved_seed() or seeds
+            kept.bind(run_fields(data.digest(), data.rule, options.to_dict(), seeds))
         return _learn(data, options, seeds, workers, report, kept)
 
 
@@ -278,7 +279,8 @@ def _learn(
     )
 
     def information(counter: PairCounter, n_partners: int) -> PairInformation:
-        return data.information(counter, chosen, n_partners, workers, progress)
+        cut = options.piece_size, piece_key
+        return data.information(counter, chosen, cut, n_partners, workers, progress)
 
     found = _stack(sample, options, layer_seed, workers, progress, checkpoint, information)
     parent, level, cpt = assemble(counts, data.n_rows, found.layers, found.top)

@@ -1,30 +1,45 @@
 """What learning a tree asks of all rows: passes over them, and some rows in memory.
 
-:class:`RowsInMemory` answers from an array. ``tsenet.scale`` answers from a folder of shards, with the same bits:
-counts are whole numbers, and all sums of fractions run over rows that are in memory.
+:class:`~tsenet.skeleton.rows_in_memory.RowsInMemory` answers from an array. ``tsenet.scale`` answers from a folder of
+shards, with the same bits: counts are whole numbers, and all sums of fractions run over rows that are in memory.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet._system.checkpoint_file import digest_of
 from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRule
 from tsenet.data.rows import BinaryRows
-from tsenet.data.table import Table
-from tsenet.skeleton.pieces import LengthSums, cut_into_pieces
 
 if TYPE_CHECKING:
     from tsenet.progress import Progress
     from tsenet.skeleton.information import PairCounter, PairInformation
+    from tsenet.skeleton.tree import LatentTree
 
-__all__ = ["Passes", "Pieces", "PiecesInMemory", "RowsInMemory"]
+__all__ = ["LengthSums", "Passes", "Pieces"]
+
+
+class LengthSums(NamedTuple):
+    """Rows, variables that are on in them, and the sum of the squares of how many are on in each row."""
+
+    n_rows: int
+    total: int
+    squares: int
+
+    @classmethod
+    def of(cls, lengths: NDArray[np.int64]) -> LengthSums:
+        """Sum the lengths of rows (N,)."""
+        return cls(lengths.size, int(lengths.sum()), int(lengths @ lengths))
+
+    def __add__(self, other: Any) -> LengthSums:
+        """The sums over the rows of both."""
+        return LengthSums(*(a + b for a, b in zip(self, other, strict=True)))
 
 
 class Pieces(ABC):
@@ -45,21 +60,22 @@ class Pieces(ABC):
 
 
 class Passes(ABC):
-    """A table as the structure stages see it: binary rows that may be elsewhere.
+    """A table as the structure stages see it: binary rows that may be elsewhere."""
 
-    Attributes
-    ----------
-    rule : BinaryRule
-        How the table's columns become binary variables.
-    is_sparse : bool
-        Whether the table is sparse.
-    n_rows, n_columns : int
-        Rows and binary variables.
-    """
+    @property
+    @abstractmethod
+    def rule(self) -> BinaryRule:
+        """How the table's columns become binary variables."""
 
-    rule: BinaryRule
-    is_sparse: bool
-    n_rows: int
+    @property
+    @abstractmethod
+    def is_sparse(self) -> bool:
+        """Whether the table is sparse."""
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """Number of rows N."""
 
     @property
     def n_columns(self) -> int:
@@ -94,63 +110,27 @@ class Passes(ABC):
         self,
         counter: PairCounter,
         chosen: NDArray[np.int64] | None,
+        cut: tuple[int | None, int],
         n_partners: int,
         workers: Workers,
         progress: Progress,
     ) -> PairInformation:
-        """Each variable's best partners in the pieces of the ``chosen`` rows (None: all), which ``counter`` holds."""
+        """Each variable's best partners in the pieces of the ``chosen`` rows (None: all), which ``counter`` holds.
+
+        ``cut`` is the size of pieces and the seed of cutting, as for :meth:`pieces`.
+        """
         from tsenet.skeleton.information import pair_information
 
         return pair_information(counter, n_partners, workers, progress)
 
-    def paired_layers(self, tree: Any) -> Iterator[Any]:
+    def paired_layers(self, tree: LatentTree, progress: Progress) -> Iterator[Any]:
         """For each level of a tree, from the first up, the counts that its expansion needs."""
         raise NotImplementedError
 
+    def log_likelihood(self, tree: LatentTree) -> NDArray[np.float64]:
+        """Exact ln P(x) of every row: (N,)."""
+        raise NotImplementedError
 
-class RowsInMemory(Passes):
-    """Rows of a table in memory."""
-
-    def __init__(self, table: Table) -> None:
-        self.rule = BinaryRule.learn(table)
-        self.is_sparse = table.is_sparse
-        self._rows = self.rule.apply(table)
-        self.n_rows = self._rows.n_rows
-
-    def lengths(self) -> LengthSums:
-        """How many variables are on in the rows."""
-        return LengthSums.of(np.diff(self._rows.indptr))
-
-    def counts(self) -> NDArray[np.int64]:
-        """In how many rows each variable is on: (V,)."""
-        return self._rows.counts()
-
-    def take(self, numbers: NDArray[np.int64]) -> BinaryRows:
-        """Some rows, ascending."""
-        return self._rows.take(numbers)
-
-    def pieces(self, size: int | None, key: int) -> Pieces:
-        """All rows, long ones cut."""
-        return PiecesInMemory(cut_into_pieces(self._rows, size, key))
-
-    def digest(self) -> str:
-        """Identify the rows."""
-        return digest_of(self._rows.indptr, self._rows.indices)
-
-
-class PiecesInMemory(Pieces):
-    """Pieces in memory."""
-
-    def __init__(self, rows: BinaryRows) -> None:
-        self._rows = rows
-        self.n_rows, self.n_columns = rows.shape
-
-    def rows(self) -> BinaryRows:
-        """All pieces."""
-        return self._rows
-
-    def batches(
-        self, numbers: Iterable[NDArray[np.int64]]
-    ) -> Iterator[tuple[BinaryRows, NDArray[np.int64]]]:
-        """All pieces, with the numbers as they are."""
-        return ((self._rows, batch) for batch in numbers)
+    def posteriors(self, tree: LatentTree) -> Iterator[NDArray[np.float64]]:
+        """P(z=1|x) of every latent in every row, as blocks of rows."""
+        raise NotImplementedError

@@ -8,7 +8,6 @@ data are lost.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,28 +15,12 @@ from numpy.typing import NDArray
 from tsenet.data.rows import BinaryRows
 from tsenet.skeleton.kernels import piece_kernels
 from tsenet.skeleton.kernels.pair_kernels import Csr
+from tsenet.skeleton.passes import LengthSums
 
 PIECE_SIZE = 30  # words in a piece, if the size is chosen automatically
 # Rows are cut automatically if the standard deviation of their lengths is above this share of the mean, and if they
 # hold at most this share of all variables, as documents do.
 UNEVEN, FEW = 0.6, 0.1
-
-
-class LengthSums(NamedTuple):
-    """Rows, variables that are on in them, and the sum of the squares of how many are on in each row."""
-
-    n_rows: int
-    total: int
-    squares: int
-
-    @classmethod
-    def of(cls, lengths: NDArray[np.int64]) -> LengthSums:
-        """Sum the lengths of rows (N,)."""
-        return cls(lengths.size, int(lengths.sum()), int(lengths @ lengths))
-
-    def __add__(self, other: Any) -> LengthSums:
-        """The sums over the rows of both."""
-        return LengthSums(*(a + b for a, b in zip(self, other, strict=True)))
 
 
 def automatic_size(rows: BinaryRows) -> int | None:
