@@ -114,7 +114,7 @@ class OnCluster(Executor):
         """Report the parts as they are finished; the first error ends the waiting."""
         from distributed import as_completed
 
-        for part in as_completed(parts):
+        for part in as_completed(parts, loop=self.client.loop):
             if part.status in ("error", "cancelled", "lost"):
                 part.result()
             progress.advance()
