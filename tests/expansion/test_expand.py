@@ -16,7 +16,7 @@ from tsenet.expansion.pairs import LayerPair
 from tsenet.expansion.wiring import Wiring
 from tsenet.skeleton.tree import LatentTree
 
-RULES = ("balanced", "top-k", "random", "tree")
+RULES = ("balanced", "context", "top-k", "random", "tree")
 
 
 def conditional_information(h: np.ndarray, x: np.ndarray, z: np.ndarray) -> float:

@@ -26,10 +26,10 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
     ----------
     density : float or None, default=None
         Links of a unit, as a share of the layer below. None: 0.05 for dense rows; for sparse ones so many that about
-        eight units read each column, at least 0.02. Lower it for a smaller, faster network.
-    link_rule : {"balanced", "top-k", "random", "tree"}, default="balanced"
-        How links are added to the tree; see :func:`tsenet.expand`. ``"top-k"`` is the paper's rule, ``"random"`` a
-        control, ``"tree"`` adds none.
+        eight units read each column, at least 0.005. Lower it for a smaller, faster network.
+    link_rule : {"balanced", "context", "top-k", "random", "tree"} or None, default=None
+        How links are added to the tree; see :func:`tsenet.expand`. None: ``"context"`` for sparse rows, ``"balanced"``
+        for dense ones. ``"top-k"`` is the paper's rule, ``"random"`` a control, ``"tree"`` adds none.
     max_top : int, default=500
         Levels are added until one has at most so many latents. Lower it for a deeper network.
     max_island : int, default=15
@@ -147,7 +147,7 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         self,
         *,
         density: float | None = None,
-        link_rule: Literal["balanced", "top-k", "random", "tree"] = "balanced",
+        link_rule: Literal["balanced", "context", "top-k", "random", "tree"] | None = None,
         max_top: int = 500,
         max_island: int = 15,
         correlation_test: bool = True,

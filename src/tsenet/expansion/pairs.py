@@ -136,6 +136,7 @@ class LayerPair(PairedLayers):
 
     def __init__(self, upper: BinaryRows, lower: BinaryRows, parent: NDArray[np.int32]) -> None:
         self.parent = parent
+        self.lower = lower
         self.n_rows = upper.n_rows
         by_unit = upper.transpose()
         self.upper_on = np.diff(by_unit.indptr)

@@ -12,13 +12,19 @@ from tsenet.data.binary import BinaryRule
 from tsenet.data.frames import Levels
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.expansion.expand import expand
+from tsenet.expansion.expand import LinkRule, expand
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.progress import Progress
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
 
-__all__ = ["NetworkStructure", "learn_structure", "structure_of_wiring", "usual_density"]
+__all__ = [
+    "NetworkStructure",
+    "learn_structure",
+    "structure_of_wiring",
+    "usual_density",
+    "usual_link_rule",
+]
 
 logger = logging.getLogger("tsenet")
 
@@ -54,8 +60,8 @@ def learn_structure(
     table : Table
     density : float or None
         As for :func:`tsenet.expand`; None for one that suits the table, see :func:`usual_density`.
-    link_rule
-        As for :func:`tsenet.expand`.
+    link_rule : str or None
+        As for :func:`tsenet.expand`; None for ``"context"`` on sparse rows and ``"balanced"`` on dense ones.
     tree_seed, wiring_seed : seeds
     n_jobs, progress, checkpoint
         As for :func:`tsenet.learn_tree`.
@@ -74,7 +80,7 @@ def learn_structure(
         tree,
         table,
         density=usual_density(table, tree) if density is None else density,
-        link_rule=link_rule,
+        link_rule=usual_link_rule(table) if link_rule is None else link_rule,
         random_state=wiring_seed,
         n_jobs=n_jobs,
         progress=progress,
@@ -91,6 +97,11 @@ def usual_density(table: Table, tree: LatentTree) -> float:
     if not table.is_sparse:
         return _DENSITY_DENSE
     return float(np.clip(_READERS / tree.layer_sizes[1], _LEAST_DENSITY, _MOST_DENSITY))
+
+
+def usual_link_rule(table: Table) -> LinkRule:
+    """How links are chosen, if the user does not say (docs/adr/0025-context-links.md)."""
+    return "context" if table.is_sparse else "balanced"
 
 
 def structure_of_wiring(table: Table, wiring: Wiring) -> NetworkStructure:
