@@ -298,8 +298,8 @@ def test_structures_are_those_of_the_library(quick: tuple[Path, Report, Runner])
         ("LatentTree", True, None, None),
         ("Wiring", False, None, None),
         ("Wiring", True, 0, None),
-        ("Wiring", True, None, None),
         ("Wiring", True, None, "tree"),
+        ("Wiring", True, None, None),
     ]
 
 
