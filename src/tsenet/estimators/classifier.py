@@ -25,8 +25,8 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
     Parameters
     ----------
     density : float or None, default=None
-        Links of a unit, as a share of the layer below. None: 0.05 for dense rows; for sparse ones so many that about
-        eight units read each column, at least 0.02. Lower it for a smaller, faster network.
+        Links of a unit, as a share of the layer below. None: so many that about four latents read each column of
+        dense rows, eight of sparse ones; at least 0.005. Lower it for a smaller, faster network.
     link_rule : {"balanced", "top-k", "random", "tree"}, default="balanced"
         How links are added to the tree; see :func:`tsenet.expand`. ``"top-k"`` is the paper's rule, ``"random"`` a
         control, ``"tree"`` adds none.
@@ -39,8 +39,8 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
     structure_samples : int or None, default=None
         Learn the structure from so many rows, drawn at random; None takes all. Set it when structure learning is slow.
     skip_units : int or None, default=None
-        Feature units that read each layer below the top, the input included. None: 100 for dense rows with few latents,
-        else 0. 0, together with ``linear_skip=False``, is the paper's Backbone.
+        Feature units that read each layer below the top, the input included. None: none, or 100 with
+        ``init="fan-in"``. 0, together with ``linear_skip=False``, is the paper's Backbone.
     feature_units : int, default=100
         Feature units that read the top layer.
     dropout : float or None, default=None
@@ -54,7 +54,8 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
     norm : {"batch"} or None, default=None
         Batch normalisation of the backbone. It is trained by torch's autograd, several times slower on a CPU.
     units_per_latent : int or None, default=None
-        Units of each latent. None: 2 for sparse rows, else 4, or 8 where latents are many. 1 is the paper's.
+        Units of each latent. None: 2 for sparse rows; 8 for dense ones, more where the first level would have fewer
+        than 128 units, fewer where it would have more than 2,048. 1 is the paper's.
     linear_skip : bool or "auto", default="auto"
         Linear skip connections: the outputs are a blend of the network and of a linear model of the input (wide and
         deep). False: the network alone. ``"auto"``: the blend, if rows that neither has seen clearly prefer it.

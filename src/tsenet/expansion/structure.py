@@ -22,8 +22,7 @@ __all__ = ["NetworkStructure", "learn_structure", "structure_of_wiring", "usual_
 
 logger = logging.getLogger("tsenet")
 
-_DENSITY_DENSE = 0.05
-_READERS = 8
+_READERS_SPARSE, _READERS_DENSE = 8, 4
 _LEAST_DENSITY, _MOST_DENSITY = 0.005, 0.2
 
 
@@ -85,12 +84,14 @@ def learn_structure(
 def usual_density(table: Table, tree: LatentTree) -> float:
     """The share of the layer below that a unit reads, if the user does not say.
 
-    On sparse rows every column should be read by about eight units, however many there are: fewer lose accuracy, more
-    make any wiring as good as the learned one (docs/adr/0014-taught-networks.md).
+    Every column should be read by about eight units of sparse rows, however many there are, and by four latents of
+    dense rows, which have more units each: fewer lose accuracy, more make any wiring as good as the learned one
+    (docs/adr/0014-taught-networks.md, docs/adr/0023-tables-and-images.md).
     """
+    n_latents = tree.layer_sizes[1]
     if not table.is_sparse:
-        return _DENSITY_DENSE
-    return float(np.clip(_READERS / tree.layer_sizes[1], _LEAST_DENSITY, _MOST_DENSITY))
+        return float(np.clip(_READERS_DENSE / n_latents, _LEAST_DENSITY, 1.0))
+    return float(np.clip(_READERS_SPARSE / n_latents, _LEAST_DENSITY, _MOST_DENSITY))
 
 
 def structure_of_wiring(table: Table, wiring: Wiring) -> NetworkStructure:
