@@ -22,8 +22,9 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
     Parameters
     ----------
     density : float or None, default=None
-        Links of a unit, as a share of the layer below. None: so many that about four latents read each column of
-        dense rows, eight of sparse ones; at least 0.005. Lower it for a smaller, faster network.
+        Links of a unit, as a share of the layer below. None: 0.05 for dense rows, more if fewer than about four
+        latents would read each column; for sparse rows so many that about eight units read each column. Lower it for
+        a smaller, faster network.
     link_rule : {"balanced", "top-k", "random", "tree"}, default="balanced"
         How links are added to the tree; see :func:`tsenet.expand`. ``"top-k"`` is the paper's rule, ``"random"`` a
         control, ``"tree"`` adds none.
@@ -44,7 +45,7 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         Share of the units left out in each step of training. None: 0.3 for sparse rows, 0.1 for dense ones, 0.2 for
         dense ones with many latents.
     input_dropout : float or None, default=None
-        Share of the values of a row left out in each step of training. None: 0.2 for dense rows with at least 100
+        Share of the values of a row left out in each step of training. None: 0.3 for dense rows with at least 100
         latents, such as images, else 0.
     activation : {"relu", "tanh", "sigmoid"}, default="relu"
         Non-linearity of all hidden units.

@@ -22,7 +22,8 @@ __all__ = ["NetworkStructure", "learn_structure", "structure_of_wiring", "usual_
 
 logger = logging.getLogger("tsenet")
 
-_READERS_SPARSE, _READERS_DENSE = 8, 4
+_READERS_SPARSE, _READERS_DENSE = 8, 4  # of each column
+_LEAST_DENSITY_DENSE = 0.05
 _LEAST_DENSITY, _MOST_DENSITY = 0.005, 0.2
 
 
@@ -84,13 +85,14 @@ def learn_structure(
 def usual_density(table: Table, tree: LatentTree) -> float:
     """The share of the layer below that a unit reads, if the user does not say.
 
-    Every column should be read by about eight units of sparse rows, however many there are, and by four latents of
-    dense rows, which have more units each: fewer lose accuracy, more make any wiring as good as the learned one
-    (docs/adr/0014-taught-networks.md, docs/adr/0023-tables-and-images.md).
+    About eight units should read each column of sparse rows, however many units there are: fewer lose accuracy, more
+    make any wiring as good as the learned one (docs/adr/0014-taught-networks.md). Dense rows keep the paper's 0.05,
+    but at least four latents read each column: in a small table most would read two or three columns
+    (docs/adr/0023-tables-and-images.md).
     """
     n_latents = tree.layer_sizes[1]
     if not table.is_sparse:
-        return float(np.clip(_READERS_DENSE / n_latents, _LEAST_DENSITY, 1.0))
+        return float(np.clip(_READERS_DENSE / n_latents, _LEAST_DENSITY_DENSE, 1.0))
     return float(np.clip(_READERS_SPARSE / n_latents, _LEAST_DENSITY, _MOST_DENSITY))
 
 

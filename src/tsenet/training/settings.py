@@ -24,7 +24,8 @@ _EPOCHS = 20  # … and so many epochs on large ones
 _MOST_EPOCHS = 150
 _PATIENT_STEPS = 40  # an epoch of fewer steps counts for less patience
 _ROWS_IN_ALL = 4_000_000  # rows that a training passes at most, in at least five epochs
-_INPUT_DROPOUT = 0.2
+_STEPS_DROPPED = 3200  # with dropout of dense inputs: no row is ever the same
+_INPUT_DROPOUT = 0.3
 _MANY_LATENTS = 100  # of dense rows; with so many their units need more dropout
 _UNITS_SPARSE, _UNITS_DENSE = 2, 8  # of each latent …
 _LEAST_WIDTH, _MOST_WIDTH = 128, 2048  # … but so many of the first level, of dense rows
@@ -60,13 +61,23 @@ class TrainingSettings:
             keep_start=keep_start,
         )
 
-    def falling_rate(self, n_rows: int, sparse: bool) -> TrainingOptions:
-        """Options of a training whose learning rate falls to 0; it stops early if it is given validation rows."""
+    def falling_rate(self, n_rows: int, sparse: bool, dropped: bool = False) -> TrainingOptions:
+        """Options of a training whose learning rate falls to 0; it stops early if it is given validation rows.
+
+        Parameters
+        ----------
+        n_rows : int
+        sparse : bool
+            Whether the rows are sparse.
+        dropped : bool, default=False
+            Whether values of the input are dropped.
+        """
         rate = _RATE if sparse else _RATE_DENSE
         usual = min(256 if sparse else 128, max(16, n_rows // 16))
         batch_size = min(usual, n_rows) if self.batch_size is None else self.batch_size
         n_batches = -(-n_rows // batch_size)
-        enough = max(_EPOCHS, -(-_STEPS // n_batches))
+        steps = _STEPS_DROPPED if dropped and not sparse else _STEPS
+        enough = max(_EPOCHS, -(-steps // n_batches))
         epochs = min(enough, _MOST_EPOCHS, max(5, _ROWS_IN_ALL // n_rows))
         return TrainingOptions(
             learning_rate=rate if self.learning_rate is None else self.learning_rate,
@@ -117,7 +128,7 @@ class Recipe(TrainingSettings):
         return self._network(linear_skip, units=_units_of_dense(wiring), dropout=dropout)
 
     def input_dropout_of(self, inputs: Inputs, wiring: Wiring) -> float:
-        """Share of a batch's values to drop: of dense rows with many latents, as images are, a fifth."""
+        """Share of a batch's values to drop: of dense rows with many latents, as images are, three in ten."""
         if self.input_dropout is not None:
             return self.input_dropout
         many = not inputs.is_sparse and _has_many_latents(wiring)
