@@ -6,13 +6,17 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import tsenet
+from tests.builders import random_tree
 from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
+from tsenet.data.table import Table
 from tsenet.expansion import pairs
 from tsenet.expansion.expand import expand
 from tsenet.expansion.pairs import LayerPair
+from tsenet.expansion.structure import usual_density
 from tsenet.expansion.wiring import Wiring
 from tsenet.skeleton.tree import LatentTree
 
@@ -198,3 +202,17 @@ def test_progress_is_told(tree: LatentTree, table: np.ndarray) -> None:
     seen: list[tuple[str, int, int | None]] = []
     expand(tree, table, progress=lambda *step: seen.append(step))
     assert seen[-1] == ("links", sum(tree.layer_sizes[1:]), sum(tree.layer_sizes[1:]))
+
+
+@pytest.mark.parametrize(
+    ("n_latents", "dense", "sparse"),
+    [(2, 1.0, 0.2), (16, 0.25, 0.2), (80, 0.05, 0.1), (400, 0.05, 0.02), (4000, 0.05, 0.005)],
+)
+def test_the_usual_density_lets_enough_latents_read_each_column(
+    n_latents: int, dense: float, sparse: float
+) -> None:
+    tree = random_tree(np.random.default_rng(0), (2 * n_latents, n_latents))
+    values = np.ones((2, 2 * n_latents))
+
+    assert usual_density(Table.of(values), tree) == pytest.approx(dense)
+    assert usual_density(Table.of(sp.csr_array(values)), tree) == pytest.approx(sparse)

@@ -25,8 +25,9 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
     Parameters
     ----------
     density : float or None, default=None
-        Links of a unit, as a share of the layer below. None: 0.05 for dense rows; for sparse ones so many that about
-        eight units read each column, at least 0.005. Lower it for a smaller, faster network.
+        Links of a unit, as a share of the layer below. None: 0.05 for dense rows, more if fewer than about four
+        latents would read each column; for sparse rows so many that about eight units read each column. Lower it for
+        a smaller, faster network.
     link_rule : {"balanced", "context", "top-k", "random", "tree"} or None, default=None
         How links are added to the tree; see :func:`tsenet.expand`. None: ``"context"`` for sparse rows, ``"balanced"``
         for dense ones. ``"top-k"`` is the paper's rule, ``"random"`` a control, ``"tree"`` adds none.
@@ -39,22 +40,23 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
     structure_samples : int or None, default=None
         Learn the structure from so many rows, drawn at random; None takes all. Set it when structure learning is slow.
     skip_units : int or None, default=None
-        Feature units that read each layer below the top, the input included. None: 100 for dense rows with few latents,
-        else 0. 0, together with ``linear_skip=False``, is the paper's Backbone.
+        Feature units that read each layer below the top, the input included. None: none, or 100 with
+        ``init="fan-in"``. 0, together with ``linear_skip=False``, is the paper's Backbone.
     feature_units : int, default=100
         Feature units that read the top layer.
     dropout : float or None, default=None
         Share of the units left out in each step of training. None: 0.3 for sparse rows, 0.1 for dense ones, 0.2 for
         dense ones with many latents.
     input_dropout : float or None, default=None
-        Share of the values of a row left out in each step of training. None: 0.2 for dense rows with at least 100
+        Share of the values of a row left out in each step of training. None: 0.3 for dense rows with at least 100
         latents, such as images, else 0.
     activation : {"relu", "tanh", "sigmoid"}, default="relu"
         Non-linearity of all hidden units.
     norm : {"batch"} or None, default=None
         Batch normalisation of the backbone. It is trained by torch's autograd, several times slower on a CPU.
     units_per_latent : int or None, default=None
-        Units of each latent. None: 2 for sparse rows, else 4, or 8 where latents are many. 1 is the paper's.
+        Units of each latent. None: 2 for sparse rows; 8 for dense ones, more where the first level would have fewer
+        than 128 units, fewer where it would have more than 2,048. 1 is the paper's.
     linear_skip : bool or "auto", default="auto"
         Linear skip connections: the outputs are a blend of the network and of a linear model of the input (wide and
         deep). False: the network alone. ``"auto"``: the blend, if rows that neither has seen clearly prefer it.

@@ -28,8 +28,8 @@ __all__ = [
 
 logger = logging.getLogger("tsenet")
 
-_DENSITY_DENSE = 0.05
-_READERS = 8
+_READERS_SPARSE, _READERS_DENSE = 8, 4  # of each column
+_LEAST_DENSITY_DENSE = 0.05
 _LEAST_DENSITY, _MOST_DENSITY = 0.005, 0.2
 
 
@@ -91,12 +91,15 @@ def learn_structure(
 def usual_density(table: Table, tree: LatentTree) -> float:
     """The share of the layer below that a unit reads, if the user does not say.
 
-    On sparse rows every column should be read by about eight units, however many there are: fewer lose accuracy, more
-    make any wiring as good as the learned one (docs/adr/0014-taught-networks.md).
+    About eight units should read each column of sparse rows, however many units there are: fewer lose accuracy, more
+    make any wiring as good as the learned one (docs/adr/0014-taught-networks.md). Dense rows keep the paper's 0.05,
+    but at least four latents read each column: in a small table most would read two or three columns
+    (docs/adr/0023-tables-and-images.md).
     """
+    n_latents = tree.layer_sizes[1]
     if not table.is_sparse:
-        return _DENSITY_DENSE
-    return float(np.clip(_READERS / tree.layer_sizes[1], _LEAST_DENSITY, _MOST_DENSITY))
+        return float(np.clip(_READERS_DENSE / n_latents, _LEAST_DENSITY_DENSE, 1.0))
+    return float(np.clip(_READERS_SPARSE / n_latents, _LEAST_DENSITY, _MOST_DENSITY))
 
 
 def usual_link_rule(table: Table) -> LinkRule:

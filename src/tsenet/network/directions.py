@@ -35,7 +35,8 @@ def leading_directions(
 ) -> Float32:
     """Weights of a sparse layer: unit j of a latent has the j-th principal direction of the columns it reads.
 
-    Directions have length 1. A latent that reads fewer columns than it has units leaves the others at 0.
+    Directions have length 1. Where a latent of dense rows reads fewer columns than it has units, the next units have
+    the opposite directions, then random ones; on sparse rows they stay at 0.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def leading_directions(
         Whether a link is part of the tree, unit by unit: the weights of these have a positive sum (or those of all
         links, if there are none).
     seed : int, default=0
-        Of the first guess of the iteration.
+        Of the first guess of the iteration, and of random directions.
     n_jobs : int or None, default=None
         Threads; results do not depend on it.
 
@@ -64,7 +65,10 @@ def leading_directions(
     signs = np.repeat(
         from_tree, blocks.k_in
     )  # by unit; the units of a lower latent lie side by side
-    return _with_signs(links, weight, signs).reshape(-1)
+    weight = _with_signs(links, weight, signs)
+    if isinstance(below, np.ndarray):
+        _fill(links, weight, np.random.default_rng(seed))
+    return weight.reshape(-1)
 
 
 def _with_signs(links: Links, weight: Float32, from_tree: NDArray[np.bool_]) -> Float32:
@@ -76,6 +80,22 @@ def _with_signs(links: Links, weight: Float32, from_tree: NDArray[np.bool_]) -> 
     total = np.where(np.abs(sums[0]) > 1e-12, sums[0], sums[1])
     sign = np.where(total < 0, -1.0, 1.0)
     return (weight * sign[links.in_unit]).astype(np.float32)
+
+
+def _fill(links: Links, weight: Float32, generator: np.random.Generator) -> None:
+    """Give the units beyond a latent's number of columns weights too: without any they would never learn.
+
+    A rectifier passes one side of a direction only, so the opposite ones come first.
+    """
+    k = weight.shape[1]
+    for u in np.flatnonzero(np.diff(links.unit_start) < k):
+        own = links.unit_link[links.unit_start[u] : links.unit_start[u + 1]]
+        m = own.size
+        drawn = generator.standard_normal((m, k)).astype(np.float32)
+        drawn /= np.maximum(np.linalg.norm(drawn, axis=0), 1e-12)
+        opposite = min(2 * m, k)
+        weight[own, m:opposite] = -weight[own, : opposite - m]
+        weight[own, opposite:] = drawn[:, opposite:]
 
 
 # ---- dense rows: latent by latent
