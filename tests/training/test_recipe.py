@@ -168,6 +168,13 @@ def test_the_first_level_of_dense_rows_is_neither_narrow_nor_needlessly_wide(
     )
 
 
+def test_dropout_of_dense_inputs_has_more_steps() -> None:
+    plain, dropped = (Recipe().falling_rate(5000, False, d).max_epochs for d in (False, True))
+    sparse = [Recipe().falling_rate(5000, True, d).max_epochs for d in (False, True)]
+    assert (plain, dropped) == (40, 80)
+    assert sparse[0] == sparse[1]
+
+
 def test_validation_rows_keep_shares_and_duplicates_together() -> None:
     groups = np.arange(600) // 2
     targets = ClassTargets.learn(CLASSES)

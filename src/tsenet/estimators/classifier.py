@@ -48,7 +48,7 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         Share of the units left out in each step of training. None: 0.3 for sparse rows, 0.1 for dense ones, 0.2 for
         dense ones with many latents.
     input_dropout : float or None, default=None
-        Share of the values of a row left out in each step of training. None: 0.3 for dense rows with at least 100
+        Share of the values of a row left out in each step of training. None: 0.2 for dense rows with at least 100
         latents, such as images, else 0.
     activation : {"relu", "tanh", "sigmoid"}, default="relu"
         Non-linearity of all hidden units.

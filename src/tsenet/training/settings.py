@@ -25,7 +25,7 @@ _MOST_EPOCHS = 150
 _PATIENT_STEPS = 40  # an epoch of fewer steps counts for less patience
 _ROWS_IN_ALL = 4_000_000  # rows that a training passes at most, in at least five epochs
 _STEPS_DROPPED = 3200  # with dropout of dense inputs: no row is ever the same
-_INPUT_DROPOUT = 0.3
+_INPUT_DROPOUT = 0.2
 _MANY_LATENTS = 100  # of dense rows; with so many their units need more dropout
 _UNITS_SPARSE, _UNITS_DENSE = 2, 8  # of each latent …
 _LEAST_WIDTH, _MOST_WIDTH = 128, 2048  # … but so many of the first level, of dense rows
@@ -128,7 +128,7 @@ class Recipe(TrainingSettings):
         return self._network(linear_skip, units=_units_of_dense(wiring), dropout=dropout)
 
     def input_dropout_of(self, inputs: Inputs, wiring: Wiring) -> float:
-        """Share of a batch's values to drop: of dense rows with many latents, as images are, three in ten."""
+        """Share of a batch's values to drop: of dense rows with many latents, as images are, a fifth."""
         if self.input_dropout is not None:
             return self.input_dropout
         many = not inputs.is_sparse and _has_many_latents(wiring)
