@@ -16,12 +16,13 @@ from tsenet._system.threads import chunks, chunks_of_equal_work
 from tsenet.network.batch_state import BatchState, Float, SparseRows
 from tsenet.network.kernels import block_kernels
 from tsenet.network.kernels import group_kernels as groups
+from tsenet.network.kernels import sparse_kernels as sparse
 from tsenet.network.kernels.lane_kernels import WIDE
 from tsenet.network.links import GatheredLinks
 from tsenet.network.passes import TrainingPasses
 
-BLOCK_PARAMETERS = 100_000  # parameters that read the input; sparse rows leave few sums for each
-BLOCK_LINKS = 50_000  # weights between levels: large enough for units to recur
+BLOCK_PARAMETERS = 100_000  # parameters that read a sparse input, which leaves few sums for each
+BLOCK_LINKS = 25_000  # weights between levels: what a block reads stays in the cache, and units recur
 BLOCK_WEIGHTS = 50_000  # weights of a dense group, whose gradient is a matrix product
 
 
@@ -35,8 +36,8 @@ class Block:
     fill: Callable[[BatchState, Float], None]
 
 
-def blocks_of(passes: TrainingPasses) -> list[Block]:
-    """All parameters of a network in blocks."""
+def blocks_of(passes: TrainingPasses, is_sparse: bool) -> list[Block]:
+    """All parameters of a network in blocks, for sparse or dense rows."""
     weight, bias = passes.output
 
     def output_bias(state: BatchState, gradient: Float) -> None:
@@ -50,7 +51,7 @@ def blocks_of(passes: TrainingPasses) -> list[Block]:
         Block("output.bias", 0, bias.size, output_bias),
     ]
     for k in range(1, passes.n_levels + 1):
-        found += _level_blocks(passes, k)
+        found += _level_blocks(passes, k, is_sparse and k == 1)
     for level, place in passes.group_rows:
         found += _group_blocks(passes, level, place)
     if passes.linear_skip is not None:
@@ -68,10 +69,11 @@ def _sums(delta: Float, gradient: Float) -> None:
 # ---- sparse layers: blocks of inputs, which own their links
 
 
-def _level_blocks(passes: TrainingPasses, k: int) -> Iterator[Block]:
+def _level_blocks(passes: TrainingPasses, k: int, of_sparse_rows: bool) -> Iterator[Block]:
     blocks = passes.blocks[k - 1]
+    size = BLOCK_PARAMETERS if of_sparse_rows else BLOCK_LINKS
     work = np.diff(blocks.latents.in_start).astype(np.int64) * blocks.k_in * blocks.k_out + 1
-    for first, last in chunks_of_equal_work(work, BLOCK_PARAMETERS if k == 1 else BLOCK_LINKS):
+    for first, last in chunks_of_equal_work(work, size):
         start, stop = blocks.first_weight(first), blocks.first_weight(last)
         fill = _LinkGradient(passes, k, first, last)
         yield Block(f"layers.{k - 1}.weight", start, stop, fill)
@@ -102,18 +104,12 @@ class _LinkGradient:
         links, (_, faces) = self.passes.links[self.k - 1], self.passes.faces[self.k - 1]
         data = state.data
         if self.k == 1 and isinstance(data, SparseRows):
-            block_kernels.rows_weight_gradient(
-                self.first,
-                self.last,
-                data.column_start,
-                data.column_rows,
-                data.column_values,
-                links.in_start,
-                links.in_unit,
-                faces,
-                state.level_rows,
-                gradient,
-            )
+            by_column = data.column_start, data.column_rows, data.column_values
+            own = self.first, self.last, *by_column, links.in_start, links.in_unit
+            if len(faces) == 1:  # single weights are gathered eight at a time
+                sparse.rows_weight_gradient(*own, state.level_rows, gradient)
+            else:
+                block_kernels.rows_weight_gradient(*own, faces, state.level_rows, gradient)
             return
         wide = min(len(faces), 2)
         block_kernels.units_weight_gradient(

@@ -16,7 +16,7 @@ from threadpoolctl import ThreadpoolController
 
 from tsenet.network.batch_state import BatchState, Chunk, Float, Layout, SparseRows
 from tsenet.network.batches import Batch, SparseBatch
-from tsenet.network.kernels import block_kernels, turning_kernels
+from tsenet.network.kernels import block_kernels
 from tsenet.network.kernels import group_kernels as groups
 from tsenet.network.kernels.activation_kernels import (
     KIND_OF_ACTIVATION,
@@ -63,6 +63,8 @@ class TrainingPasses:
         self.dtype = self.top[0].dtype
         self.kind = KIND_OF_ACTIVATION[net.activation]
         self.sizes = net.layer_sizes
+        self.dropouts = list(net.dropouts)  # a list is looked up faster than a module's
+        self.vectors = [(vectors_of(b.k_in), vectors_of(b.k_out)) for b in self.blocks]
         self._packed = [np.empty(blocks.n_weights, self.dtype) for blocks in self.blocks]
         n_skip = self.skips[0][1].size if self.skips else 0
         read = tuple(k for k, _ in self.group_rows if k > 0)
@@ -137,17 +139,15 @@ class TrainingPasses:
             rows = data[chunk.first : chunk.first + chunk.output.shape[1]]
             groups.transpose_into(rows, 0, chunk.level[0])
         for k in range(1, self.n_levels + 1):
-            dropout = self.net.dropouts[k - 1]
-            drawn = self.kind, dropout.key, chunk.first, dropout.threshold
             if k == 1 and isinstance(data, SparseRows):
                 self._lowest_level(data, chunk)
-                turning_kernels.activate_rows(*drawn, chunk.level_rows, chunk.level[1])
             else:
                 self._level(k, chunk)
-                activate(*drawn, chunk.level[k])
+            dropout = self.dropouts[k - 1]
+            activate(self.kind, dropout.key, chunk.first, dropout.threshold, chunk.level[k])
         for level, place in self.group_rows:
             self._feature_group(level, data, chunk, chunk.features[place])
-        last = self.net.dropouts[-1]
+        last = self.dropouts[-1]
         activate(self.kind, last.key, chunk.first, last.threshold, chunk.features)
         weight, bias = self.output
         output = chunk.output
@@ -168,7 +168,7 @@ class TrainingPasses:
         return rows
 
     def _lowest_level(self, data: SparseRows, chunk: Chunk) -> None:
-        """Fill the sums of level 1 over sparse rows, by row."""
+        """Fill the sums that go into the non-linearity of level 1, over sparse rows."""
         links, (_, faces) = self.links[0], self.faces[0]
         n_rows = len(chunk.level_rows)
         block_kernels.rows_forward(
@@ -184,6 +184,7 @@ class TrainingPasses:
             self.bias[0],
             chunk.level_rows,
         )
+        groups.transpose_into(chunk.level_rows, 0, chunk.level[1])
 
     def _level(self, k: int, chunk: Chunk) -> None:
         """Fill the sums that go into the non-linearity of level k."""
@@ -195,7 +196,7 @@ class TrainingPasses:
             self.bias[k - 1],
             *self.faces[k - 1],
             _LANES,
-            vectors_of(self.blocks[k - 1].k_out),
+            self.vectors[k - 1][1],
             chunk.level[k - 1],
             chunk.level[k],
         )
@@ -218,26 +219,21 @@ class TrainingPasses:
     def backward(self, state: BatchState, chunk: Chunk) -> None:
         """Fill the gradients by the sums that go into each non-linearity, from those by the outputs."""
         np.dot(self.output[0], chunk.output_rows.T, out=chunk.features_delta)
-        last = self.net.dropouts[-1]
+        last = self.dropouts[-1]
         activation_gradient(
             self.kind, last.key, chunk.first, last.threshold, chunk.features, chunk.features_delta
         )
         for level, place in reversed(self.group_rows):
             if level > 0:
                 np.dot(self.group(level)[0], chunk.features_delta[place], out=chunk.delta[level])
-        is_sparse = isinstance(state.data, SparseRows)
         for k in range(self.n_levels, 0, -1):
-            dropout = self.net.dropouts[k - 1]
+            dropout = self.dropouts[k - 1]
             drawn = self.kind, dropout.key, chunk.first, dropout.threshold
-            if k == 1 and is_sparse:
-                turning_kernels.row_gradient(
-                    *drawn, chunk.level[1], chunk.delta[1], chunk.level_rows
-                )
-            else:
-                activation_gradient(*drawn, chunk.level[k], chunk.delta[k])
+            activation_gradient(*drawn, chunk.level[k], chunk.delta[k])
             if k > 1:
                 self._to_below(k, chunk)
-        if is_sparse and self.skips:
+        if isinstance(state.data, SparseRows):
+            groups.transpose_into(chunk.delta[1], 0, chunk.level_rows)
             skip = chunk.features_delta[: chunk.skip_rows.shape[1]]
             groups.transpose_into(skip, 0, chunk.skip_rows)
         state.gather(chunk)
@@ -251,7 +247,7 @@ class TrainingPasses:
             self.weight[k - 1],
             *self.faces[k - 1],
             _LANES,
-            vectors_of(self.blocks[k - 1].k_in),
+            self.vectors[k - 1][0],
             bool(self.skips),
             chunk.delta[k],
             chunk.delta[k - 1],

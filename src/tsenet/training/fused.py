@@ -70,7 +70,7 @@ class FusedEngine:
             {name: np.zeros_like(p) for name, p in self.parameters.items()} for _ in range(2)
         )
         self.n_steps = 0
-        self._blocks = blocks_of(self.passes)
+        self._blocks = blocks_of(self.passes, inputs.is_sparse)
         self._tasks = _tasks(self._blocks)
         self._thread = threading.local()
         self._state_of_size = lru_cache(maxsize=2)(self._new_state)

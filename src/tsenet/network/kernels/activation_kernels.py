@@ -62,53 +62,28 @@ def dropout_factors(key: Int, first_row: Int, threshold: Int, factors: Array) ->
 
 
 @kernel
-def activate_unit(
-    kind: Int, unit: Int, threshold: Int, low: Array, high: Array, z: Array
-) -> None:
-    """Non-linearity and dropout in place on the sums ``z`` (B,) of one unit; ``low`` and ``high`` are `row_salts`."""
-    kept = z.dtype.type(65536.0 / (65536 - threshold))
-    zero, one = z.dtype.type(0), z.dtype.type(1)
-    limit = np.uint32(threshold)
-    if kind == RELU:  # a choice between two computed values, no branch: eight rows at a time
-        for r in range(z.size):
-            value = z[r] * kept
-            off = (draw(unit, low[r], high[r]) < limit) | (value <= zero)
-            z[r] = zero if off else value
-        return
-    for r in range(z.size):
-        z[r] = np.tanh(z[r]) if kind == TANH else one / (one + np.exp(-z[r]))
-    for r in range(z.size):
-        value = z[r] * kept
-        z[r] = zero if draw(unit, low[r], high[r]) < limit else value
-
-
-@kernel
-def unit_gradient(
-    kind: Int, unit: Int, threshold: Int, low: Array, high: Array, active: Array, delta: Array
-) -> None:
-    """Turn one unit's ``delta`` (B,) by its activation into that by its sum, in place; see `activation_gradient`."""
-    kept = active.dtype.type(65536.0 / (65536 - threshold))
-    zero, one = active.dtype.type(0), active.dtype.type(1)
-    if kind == RELU:  # a unit that is off or dropped has activation 0
-        for r in range(delta.size):
-            delta[r] = delta[r] * kept if active[r] > zero else zero
-        return
-    for r in range(delta.size):
-        if draw(unit, low[r], high[r]) < np.uint32(threshold):
-            delta[r] = zero
-            continue
-        value = active[r] / kept
-        slope = one - value * value if kind == TANH else value * (one - value)
-        delta[r] = delta[r] * kept * slope
-
-
-@kernel
 def activate(kind: Int, key: Int, first_row: Int, threshold: Int, z: Array) -> None:
     """Non-linearity and dropout in place on ``z`` (U, B)."""
-    low, high = np.empty(z.shape[1], np.uint32), np.empty(z.shape[1], np.uint32)
+    n_rows = z.shape[1]
+    kept = z.dtype.type(65536.0 / (65536 - threshold))
+    zero = z.dtype.type(0)
+    one = z.dtype.type(1)
+    low = np.empty(n_rows, np.uint32)
+    high = np.empty(n_rows, np.uint32)
     row_salts(key, first_row, low, high)
+    limit = np.uint32(threshold)
     for u in range(z.shape[0]):
-        activate_unit(kind, u, threshold, low, high, z[u])
+        if kind == RELU:  # a choice between two computed values, no branch: eight rows at a time
+            for r in range(n_rows):
+                value = z[u, r] * kept
+                off = (draw(u, low[r], high[r]) < limit) | (value <= zero)
+                z[u, r] = zero if off else value
+            continue
+        for r in range(n_rows):
+            z[u, r] = np.tanh(z[u, r]) if kind == TANH else one / (one + np.exp(-z[u, r]))
+        for r in range(n_rows):
+            value = z[u, r] * kept
+            z[u, r] = zero if draw(u, low[r], high[r]) < limit else value
 
 
 @kernel
@@ -119,8 +94,23 @@ def activation_gradient(
 
     ``active`` (U, B) is the result of `activate`.
     """
-    low, high = np.empty(active.shape[1], np.uint32), np.empty(active.shape[1], np.uint32)
+    n_rows = active.shape[1]
+    kept = active.dtype.type(65536.0 / (65536 - threshold))
+    zero = active.dtype.type(0)
+    one = active.dtype.type(1)
+    low = np.empty(n_rows, np.uint32)
+    high = np.empty(n_rows, np.uint32)
     if kind != RELU:
         row_salts(key, first_row, low, high)
     for u in range(active.shape[0]):
-        unit_gradient(kind, u, threshold, low, high, active[u], delta[u])
+        if kind == RELU:  # a unit that is off or dropped has activation 0
+            for r in range(n_rows):
+                delta[u, r] = delta[u, r] * kept if active[u, r] > zero else zero
+            continue
+        for r in range(n_rows):
+            if draw(u, low[r], high[r]) < np.uint32(threshold):
+                delta[u, r] = zero
+                continue
+            value = active[u, r] / kept
+            slope = one - value * value if kind == TANH else value * (one - value)
+            delta[u, r] = delta[u, r] * kept * slope
