@@ -22,7 +22,9 @@ from tsenet.network.links import GatheredLinks
 from tsenet.network.passes import TrainingPasses
 
 BLOCK_PARAMETERS = 100_000  # parameters that read a sparse input, which leaves few sums for each
-BLOCK_LINKS = 25_000  # weights between levels: what a block reads stays in the cache, and units recur
+BLOCK_LINKS = (
+    25_000  # weights between levels: what a block reads stays in the cache, and units recur
+)
 BLOCK_WEIGHTS = 50_000  # weights of a dense group, whose gradient is a matrix product
 
 

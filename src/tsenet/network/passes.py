@@ -68,7 +68,8 @@ class TrainingPasses:
         self._packed = [np.empty(blocks.n_weights, self.dtype) for blocks in self.blocks]
         n_skip = self.skips[0][1].size if self.skips else 0
         read = tuple(k for k, _ in self.group_rows if k > 0)
-        self.layout = Layout(self.sizes, *self.output[0].shape, n_skip, read)
+        n_features, n_outputs = self.output[0].shape
+        self.layout = Layout(self.sizes, n_features, n_outputs, n_skip, read)
 
     def one_blas_thread(self) -> AbstractContextManager[Any]:
         """Limit BLAS to one thread: the engine's own threads use the cores, and sums do not depend on their number."""

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers
+from tsenet.network.batch_state import BatchState, Float, SparseRows
 from tsenet.network.batches import Inputs
 from tsenet.network.dropout import mix
 from tsenet.network.forward import pass_of
-from tsenet.network.batch_state import BatchState, Float, SparseRows
 from tsenet.network.gradients import Block, blocks_of
 from tsenet.network.passes import TrainingPasses
 from tsenet.network.tsenet import TSENet

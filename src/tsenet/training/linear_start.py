@@ -212,8 +212,8 @@ class _Fit:
     ) -> _Part:
         """The model of the input; of few sparse rows, by their coordinates in the space that they span.
 
-        The best weights are sums of rows, and a rotation changes neither outputs nor penalty: the fits are the same,
-        in n dimensions instead of D.
+        The best weights are sums of rows, and a rotation changes neither outputs nor penalty: the fits are the same
+        up to the tolerance at which they stop, in n dimensions instead of D.
         """
         n_rows, n_columns = rows.shape
         if isinstance(rows, np.ndarray) or n_rows > min(_SPANNED, n_columns // 2):

@@ -242,7 +242,9 @@ def units_weight_gradient(
         while first < last:
             if last - unit_start[u] < len(tall):  # too few for a tile
                 for face in range(k_out):
-                    tile_gradient(below, lower, delta, unit, gradient, place, first, face, _ONE, _ONE)
+                    tile_gradient(
+                        below, lower, delta, unit, gradient, place, first, face, _ONE, _ONE
+                    )
                 first += 1
                 continue
             first = min(first, last - len(tall))  # the last tile may overlap the one before

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite.binding import get_host_cpu_features
+from llvmlite.binding import get_host_cpu_features  # type: ignore[import-untyped]  # it has no types
 from numba import types
 from numba.core import cgutils
 from numba.core.cgutils import ir  # type: ignore[attr-defined]  # llvmlite's, which numba writes with
@@ -19,7 +19,9 @@ from tsenet._system.jit import JIT_IS_OFF
 from tsenet.network.kernels import plain_lane_kernels
 
 Piece = Any  # of numba's compiler
-LANES = 16  # numbers of one vector: rows side by side; two or more registers where these are shorter
+LANES = (
+    16  # numbers of one vector: rows side by side; two or more registers where these are shorter
+)
 SQUARE = 8  # units and rows that are transposed together
 #: Vectors summed at a time: their registers, and those of what they read, are what a processor has. The sums of a
 #: unit are taken in the same order for any number.
@@ -291,9 +293,7 @@ def _tile_gradient(
         numbers = [builder.add(w.index(6), w.number(i)) for i in range(n_tall)]
         unit = builder.add(w.index(3), w.index(7))
         left = [builder.mul(w.entry(1, lower_data, m), n_rows) for m in numbers]
-        right = [
-            builder.mul(builder.add(unit, w.number(j)), n_rows) for j in range(n_wide)
-        ]
+        right = [builder.mul(builder.add(unit, w.number(j)), n_rows) for j in range(n_wide)]
         pairs = [(i, j) for i in range(n_tall) for j in range(n_wide)]
         totals = {pair: _memory(builder, form) for pair in pairs}
         for total in totals.values():
