@@ -9,23 +9,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite.binding import get_host_cpu_features  # type: ignore[import-untyped]  # it has no types
 from numba import types
 from numba.core import cgutils
 from numba.core.cgutils import ir  # type: ignore[attr-defined]  # llvmlite's, which numba writes with
+from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic
 
 from tsenet._system.jit import JIT_IS_OFF
 from tsenet.network.kernels import plain_lane_kernels
 
 Piece = Any  # of numba's compiler
-LANES = (
-    16  # numbers of one vector: rows side by side; two or more registers where these are shorter
-)
+LANES = 16  # numbers of one vector: rows side by side; shorter registers share it
 SQUARE = 8  # units and rows that are transposed together
+_features: Piece = get_host_cpu_features  # untyped
 #: Vectors summed at a time: their registers, and those of what they read, are what a processor has. The sums of a
 #: unit are taken in the same order for any number.
-WIDE = 8 if get_host_cpu_features().get("avx512f") else 4
+WIDE = 8 if "+avx512f" in _features() else 4
 
 _TALL = 4  # units of a latent summed at a time
 _INDEX = ir.IntType(64)
