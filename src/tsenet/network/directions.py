@@ -197,7 +197,7 @@ class _SparseRows:
         """The part of XᵀX W at the links, X centred: (E, K)."""
         k = weight.shape[1]
         faces, flat = (0,) * k, weight.reshape(-1)
-        bias = np.zeros((1, links.n_units * k), np.float32)
+        bias = np.empty((1, links.n_units * k), np.float32)
         every = np.arange(self.n_columns, dtype=np.uint32)
         block_kernels.rows_forward(
             0,
@@ -209,14 +209,14 @@ class _SparseRows:
             links.in_unit,
             flat,
             faces,
+            np.zeros_like(bias[0]),
             bias,
         )
         total = np.zeros_like(flat)
         parts = chunks_of_equal_work(np.diff(links.in_start).astype(np.int64) + 1, _CHUNK_LINKS)
         for first, last, by_column in self.parts:
             out = np.empty((last - first, links.n_units * k), np.float32)
-            out[:] = bias
-            self._forward(first, last, links, flat, faces, out, workers)
+            self._forward(first, last, links, flat, faces, bias[0], out, workers)
 
             def add(part: tuple[int, int], by_column: Any = by_column, out: Float32 = out) -> None:
                 own = slice(int(links.in_start[part[0]]) * k, int(links.in_start[part[1]]) * k)
@@ -247,10 +247,11 @@ class _SparseRows:
         links: Links,
         flat: Float32,
         faces: tuple[int, ...],
+        bias: Float32,
         out: Float32,
         workers: Workers,
     ) -> None:
-        """Add X W to ``out``."""
+        """Fill ``out`` with X W and the bias."""
         row_start = self.row_start[first : last + 1]
 
         def add(part: tuple[int, int]) -> None:
@@ -263,6 +264,7 @@ class _SparseRows:
                 links.in_unit,
                 flat,
                 faces,
+                bias,
                 out,
             )
 
