@@ -99,12 +99,20 @@ def topics(**arguments: Any) -> dict[str, Any]:
     return benchmark.measure(**arguments)
 
 
+def scale_out(**arguments: Any) -> dict[str, Any]:
+    """Structure of rows beyond memory, in one way."""
+    from benchmarks import scale_out as benchmark
+
+    return benchmark.job(**arguments)
+
+
 JOBS: dict[str, Callable[..., dict[str, Any]]] = {
     "learn": learn,
     "phases": phases,
     "network": network,
     "network_memory": network_memory,
     "topics": topics,
+    "scale_out": scale_out,
 }
 
 if __name__ == "__main__":
