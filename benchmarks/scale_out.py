@@ -96,7 +96,7 @@ def job(folder: str, way: str, n_sampled: int, memory: str) -> dict[str, Any]:
                     n_workers=int(way.split(maxsplit=1)[0]),
                     threads_per_worker=1,
                     memory_limit=memory,
-                    dashboard_address=None,
+                    dashboard_address=":0",
                     silence_logs=logging.CRITICAL,
                 )
             )

@@ -66,9 +66,7 @@ def drawn_rows(shards: Shards, seed: int, progress: Progress) -> Table:
     return Table.of(sp.vstack(parts, format="csr"), names=folder.names)
 
 
-def fit_sharded(
-    model: TopicModel, shards: Shards, described: Any, checkpoint: Path | None
-) -> None:
+def fit_sharded(model: TopicModel, shards: Shards, described: Any, checkpoint: Path | None) -> None:
     """Learn the topics of all documents; describe them by those drawn."""
     from tsenet.data.text import WordCounter
 

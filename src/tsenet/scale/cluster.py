@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from tsenet.errors import ClusterError, MissingDependencyError
+from tsenet.errors import ClusterError, MissingDependencyError, TSENetError
 from tsenet.progress import Progress
 from tsenet.scale.executor import Executor, Fold
 
@@ -56,7 +56,7 @@ class OnCluster(Executor):
                     threads_per_worker=1,
                     processes=True,
                     memory_limit=memory_limit,
-                    dashboard_address=None,
+                    dashboard_address=":0",
                     silence_logs=logging.CRITICAL,
                 )
                 self._closing.append(cluster)
@@ -92,7 +92,7 @@ class OnCluster(Executor):
         waiting: deque[tuple[list[Any], Any]] = deque()
         rest = iter(folds)
         try:
-            with _clear_errors("the work"):
+            with _clear_errors("the work", self.client):
                 while True:
                     for fold in rest:
                         waiting.append(self._submit(fold))
@@ -159,19 +159,23 @@ def _connected(address: Any) -> Any:
 
 
 @contextmanager
-def _clear_errors(doing: str) -> Iterator[None]:
+def _clear_errors(doing: str, client: Any = None) -> Iterator[None]:
     """Say what a lost cluster means for the user."""
     from distributed import KilledWorker
-    from distributed.comm import CommClosedError
 
     try:
         yield
+    except TSENetError:
+        raise
     except KilledWorker as error:
         raise ClusterError(
             f"a worker died again and again in {doing}, most likely out of memory: give workers more "
             f"memory, or make shards with smaller partitions. {_RESUME}"
         ) from error
-    except (CancelledError, CommClosedError, TimeoutError, OSError) as error:
+    except Exception as error:
+        lost = isinstance(error, CancelledError | TimeoutError | OSError)  # closed connections too
+        if not lost and (client is None or client.status in ("running", "connecting")):
+            raise
         raise ClusterError(
             f"the cluster was lost in {doing} ({error or type(error).__name__}): nothing was written. "
             f"Start it again, and the run again. {_RESUME}"
