@@ -76,7 +76,7 @@ def shard_documents(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from tsenet.data.sharding import shard_documents
+    >>> from tsenet.data import shard_documents
     >>> with tempfile.TemporaryDirectory() as scratch:
     ...     path = Path(scratch) / "pets.csv"
     ...     _ = path.write_text("text,animal\ncats purr,cat\ndogs bark,dog\ncats bark,cat\n")
@@ -155,7 +155,7 @@ def shard_table(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from tsenet.data.sharding import shard_table
+    >>> from tsenet.data import shard_table
     >>> with tempfile.TemporaryDirectory() as scratch:
     ...     path = Path(scratch) / "sizes.csv"
     ...     _ = path.write_text("width,height,kind\n1,2,a\n3,,b\n")
