@@ -75,6 +75,23 @@ def scale(
     _show("scale", benchmark.run(full), write)
 
 
+@app.command("scale-out")
+def scale_out(
+    rows: Annotated[int, typer.Option(help="Documents on which all ways are compared.")] = 200_000,
+    sample: Annotated[int, typer.Option(help="Documents from which groups are learned.")] = 100_000,
+    growth: Annotated[str, typer.Option(help="Numbers of documents for one worker.")] = (
+        "400000,800000"
+    ),
+    memory: Annotated[str, typer.Option(help="Memory limit of each process.")] = "2GB",
+    write: Write = False,
+) -> None:
+    """Rows beyond memory: in memory, streamed, one and two Dask workers; memory as documents grow."""
+    from benchmarks import scale_out as benchmark
+
+    sizes = [int(size) for size in growth.split(",") if size]
+    _show("scale-out", benchmark.run(rows, sample, sizes, memory), write, "scale.md")
+
+
 @app.command()
 def threads(
     repeats: Annotated[int, typer.Option(help="Best of so many.")] = 3, write: Write = False

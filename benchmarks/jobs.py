@@ -106,6 +106,13 @@ def fit(**arguments: Any) -> dict[str, Any]:
     return benchmark.measure(**arguments)
 
 
+def scale_out(**arguments: Any) -> dict[str, Any]:
+    """Structure of rows beyond memory, in one way."""
+    from benchmarks import scale_out as benchmark
+
+    return benchmark.job(**arguments)
+
+
 JOBS: dict[str, Callable[..., dict[str, Any]]] = {
     "learn": learn,
     "phases": phases,
@@ -113,6 +120,7 @@ JOBS: dict[str, Callable[..., dict[str, Any]]] = {
     "network_memory": network_memory,
     "topics": topics,
     "fit": fit,
+    "scale_out": scale_out,
 }
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ PACKAGES = [
     "tsenet.explain.plots",
     "tsenet.explain.report",
     "tsenet.progress",
+    "tsenet.scale",
     "tsenet.store",
     "tsenet.store.runtime",
 ]

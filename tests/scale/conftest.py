@@ -34,7 +34,7 @@ def client() -> Iterator[Any]:
             threads_per_worker=1,
             processes=True,
             memory_limit="2GB",
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs=logging.CRITICAL,
         ) as cluster,
         Client(cluster, set_as_default=False) as client,

@@ -22,9 +22,13 @@ def say(as_json: bool, fields: Mapping[str, Any], *lines: str) -> None:
 
 
 def write_csv(stream: IO[str], names: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:
-    """Write columns as csv; texts that a spreadsheet would run as a formula get a leading ``'``."""
+    """Write columns as csv; texts that a spreadsheet would run as a formula get a leading ``'``.
+
+    Without names there is no line of them: the columns continue a file.
+    """
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([_safe(name) for name in names])
+    if names:
+        writer.writerow([_safe(name) for name in names])
     writer.writerows([_safe(cell) for cell in row] for row in zip(*columns, strict=True))
 
 

@@ -16,6 +16,7 @@ from tsenet.cli._options import Debug, ShowsDefaults
 from tsenet.cli.export import export
 from tsenet.cli.model import evaluate, fit, predict
 from tsenet.cli.report import report
+from tsenet.cli.shard import shard
 from tsenet.cli.topics import topics
 
 __all__ = ["app"]
@@ -51,6 +52,6 @@ def _program(
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
-for _command in (topics, fit, predict, evaluate, report, export):
+for _command in (topics, fit, predict, evaluate, report, export, shard):
     app.command(cls=ShowsDefaults)(_command)
 app.add_typer(data.app)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import ExitStack, closing
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,6 +30,7 @@ from tsenet.cli._options import (
     given,
     library_option,
 )
+from tsenet.cli._sharded import drawn_rows, fit_sharded, is_sharded, opened, tables_of
 
 if TYPE_CHECKING:
     from tsenet.data import Table
@@ -77,7 +80,7 @@ def topics(
         typer.Argument(
             metavar="DATA",
             help="Documents: csv, json, jsonl, parquet, txt (a document a line), a folder of txt files, or - for "
-            "standard input; or word counts: HLTA 'doc, word' lines, UCI docword.",
+            "standard input; word counts: HLTA 'doc, word' lines, UCI docword; or a folder made by tsenet shard.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to make for the results.")],
@@ -222,6 +225,23 @@ def topics(
             "--no-full-depth", help="Stop adding levels when their topics are hardly correlated."
         ),
     ] = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="A folder of shards: work on this Dask cluster (tcp://host:port).",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="A folder of shards: start so many processes here."),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="A folder of shards: most memory of each process, such as 2GB."
+        ),
+    ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     checkpoint: Checkpoint = None,
@@ -270,10 +290,30 @@ def topics(
         _refuse(
             {**choice, **learning, **shown, **given(along=along)}, "a model has its topics already"
         )
+    placed = given(cluster=cluster, workers=workers, memory=memory)
+    sharded = is_sharded(data)
+    if sharded:
+        _refuse({**columns, **choice}, "the folder has its words chosen already")
+    else:
+        _refuse(placed, "only a folder made by tsenet shard is worked on in parts")
+    if cluster is not None and workers is not None:
+        raise typer.BadParameter("give --cluster or --workers, not both", param_hint="--cluster")
     if along is not None and no_explorer:
         raise typer.BadParameter("it shows in topics.html only", param_hint="--along")
-    with atomic_folder(out, force=force) as folder, shown_progress(quiet) as progress:
-        documents = _read(data, data_format, text or "text", along, no_header, encoding, progress)
+    with (
+        atomic_folder(out, force=force) as folder,
+        shown_progress(quiet) as progress,
+        ExitStack() as stack,
+    ):
+        shards = (
+            stack.enter_context(opened(data, cluster, workers, memory, jobs)) if sharded else None
+        )
+        if shards is None:
+            documents = _read(
+                data, data_format, text or "text", along, no_header, encoding, progress
+            )
+        else:
+            documents = drawn_rows(shards, seed, progress)
         warm_up(progress, network=False)
         if model is not None:
             found = _load(model, splitter)
@@ -304,7 +344,10 @@ def topics(
                 leftovers=None if leftovers is None else str(leftovers),
                 full_depth=False if no_full_depth else None,
             )
-            found.fit(documents, **given(checkpoint=checkpoint))
+            if shards is None:
+                found.fit(documents, **given(checkpoint=checkpoint))
+            else:
+                fit_sharded(found, shards, documents, checkpoint)
             _write_model(found, folder, progress)
             if not no_explorer:
                 _write_explorer(
@@ -315,7 +358,8 @@ def topics(
                     top_words=top_words,
                     progress=progress,
                 )
-        n_documents = _write_documents(found, documents, documents_format, folder, progress)
+        every = [documents] if shards is None else tables_of(shards)
+        n_documents = _write_documents(found, every, documents_format, folder, progress)
         written = sorted(path.name for path in folder.iterdir())
     tree = found.tree_
     sizes = list(tree.layer_sizes[1:])
@@ -428,7 +472,7 @@ def _write_model(model: TopicModel, folder: Path, progress: Progress) -> None:
 
 def _write_documents(
     model: TopicModel,
-    documents: Documents | Table,
+    parts: Iterable[Documents | Table],
     documents_format: DocumentsFormat,
     folder: Path,
     progress: Progress,
@@ -437,32 +481,69 @@ def _write_documents(
     import numpy as np
 
     progress.start("topics of documents", None)
-    values = model.transform(documents, output="probability", min_probability=_LEAST).tocoo()
-    order = np.lexsort((values.col, -values.data, values.row))
-    row, column, probability = values.row[order], values.col[order], values.data[order]
-    names = model.get_feature_names_out()[column]
     path = folder / f"documents.{documents_format}"
-    if documents_format is DocumentsFormat.csv:
+    n_documents = 0
+    writer = _CsvTopics if documents_format is DocumentsFormat.csv else _ParquetTopics
+    with closing(writer(path)) as topics_file:
+        for documents in parts:
+            values = model.transform(
+                documents, output="probability", min_probability=_LEAST
+            ).tocoo()
+            order = np.lexsort((values.col, -values.data, values.row))
+            names = model.get_feature_names_out()[values.col[order]]
+            topics_file.write(values.row[order] + n_documents, names, values.data[order])
+            n_documents += int(values.shape[0])
+            progress.advance(int(values.shape[0]))
+    progress.finish()
+    return n_documents
+
+
+_DOCUMENT_COLUMNS = ("document", "topic", "probability")
+
+
+class _CsvTopics:
+    """Topics of documents as csv, part by part."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("w", encoding="utf-8", newline="")
+        self._head = list(_DOCUMENT_COLUMNS)
+
+    def write(self, row: Any, names: Any, probability: Any) -> None:
         from tsenet.cli._results import write_csv
 
-        with path.open("w", encoding="utf-8", newline="") as file:
-            shown = [f"{p:.4f}" for p in probability.tolist()]
-            write_csv(file, ["document", "topic", "probability"], [row.tolist(), names, shown])
-    else:
-        _write_parquet(path, {"document": row, "topic": names, "probability": probability})
-    progress.finish()
-    return int(values.shape[0])
+        shown = [f"{p:.4f}" for p in probability.tolist()]
+        write_csv(self._file, self._head, [row.tolist(), names, shown])
+        self._head = []
+
+    def close(self) -> None:
+        self._file.close()
 
 
-def _write_parquet(path: Path, columns: dict[str, Any]) -> None:
-    try:
+class _ParquetTopics:
+    """Topics of documents as parquet, part by part."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError as error:
+            from tsenet.errors import MissingDependencyError
+
+            raise MissingDependencyError(
+                "parquet needs pyarrow: pip install 'tsenet[text]'"
+            ) from error
+        kinds = (pyarrow.int64(), pyarrow.string(), pyarrow.float64())
+        self._schema = pyarrow.schema(list(zip(_DOCUMENT_COLUMNS, kinds, strict=True)))
+        self._writer = pyarrow.parquet.ParquetWriter(path, self._schema)
+
+    def write(self, row: Any, names: Any, probability: Any) -> None:
         import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        from tsenet.errors import MissingDependencyError
 
-        raise MissingDependencyError("parquet needs pyarrow: pip install 'tsenet[text]'") from error
-    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+        columns = dict(zip(_DOCUMENT_COLUMNS, (row, names, probability), strict=True))
+        self._writer.write_table(pyarrow.table(columns, schema=self._schema))
+
+    def close(self) -> None:
+        self._writer.close()
 
 
 def _write_explorer(

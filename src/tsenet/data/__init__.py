@@ -17,36 +17,55 @@ if TYPE_CHECKING:
     from tsenet.data.documents import Documents, read_documents
     from tsenet.data.docword import read_docword
     from tsenet.data.files import DataFile, read_data
+    from tsenet.data.shard_writer import ShardWriter, write_shards
+    from tsenet.data.sharding import shard_documents, shard_table
+    from tsenet.data.shards import Block, Partition, ShardFolder, open_shards
     from tsenet.data.text import WordCounter, count_words, vectorize
     from tsenet.data.words import words_of
 
 __all__ = [
     "BinaryRows",
     "BinaryRule",
+    "Block",
     "DataFile",
     "Documents",
+    "Partition",
     "Scaling",
+    "ShardFolder",
+    "ShardWriter",
     "Table",
     "WordCounter",
     "constant_columns",
     "count_words",
+    "open_shards",
     "read_data",
     "read_documents",
     "read_docword",
+    "shard_documents",
+    "shard_table",
     "vectorize",
     "words_of",
+    "write_shards",
 ]
 
 _LATER = {
+    "Block": "shards",
     "DataFile": "files",
     "Documents": "documents",
+    "Partition": "shards",
+    "ShardFolder": "shards",
+    "ShardWriter": "shard_writer",
     "WordCounter": "text",
     "count_words": "text",
+    "open_shards": "shards",
     "read_data": "files",
     "read_documents": "documents",
     "read_docword": "docword",
+    "shard_documents": "sharding",
+    "shard_table": "sharding",
     "vectorize": "text",
     "words_of": "words",
+    "write_shards": "shard_writer",
 }
 
 

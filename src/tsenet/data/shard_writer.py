@@ -75,7 +75,7 @@ class ShardWriter:
     --------
     >>> import tempfile
     >>> import numpy as np
-    >>> from tsenet.data.shard_writer import ShardWriter
+    >>> from tsenet.data import ShardWriter
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with ShardWriter(folder, names=["a", "b"], sparse=False, labels=["y"]) as writer:
     ...         writer.write(np.ones((3, 2)), {"y": ["red", "blue", "red"]})
@@ -164,6 +164,18 @@ class ShardWriter:
         ------
         DataError
             If the number of columns or of labels is another one, or sparse values are no counts.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from tsenet.data import ShardWriter
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with ShardWriter(folder, names=["a"], sparse=False) as writer:
+        ...         writer.write(np.ones((2, 1)))
+        ...         writer.write(np.ones((3, 1)))
+        ...     writer.n_done
+        5
         """
         values = rows.values if isinstance(rows, Table) else rows
         given = dict(labels or {})
@@ -180,7 +192,25 @@ class ShardWriter:
             self._write_shard(self._rows_per_shard)
 
     def finish(self) -> None:
-        """Write the last shard, and then the list of all."""
+        """Write the last shard, and then the list of all; the end of a ``with`` block does it.
+
+        Raises
+        ------
+        DataError
+            If there are no rows.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from tsenet.data import ShardWriter
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     writer = ShardWriter(folder, names=["a"], sparse=False)
+        ...     writer.write(np.ones((2, 1)))
+        ...     writer.finish()
+        ...     writer.folder.n_rows
+        2
+        """
         if self._n_waiting:
             self._write_shard(self._n_waiting)
         if not self._shards:
@@ -382,7 +412,7 @@ def write_shards(
     Examples
     --------
     >>> import tempfile
-    >>> from tsenet.data.shard_writer import write_shards
+    >>> from tsenet.data import write_shards
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     shards = write_shards(folder, [[1.0, 2.0], [3.0, 4.0]], names=["a", "b"])
     ...     shards.read(shards.partitions[0]).table.values.tolist()

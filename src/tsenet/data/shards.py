@@ -49,6 +49,12 @@ class Partition:
         Row group within the shard.
     start, n_rows : int
         Number of its first row among all rows of the folder, and how many rows it has.
+
+    Examples
+    --------
+    >>> from tsenet.data import Partition
+    >>> Partition(0, "part-00000.parquet", row_group=0, start=0, n_rows=100).n_rows
+    100
     """
 
     number: int
@@ -70,6 +76,12 @@ class Block:
         The label columns that were asked for; strings as objects, None or NaN where missing.
     start : int
         Number of the first row among all rows of the folder.
+
+    Examples
+    --------
+    >>> from tsenet.data import Block, Table
+    >>> Block(Table.of([[1.0], [2.0]]), {}, start=100).table.n_rows
+    2
     """
 
     table: Table
@@ -107,6 +119,15 @@ class ShardFolder:
         Identifies the content: it differs if a shard, its size or the columns differ.
     counter : dict or None
         How texts were split into words (``tokenizer``, ``lowercase``, ``ngrams``), if the rows came from texts.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tsenet.data import write_shards
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     shards = write_shards(folder, [[1.0], [2.0], [3.0]], rows_per_group=2)
+    ...     [block.table.values.tolist() for block in shards.blocks()]
+    [[[1.0], [2.0]], [[3.0]]]
     """
 
     place: Place
@@ -164,6 +185,16 @@ class ShardFolder:
         ------
         DataError
             If the file is missing, damaged, or holds something else than promised; names the file and the row group.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tsenet.data import write_shards
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     shards = write_shards(folder, [[1.0], [2.0]], labels={"y": [5, 6]})
+        ...     block = shards.read(shards.partitions[0], ["y"])
+        >>> block.labels["y"].tolist()
+        [5, 6]
         """
         self._refuse_unknown(labels)
         where = f"{self.place.path(partition.file)}, row group {partition.row_group}"
@@ -181,7 +212,26 @@ class ShardFolder:
         return Block(table, {name: _numpy(columns[name]) for name in labels}, partition.start)
 
     def read_labels(self, partition: Partition, labels: Sequence[str]) -> dict[str, Any]:
-        """Read only label columns of one partition; see :meth:`read`."""
+        """Read only label columns of one partition.
+
+        Parameters
+        ----------
+        partition, labels
+            As for :meth:`read`.
+
+        Returns
+        -------
+        dict of str to ndarray
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tsenet.data import write_shards
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     shards = write_shards(folder, [[1.0], [2.0]], labels={"y": [5, 6]})
+        ...     shards.read_labels(shards.partitions[0], ["y"])["y"].tolist()
+        [5, 6]
+        """
         self._refuse_unknown(labels)
         where = f"{self.place.path(partition.file)}, row group {partition.row_group}"
         columns = _read_group(self.place, partition, list(labels), where)
@@ -202,6 +252,15 @@ class ShardFolder:
         Yields
         ------
         Block
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tsenet.data import write_shards
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     shards = write_shards(folder, [[1.0], [2.0]], labels={"y": [5, 6]})
+        ...     [block.start for block in shards.blocks()]
+        [0]
         """
         for partition in self.partitions if partitions is None else partitions:
             yield self.read(partition, labels)
@@ -250,7 +309,7 @@ def open_shards(folder: str | os.PathLike[str] | Place) -> ShardFolder:
     Parameters
     ----------
     folder : path, URL or Place
-        A folder that ``tsenet shard`` or :class:`tsenet.data.shard_writer.ShardWriter` has finished.
+        A folder that ``tsenet shard`` or :class:`tsenet.data.ShardWriter` has finished.
 
     Returns
     -------
@@ -265,8 +324,8 @@ def open_shards(folder: str | os.PathLike[str] | Place) -> ShardFolder:
     --------
     >>> import tempfile
     >>> import scipy.sparse as sp
-    >>> from tsenet.data.shard_writer import write_shards
-    >>> from tsenet.data.shards import open_shards
+    >>> from tsenet.data import write_shards
+    >>> from tsenet.data import open_shards
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = write_shards(folder, sp.eye_array(3, dtype=int), names=["cat", "dog", "fox"])
     ...     shards = open_shards(folder)

@@ -144,10 +144,7 @@ class WordCounter:
         >>> counter.words == table.names
         True
         """
-        if n_words is not None and (not isinstance(n_words, Integral) or n_words < 1):
-            raise DataError(f"n_words must be a whole number from 1 on or None, got {n_words!r}")
-        if not 0 < max_df <= 1:
-            raise DataError(f"max_df must be a share above 0, at most 1, got {max_df}")
+        _check_choice(n_words, max_df)
         if select not in ("frequency", "tfidf"):
             raise DataError(f"select must be 'frequency' or 'tfidf', got {select!r}")
         _check_splitting(tokenizer, lowercase, ngrams)
@@ -155,18 +152,8 @@ class WordCounter:
         stops = _stop_words(stop_words, tokenizer, lowercase)
         counts, words = _count_all(texts, tokenizer, lowercase, ngrams)
         n_documents = np.bincount(counts.indices, minlength=len(words))
-        kept = np.flatnonzero(
-            (n_documents >= min_documents)
-            & (n_documents <= max_df * len(texts))
-            & np.array([not _is_stopped(word, stops, ngrams) for word in words], dtype=bool)
-        )
-        if kept.size == 0:
-            most = f", in at most {max_df:.0%} of them (max_df)" if max_df < 1 else ""
-            raise DataError(
-                f"no words remain of {count_of(len(texts), 'document')}: of {len(words)} distinct "
-                f"words none is in at least {min_documents} documents (min_documents){most} "
-                "without being a stop word (stop_words)"
-            )
+        stopped = [_is_stopped(word, stops, ngrams) for word in words]
+        kept = _kept(n_documents, len(texts), stopped, min_documents, max_df)
         table = Table.of(counts[:, kept], names=[words[k] for k in kept])
         if n_words is not None and n_words < kept.size:
             score = n_documents[kept] if select == "frequency" else _mean_tfidf(table)
@@ -175,6 +162,65 @@ class WordCounter:
         n_empty = int(np.count_nonzero(np.diff(table.values.indptr) == 0))
         _logger.info("%r; %s without any of these words", table, count_of(n_empty, "document"))
         return cls(table.names, tokenizer, lowercase, ngrams), table
+
+    @classmethod
+    def learn_stream(
+        cls,
+        documents: Iterable[str],
+        *,
+        n_words: int | None = 10_000,
+        stop_words: str | Path | Collection[str] | None = "english",
+        min_documents: int = 2,
+        max_df: float = 1.0,
+        tokenizer: str | Tokenizer = "unicode",
+        ngrams: int = 1,
+        lowercase: bool = True,
+    ) -> WordCounter:
+        """Choose the most frequent words of documents that are read one after the other.
+
+        Only the distinct words and in how many documents each is are kept in memory.
+
+        Parameters
+        ----------
+        documents : iterable of str
+            The texts; they are taken once.
+        n_words, stop_words, min_documents, max_df, tokenizer, ngrams, lowercase
+            As for :func:`vectorize`.
+
+        Returns
+        -------
+        WordCounter
+            The same as :meth:`learn` gives with ``select="frequency"``.
+
+        Raises
+        ------
+        DataError
+            As for :meth:`learn`.
+
+        Examples
+        --------
+        >>> from tsenet.data import WordCounter
+        >>> WordCounter.learn_stream(iter(["the cat sat", "a cat and a dog", "a dog"])).words
+        ('cat', 'dog')
+        """
+        _check_choice(n_words, max_df)
+        _check_splitting(tokenizer, lowercase, ngrams)
+        stops = _stop_words(stop_words, tokenizer, lowercase)
+        found: Counter[str] = Counter()
+        n_texts = 0
+        for text in documents:
+            n_texts += 1
+            _check_text(n_texts - 1, text)
+            found.update(set(_split(text, tokenizer, lowercase, ngrams)))
+        if not n_texts:
+            raise DataError("there are no documents")
+        words = sorted(found)
+        n_documents = np.array([found[word] for word in words], np.int64)
+        stopped = [_is_stopped(word, stops, ngrams) for word in words]
+        kept = _kept(n_documents, n_texts, stopped, min_documents, max_df)
+        if n_words is not None and n_words < kept.size:
+            kept = kept[_highest(n_documents[kept], n_words)]
+        return cls(tuple(words[k] for k in kept), tokenizer, lowercase, ngrams)
 
     def split(self, text: str) -> list[str]:
         """Split a text into its words, in order, and after them its n-grams.
@@ -558,13 +604,47 @@ def _texts_of(documents: Documents | Iterable[str]) -> list[str]:
         raise DataError("expected documents, got a dataframe: give its column of texts")
     texts = documents.texts if isinstance(documents, Documents) else list(documents)
     for i, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise DataError(f"document {i} is a {type(text).__name__}, not a string")
-        if not text.isascii() and _HALF.search(text):
-            raise DataError(f"document {i} holds half of a character (a lone surrogate)")
+        _check_text(i, text)
     if not texts:
         raise DataError("there are no documents")
     return texts
+
+
+def _check_text(number: int, text: Any) -> None:
+    if not isinstance(text, str):
+        raise DataError(f"document {number} is a {type(text).__name__}, not a string")
+    if not text.isascii() and _HALF.search(text):
+        raise DataError(f"document {number} holds half of a character (a lone surrogate)")
+
+
+# ---- which words
+
+
+def _check_choice(n_words: Any, max_df: float) -> None:
+    if n_words is not None and (not isinstance(n_words, Integral) or n_words < 1):
+        raise DataError(f"n_words must be a whole number from 1 on or None, got {n_words!r}")
+    if not 0 < max_df <= 1:
+        raise DataError(f"max_df must be a share above 0, at most 1, got {max_df}")
+
+
+def _kept(
+    n_documents: npt.NDArray[np.int64],
+    n_texts: int,
+    stopped: Sequence[bool],
+    min_documents: int,
+    max_df: float,
+) -> npt.NDArray[np.intp]:
+    """Return the words that are frequent enough, not too frequent and no stop words; at least one, or a DataError."""
+    frequent = (n_documents >= min_documents) & (n_documents <= max_df * n_texts)
+    kept = np.flatnonzero(frequent & ~np.array(stopped, dtype=bool))
+    if kept.size == 0:
+        most = f", in at most {max_df:.0%} of them (max_df)" if max_df < 1 else ""
+        raise DataError(
+            f"no words remain of {count_of(n_texts, 'document')}: of {n_documents.size} distinct "
+            f"words none is in at least {min_documents} documents (min_documents){most} "
+            "without being a stop word (stop_words)"
+        )
+    return kept
 
 
 # ---- stop words

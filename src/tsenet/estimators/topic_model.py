@@ -29,6 +29,8 @@ from tsenet.skeleton.tree import LatentTree
 if TYPE_CHECKING:
     import pandas as pd
 
+    from tsenet.skeleton.passes import Passes
+
 __all__ = ["TopicModel"]
 
 _TREE_OPTIONS = (
@@ -228,7 +230,12 @@ class TopicModel(TransformerMixin, BaseEstimator):
         return self.fit_counts(table, texts if are_texts(texts) else None, checkpoint=checkpoint)
 
     def fit_counts(
-        self, table: Table, texts: Any = None, *, checkpoint: str | PathLike[str] | None = None
+        self,
+        table: Table,
+        texts: Any = None,
+        *,
+        checkpoint: str | PathLike[str] | None = None,
+        data: Passes | None = None,
     ) -> Self:
         """Learn the topics of documents whose words are counted by ``word_counter_``, which has to be set.
 
@@ -240,17 +247,20 @@ class TopicModel(TransformerMixin, BaseEstimator):
             The documents, for the coherence of the topics; without them it is of whole documents.
         checkpoint : path, optional
             As for :meth:`fit`.
+        data : Shards, optional
+            All documents, from which the tree is learned. ``table`` is then a part of them that fits into memory,
+            from which the topics are described: sizes, coherence and typical documents.
 
         Returns
         -------
         TopicModel
             The model itself.
         """
-        from tsenet.skeleton.pieces import automatic_size, cut_into_pieces
+        from tsenet.skeleton.pieces import automatic_size, cut_into_pieces, size_for
 
         groups, names = self._seeds(table.names)
         self.tree_ = learn_tree(
-            table,
+            table if data is None else data,
             **{name: getattr(self, name) for name in _TREE_OPTIONS},
             seed_groups=groups,
             random_state=self.random_state,
@@ -262,10 +272,18 @@ class TopicModel(TransformerMixin, BaseEstimator):
         size = self.piece_size
         if size == "auto":
             bag = table.is_sparse and self.correlation_test
-            size = automatic_size(rows) if bag else None
+            size = None
+            if bag and data is None:
+                size = automatic_size(rows)
+            elif bag and data is not None:
+                size = size_for(data.lengths(), data.n_columns)
         self._piece_size = size
-        self._n_pieces = cut_into_pieces(rows, size, 0).n_rows
-        self.n_documents_ = rows.n_rows
+        if data is None:
+            self._n_pieces = cut_into_pieces(rows, size, 0).n_rows
+            self.n_documents_ = rows.n_rows
+        else:
+            self._n_pieces = data.pieces(size, 0).n_rows
+            self.n_documents_ = data.n_rows
         self._labels = {
             self.tree_.names[self.tree_.parent[table.names.index(group[0])]]: name
             for group, name in zip(groups, names, strict=True)

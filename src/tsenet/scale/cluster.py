@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import pickle
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from tsenet.errors import ClusterError, MissingDependencyError
+from tsenet.errors import ClusterError, MissingDependencyError, TSENetError
 from tsenet.progress import Progress
 from tsenet.scale.executor import Executor, Fold
 
@@ -56,7 +57,7 @@ class OnCluster(Executor):
                     threads_per_worker=1,
                     processes=True,
                     memory_limit=memory_limit,
-                    dashboard_address=None,
+                    dashboard_address=":0",
                     silence_logs=logging.CRITICAL,
                 )
                 self._closing.append(cluster)
@@ -92,7 +93,7 @@ class OnCluster(Executor):
         waiting: deque[tuple[list[Any], Any]] = deque()
         rest = iter(folds)
         try:
-            with _clear_errors("the work"):
+            with _clear_errors("the work", self.client):
                 while True:
                     for fold in rest:
                         waiting.append(self._submit(fold))
@@ -107,8 +108,11 @@ class OnCluster(Executor):
                     del parts, last
                     yield result
         finally:
-            with suppress(Exception):  # the scheduler may be gone
-                self.client.cancel([f for parts, last in waiting for f in (*parts, last)])
+            # The scheduler drops tasks that nobody waits for. (`cancel` fails in it where one of them is gone already.)
+            for parts, last in waiting:
+                for future in (*parts, last):
+                    with suppress(Exception):  # the scheduler may be gone
+                        future.release()
 
     def _follow(self, parts: list[Any], progress: Progress) -> None:
         """Report the parts as they are finished; the first error ends the waiting."""
@@ -124,15 +128,19 @@ class OnCluster(Executor):
         import dask
 
         submit = self.client.submit
-        # The scheduler sends the arguments to each worker once, and again if that worker dies.
+        # The scheduler sends the arguments to each worker once, and again if that worker dies. They are bytes to it:
+        # it need not know the library nor reach the folder.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-            shared = submit(_same, fold.arguments, pure=False)
-            parts = [submit(_part, fold.function, shared, item, pure=False) for item in fold.items]
+            shared = submit(pickle.loads, pickle.dumps(fold.arguments), pure=False)
+            parts = [
+                submit(_part, fold.function, shared, pickle.dumps(item), pure=False)
+                for item in fold.items
+            ]
         total = parts[0]
         for part in parts[1:]:
             total = submit(fold.add, total, part, pure=False)
         if fold.finish is not None:
-            total = submit(_part, fold.finish, shared, total, pure=False)
+            total = submit(_result, fold.finish, shared, total, pure=False)
         return parts, total
 
     def close(self) -> None:
@@ -142,12 +150,12 @@ class OnCluster(Executor):
                 self._closing.pop().close(timeout=10)
 
 
-def _same(value: Any) -> Any:
-    return value
+def _part(function: Any, arguments: tuple[Any, ...], item: bytes) -> Any:
+    return function(*arguments, pickle.loads(item))
 
 
-def _part(function: Any, arguments: tuple[Any, ...], item: Any) -> Any:
-    return function(*arguments, item)
+def _result(function: Any, arguments: tuple[Any, ...], total: Any) -> Any:
+    return function(*arguments, total)
 
 
 def _connected(address: Any) -> Any:
@@ -159,19 +167,23 @@ def _connected(address: Any) -> Any:
 
 
 @contextmanager
-def _clear_errors(doing: str) -> Iterator[None]:
+def _clear_errors(doing: str, client: Any = None) -> Iterator[None]:
     """Say what a lost cluster means for the user."""
     from distributed import KilledWorker
-    from distributed.comm import CommClosedError
 
     try:
         yield
+    except TSENetError:
+        raise
     except KilledWorker as error:
         raise ClusterError(
             f"a worker died again and again in {doing}, most likely out of memory: give workers more "
             f"memory, or make shards with smaller partitions. {_RESUME}"
         ) from error
-    except (CancelledError, CommClosedError, TimeoutError, OSError) as error:
+    except Exception as error:
+        lost = isinstance(error, CancelledError | TimeoutError | OSError)  # closed connections too
+        if not lost and (client is None or client.status in ("running", "connecting")):
+            raise
         raise ClusterError(
             f"the cluster was lost in {doing} ({error or type(error).__name__}): nothing was written. "
             f"Start it again, and the run again. {_RESUME}"

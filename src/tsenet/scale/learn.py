@@ -52,7 +52,7 @@ def learn_tree(
     >>> import tempfile
     >>> import numpy as np
     >>> from tsenet import scale
-    >>> from tsenet.data.shard_writer import write_shards
+    >>> from tsenet.data import write_shards
     >>> rng = np.random.default_rng(0)
     >>> topic = np.repeat(rng.random((500, 3)) < 0.4, 4, axis=1)
     >>> X = (rng.random((500, 12)) < np.where(topic, 0.8, 0.05)).astype(float)

@@ -47,8 +47,8 @@ class Shards(Passes):
     Parameters
     ----------
     folder : path, URL or ShardFolder
-        A folder made by ``tsenet shard``, :func:`tsenet.data.shard_writer.write_shards` or
-        :class:`~tsenet.data.shard_writer.ShardWriter`. Workers on other machines must be able to open it.
+        A folder made by ``tsenet shard``, :func:`tsenet.data.write_shards` or
+        :class:`~tsenet.data.ShardWriter`. Workers on other machines must be able to open it.
     client : distributed.Client or str or None, default=None
         The cluster to work on, or the address of its scheduler. None works here.
     n_workers : int or None, default=None
@@ -74,7 +74,7 @@ class Shards(Passes):
     >>> import numpy as np
     >>> import scipy.sparse as sp
     >>> import tsenet
-    >>> from tsenet.data.shard_writer import write_shards
+    >>> from tsenet.data import write_shards
     >>> from tsenet.scale import Shards
     >>> rng = np.random.default_rng(0)
     >>> topic = np.repeat(rng.random((500, 3)) < 0.4, 4, axis=1)

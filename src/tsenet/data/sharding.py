@@ -1,0 +1,291 @@
+"""Make folders of shards of text or tables in files, without holding these in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tsenet.data.columns import is_missing
+from tsenet.data.places import Place
+from tsenet.data.records import Record, records_of
+from tsenet.data.shard_writer import ShardWriter
+from tsenet.data.shards import MANIFEST, ShardFolder, open_shards
+from tsenet.data.text import WordCounter
+from tsenet.errors import DataError
+from tsenet.progress import Progress, as_progress
+
+__all__ = ["shard_documents", "shard_table"]
+
+_BATCH = 4096
+_VOCABULARY = "vocabulary.json"
+
+
+def shard_documents(
+    paths: Sequence[str | Path],
+    folder: str | os.PathLike[str] | Place,
+    text: str = "text",
+    *,
+    labels: Sequence[str] = (),
+    header: bool = True,
+    encoding: str = "utf-8",
+    progress: Any = None,
+    rows_per_group: int | None = None,
+    **words: Any,
+) -> ShardFolder:
+    r"""Count the words of documents in files, and write them as a folder of shards.
+
+    The files are read twice: for the vocabulary, which is kept in the folder, and for the counts. A call that was
+    stopped goes on where it ended if it is repeated.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        Files in one of the formats of :func:`tsenet.data.read_documents`, one after the other.
+    folder : path, URL or Place
+        The folder to make.
+    text : str, default="text"
+        Column of the text.
+    labels : sequence of str, default=()
+        Columns to keep as labels.
+    header, encoding
+        As for :func:`tsenet.data.read_documents`.
+    progress : None, bool, Progress or callable, default=None
+        As for :func:`tsenet.learn_tree`.
+    rows_per_group : int or None, default=None
+        Documents of a partition.
+    **words
+        Options of :meth:`tsenet.data.WordCounter.learn_stream`, such as ``n_words``.
+
+    Returns
+    -------
+    ShardFolder
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read, or the folder is finished or belongs to other files or options.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tsenet.data import shard_documents
+    >>> with tempfile.TemporaryDirectory() as scratch:
+    ...     path = Path(scratch) / "pets.csv"
+    ...     _ = path.write_text("text,animal\ncats purr,cat\ndogs bark,dog\ncats bark,cat\n")
+    ...     shards = shard_documents([path], Path(scratch) / "shards", labels=["animal"])
+    >>> shards.names, shards.shape
+    (('bark', 'cats'), (3, 2))
+    """
+    place = Place.of(folder)
+    wanted = list(dict.fromkeys([text, *labels]))
+    run = {"files": _facts(paths), "text": text, "labels": list(labels), "header": header}
+    run |= {"encoding": encoding, "words": {name: _named(value) for name, value in words.items()}}
+
+    def texts() -> Iterator[str]:
+        return (
+            _text(record, text, path) for path, record in _records(paths, wanted, header, encoding)
+        )
+
+    with as_progress(progress) as report:
+        counter = _vocabulary(place, run, texts, words, report)
+        with ShardWriter(
+            place,
+            names=counter.words,
+            sparse=True,
+            labels=labels,
+            counter={k: v for k, v in counter.to_dict().items() if k != "words"},
+            run=run,
+            **_sizes(rows_per_group),
+        ) as writer:
+            report.start("writing shards", None)
+            records = _records(paths, wanted, header, encoding)
+            for batch in _batches(islice(records, writer.n_done, None)):
+                rows = counter.count([_text(record, text, path) for path, record in batch])
+                writer.write(
+                    rows, {name: [record[1].get(name) for _, record in batch] for name in labels}
+                )
+                report.advance(len(batch))
+            report.finish()
+    return writer.folder
+
+
+def shard_table(
+    paths: Sequence[str | Path],
+    folder: str | os.PathLike[str] | Place,
+    *,
+    labels: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    encoding: str = "utf-8",
+    progress: Any = None,
+    rows_per_group: int | None = None,
+) -> ShardFolder:
+    r"""Write tables of numbers in files as a folder of shards; a call that was stopped goes on.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        Files (csv, tsv, json, jsonl, parquet) with the same columns, one after the other. Blank cells are missing.
+    folder : path, URL or Place
+        The folder to make.
+    labels : sequence of str, default=()
+        Columns to keep as labels.
+    columns : sequence of str, default=()
+        The columns of numbers; () takes all others of the first row.
+    encoding, progress, rows_per_group
+        As for :func:`shard_documents`.
+
+    Returns
+    -------
+    ShardFolder
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read or a value is no number, and as for :func:`shard_documents`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tsenet.data import shard_table
+    >>> with tempfile.TemporaryDirectory() as scratch:
+    ...     path = Path(scratch) / "sizes.csv"
+    ...     _ = path.write_text("width,height,kind\n1,2,a\n3,,b\n")
+    ...     shards = shard_table([path], Path(scratch) / "shards", labels=["kind"])
+    ...     shards.read(shards.partitions[0]).table.values.tolist()
+    [[1.0, 2.0], [3.0, nan]]
+    """
+    names = list(columns)
+    if not names:
+        with closing(_records(paths, None, True, encoding)) as records:
+            first = next(records, None)
+        if first is None:
+            raise DataError(f"{paths[0]} holds no rows")
+        names = [name for name in first[1][1] if name not in set(labels)]
+    wanted = [*names, *labels]
+    run = {"files": _facts(paths), "encoding": encoding}
+    with (
+        as_progress(progress) as report,
+        ShardWriter(
+            *(folder,),
+            names=names,
+            sparse=False,
+            labels=labels,
+            run=run,
+            **_sizes(rows_per_group),
+        ) as writer,
+    ):
+        report.start("writing shards", None)
+        records = _records(paths, wanted, True, encoding)
+        for batch in _batches(islice(records, writer.n_done, None)):
+            rows = np.array(
+                [[_number(record, name, path) for name in names] for path, record in batch]
+            )
+            writer.write(
+                rows, {name: [record[1].get(name) for _, record in batch] for name in labels}
+            )
+            report.advance(len(batch))
+        report.finish()
+    return writer.folder
+
+
+def _named(option: Any) -> Any:
+    """An option as JSON holds it, the same in every process."""
+    if callable(option):
+        return f"{option.__module__}:{option.__qualname__}"
+    if isinstance(option, set | frozenset | list | tuple):
+        return sorted(map(str, option))
+    return option if isinstance(option, int | float | str | None) else str(option)
+
+
+def _sizes(rows_per_group: int | None) -> dict[str, Any]:
+    return {} if rows_per_group is None else {"rows_per_group": rows_per_group}
+
+
+def _records(
+    paths: Sequence[str | Path], wanted: Sequence[str] | None, header: bool, encoding: str
+) -> Generator[tuple[Path, Record], None, None]:
+    for path in map(Path, paths):
+        with closing(records_of(path, wanted, header, encoding)) as records:
+            for record in records:
+                yield path, record
+
+
+def _batches(records: Iterator[Any]) -> Iterator[list[Any]]:
+    while batch := list(islice(records, _BATCH)):
+        yield batch
+
+
+def _text(record: Record, column: str, path: Path) -> str:
+    number, fields = record
+    value = fields.get(column)
+    if is_missing(value):
+        return ""
+    if not isinstance(value, str | int | float):
+        kind = type(value).__name__
+        raise DataError(f"{path}, record {number}: {column!r} holds a {kind}, not a text")
+    return str(value)
+
+
+def _number(record: Record, column: str, path: Path) -> float:
+    number, fields = record
+    value = fields.get(column)
+    if is_missing(value):
+        return float("nan")
+    try:
+        return float(value)  # type: ignore[arg-type]  # anything else than a number raises
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(
+            f"{path}, record {number}: {column!r} holds {value!r}, not a number: name it with --label "
+            "if it is a label; for categories use tsenet.data.shard_writer.write_shards in Python"
+        ) from error
+
+
+def _facts(paths: Sequence[str | Path]) -> list[Any]:
+    """What tells files apart: their names and sizes."""
+    if not paths:
+        raise DataError("no files were given")
+    found = []
+    for path in map(Path, paths):
+        if str(path) == "-":
+            raise DataError("standard input cannot be read twice: write it to a file first")
+        found.append([path.name, path.stat().st_size if path.is_file() else None])
+    return found
+
+
+def _vocabulary(
+    place: Place, run: dict[str, Any], texts: Any, words: dict[str, Any], report: Progress
+) -> WordCounter:
+    """The words that an earlier call of the same kind has chosen, or those of the texts."""
+    names = place.names()
+    if MANIFEST in names:
+        raise DataError(
+            f"{open_shards(place).place.url} holds finished shards: choose another folder"
+        )
+    tokenizer = words.get("tokenizer", "unicode")
+    if _VOCABULARY in names:
+        fields = json.loads(place.read(_VOCABULARY))
+        if fields["run"] == json.loads(json.dumps(run)):
+            counter = WordCounter.from_dict(fields["counter"])
+            return counter.with_tokenizer(tokenizer)
+    report.start("counting words", None)
+    counter = WordCounter.learn_stream(_counted(texts(), report), **words)
+    report.finish(f"{len(counter.words):,} words")
+    content = json.dumps({"run": run, "counter": counter.to_dict()})
+    place.write(_VOCABULARY, content.encode())
+    return counter
+
+
+def _counted(texts: Iterator[str], report: Progress) -> Iterator[str]:
+    for number, text in enumerate(texts, start=1):
+        if number % _BATCH == 0:
+            report.advance(_BATCH)
+        yield text

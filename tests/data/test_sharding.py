@@ -1,0 +1,83 @@
+"""Shards of files: the same words and counts as in memory, in two passes that may be interrupted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tsenet.data import WordCounter, sharding
+from tsenet.data.sharding import shard_documents, shard_table
+from tsenet.data.shards import open_shards
+from tsenet.errors import DataError
+
+WORDS = ["apple", "bread", "cheese", "dates", "eggs", "figs", "grapes"]
+
+
+def write_texts(folder: Path) -> tuple[list[Path], list[str]]:
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(WORDS, rng.integers(0, 6))) for _ in range(60)]
+    paths = [folder / "a.jsonl", folder / "b.jsonl"]
+    for path, part in zip(paths, (texts[:25], texts[25:]), strict=True):
+        lines = [json.dumps({"text": t, "kind": len(t) % 3}) for t in part]
+        path.write_text("\n".join(lines) + "\n")
+    return paths, texts
+
+
+def test_the_counts_are_those_in_memory(tmp_path: Path) -> None:
+    paths, texts = write_texts(tmp_path)
+    shards = shard_documents(paths, tmp_path / "s", labels=["kind"], n_words=5, rows_per_group=7)
+    counter, table = WordCounter.learn(texts, n_words=5)
+    assert shards.names == counter.words
+    rows = sp.vstack([block.table.values for block in shards.blocks()])
+    assert (rows.toarray() == table.values.toarray()).all()
+    labels = [x for block in shards.blocks(labels=["kind"]) for x in block.labels["kind"].tolist()]
+    assert labels == [len(t) % 3 for t in texts]
+    assert shards.counter == {"tokenizer": "unicode", "lowercase": True, "ngrams": 1}
+
+
+@pytest.mark.parametrize("options", [{}, {"ngrams": 2, "max_df": 0.5}, {"min_documents": 20}])
+def test_a_stream_gives_the_same_vocabulary(tmp_path: Path, options: dict[str, float]) -> None:
+    _, texts = write_texts(tmp_path)
+    for n_words in (3, None):
+        learned, _ = WordCounter.learn(texts, n_words=n_words, **options)
+        assert WordCounter.learn_stream(iter(texts), n_words=n_words, **options) == learned
+
+
+def test_an_interrupted_call_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths, _ = write_texts(tmp_path)
+    monkeypatch.setattr(sharding, "_BATCH", 8)
+    whole = shard_documents(paths, tmp_path / "whole", rows_per_group=2)
+    count, seen = WordCounter.count, []
+
+    def interrupted(self: WordCounter, documents: list[str]) -> object:
+        seen.append(len(documents))
+        if len(seen) == 5:
+            raise KeyboardInterrupt
+        return count(self, documents)
+
+    monkeypatch.setattr(WordCounter, "count", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        shard_documents(paths, tmp_path / "cut", rows_per_group=2)
+    with pytest.raises(DataError, match="not a finished folder"):
+        open_shards(tmp_path / "cut")
+    monkeypatch.setattr(WordCounter, "learn_stream", None)  # the vocabulary is kept
+    again = shard_documents(paths, tmp_path / "cut", rows_per_group=2)
+    assert again.digest == whole.digest
+    assert sum(seen[5:]) == 60 - 32  # two shards of 16 rows were there
+    with pytest.raises(DataError, match="finished shards"):
+        shard_documents(paths, tmp_path / "cut")
+
+
+def test_tables_of_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n1,2.5,red\n,4,blue\n5,6,red\n")
+    shards = shard_table([path], tmp_path / "s", labels=["y"], rows_per_group=2)
+    rows = np.vstack([block.table.values for block in shards.blocks()])
+    np.testing.assert_array_equal(rows, [[1, 2.5], [np.nan, 4], [5, 6]])
+    assert shards.classes == {"y": ("blue", "red")}
+    with pytest.raises(DataError, match=r"t.csv, record 2: 'y' holds 'red', not a number"):
+        shard_table([path], tmp_path / "other")

@@ -1,0 +1,196 @@
+"""Real worker processes that die, shards that are damaged, a scheduler that goes away."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import scipy.sparse as sp
+
+import tsenet
+from tests.scale.test_same_bits import OPTIONS, same_tree, same_wiring
+from tsenet import scale
+from tsenet.data.shard_writer import write_shards
+from tsenet.errors import ClusterError, DataError
+from tsenet.progress import Progress
+from tsenet.scale import Shards
+
+pytestmark = pytest.mark.slow
+PATIENCE = 120  # seconds; a loaded machine is slow
+
+
+@contextmanager
+def two_workers() -> Iterator[Any]:
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit="2GB",
+            dashboard_address=":0",
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+class KillsAWorker(Progress):
+    """Kills one worker process when a stage begins: its tasks are submitted right after."""
+
+    def __init__(self, client: Any, stage: str) -> None:
+        self.client, self.stage = client, stage
+        self.killed = 0
+
+    def start(self, stage: str, total: int | None = None) -> None:
+        if stage == self.stage and not self.killed:
+            pids = self.client.run(os.getpid)
+            self.killed = next(iter(pids.values()))
+            # A moment later, so that tasks are running; the result must be the same whenever it happens.
+            threading.Timer(0.05, os.kill, (self.killed, signal.SIGKILL)).start()
+
+
+@pytest.mark.parametrize("stage", ["pairs", "rows of stepwise EM", "counts of units"])
+def test_a_killed_worker_changes_nothing(
+    tmp_path: Path, documents: sp.csr_array, stage: str
+) -> None:
+    write_shards(tmp_path, documents, rows_per_group=30)
+    tree = tsenet.learn_tree(documents, **OPTIONS)
+    with two_workers() as client, Shards(tmp_path, client=client, memory_limit="1GB") as shards:
+        progress = KillsAWorker(client, stage)
+        found = tsenet.learn_tree(shards, progress=progress, **OPTIONS)
+        wiring = tsenet.expand(found, shards, density=0.2, progress=progress)
+        assert progress.killed
+    assert same_tree(tree, found)
+    assert same_wiring(tsenet.expand(tree, documents, density=0.2), wiring)
+
+
+def test_a_damaged_shard_is_named(tmp_path: Path, documents: sp.csr_array, client: Any) -> None:
+    shards = write_shards(tmp_path, documents, rows_per_group=100, groups_per_shard=3)
+    with Shards(tmp_path, client=client, memory_limit="1GB") as opened:
+        tree = tsenet.learn_tree(opened, **OPTIONS)
+        (tmp_path / "part-00001.parquet").unlink()
+        with pytest.raises(
+            DataError, match=r"part-00001.parquet, row group \d: the file is missing"
+        ):
+            tsenet.learn_tree(Shards(tmp_path, client=client, memory_limit="1GB"), **OPTIONS)
+        with pytest.raises(DataError, match=r"part-00001.parquet, row group"):
+            tree.log_likelihood(opened)
+    assert len(shards.partitions) == 9
+
+
+def test_a_lost_scheduler_is_a_clear_error(tmp_path: Path, documents: sp.csr_array) -> None:
+    from distributed import Client, LocalCluster
+
+    write_shards(tmp_path, documents, rows_per_group=30)
+    cluster = LocalCluster(
+        n_workers=1, dashboard_address=":0", memory_limit="2GB", silence_logs=logging.CRITICAL
+    )
+    client = Client(cluster, set_as_default=False)
+
+    class LosesTheScheduler(Progress):
+        def start(self, stage: str, total: int | None = None) -> None:
+            if stage == "pairs":
+                self.closing = threading.Thread(target=cluster.close)
+                self.closing.start()
+
+    progress = LosesTheScheduler()
+    try:
+        with pytest.raises(ClusterError, match="cluster was lost"):
+            scale.learn_tree(
+                tmp_path, client=client, memory_limit="1GB", progress=progress, **OPTIONS
+            )
+    finally:
+        progress.closing.join(PATIENCE)
+        client.close(timeout=10)
+
+
+def test_no_scheduler_is_a_clear_error(
+    tmp_path: Path, documents: sp.csr_array, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tsenet.scale import cluster
+
+    monkeypatch.setattr(cluster, "_CONNECT_SECONDS", "500ms")
+    write_shards(tmp_path, documents)
+    with pytest.raises(ClusterError, match=r"connecting to tcp://127\.0\.0\.1:9"):
+        Shards(tmp_path, client="tcp://127.0.0.1:9")
+
+
+def until(condition: Callable[[], bool]) -> bool:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split(")")[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
+def test_ctrl_c_leaves_no_process(tmp_path: Path, documents: sp.csr_array) -> None:
+    write_shards(tmp_path / "s", documents, rows_per_group=30)
+    program = textwrap.dedent(
+        """
+        import os, sys, time
+        from tsenet.progress import Progress
+        from tsenet.scale import Shards
+        import tsenet
+
+        class Waits(Progress):
+            def start(self, stage, total=None):
+                if stage == "pairs":
+                    print(*shards._executor.client.run(os.getpid).values(), flush=True)
+                    time.sleep(600)
+
+        if __name__ == "__main__":
+            with Shards(sys.argv[1], n_workers=2, memory_limit="1GB") as shards:
+                tsenet.learn_tree(shards, progress=Waits(), random_state=0)
+        """
+    )
+    (tmp_path / "run.py").write_text(program)
+    process = subprocess.Popen(
+        [sys.executable, str(tmp_path / "run.py"), str(tmp_path / "s")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    workers = [int(pid) for pid in process.stdout.readline().split()]
+    assert len(workers) == 2
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=PATIENCE)
+    assert "KeyboardInterrupt" in errors
+    assert process.returncode != 0
+    assert until(lambda: not any(map(alive, workers)))
+
+
+def test_a_worker_that_always_dies_ends_the_work(
+    tmp_path: Path, documents: sp.csr_array, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tsenet.scale.executor import Fold
+
+    write_shards(tmp_path, documents)
+    with two_workers() as client, Shards(tmp_path, client=client, memory_limit="1GB") as shards:
+        fold = Fold(os._exit, [1])
+        with pytest.raises(ClusterError, match="died again and again"):
+            list(shards._executor.run([fold], Progress()))
