@@ -52,12 +52,14 @@ def _warm_structure() -> None:
     tree = learn_tree(rows, piece_size=5, refine_steps=1, random_state=0)
     tree.log_likelihood(rows[:2])
     tree.posterior(rows[:2])
-    expand(tree, rows, density=0.3)
+    for link_rule in ("balanced", "context"):
+        expand(tree, rows, density=0.3, link_rule=link_rule)
 
 
 def _warm_network() -> None:
     """Train and run a network by kernels, and one with batch normalisation by autograd, on sparse and on dense rows."""
     import numpy as np
+    import torch
     from scipy.sparse import csr_array
 
     from tsenet.network.batches import Inputs
@@ -70,17 +72,15 @@ def _warm_network() -> None:
     values = np.eye(8, 40, dtype=np.float32)
     wiring = _tiny_wiring()
     for inputs in (Inputs(csr_array(values)), Inputs(values)):
-        for units in (
-            1,
-            2,
-            4,
-            8,
-        ):  # the usual numbers of units per latent, each of which has kernels of its own
+        # The usual numbers of units per latent, each of which has kernels of its own
+        for units in (1, 2) if inputs.is_sparse else (1, 2, 4, 8, 16, 32):
             options: dict[str, Any] = {"skip_units": 2, "feature_units": 2, "linear_skip": True}
             net = TSENet(wiring, 1, **options, init=None, units_per_latent=units)
             set_initial_weights(net, "directions", 0, inputs)
             engine = FusedEngine(net, inputs, RegressionLoss(), n_jobs=1)
             engine.step(np.arange(8), np.zeros(8), None, 0.01, 0)
+            for parameter in net.parameters():  # predictions treat weights of many zeros otherwise
+                torch.nn.init.ones_(parameter)
             for n_rows in (1, 8):
                 network_outputs(net, Inputs(inputs.values[:n_rows]), n_jobs=1)
         by_autograd = TSENet(wiring, 1, skip_units=2, feature_units=2, norm="batch").train()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -159,4 +160,8 @@ def _units_of_dense(wiring: Wiring) -> int:
     """Units of each latent such that the first level is neither too narrow to learn nor needlessly wide."""
     n_latents = wiring.layer_sizes[1]
     wide_enough = max(_UNITS_DENSE, -(-_LEAST_WIDTH // n_latents))
-    return max(_UNITS_SPARSE, min(wide_enough, _MOST_WIDTH // n_latents))
+    wanted = min(wide_enough, _MOST_WIDTH // n_latents)
+    # Each number has kernels of its own: powers of two are few, and compiled ahead (`tsenet.warmup`).
+    return min(
+        (2, 4, 8, 16, 32), key=lambda units: abs(math.log2(units) - math.log2(max(wanted, 1)))
+    )
