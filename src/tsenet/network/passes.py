@@ -213,10 +213,12 @@ class TrainingPasses:
         for k in range(1, self.n_levels + 1):
             self._level(k, data, chunk)
             dropout = dropouts[k - 1]
-            activate(self.kind, dropout.key, chunk.first, dropout.threshold, chunk.level[k])
+            row = dropout.first_row + chunk.first
+            activate(self.kind, dropout.key, row, dropout.threshold, chunk.level[k])
         for level, place in self.group_rows:
             self._feature_group(level, data, chunk, chunk.features[place])
-        activate(self.kind, last.key, chunk.first, last.threshold, chunk.features)
+        row = last.first_row + chunk.first
+        activate(self.kind, last.key, row, last.threshold, chunk.features)
         weight, bias = self.output
         np.dot(weight.T, chunk.features, out=chunk.output)
         chunk.output += bias[:, None]
@@ -312,8 +314,9 @@ class TrainingPasses:
         """Fill the gradients by the sums that go into each non-linearity, from those by the outputs (C, b)."""
         *dropouts, last = self.net.dropouts
         np.dot(self.output[0], output_delta, out=chunk.features_delta)
+        row = last.first_row + chunk.first
         activation_gradient(
-            self.kind, last.key, chunk.first, last.threshold, chunk.features, chunk.features_delta
+            self.kind, last.key, row, last.threshold, chunk.features, chunk.features_delta
         )
         for level, place in reversed(self.group_rows):
             if level > 0:
@@ -325,7 +328,7 @@ class TrainingPasses:
             activation_gradient(
                 self.kind,
                 dropouts[k - 1].key,
-                chunk.first,
+                row,
                 dropouts[k - 1].threshold,
                 chunk.level[k],
                 chunk.delta[k],

@@ -62,6 +62,7 @@ class FusedEngine:
         self.inputs = inputs
         self.loss = loss
         self.seed = seed
+        self.first_row = 0  # of the batch: other processes may have the rows before
         self.workers = Workers(n_jobs)
         self.passes = TrainingPasses(net)
         self.parameters = {name: p.detach().numpy() for name, p in net.named_parameters()}
@@ -117,7 +118,7 @@ class FusedEngine:
         step: int,
     ) -> tuple[float, BatchState]:
         """Run both passes; return the loss, and the activations and gradients of the batch."""
-        self.net.begin_step(self.seed, step)
+        self.net.begin_step(self.seed, step, self.first_row)
         batch = self.inputs.batch(rows, self.input_dropout, mix(self.seed, step))
         data = self.passes.read(batch)
         is_sparse = isinstance(data, SparseRows)
@@ -125,11 +126,17 @@ class FusedEngine:
         self.passes.pack(is_sparse)
         self._run(partial(self.passes.forward, data), parts)
         outputs = np.concatenate([part.output.T for part in parts])  # (B, C)
-        loss, delta = self.loss.gradient(outputs, targets, weights)
+        loss, delta = self._loss_and_delta(outputs, targets, weights)
         state = self._state_of_size(rows.size)  # one for most batches, one for the last
         state.start(data, delta)
         self._run(partial(self._backward, state), parts)
         return loss, state
+
+    def _loss_and_delta(
+        self, outputs: Float, targets: NDArray[Any], weights: NDArray[Any] | None
+    ) -> tuple[float, Float]:
+        """Mean loss of the batch, and its derivative by the outputs (B, C)."""
+        return self.loss.gradient(outputs, targets, weights)
 
     def _backward(self, state: BatchState, part: Chunk) -> None:
         rows = slice(part.first, part.first + part.output.shape[1])
