@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 
-import numpy as np
 import torch
 import torch.distributed as dist
 from numpy.typing import NDArray
@@ -131,15 +130,3 @@ def join_peers(device: str = "cpu") -> Iterator[Peers]:
         yield peers
     finally:
         dist.destroy_process_group()
-
-
-def check_same(peers: Peers, arrays: dict[str, NDArray[Any]]) -> None:
-    """Raise RuntimeError if the processes' arrays have become different, as they never should."""
-    from tsenet._system.checkpoint_file import digest_of
-
-    digests = peers.gather(digest_of(*(np.asarray(arrays[name]) for name in sorted(arrays))))
-    if len(set(digests)) > 1:
-        raise RuntimeError(
-            f"the weights of the {peers.size} processes differ: {digests}. All must run on the same "
-            "kind of processor, with the same versions of tsenet and torch"
-        )
