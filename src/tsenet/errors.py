@@ -12,6 +12,7 @@ __all__ = [
     "MissingDependencyError",
     "ModelFileError",
     "NonNumericError",
+    "ProcessLostError",
     "TSENetError",
 ]
 
@@ -107,3 +108,7 @@ class MissingDependencyError(TSENetError, ImportError):
     >>> issubclass(MissingDependencyError, ImportError)
     True
     """
+
+
+class ProcessLostError(TSENetError, ConnectionError):
+    """Another process of a training over several processes ended or cannot be reached. It is an ``OSError``."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from tsenet._system.seeds import seed_sequence
-from tsenet.data.shards import ShardFolder, open_shards
+from tsenet.data.shards import Partition, ShardFolder, open_shards
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.expansion.structure import NetworkStructure, learn_structure, structure_of_wiring
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
     from tsenet.training.checkpoint import RunFolder
     from tsenet.training.shard_recipe import ShardOptions
 
-__all__ = ["fit_to_folder"]
+__all__ = ["fit_to_folder", "predict_shards"]
 
 #: Parameters of which the result does not depend.
 _WITHOUT_EFFECT = ("n_jobs", "verbose", "callbacks", "warm_start", "device")
@@ -131,3 +136,130 @@ def _word_counter(shards: ShardFolder) -> Any:
     from tsenet.data.text import WordCounter
 
     return WordCounter(shards.names, **shards.counter)
+
+
+# ---- predictions
+
+_KEY = b"tsenet.predictions"
+
+#: Names of the columns of predictions, and their values.
+Answers = tuple[list[str], list[list[Any]]]
+
+
+def predict_shards(
+    answers: Callable[[Table], Answers],
+    words: Sequence[str],
+    folder: ShardFolder,
+    out: str | os.PathLike[str],
+    run: dict[str, str],
+    *,
+    copied: tuple[str, ...] = (),
+    part: tuple[int, int] = (0, 1),
+    force: bool = False,
+    report: Progress | None = None,
+) -> None:
+    """Write predictions for every document of a folder: one Parquet file for each shard, with as many rows.
+
+    A partition is in memory at a time. Files that the same run has finished before are left as they are, so a run
+    that was stopped continues.
+
+    Parameters
+    ----------
+    answers : callable
+        Gives the columns of predictions for a table.
+    words : sequence of str
+        The model's columns. Words that only the folder has are left out, those that only the model has are in no row.
+    folder : ShardFolder
+        Of documents.
+    out : path
+        Folder to write to; made if it does not exist.
+    run : dict
+        Says which model it is. Files of another run are refused.
+    copied : tuple of str
+        Label columns to repeat beside the predictions.
+    part : (int, int)
+        Number of this process, and how many share the files.
+    force : bool
+        Replace the files of another run.
+    report : Progress, optional
+
+    Raises
+    ------
+    DataError
+        If the folder has no word of the model, or ``out`` holds the files of another run.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    from tsenet._system.atomic import atomic_write
+
+    report = Progress() if report is None else report
+    place_of = _places_of_words(folder, words)
+    target = Path(out)
+    target.mkdir(parents=True, exist_ok=True)
+    mark = json.dumps({**run, "shards": folder.digest, "copied": copied}, sort_keys=True).encode()
+    of_file: dict[str, list[Partition]] = {}
+    for partition in folder.partitions:
+        of_file.setdefault(partition.file, []).append(partition)
+    own = list(of_file)[part[0] :: part[1]]
+    report.start("predicting shards", len(own))
+    for file in own:
+        if not _is_done(target / file, mark, force):
+            with atomic_write(target / file) as stream:
+                writer = None
+                for partition in of_file[file]:
+                    block = folder.read(partition, copied)
+                    names, columns = answers(_with_words(block.table, words, place_of))
+                    found = dict(zip(names, columns, strict=True))
+                    table = pyarrow.table({**block.labels, **found})
+                    if writer is None:
+                        schema = table.schema.with_metadata({_KEY: mark})
+                        writer = pyarrow.parquet.ParquetWriter(stream, schema)
+                    writer.write_table(table.cast(schema))
+                assert writer is not None  # a file has at least one partition
+                writer.close()
+        report.advance(1)
+    report.finish()
+
+
+def _is_done(path: Path, mark: bytes, force: bool) -> bool:
+    """Whether the same run has written the file."""
+    import pyarrow
+    import pyarrow.parquet
+
+    if not path.exists():
+        return False
+    try:
+        own = (pyarrow.parquet.read_schema(path).metadata or {}).get(_KEY) == mark
+    except (pyarrow.ArrowException, OSError):
+        own = False
+    if not own and not force:
+        raise DataError(
+            f"{path} exists and is not of this model and folder: give another folder, or --force"
+        )
+    return own
+
+
+def _places_of_words(folder: ShardFolder, words: Sequence[str]) -> NDArray[np.int64] | None:
+    """The model's column of each word of the folder, −1 for words it does not know; None if all are the same."""
+    if not folder.is_sparse:
+        raise DataError(f"{folder.place.url} holds dense rows: load them and use predict")
+    if folder.names == tuple(words):
+        return None
+    place = {word: j for j, word in enumerate(words)}
+    found = np.array([place.get(word, -1) for word in folder.names], np.int64)
+    if (found < 0).all():
+        raise DataError(f"{folder.place.url} has none of the {len(words)} words of the model")
+    return found
+
+
+def _with_words(table: Table, words: Sequence[str], place_of: NDArray[np.int64] | None) -> Table:
+    """Documents with the model's columns."""
+    if place_of is None:
+        return table
+    rows = table.values
+    column = place_of[rows.indices]
+    kept = column >= 0
+    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))[kept]
+    counts = sp.coo_array((rows.data[kept], (row, column[kept])), (rows.shape[0], len(words)))
+    return Table.of(counts.tocsr(), words)

@@ -14,7 +14,7 @@ import torch
 import torch.distributed as dist
 from numpy.typing import NDArray
 
-from tsenet.errors import TSENetError
+from tsenet.errors import ProcessLostError, TSENetError
 
 __all__ = ["Peers", "join_peers"]
 
@@ -51,20 +51,21 @@ class Peers:
 
     def add_up(self, values: NDArray[Any]) -> None:
         """Replace an array by the sum of those of all processes, in place; all get the same bytes."""
-        if self.size > 1:
-            dist.all_reduce(torch.from_numpy(values))
+        self.add_up_tensor(torch.from_numpy(values))
 
     def add_up_tensor(self, values: torch.Tensor) -> None:
         """The same for a tensor on any device."""
         if self.size > 1:
-            dist.all_reduce(values)
+            with _lost_connections():
+                dist.all_reduce(values)
 
     def gather(self, value: Value) -> list[Value]:
         """What each process has, in the order of their ranks."""
         if self.size == 1:
             return [value]
         found: list[Any] = [None] * self.size
-        dist.all_gather_object(found, value)
+        with _lost_connections():
+            dist.all_gather_object(found, value)
         return found
 
     def from_first(self, make: Callable[[], Value]) -> Value:
@@ -77,7 +78,8 @@ class Peers:
                 box[0] = make()
             except (TSENetError, OSError, ValueError) as error:
                 box[1] = error
-        dist.broadcast_object_list(box, src=0)
+        with _lost_connections():
+            dist.broadcast_object_list(box, src=0)
         if box[1] is not None:
             raise box[1]
         made: Value = box[0]
@@ -101,6 +103,17 @@ class Peers:
     def share_of(self, n_parts: int) -> range:
         """Which of ``n_parts`` ordered parts are this process's: consecutive ones."""
         return range(n_parts * self.rank // self.size, n_parts * (self.rank + 1) // self.size)
+
+
+@contextmanager
+def _lost_connections() -> Iterator[None]:
+    """Say what it means when a connection breaks: torch's message names sockets."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise ProcessLostError(
+            f"another process of this training has ended: see its error. ({error})"
+        ) from error
 
 
 @contextmanager
