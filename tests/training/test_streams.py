@@ -56,13 +56,13 @@ def epoch_of(
     sizes = np.array(sizes, np.int64)
     recorder: Any = Recorder(sizes)
     bounds = cut_into_streams(np.maximum(sizes, 1), n_streams)
-    source = ShardStreams(
-        recorder, recorder.read, sizes, bounds, peers, 3, buffer_rows, "folder"
-    )
+    source = ShardStreams(recorder, recorder.read, sizes, bounds, peers, 3, buffer_rows, "folder")
     assert source.n_rows == sizes.sum()
     rows, totals = [], []
     for part in source.batches(epoch, n_batches, first):
-        assert recorder.given[-1][0] == (part.targets + 1).tolist()  # values and targets stay together
+        assert (
+            recorder.given[-1][0] == (part.targets + 1).tolist()
+        )  # values and targets stay together
         assert part.rows.tolist() == list(range(part.targets.size))
         rows.append(part.targets.tolist())
         totals.append(part.n_rows)

@@ -59,5 +59,7 @@ def run_together(size: int, work: Callable[[Peers], Value]) -> list[Value]:
     with ThreadPoolExecutor(size) as pool:
         runs = [pool.submit(work, ThreadPeers(rank, size, meeting)) for rank in range(size)]
         for run in runs:  # one that failed must not leave the others waiting
-            run.add_done_callback(lambda done: meeting.barrier.abort() if done.exception() else None)
+            run.add_done_callback(
+                lambda done: meeting.barrier.abort() if done.exception() else None
+            )
         return [run.result() for run in runs]

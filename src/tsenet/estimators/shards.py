@@ -79,6 +79,8 @@ def fit_to_folder(
     estimator.n_features_in_ = shards.n_columns
     if shards.named:
         estimator.feature_names_in_ = np.array(shards.names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):  # of an earlier fit
+        del estimator.feature_names_in_
     estimator.word_counter_ = _word_counter(shards)
     estimator._keep(fitted.trained, fitted.sample)
 
