@@ -15,6 +15,7 @@ from tsenet import errors
         (errors.ModelFileError, ValueError),
         (errors.DivergenceError, ArithmeticError),
         (errors.MissingDependencyError, ImportError),
+        (errors.ProcessLostError, ConnectionError),
     ],
 )
 def test_each_error_is_a_tsenet_error_and_a_built_in_one(

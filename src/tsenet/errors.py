@@ -111,4 +111,14 @@ class MissingDependencyError(TSENetError, ImportError):
 
 
 class ProcessLostError(TSENetError, ConnectionError):
-    """Another process of a training over several processes ended or cannot be reached. It is an ``OSError``."""
+    """Another process of a training over several processes has ended or cannot be reached.
+
+    It is a ``ConnectionError``. The process that ended says why; the training continues from its checkpoint when it
+    is started again.
+
+    Examples
+    --------
+    >>> from tsenet.errors import ProcessLostError, TSENetError
+    >>> issubclass(ProcessLostError, TSENetError), issubclass(ProcessLostError, OSError)
+    (True, True)
+    """
