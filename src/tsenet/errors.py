@@ -7,6 +7,7 @@ exception for its case, so code that does not know tsenet can handle it.
 from __future__ import annotations
 
 __all__ = [
+    "ClusterError",
     "DataError",
     "DivergenceError",
     "MissingDependencyError",
@@ -14,6 +15,7 @@ __all__ = [
     "NonNumericError",
     "ProcessLostError",
     "TSENetError",
+    "TooLargeError",
 ]
 
 
@@ -121,4 +123,30 @@ class ProcessLostError(TSENetError, ConnectionError):
     >>> from tsenet.errors import ProcessLostError, TSENetError
     >>> issubclass(ProcessLostError, TSENetError), issubclass(ProcessLostError, OSError)
     (True, True)
+    """
+
+
+class TooLargeError(TSENetError, MemoryError):
+    """The work does not fit into the memory that it may use; the message says what would fit.
+
+    It is a ``MemoryError``, raised before the work begins.
+
+    Examples
+    --------
+    >>> from tsenet.errors import TooLargeError
+    >>> issubclass(TooLargeError, MemoryError)
+    True
+    """
+
+
+class ClusterError(TSENetError, RuntimeError):
+    """The workers of a cluster cannot finish the work: they are lost, or die again and again.
+
+    It is a ``RuntimeError``.
+
+    Examples
+    --------
+    >>> from tsenet.errors import ClusterError
+    >>> issubclass(ClusterError, RuntimeError)
+    True
     """

@@ -58,7 +58,7 @@ def test_scores_are_conditional_information(share: float) -> None:
     parent = np.array([0, 0, 1, 1, 2, 3, 4, 4, -1], np.int32)
     pair = LayerPair(BinaryRows.of_dense(upper), BinaryRows.of_dense(lower), parent)
     with Workers(1) as workers:
-        score = np.concatenate([block for _, block in pair.scores(workers)])
+        score = np.concatenate([block.score for block in pair.scores(workers)])
     for h, x in itertools.product(range(5), range(9)):
         if parent[x] == h:
             assert score[h, x] == -1.0
@@ -119,7 +119,7 @@ def test_top_k_takes_the_best(tree: LatentTree, table: np.ndarray) -> None:
     above = (tree.parent[: tree.n_observed] - tree.n_observed).astype(np.int32)
     with Workers(1) as workers:
         pair = LayerPair(completed[1], completed[0], above)
-        score = np.concatenate([block for _, block in pair.scores(workers)])
+        score = np.concatenate([block.score for block in pair.scores(workers)])
     for h in range(layer.n_upper):
         part = slice(layer.indptr[h], layer.indptr[h + 1])
         added = layer.indices[part][~layer.from_tree[part]]

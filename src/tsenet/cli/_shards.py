@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from tsenet.cli._processes import (
 from tsenet.cli._results import say
 from tsenet.data.shards import ShardFolder, open_shards
 from tsenet.errors import DataError
+from tsenet.progress import Progress
 
 __all__ = ["fit_folder", "predict_folder"]
 
@@ -109,8 +110,10 @@ def _best_loss(history: Any) -> float:
     return float(history.validation_loss[history.best_epoch])
 
 
-def _refuse_options_of_files(context: typer.Context) -> None:
+def _refuse_options_of_files(context: typer.Context, but: str = "") -> None:
     for name in _OF_FILES:
+        if name == but:
+            continue
         source = context.get_parameter_source(name)
         if source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP"):
             option = "--" + name.replace("_", "-")
@@ -169,46 +172,93 @@ def _refuse_unsupported(
         raise DataError(f"--processes {processes} is too many, {few}")
 
 
+# ---- predictions
+
+
 def predict_folder(
     context: typer.Context,
-    fitted: Any,
     model: Path,
     data: Path,
     out: Path | None,
     *,
     id_column: str | None,
     processes: int | None,
+    cluster: str | None,
+    tokenizer: str | None,
+    jobs: int | None,
     force: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Write the predictions of a folder of shards into another folder; ``--processes`` shares out the files."""
-    from tsenet.cli._model_data import answers_of
-    from tsenet.estimators.shards import predict_shards
-
-    _refuse_options_of_files(context)
+    """Write the predictions of a folder of shards into another folder, a file for each shard."""
+    _refuse_options_of_files(context, but="tokenizer")
     if out is None:
         raise DataError("give --out: predictions of a folder are written to a folder")
+    if cluster is not None and processes is not None:
+        raise DataError("give --processes or --cluster, not both")
     folder = open_shards(data)
     if processes is not None and not started_by_torchrun():
         run_in_processes(context, processes, restarts=False)
         return
-    rank, size = rank_and_size()
-    with shown_progress(quiet or rank > 0) as progress:
-        predict_shards(
-            partial(answers_of, fitted),
-            fitted.binary_rule_.names_in,
-            folder,
-            out,
-            {"model": sha256(model.read_bytes()).hexdigest()},
-            copied=() if id_column is None else (id_column,),
-            part=(rank, size),
-            force=force,
-            report=progress,
-        )
-    if rank == 0:
-        files = sorted({partition.file for partition in folder.partitions})
+    files = list(dict.fromkeys(partition.file for partition in folder.partitions))
+    copied = () if id_column is None else (id_column,)
+    task = (str(model.resolve()), tokenizer, jobs, folder, str(out.resolve()), copied, force)
+    with shown_progress(quiet or not is_first_process()) as progress:
+        if cluster is None:
+            rank, size = rank_and_size()
+            own = files[rank::size]
+            progress.start("predicting shards", len(own))
+            for file in own:
+                _predict_file(*task, file)
+                progress.advance(1)
+        else:
+            progress.start("predicting shards", len(files))
+            _predict_on_cluster(cluster, task, files, progress)
+        progress.finish()
+    if is_first_process():
         fields = {"out": out, "rows": folder.n_rows, "files": len(files)}
-        say(
-            as_json, fields, f"{folder.n_rows:,} predictions written to {len(files)} files in {out}"
-        )
+        written = "1 file" if len(files) == 1 else f"{len(files)} files"
+        say(as_json, fields, f"{folder.n_rows:,} predictions written to {written} in {out}")
+
+
+def _predict_on_cluster(
+    cluster: str, task: tuple[Any, ...], files: list[str], progress: Progress
+) -> None:
+    """One task for each file; a task that ran on a worker that was lost runs again."""
+    from tsenet.scale.cluster import OnCluster
+    from tsenet.scale.executor import Fold
+
+    with OnCluster(cluster) as executor:
+        for _ in executor.run((Fold(_predict_file, [file], task) for file in files), progress):
+            pass
+
+
+def _predict_file(
+    model: str,
+    tokenizer: str | None,
+    jobs: int | None,
+    folder: ShardFolder,
+    out: str,
+    copied: tuple[str, ...],
+    force: bool,
+    file: str,
+) -> None:
+    """Predict one shard, in this process or in a worker, which reads the model once."""
+    from tsenet.cli._model_data import answers_of
+    from tsenet.estimators.shards import predict_shard
+
+    fitted, digest = _model(model, tokenizer, jobs)
+    predict_shard(
+        *(partial(answers_of, fitted), fitted.binary_rule_.names_in, folder, file, out),
+        {"model": digest},
+        copied=copied,
+        force=force,
+    )
+
+
+@lru_cache(maxsize=1)
+def _model(path: str, tokenizer: str | None, jobs: int | None) -> tuple[Any, str]:
+    """A model, and the SHA-256 of its file."""
+    from tsenet.cli.model import load_model
+
+    return load_model(Path(path), jobs, tokenizer), sha256(Path(path).read_bytes()).hexdigest()

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tsenet.cli._model_data import Wanted
     from tsenet.data.table import Table
 
-__all__ = ["evaluate", "fit", "predict"]
+__all__ = ["evaluate", "fit", "load_model", "predict"]
 
 
 # With fewer labelled rows a score of a tenth of them says nothing.
@@ -358,6 +358,12 @@ def predict(
     tokenizer: FittedTokenizer = None,
     jobs: Jobs = None,
     processes: Processes = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="Dask scheduler whose workers predict a folder of shards."
+        ),
+    ] = None,
     config: Config = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -379,19 +385,24 @@ def predict(
         from tsenet.cli._shards import predict_folder
 
         predict_folder(
-            *(context, _load(model, jobs, tokenizer), model, data, out),
+            *(context, model, data, out),
             id_column=id_column,
             processes=processes,
+            cluster=cluster,
+            tokenizer=tokenizer,
+            jobs=jobs,
             force=force,
             as_json=as_json,
             quiet=quiet,
         )
         return
-    if processes is not None:
-        raise DataError(f"{data} is not a folder: --processes is for folders of shards")
+    if processes is not None or cluster is not None:
+        raise DataError(
+            f"{data} is not a folder: --processes and --cluster are for folders of shards"
+        )
     if out is not None:
         check_output(out, force)
-    fitted = _load(model, jobs, tokenizer)
+    fitted = load_model(model, jobs, tokenizer)
     with shown_progress(quiet) as progress:
         file = read_rows(data, progress, encoding)
         ids = None if id_column is None else file.texts(id_column)
@@ -434,7 +445,7 @@ def evaluate(
 
     from tsenet.cli._model_data import Wanted, model_rows, read_rows, scores_of, truth_of
 
-    fitted = _load(model, jobs, tokenizer)
+    fitted = load_model(model, jobs, tokenizer)
     names = target or (fitted.source_ or {}).get("targets")
     if not names:
         raise DataError(f"{model} does not say which column holds the truth: give --target")
@@ -459,7 +470,8 @@ def _by_key(scores: dict[str, float]) -> dict[str, float]:
     return {name.replace(" ", "_"): value for name, value in scores.items()}
 
 
-def _load(path: Path, jobs: int | None, tokenizer: str | None) -> Any:
+def load_model(path: Path, jobs: int | None, tokenizer: str | None) -> Any:
+    """Read a model that predicts."""
     import tsenet
     from tsenet.cli._model_data import tokenizer_of
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from tsenet._system.seeds import seed_sequence
-from tsenet.data.shards import Partition, ShardFolder, open_shards
+from tsenet.data.shards import ShardFolder, open_shards
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.expansion.structure import NetworkStructure, learn_structure, structure_of_wiring
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tsenet.training.checkpoint import RunFolder
     from tsenet.training.shard_recipe import ShardOptions
 
-__all__ = ["fit_to_folder", "predict_shards"]
+__all__ = ["fit_to_folder", "predict_shard"]
 
 #: Parameters of which the result does not depend.
 _WITHOUT_EFFECT = ("n_jobs", "verbose", "callbacks", "warm_start", "device")
@@ -148,22 +148,21 @@ _KEY = b"tsenet.predictions"
 Answers = tuple[list[str], list[list[Any]]]
 
 
-def predict_shards(
+def predict_shard(
     answers: Callable[[Table], Answers],
     words: Sequence[str],
     folder: ShardFolder,
+    file: str,
     out: str | os.PathLike[str],
     run: dict[str, str],
     *,
     copied: tuple[str, ...] = (),
-    part: tuple[int, int] = (0, 1),
     force: bool = False,
-    report: Progress | None = None,
 ) -> None:
-    """Write predictions for every document of a folder: one Parquet file for each shard, with as many rows.
+    """Write predictions for the documents of one shard: a Parquet file of the same name with as many rows.
 
-    A partition is in memory at a time. Files that the same run has finished before are left as they are, so a run
-    that was stopped continues.
+    A partition is in memory at a time. A file that the same run has finished before is left as it is, so a run that
+    was stopped continues.
 
     Parameters
     ----------
@@ -173,55 +172,48 @@ def predict_shards(
         The model's columns. Words that only the folder has are left out, those that only the model has are in no row.
     folder : ShardFolder
         Of documents.
+    file : str
+        Name of the shard.
     out : path
         Folder to write to; made if it does not exist.
     run : dict
-        Says which model it is. Files of another run are refused.
+        Says which model it is. A file of another run is refused.
     copied : tuple of str
         Label columns to repeat beside the predictions.
-    part : (int, int)
-        Number of this process, and how many share the files.
     force : bool
-        Replace the files of another run.
-    report : Progress, optional
+        Replace a file of another run.
 
     Raises
     ------
     DataError
-        If the folder has no word of the model, or ``out`` holds the files of another run.
+        If the folder has no word of the model, or ``out`` holds a file of another run.
     """
     import pyarrow
     import pyarrow.parquet
 
     from tsenet._system.atomic import atomic_write
 
-    report = Progress() if report is None else report
     place_of = _places_of_words(folder, words)
-    target = Path(out)
-    target.mkdir(parents=True, exist_ok=True)
+    path = Path(out) / file
+    path.parent.mkdir(parents=True, exist_ok=True)
     mark = json.dumps({**run, "shards": folder.digest, "copied": copied}, sort_keys=True).encode()
-    of_file: dict[str, list[Partition]] = {}
-    for partition in folder.partitions:
-        of_file.setdefault(partition.file, []).append(partition)
-    own = list(of_file)[part[0] :: part[1]]
-    report.start("predicting shards", len(own))
-    for file in own:
-        if not _is_done(target / file, mark, force):
-            with atomic_write(target / file) as stream:
-                writer = None
-                for partition in of_file[file]:
-                    block = folder.read(partition, copied)
-                    names, columns = answers(_with_words(block.table, words, place_of))
-                    found = dict(zip(names, columns, strict=True))
-                    table = pyarrow.table({**block.labels, **found})
-                    if writer is None:
-                        schema = table.schema.with_metadata({_KEY: mark})
-                        writer = pyarrow.parquet.ParquetWriter(stream, schema)
-                    writer.write_table(table.cast(schema))
-                assert writer is not None  # a file has at least one partition
-                writer.close()
-        report.advance(1)
-    report.finish()
+    if _is_done(path, mark, force):
+        return
+    with atomic_write(path) as stream:
+        writer = None
+        for partition in folder.partitions:
+            if partition.file != file:
+                continue
+            block = folder.read(partition, copied)
+            names, columns = answers(_with_words(block.table, words, place_of))
+            found = dict(zip(names, columns, strict=True))
+            table = pyarrow.table({**block.labels, **found})
+            if writer is None:
+                schema = table.schema.with_metadata({_KEY: mark})
+                writer = pyarrow.parquet.ParquetWriter(stream, schema)
+            writer.write_table(table.cast(schema))
+        assert writer is not None  # a file has at least one partition
+        writer.close()
 
 
 def _is_done(path: Path, mark: bytes, force: bool) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -9,9 +10,10 @@ from numpy.typing import NDArray
 
 from tsenet._system.seeds import seed_sequence
 from tsenet._system.threads import Workers
-from tsenet.expansion.pairs import LayerPair
+from tsenet.expansion.pairs import LayerPair, PairedLayers
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.progress import Progress, as_progress
+from tsenet.skeleton.passes import Passes
 from tsenet.skeleton.tree import LatentTree
 
 LinkRule = Literal["balanced", "top-k", "random", "tree"]
@@ -33,7 +35,7 @@ def expand(
     ----------
     tree : LatentTree
         The skeleton. All its links between levels are kept; those within the top level are not part of the wiring.
-    X : array, sparse matrix, dataframe, list of rows or Table, shape (N, V)
+    X : array, sparse matrix, dataframe, list of rows, Table or Shards, shape (N, V)
         Rows from which conditional mutual information is estimated, usually those the tree was learned from.
     density : float, default=0.05
         Links per unit, as a share of the layer below, above 0 and at most 1. Raise it for a network with more
@@ -90,23 +92,35 @@ def expand(
         raise ValueError("the tree has no latents to wire: no variable of its data varies")
     seeds = seed_sequence(random_state).spawn(tree.n_levels)
     with Workers(n_jobs) as workers, as_progress(progress) as report:
-        completed = tree.complete(X, n_jobs=n_jobs)
+        pairs = (
+            X.paired_layers(tree, report)
+            if isinstance(X, Passes)
+            else _pairs_in_memory(tree, X, n_jobs)
+        )
         report.start("links", sum(tree.layer_sizes[1:]))
         layers = []
-        for level in range(1, tree.n_levels + 1):
-            here = tree.layer(level)
-            above = tree.parent[tree.layer(level - 1)]
-            parent = np.where(above >= 0, above - here.start, -1).astype(np.int32)
-            pair = LayerPair(completed[level], completed[level - 1], parent)
-            rng = np.random.default_rng(seeds[level - 1])
+        for pair, seed in zip(pairs, seeds, strict=True):
+            rng = np.random.default_rng(seed)
             layers.append(wire_layer(pair, density, link_rule, rng, workers, report))
         report.finish(f"{sum(layer.n_edges for layer in layers)} links")
     names = tuple(tree.names[tree.layer(level)] for level in range(tree.n_levels + 1))
     return Wiring(tuple(layers), names, link_rule)
 
 
+def tree_parents(tree: LatentTree, level: int) -> NDArray[np.int32]:
+    """The parent of each node of the layer below a level, within the level; −1 for none."""
+    above = tree.parent[tree.layer(level - 1)]
+    return np.where(above >= 0, above - tree.layer(level).start, -1).astype(np.int32)
+
+
+def _pairs_in_memory(tree: LatentTree, X: Any, n_jobs: int | None) -> Iterator[LayerPair]:
+    completed = tree.complete(X, n_jobs=n_jobs)
+    for level in range(1, tree.n_levels + 1):
+        yield LayerPair(completed[level], completed[level - 1], tree_parents(tree, level))
+
+
 def wire_layer(
-    pair: LayerPair,
+    pair: PairedLayers,
     density: float,
     link_rule: LinkRule,
     rng: np.random.Generator,
@@ -117,41 +131,46 @@ def wire_layer(
     children = np.bincount(pair.parent[pair.parent >= 0], minlength=pair.n_upper)
     degree = np.maximum(children, min(pair.n_lower, max(1, round(density * pair.n_lower))))
     if link_rule == "top-k":
-        added = _best_below(pair, degree - children, workers, progress)
+        added, joint = _best_below(pair, degree - children, workers, progress)
     elif link_rule == "balanced":
-        added = _best_above(pair, int((degree - children).sum()), workers, progress)
-    elif link_rule == "random":
-        added = _random_below(pair, degree - children, rng)
+        added, joint = _best_above(pair, int((degree - children).sum()), workers, progress)
     else:
         added = np.empty((0, 2), np.int64)
+        if link_rule == "random":
+            added = _random_below(pair, degree - children, rng)
+        joint = pair.joint(added, workers)
     placed = np.flatnonzero(pair.parent >= 0)
     tree_links = np.stack([pair.parent[placed].astype(np.int64), placed], axis=1)
     links = np.concatenate([tree_links, added])
     order = np.lexsort((links[:, 1], links[:, 0]))
     from_tree = (np.arange(links.shape[0]) < placed.size)[order]
+    log_odds = pair.log_odds(links[order], np.concatenate([pair.parent_on[placed], joint])[order])
     upper, indices = links[order, 0], links[order, 1].astype(np.int32)
     indptr = np.searchsorted(upper, np.arange(pair.n_upper + 1)).astype(np.int64)
-    log_odds = pair.log_odds(indptr, indices, workers)
     return WiringLayer(indptr, indices, from_tree, log_odds.astype(np.float32), pair.n_lower)
 
 
 def _best_below(
-    pair: LayerPair, wanted: NDArray[np.int64], workers: Workers, progress: Progress
-) -> NDArray[np.int64]:
-    """Each upper unit's ``wanted`` best lower units: links (E, 2) as (upper, lower)."""
-    links = []
-    for first, score in pair.scores(workers):
+    pair: PairedLayers, wanted: NDArray[np.int64], workers: Workers, progress: Progress
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Each upper unit's ``wanted`` best lower units: links (E, 2) as (upper, lower), and their joint counts (E,)."""
+    links, joint = [], []
+    for first, score, both in pair.scores(workers):
         for row, values in enumerate(score):
             best = np.argsort(-values, kind="stable")[: wanted[first + row]]
             links.append(np.stack([np.full(best.size, first + row), best], axis=1))
+            joint.append(both[row, best])
         progress.advance(score.shape[0])
-    return np.concatenate(links)
+    return np.concatenate(links), np.concatenate(joint).astype(np.int64)
 
 
 def _best_above(
-    pair: LayerPair, n_links: int, workers: Workers, progress: Progress
-) -> NDArray[np.int64]:
-    """``n_links`` links shared evenly among the lower units, each taking its best upper units: (E, 2)."""
+    pair: PairedLayers, n_links: int, workers: Workers, progress: Progress
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """``n_links`` links shared evenly among the lower units, each taking its best upper units.
+
+    Returns links (E, 2) as (upper, lower), and their joint counts (E,).
+    """
     # A lower unit may take every upper unit but its parent. Links that remain after equal shares go to
     # the lower units whose next choice scores highest.
     share = -(-n_links // pair.n_lower)
@@ -159,29 +178,34 @@ def _best_above(
     entropy = np.maximum(pair.upper_entropy(), 1e-12)
     best = np.empty((pair.n_lower, 0))
     unit = np.empty((pair.n_lower, 0), np.int64)
-    for first, score in pair.scores(workers):
+    joint = np.empty((pair.n_lower, 0), np.int32)
+    for first, score, both in pair.scores(workers):
         here = np.where(score < 0, -1.0, score / entropy[first : first + score.shape[0], None])
         best = np.concatenate([best, here.T], axis=1)
         numbers = np.arange(first, first + score.shape[0])
         unit = np.concatenate([unit, np.broadcast_to(numbers, here.T.shape)], axis=1)
+        joint = np.concatenate([joint, both.T], axis=1)
         if best.shape[1] > share:
             keep = np.argpartition(-best, share - 1, axis=1)[:, :share]
             best = np.take_along_axis(best, keep, axis=1)
             unit = np.take_along_axis(unit, keep, axis=1)
+            joint = np.take_along_axis(joint, keep, axis=1)
         progress.advance(score.shape[0])
     order = np.lexsort((unit, -best), axis=1)
     best = np.take_along_axis(best, order, axis=1)
     unit = np.take_along_axis(unit, order, axis=1)
+    joint = np.take_along_axis(joint, order, axis=1)
     lower = np.broadcast_to(np.arange(pair.n_lower)[:, None], unit.shape)
     rank = np.broadcast_to(np.arange(unit.shape[1]), unit.shape)
     usable = best.ravel() >= 0
     chosen = np.lexsort((lower.ravel(), -best.ravel(), rank.ravel(), ~usable))
     chosen = chosen[: min(n_links, int(usable.sum()))]
-    return np.stack([unit.ravel()[chosen], lower.ravel()[chosen]], axis=1)
+    links = np.stack([unit.ravel()[chosen], lower.ravel()[chosen]], axis=1)
+    return links, joint.ravel()[chosen].astype(np.int64)
 
 
 def _random_below(
-    pair: LayerPair, wanted: NDArray[np.int64], rng: np.random.Generator
+    pair: PairedLayers, wanted: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """``wanted`` lower units for each upper one, at random among those that are not its children: (E, 2)."""
     links = []
