@@ -207,3 +207,20 @@ def test_an_error_is_told_to_the_process_that_started_this_one(
         monkeypatch.setitem(os.environ, f"TORCHELASTIC_{name}", value)
     with pytest.raises(typer.Exit):
         _processes.leave_if_others_failed()
+
+
+@pytest.mark.slow
+def test_the_workers_of_a_cluster_predict(shards: Path, model: Path, tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    fine("predict", model, shards, "-o", tmp_path / "here", "--quiet")
+    with LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        address = cluster.scheduler_address
+        fine("predict", model, shards, "-o", tmp_path / "there", "--cluster", address, "--quiet")
+    files = sorted(entry.name for entry in (tmp_path / "here").iterdir())
+    assert files == sorted(entry.name for entry in (tmp_path / "there").iterdir())
+    for name in files:
+        one, other = (pyarrow.parquet.read_table(tmp_path / f / name) for f in ("here", "there"))
+        assert one.equals(other)
