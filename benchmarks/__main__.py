@@ -159,6 +159,14 @@ def fit(write: Write = False) -> None:
 
 
 @app.command()
+def processes(write: Write = False) -> None:
+    """Training on shards by one, two and three processes: CPU, wall time, memory, loss curves."""
+    from benchmarks import processes as benchmark
+
+    _show("processes", benchmark.run(), write, "network.md")
+
+
+@app.command()
 def predict(
     rows: Annotated[int, typer.Option(help="Rows to fit on, and as many to predict.")] = 20_000,
     write: Write = False,

@@ -13,6 +13,7 @@ __all__ = [
     "MissingDependencyError",
     "ModelFileError",
     "NonNumericError",
+    "ProcessLostError",
     "TSENetError",
     "TooLargeError",
 ]
@@ -108,6 +109,20 @@ class MissingDependencyError(TSENetError, ImportError):
     >>> from tsenet.errors import MissingDependencyError
     >>> issubclass(MissingDependencyError, ImportError)
     True
+    """
+
+
+class ProcessLostError(TSENetError, ConnectionError):
+    """Another process of a training over several processes has ended or cannot be reached.
+
+    It is a ``ConnectionError``. The process that ended says why; the training continues from its checkpoint when it
+    is started again.
+
+    Examples
+    --------
+    >>> from tsenet.errors import ProcessLostError, TSENetError
+    >>> issubclass(ProcessLostError, TSENetError), issubclass(ProcessLostError, OSError)
+    (True, True)
     """
 
 

@@ -90,7 +90,7 @@ CHECKPOINTS = [
 OWN = {
     "fit": (
         "--target --out -o --text --ignore --task --unlabeled --held-out --keep-on-interrupt --encoding --config "
-        "--seed --force --verbose --json --quiet --debug"
+        "--seed --force --verbose --json --quiet --debug --processes --streams"
     ),
     "topics": (
         "--out --model --text --format --encoding --no-header --along --documents --no-explorer --no-full-depth "

@@ -30,6 +30,7 @@ OF_TRAINING = {
     "tsenet.training.callbacks.Callback",
     "tsenet.training.callbacks.StopTraining",
     "tsenet.training.history.History",
+    "tsenet.training.shard_recipe.ShardOptions",
 }
 
 

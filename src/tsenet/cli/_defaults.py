@@ -12,6 +12,7 @@ __all__ = ["default_of"]
 _PACKAGE = Path(__file__).parents[1]
 _SOURCE = {
     "TSENetClassifier": "estimators/classifier.py",
+    "ShardOptions": "training/shard_recipe.py",
     "TopicModel": "estimators/topic_model.py",
     "learn_tree": "skeleton/hlta.py",
     "read_documents": "data/documents.py",
@@ -33,7 +34,7 @@ def _defaults_of(function: str) -> dict[str, Any]:
         return {}
     signature = _signature_of(module.body, function)
     if signature is None:
-        return {}
+        return _defaults_of_fields(module.body, function)
     # defaults of positional parameters belong to the last of them
     positional = [*signature.posonlyargs, *signature.args][::-1]
     pairs = [
@@ -47,6 +48,18 @@ def _defaults_of(function: str) -> dict[str, Any]:
         except ValueError:  # an expression, not a literal
             continue
     return found
+
+
+def _defaults_of_fields(body: list[ast.stmt], name: str) -> dict[str, Any]:
+    """Defaults of the fields of a dataclass."""
+    fields = next((n.body for n in body if isinstance(n, ast.ClassDef) and n.name == name), [])
+    return {
+        field.target.id: ast.literal_eval(field.value)
+        for field in fields
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(field.value, ast.Constant)
+    }
 
 
 def _signature_of(body: list[ast.stmt], name: str) -> ast.arguments | None:

@@ -31,6 +31,7 @@ __all__ = [
     "MinDocuments",
     "Model",
     "Ngrams",
+    "Processes",
     "Quiet",
     "Seed",
     "ShowsDefaults",
@@ -176,6 +177,12 @@ Jobs = Annotated[
     int | None,
     typer.Option(
         metavar="N", min=1, help="Threads; default: all cores. The result does not depend on it."
+    ),
+]
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=1, help="Run in this many processes; for a folder of shards (DIR) only."
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]

@@ -25,6 +25,7 @@ from tsenet.cli._options import (
     MinDocuments,
     Model,
     Ngrams,
+    Processes,
     Quiet,
     Seed,
     StopWords,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from tsenet.cli._model_data import Wanted
     from tsenet.data.table import Table
 
-__all__ = ["evaluate", "fit", "predict"]
+__all__ = ["evaluate", "fit", "load_model", "predict"]
 
 
 # With fewer labelled rows a score of a tenth of them says nothing.
@@ -70,6 +71,7 @@ class LinkRule(StrEnum):
 
 
 def fit(
+    context: typer.Context,
     data: Data,
     target: Annotated[
         list[str],
@@ -188,6 +190,16 @@ def fit(
     encoding: Encoding = None,
     seed: Seed = 0,
     jobs: Jobs = None,
+    processes: Processes = None,
+    streams: Annotated[
+        int | None,
+        library_option(
+            *("ShardOptions", "n_streams"),
+            metavar="N",
+            min=1,
+            help="Parts of DIR that every batch draws from, and most processes; the result depends on it.",
+        ),
+    ] = None,
     checkpoint: Checkpoint = None,
     config: Config = None,
     force: Force = False,
@@ -203,6 +215,9 @@ def fit(
     The structure of the network is learned from the rows without their target. Rows whose target is blank have no
     label: they teach structure and first weights. A tenth of the labelled rows, if these are 100 or more, is kept
     from training; the score on it is printed at the end.
+
+    DATA may be a folder of shards, which tsenet shard writes: then the rows need not fit into memory, several
+    processes can share the training, and the target is a label column of the folder.
     """
     import tsenet
     from tsenet.cli._model_data import (
@@ -213,6 +228,38 @@ def fit(
         word_counts,
     )
 
+    chosen = given(
+        density=density,
+        link_rule=None if link_rule is None else link_rule.value,
+        max_top=max_top,
+        skip_units=skip_units,
+        dropout=dropout,
+        learning_rate=learning_rate,
+        batch_size=batch_size,
+        max_epochs=max_epochs,
+        patience=patience,
+        n_jobs=jobs,
+    )
+    if data.is_dir():
+        from tsenet.cli._shards import fit_folder
+
+        fit_folder(
+            *(context, data, target, out, task.value, {"random_state": seed, **chosen}),
+            unlabeled=unlabeled,
+            processes=processes,
+            options=given(n_streams=streams),
+            checkpoint=checkpoint,
+            force=force,
+            table=verbose,
+            as_json=as_json,
+            quiet=quiet,
+        )
+        return
+    if processes is not None or streams is not None:
+        raise DataError(
+            f"{data} is not a folder: --processes and --streams are for folders of shards, "
+            "which tsenet shard makes"
+        )
     check_output(out, force)
     with shown_progress(quiet) as progress:
         file = read_rows(data, progress, encoding)
@@ -230,22 +277,7 @@ def fit(
         kept, held = _split(table, wanted, held_out, seed)
         warm_up(progress)
         kind = tsenet.TSENetClassifier if wanted.classifies else tsenet.TSENetRegressor
-        model = kind(
-            random_state=seed,
-            verbose=progress,
-            **given(
-                density=density,
-                link_rule=None if link_rule is None else link_rule.value,
-                max_top=max_top,
-                skip_units=skip_units,
-                dropout=dropout,
-                learning_rate=learning_rate,
-                batch_size=batch_size,
-                max_epochs=max_epochs,
-                patience=patience,
-                n_jobs=jobs,
-            ),
-        )
+        model = kind(random_state=seed, verbose=progress, **chosen)
         model.fit(table.take(kept), wanted.values[kept], **given(checkpoint=checkpoint))
         if model.history_.stopped == "interrupted" and not keep_on_interrupt:
             raise KeyboardInterrupt
@@ -307,6 +339,7 @@ def _split(
 
 
 def predict(
+    context: typer.Context,
     model: Model,
     data: Data,
     out: Annotated[
@@ -315,7 +348,7 @@ def predict(
             "--out",
             "-o",
             metavar="FILE",
-            help="csv or jsonl file to write; default: csv to stdout.",
+            help="csv or jsonl file to write; default: csv to stdout. For a folder of shards, a folder.",
         ),
     ] = None,
     id_column: Annotated[
@@ -325,6 +358,13 @@ def predict(
     encoding: Encoding = None,
     tokenizer: FittedTokenizer = None,
     jobs: Jobs = None,
+    processes: Processes = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="Dask scheduler whose workers predict a folder of shards."
+        ),
+    ] = None,
     config: Config = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -333,15 +373,37 @@ def predict(
 ) -> None:
     """Predict the target of each row: a csv of predictions and probabilities, in the order of the rows.
 
+    DATA may be a folder of shards: then each shard gets a Parquet file of predictions in the folder --out, and a
+    command that was stopped continues with the next one.
+
     With --json and without --out, one JSON object for each row. Texts that a spreadsheet would run as a formula,
     such as =A1, get a leading ' in the csv.
     """
     from tsenet._system.atomic import atomic_write
     from tsenet.cli._model_data import answers_of, model_rows, read_rows
 
+    if data.is_dir():
+        from tsenet.cli._shards import predict_folder
+
+        predict_folder(
+            *(context, model, data, out),
+            id_column=id_column,
+            processes=processes,
+            cluster=cluster,
+            tokenizer=tokenizer,
+            jobs=jobs,
+            force=force,
+            as_json=as_json,
+            quiet=quiet,
+        )
+        return
+    if processes is not None or cluster is not None:
+        raise DataError(
+            f"{data} is not a folder: --processes and --cluster are for folders of shards"
+        )
     if out is not None:
         check_output(out, force)
-    fitted = _load(model, jobs, tokenizer)
+    fitted = load_model(model, jobs, tokenizer)
     with shown_progress(quiet) as progress:
         file = read_rows(data, progress, encoding)
         ids = None if id_column is None else file.texts(id_column)
@@ -384,7 +446,7 @@ def evaluate(
 
     from tsenet.cli._model_data import Wanted, model_rows, read_rows, scores_of, truth_of
 
-    fitted = _load(model, jobs, tokenizer)
+    fitted = load_model(model, jobs, tokenizer)
     names = target or (fitted.source_ or {}).get("targets")
     if not names:
         raise DataError(f"{model} does not say which column holds the truth: give --target")
@@ -409,7 +471,8 @@ def _by_key(scores: dict[str, float]) -> dict[str, float]:
     return {name.replace(" ", "_"): value for name, value in scores.items()}
 
 
-def _load(path: Path, jobs: int | None, tokenizer: str | None) -> Any:
+def load_model(path: Path, jobs: int | None, tokenizer: str | None) -> Any:
+    """Read a model that predicts."""
     import tsenet
     from tsenet.cli._model_data import tokenizer_of
 

@@ -79,7 +79,7 @@ class Scaling:
         """
         if table.is_sparse and _are_counts(table.values):
             n_with = np.bincount(table.values.indices, minlength=table.n_columns)
-            return cls(np.empty(0), 1.0 + np.log((1.0 + table.n_rows) / (1.0 + n_with)), True)
+            return cls.of_counts(table.n_rows, n_with)
         if table.is_sparse:
             data = table.values.data.astype(np.float64)
             power = power_near(np.abs(data).max(initial=0.0))
@@ -103,6 +103,19 @@ class Scaling:
         scale = 1.0 / deviation
         category = np.array([levels is not None for levels in table.levels])
         return cls(np.where(category, 0.0, shift), np.where(category, 1.0, scale))
+
+    @classmethod
+    def of_counts(cls, n_rows: int, n_with: npt.NDArray[np.int64]) -> Scaling:
+        """Return the tf-idf scaling of word counts.
+
+        Parameters
+        ----------
+        n_rows : int
+            Number of training rows.
+        n_with : int64 (V,)
+            How many of them have each word.
+        """
+        return cls(np.empty(0), 1.0 + np.log((1.0 + n_rows) / (1.0 + n_with)), True)
 
     @property
     def centres(self) -> bool:

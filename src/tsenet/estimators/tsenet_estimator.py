@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,7 +18,7 @@ from tsenet.errors import DataError
 from tsenet.estimators.network_estimator import CheckedRows, NetworkEstimator, progress_of
 from tsenet.estimators.parameters import check_parameters
 from tsenet.estimators.texts import are_texts, rows_of
-from tsenet.expansion.structure import learn_structure, structure_of_wiring
+from tsenet.expansion.structure import NetworkStructure, learn_structure, structure_of_wiring
 from tsenet.expansion.wiring import Wiring
 from tsenet.progress import Progress, as_progress
 
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from tsenet.training.checkpoint import RunFolder
     from tsenet.training.loop import Score, Validation
     from tsenet.training.recipe import RunSeeds, TrainedNetwork
-    from tsenet.training.rows import TrainingRows
     from tsenet.training.settings import Recipe
+    from tsenet.training.shard_recipe import ShardOptions
 
 __all__ = ["TSENetEstimator"]
 
@@ -170,7 +171,51 @@ class TSENetEstimator(NetworkEstimator):
                 score=score,
                 folder=folder,
             )
-            self._keep(trained, rows)
+            self._keep(trained, rows.inputs)
+        return self
+
+    def fit_shards(
+        self,
+        folder: Any,
+        target: str | Sequence[str],
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        options: ShardOptions | None = None,
+    ) -> Self:
+        """Fit to a folder of documents that need not fit into memory; under ``torchrun``, with all its processes.
+
+        Every process calls it with the same arguments and ends with the same model. The rows that a process has in
+        memory are a few partitions of the folder, its validation rows and the sample that the structure is learned
+        from. The network is trained alone, without the linear start, on the rows that have a label. Guide: "Training
+        over several processes".
+
+        Parameters
+        ----------
+        folder : path, URL or ShardFolder
+            Documents of words that ``tsenet shard`` or :func:`tsenet.data.shard_writer.write_shards` wrote.
+        target : str or sequence of str
+            Label column to predict; several for several labels or values.
+        checkpoint : path, default=None
+            Folder for the state of a long run, as in :meth:`fit`; only the first process uses it. The number of
+            processes may change from one start to the next.
+        options : ShardOptions, default=None
+            How the folder is read; see :class:`tsenet.training.shard_recipe.ShardOptions`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError
+            If the folder, its labels or a parameter does not suit.
+        """
+        from tsenet.estimators.shards import fit_to_folder
+
+        check_parameters(self.get_params(deep=False))
+        names = (target,) if isinstance(target, str) else tuple(target)
+        with as_progress(progress_of(self.verbose)) as report:
+            fit_to_folder(self, folder, names, report, checkpoint, options)
         return self
 
     def _check_eval_set(self, eval_set: Any) -> CheckedRows:
@@ -233,23 +278,34 @@ class TSENetEstimator(NetworkEstimator):
         else:
             found = learn_structure(
                 table,
-                density=self.density,
-                link_rule=self.link_rule,
-                max_island=self.max_island,
-                max_top=self.max_top,
-                correlation_test=self.correlation_test,
-                structure_samples=self.structure_samples,
+                **self._structure_options(),
                 tree_seed=tree_seed,
                 wiring_seed=wiring_seed,
-                n_jobs=self.n_jobs,
                 progress=report,
                 checkpoint=None if folder is None else folder.structure,
             )
+        self._take_structure(found)
+        self.scaling_ = Scaling.learn(table)
+        self._n_runs = 0
+        return seed_number(net_seed)
+
+    def _structure_options(self) -> dict[str, Any]:
+        """The parameters that structure learning looks at."""
+        return {
+            "density": self.density,
+            "link_rule": self.link_rule,
+            "max_island": self.max_island,
+            "max_top": self.max_top,
+            "correlation_test": self.correlation_test,
+            "structure_samples": self.structure_samples,
+            "n_jobs": self.n_jobs,
+        }
+
+    def _take_structure(self, found: NetworkStructure) -> None:
+        """Keep a new structure, and forget what was fitted to another."""
         self.tree_, self.wiring_, self.binary_rule_ = found
         self._learned_wiring = self.wiring_
-        self.scaling_ = Scaling.learn(table)
-        self._n_runs, self._pruned, self.source_ = 0, False, None
-        return seed_number(net_seed)
+        self._pruned, self.source_ = False, None
 
     def _continue(
         self,
@@ -280,7 +336,7 @@ class TSENetEstimator(NetworkEstimator):
             validation=None if others is None else self._validation(others),
             score=score,
         )
-        self._keep(trained, rows)
+        self._keep(trained, rows.inputs)
         self._optimiser = trained.engine.state() if keep_optimiser else None
         return self
 
@@ -291,11 +347,11 @@ class TSENetEstimator(NetworkEstimator):
         self._n_runs += 1
         return RunSeeds.of(seed, self._n_runs - 1)
 
-    def _keep(self, trained: TrainedNetwork, rows: TrainingRows) -> None:
+    def _keep(self, trained: TrainedNetwork, inputs: Inputs) -> None:
         """Take over what the recipe made."""
         from tsenet.explain.importances import importance_rows
 
-        self._importances, self._importance_rows = None, importance_rows(rows.inputs)
+        self._importances, self._importance_rows = None, importance_rows(inputs)
         self.net_, self.history_ = trained.net, trained.history
         self._network_options = trained.options
         if self.wiring is None and self.wiring_ is self._learned_wiring:

@@ -23,8 +23,8 @@ def mix(*numbers: int) -> int:
 class CounterDropout(nn.Module):
     """Dropout whose mask is a function of (seed, step, place in the network, row of the batch, unit).
 
-    On a CPU the mask is that of the training kernels; on other devices torch draws it from a generator with the same
-    seed.
+    On a CPU the mask is that of the training kernels: processes that share a batch drop what one process would. On
+    other devices torch draws it from a generator with the same seed, another one for each part of a shared batch.
 
     Parameters
     ----------
@@ -41,10 +41,12 @@ class CounterDropout(nn.Module):
         self.threshold = min(round(rate * 65536), 65535)
         self.place = place
         self.key = mix(0, 0, place)
+        self.first_row = 0
 
-    def begin_step(self, seed: int, step: int) -> None:
-        """Choose the mask of the next forward pass."""
+    def begin_step(self, seed: int, step: int, first_row: int = 0) -> None:
+        """Choose the mask of the next forward pass, whose first row is number ``first_row`` of the batch."""
         self.key = mix(seed, step, self.place)
+        self.first_row = first_row
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Drop entries of x (B, U) in training mode."""
@@ -54,9 +56,10 @@ class CounterDropout(nn.Module):
             from tsenet.network.kernels.activation_kernels import dropout_factors
 
             factors = np.empty((x.shape[1], x.shape[0]), np.float64)
-            dropout_factors(self.key, 0, self.threshold, factors)
+            dropout_factors(self.key, self.first_row, self.threshold, factors)
             return x * torch.from_numpy(factors).t().to(x.dtype)
-        generator = torch.Generator(x.device).manual_seed(self.key)
+        key = mix(self.key, self.first_row) if self.first_row else self.key
+        generator = torch.Generator(x.device).manual_seed(key)
         lane = torch.randint(0, 65536, x.shape, generator=generator, device=x.device)
         return x * (lane >= self.threshold) * (65536 / (65536 - self.threshold))
 

@@ -145,11 +145,13 @@ class TrainingPasses:
             else:
                 self._level(k, chunk)
             dropout = self.dropouts[k - 1]
-            activate(self.kind, dropout.key, chunk.first, dropout.threshold, chunk.level[k])
+            row = dropout.first_row + chunk.first
+            activate(self.kind, dropout.key, row, dropout.threshold, chunk.level[k])
         for level, place in self.group_rows:
             self._feature_group(level, data, chunk, chunk.features[place])
         last = self.dropouts[-1]
-        activate(self.kind, last.key, chunk.first, last.threshold, chunk.features)
+        row = last.first_row + chunk.first
+        activate(self.kind, last.key, row, last.threshold, chunk.features)
         weight, bias = self.output
         output = chunk.output
         np.dot(weight.T, chunk.features, out=output)
@@ -221,15 +223,16 @@ class TrainingPasses:
         """Fill the gradients by the sums that go into each non-linearity, from those by the outputs."""
         np.dot(self.output[0], chunk.output_rows.T, out=chunk.features_delta)
         last = self.dropouts[-1]
+        row = last.first_row + chunk.first
         activation_gradient(
-            self.kind, last.key, chunk.first, last.threshold, chunk.features, chunk.features_delta
+            self.kind, last.key, row, last.threshold, chunk.features, chunk.features_delta
         )
         for level, place in reversed(self.group_rows):
             if level > 0:
                 np.dot(self.group(level)[0], chunk.features_delta[place], out=chunk.delta[level])
         for k in range(self.n_levels, 0, -1):
             dropout = self.dropouts[k - 1]
-            drawn = self.kind, dropout.key, chunk.first, dropout.threshold
+            drawn = self.kind, dropout.key, row, dropout.threshold
             activation_gradient(*drawn, chunk.level[k], chunk.delta[k])
             if k > 1:
                 self._to_below(k, chunk)

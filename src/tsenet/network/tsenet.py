@@ -174,10 +174,13 @@ class TSENet(nn.Module):
         if init is not None:
             set_initial_weights(self, init, seed)
 
-    def begin_step(self, seed: int, step: int) -> None:
-        """Choose all dropout masks of the next forward pass in training mode."""
+    def begin_step(self, seed: int, step: int, first_row: int = 0) -> None:
+        """Choose all dropout masks of the next forward pass in training mode.
+
+        Processes that share a batch say which of its rows, ``first_row``, is the first of theirs.
+        """
         for dropout in self.dropouts:
-            dropout.begin_step(seed, step)
+            dropout.begin_step(seed, step, first_row)
 
     def forward(self, x: Batch) -> torch.Tensor:
         """Raw outputs (B, C) of a dense batch (B, D) or a sparse one."""

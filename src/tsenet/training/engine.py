@@ -123,13 +123,17 @@ class AutogradEngine:
     ) -> float:
         """Take one Adam step on rows (B,) and return their mean loss before it."""
         self.net.train()  # only during a step; in between the network is ready to predict
-        cast(Any, self.net).begin_step(self.seed, step)
+        self._begin_step(step)
         batch = self.inputs.batch(rows, self.input_dropout, mix(self.seed, step))
         loss = self._gradients(batch.to(self.device), targets, weights)
         self._adam(learning_rate)
         self._n_steps += 1
         self.net.eval()
         return loss
+
+    def _begin_step(self, step: int) -> None:
+        """Choose the dropout masks."""
+        cast(Any, self.net).begin_step(self.seed, step)
 
     def _gradients(
         self, batch: Batch, targets: NDArray[Any], weights: NDArray[Any] | None

@@ -63,6 +63,7 @@ class FusedEngine:
         self.inputs = inputs
         self.loss = loss
         self.seed = seed
+        self.first_row = 0  # of the batch: other processes may have the rows before
         self.workers = Workers(n_jobs)
         self.passes = TrainingPasses(net)
         self.parameters = {name: p.detach().numpy() for name, p in net.named_parameters()}
@@ -118,13 +119,13 @@ class FusedEngine:
         step: int,
     ) -> tuple[float, BatchState]:
         """Run both passes; return the loss, and the activations and gradients of the batch."""
-        self.net.begin_step(self.seed, step)
+        self.net.begin_step(self.seed, step, self.first_row)
         batch = self.inputs.batch(rows, self.input_dropout, mix(self.seed, step))
         state = self._state_of_size(rows.size)  # one for most batches, one for the last
         self.passes.read(batch, state)
         self.passes.pack(isinstance(state.data, SparseRows))
         self._run(partial(self.passes.forward, state.data), state.chunks)
-        loss, delta = self.loss.gradient(state.outputs(), targets, weights)
+        loss, delta = self._loss_and_delta(state.outputs(), targets, weights)
         state.set_output_gradient(delta)
         self._run(partial(self.passes.backward, state), state.chunks)
         return loss, state
@@ -132,6 +133,12 @@ class FusedEngine:
     def _new_state(self, n_rows: int) -> BatchState:
         passes = self.passes
         return BatchState(passes.layout, n_rows, self.inputs.is_sparse, passes.dtype)
+
+    def _loss_and_delta(
+        self, outputs: Float, targets: NDArray[Any], weights: NDArray[Any] | None
+    ) -> tuple[float, Float]:
+        """Mean loss of the batch, and its derivative by the outputs (B, C)."""
+        return self.loss.gradient(outputs, targets, weights)
 
     def _run(self, function: Callable[[Any], None], tasks: list[Any]) -> None:
         """Do all tasks: each thread takes the next one left, which is cheaper than one submission per task."""

@@ -18,7 +18,7 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d
 from tsenet.data.sparse import checked_csr
 from tsenet.errors import DataError, NonNumericError
 
-__all__ = ["GivenTargets", "read_targets", "warn_of_marker"]
+__all__ = ["GivenTargets", "any_known", "read_targets", "warn_of_marker"]
 
 Floats = NDArray[np.float64]
 
@@ -66,6 +66,12 @@ def read_targets(y: Any, classification: bool, unlabeled: Any = None) -> GivenTa
     if not classification:
         return _values(given, missing)
     return _labels(given, missing) if _are_labels(given, missing) else _classes(given, missing)
+
+
+def any_known(y: NDArray[Any], unlabeled: Any = None) -> bool:
+    """Whether any entry of ``y`` is a target: neither missing nor the marker."""
+    missing = _missing(y)
+    return not bool((missing if unlabeled is None else missing | _equal(y, unlabeled)).all())
 
 
 def warn_of_marker(given: GivenTargets) -> None:

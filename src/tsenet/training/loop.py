@@ -6,26 +6,28 @@ import logging
 import math
 import os
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet._system.checkpoint_file import digest_of
 from tsenet.errors import DivergenceError, ModelFileError
 from tsenet.network.batches import Inputs
 from tsenet.progress import Progress, as_progress
 from tsenet.training.callbacks import Callback, Callbacks, StopTraining
-from tsenet.training.checkpoint import Checkpoint, Position, parts_of
+from tsenet.training.checkpoint import Checkpoint, Position
 from tsenet.training.clock import Clock
 from tsenet.training.engine import Engine
 from tsenet.training.history import History
 from tsenet.training.interrupt import CtrlC
+from tsenet.training.losses import Loss
 from tsenet.training.options import TrainingOptions, learning_rate_at, stop_reason
+from tsenet.training.sources import RowsInMemory, Source
 
-__all__ = ["Score", "TrainingOptions", "Validation", "train"]
+__all__ = ["Score", "TrainingOptions", "Validation", "train", "train_on"]
 
 logger = logging.getLogger("tsenet.training")
 
@@ -94,14 +96,81 @@ def train(
     ModelFileError
         If the checkpoint is damaged, or another run's.
     """
-    options = TrainingOptions() if options is None else options
     rows = np.arange(rows, dtype=np.int64) if isinstance(rows, int | np.integer) else rows
     _check_lengths(rows, targets, weights)
+    held_out = () if validation is None else validation[1:]
+    return train_on(
+        engine,
+        RowsInMemory(engine.inputs, rows, targets, weights, seed, held_out),
+        None if validation is None else partial(validate, engine, validation, score),
+        options=options,
+        callbacks=callbacks,
+        progress=progress,
+        seed=seed,
+        checkpoint=checkpoint,
+    )
+
+
+def validate(engine: Engine, validation: Validation, score: Score | None) -> tuple[float, float]:
+    """Loss and score of the validation rows."""
+    inputs, rows, targets, weights = validation
+    outputs = engine.outputs(inputs, rows).astype(np.float64)  # (n, C)
+    return score_outputs(engine.loss, outputs, targets, weights, score)
+
+
+def score_outputs(
+    loss_of: Loss,
+    outputs: NDArray[np.float64],
+    targets: NDArray[Any],
+    weights: NDArray[Any] | None,
+    score: Score | None,
+) -> tuple[float, float]:
+    """Loss and score of raw outputs (n, C)."""
+    loss, _ = loss_of.gradient(outputs, targets, weights)
+    if score is None:
+        return loss, -loss
+    return loss, float(score(targets, loss_of.predict(outputs), weights))
+
+
+def train_on(
+    engine: Engine,
+    source: Source,
+    validate: Callable[[], tuple[float, float]] | None = None,
+    *,
+    options: TrainingOptions | None = None,
+    callbacks: Sequence[Callback] = (),
+    progress: Any = None,
+    seed: int = 0,
+    checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+    keep_on_interrupt: bool = True,
+) -> History:
+    """Train an engine's network on the batches of a source, wherever its rows are.
+
+    Parameters
+    ----------
+    engine : Engine
+    source : Source
+        Yields the batches of each epoch.
+    validate : callable, optional
+        Gives the validation rows' loss and score, higher is better, after each epoch.
+    options, callbacks, progress, seed, checkpoint
+        As for :func:`train`.
+    keep_on_interrupt : bool
+        Whether Ctrl-C ends training at the border of a batch and keeps the best weights so far. Processes that train
+        together hear it at different batches, so there it is passed on at once.
+
+    Returns
+    -------
+    History
+        As of :func:`train`.
+    """
+    options = TrainingOptions() if options is None else options
     if isinstance(checkpoint, str | os.PathLike):
         checkpoint = Checkpoint(checkpoint)
     hooks = Callbacks(callbacks)
-    run = _Run(engine, rows, targets, weights, validation, score, options, hooks, seed, checkpoint)
-    with CtrlC() as ctrl_c, as_progress(progress) as report:
+    run = _Run(engine, source, validate, options, hooks, seed, checkpoint)
+    ctrl_c = CtrlC()
+    with ctrl_c if keep_on_interrupt else nullcontext(), as_progress(progress) as report:
         at = run.resume()
         try:
             stopped = run.loop(at, ctrl_c, report)
@@ -109,6 +178,8 @@ def train(
             stopped = "callback"
             run.save(at)
         except KeyboardInterrupt:  # not ours: a second Ctrl-C, or a callback's
+            if not keep_on_interrupt:
+                raise
             stopped = "interrupted"
         except DivergenceError as error:
             if at.best is None:
@@ -128,11 +199,8 @@ class _Run:
     """What stays the same from the first batch to the last."""
 
     engine: Engine
-    rows: NDArray[np.int64]  # (N,)
-    targets: NDArray[Any]  # (N,) or (N, C)
-    weights: NDArray[Any] | None  # (N,)
-    validation: Validation | None
-    score: Score | None
+    source: Source
+    score: Callable[[], tuple[float, float]] | None
     options: TrainingOptions
     hooks: Callbacks
     seed: int
@@ -140,7 +208,7 @@ class _Run:
 
     def loop(self, at: Position, ctrl_c: CtrlC, report: Progress) -> str:
         """Train from a position on, moving it along; return why training is over."""
-        engine, options, n_rows = self.engine, self.options, len(self.rows)
+        engine, options, n_rows = self.engine, self.options, self.source.n_rows
         n_batches = -(-n_rows // options.batch_size)
         clock = Clock(at, n_batches, options.max_epochs)
         report.start("training", options.max_epochs * n_batches)
@@ -154,29 +222,20 @@ class _Run:
 
         while (stopped := stop_reason(options, at.history)) is None:
             epoch = at.history.n_epochs
-            order = np.random.default_rng([self.seed, epoch]).permutation(n_rows)  # (N,)
-            while at.batch < n_batches:
+            for part in self.source.batches(epoch, n_batches, at.batch):
                 if ctrl_c.pressed:
                     self.save(at)
                     return "interrupted"
-                # All batches are alike up to one row: a small last one would count its rows for more than they are.
-                first, last = (n_rows * (at.batch + k) // n_batches for k in (0, 1))
-                part = order[first:last]  # (B,)
                 rate = learning_rate_at(options, epoch + at.batch / n_batches)
-                loss = engine.step(
-                    self.rows[part],
-                    self.targets[part],  # (B,) or (B, C)
-                    None if self.weights is None else self.weights[part],
-                    rate,
-                    epoch * n_batches + at.batch,
-                )
+                step = epoch * n_batches + at.batch
+                loss = engine.step(part.rows, part.targets, part.weights, rate, step)
                 if not math.isfinite(loss):
                     raise DivergenceError(
                         f"the loss became {loss} in epoch {epoch + 1}: lower the learning rate "
                         f"({rate:g}), or scale the columns of the data to similar sizes"
                     )
                 at.batch += 1
-                at.loss_sum += loss * part.size
+                at.loss_sum += loss * part.n_rows
                 clock.tick(at)
                 report.advance(1, clock.note(at, loss))
                 self.hooks.on_batch_end(engine, epoch, at.batch - 1, loss)
@@ -198,15 +257,7 @@ class _Run:
 
     def validate(self) -> tuple[float, float] | None:
         """Loss and score of the validation rows, if there are any."""
-        if self.validation is None:
-            return None
-        inputs, rows, targets, weights = self.validation
-        loss_of = self.engine.loss
-        outputs = self.engine.outputs(inputs, rows).astype(np.float64)  # (n, C)
-        loss, _ = loss_of.gradient(outputs, targets, weights)
-        if self.score is None:
-            return loss, -loss
-        return loss, float(self.score(targets, loss_of.predict(outputs), weights))
+        return None if self.score is None else self.score()
 
     def save(self, at: Position) -> None:
         """Write the checkpoint, if one is wanted."""
@@ -230,11 +281,8 @@ class _Run:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """What makes this run this run: a checkpoint of another one is refused."""
-        held_out = () if self.validation is None else self.validation[1:]
         return {
-            "data": digest_of(
-                *parts_of(self.engine.inputs), self.rows, self.targets, self.weights, *held_out
-            ),
+            "data": self.source.digest(),
             "options": self.options.to_dict(),
             "seed": int(self.seed),
         }

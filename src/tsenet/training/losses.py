@@ -48,6 +48,9 @@ class Loss(Protocol):
     ) -> tuple[float, Floats]:
         """Mean loss, and its derivative by the outputs (B, C) in their own type."""
 
+    def total_weight(self, targets: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
+        """Σ w, by which the mean loss of these rows counts in the mean of more."""
+
     def predict(self, outputs: Floats) -> NDArray[np.float64]:
         """Probabilities, or values for regression, from outputs (n, C)."""
 
@@ -73,16 +76,24 @@ class _EntryLoss(ABC):
     ) -> tuple[float, Floats]:
         """Mean loss, and its derivative by the outputs (B, C) in their own type."""
         targets = _one_per_output(targets.astype(outputs.dtype), outputs)  # (B, C)
-        known = ~np.isnan(targets)
-        targets = np.where(known, targets, 0)
-        weight = known.astype(outputs.dtype)  # (B, C)
+        weight = self._weights(targets, weights)
+        losses, slopes = self._entries_and_slopes(outputs, np.where(np.isnan(targets), 0, targets))
+        return _mean_and_gradient(losses, slopes, weight)
+
+    def total_weight(self, targets: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
+        """Σ w, by which the mean loss of these rows counts in the mean of more."""
+        columns = targets.astype(np.float64).reshape(len(targets), -1)
+        return float(self._weights(columns, weights).sum())
+
+    def _weights(self, targets: Floats, weights: NDArray[Any] | None) -> Floats:
+        """Weight of every target (B, C), in its own type; 0 if it is not known."""
+        weight = (~np.isnan(targets)).astype(targets.dtype)
         if (of_class := self._class_weights()) is not None:
-            negative, positive = np.array(of_class, outputs.dtype).T  # (C,) each
+            negative, positive = np.array(of_class, targets.dtype).T  # (C,) each
             weight *= np.where(targets > 0.5, positive, negative)
         if weights is not None:
-            weight *= weights.astype(outputs.dtype)[:, None]
-        losses, slopes = self._entries_and_slopes(outputs, targets)
-        return _mean_and_gradient(losses, slopes, weight)
+            weight *= weights.astype(targets.dtype)[:, None]
+        return weight
 
     def _class_weights(self) -> tuple[Any, ...] | None:
         """Weights of each output's negative and positive labels, (C, 2), or None for all alike."""
@@ -208,13 +219,8 @@ class MulticlassLoss:
         """Mean loss, and its derivative by the outputs (B, C) in their own type."""
         if targets.ndim == 2:
             return self._gradient_of_shares(outputs, targets, weights)
-        known = targets >= 0
-        true = np.where(known, targets, 0).astype(np.int64)  # (B,)
-        weight = known.astype(outputs.dtype)[:, None]  # (B, 1)
-        if self.class_weights is not None:
-            weight *= np.array(self.class_weights, outputs.dtype)[true, None]
-        if weights is not None:
-            weight *= weights.astype(outputs.dtype)[:, None]
+        true = np.where(targets >= 0, targets, 0).astype(np.int64)  # (B,)
+        weight = self._weights(targets, weights, outputs.dtype)
         logarithm = _log_softmax(outputs)  # (B, C)
         slopes = np.exp(logarithm)
         own = np.arange(true.size), true
@@ -225,15 +231,31 @@ class MulticlassLoss:
         self, outputs: Floats, targets: NDArray[Any], weights: NDArray[Any] | None
     ) -> tuple[float, Floats]:
         """The same for targets that are probabilities of the classes (B, C)."""
-        share = targets.astype(outputs.dtype)
-        if self.class_weights is not None:
-            share = share * np.array(self.class_weights, outputs.dtype)
-        if weights is not None:
-            share = share * weights.astype(outputs.dtype)[:, None]
+        share = self._weights(targets, weights, outputs.dtype)
         share = share / share.sum()
         logarithm = _log_softmax(outputs)  # (B, C)
         slopes = share.sum(axis=1, keepdims=True) * np.exp(logarithm) - share
         return float(-(share * logarithm).sum()), slopes
+
+    def total_weight(self, targets: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
+        """Σ w, by which the mean loss of these rows counts in the mean of more."""
+        return float(self._weights(targets, weights, np.float64).sum())
+
+    def _weights(self, targets: NDArray[Any], weights: NDArray[Any] | None, dtype: Any) -> Floats:
+        """Weight of every row (B, 1), 0 if its class is not known; of every class (B, C) if targets are shares."""
+        if targets.ndim == 2:
+            weight = targets.astype(dtype)
+            if self.class_weights is not None:
+                weight *= np.array(self.class_weights, dtype)
+        else:
+            known = targets >= 0
+            weight = known.astype(dtype)[:, None]
+            if self.class_weights is not None:
+                true = np.where(known, targets, 0).astype(np.int64)[:, None]
+                weight *= np.array(self.class_weights, dtype)[true]
+        if weights is not None:
+            weight *= weights.astype(dtype)[:, None]
+        return weight
 
     def predict(self, outputs: Floats) -> NDArray[np.float64]:
         """P(class) of every class: (n, C)."""

@@ -1,0 +1,397 @@
+"""The recipe for a folder of shards: how a network is fitted to rows that need not fit into memory, by many processes.
+
+1. A *survey* reads every row once: word frequencies, classes, validation rows, and a sample of the rows.
+2. The first process learns structure and initial weights from the sample and sends them to the others.
+3. All processes train on the batches of :mod:`tsenet.training.streams` until the validation rows see no more progress,
+   and the best weights are kept.
+
+It is the recipe of :mod:`tsenet.training.recipe` for the network alone: there is no linear start and no blend, and
+rows without a label take part in the structure only. Reasons and measurements: docs/adr/0019-several-processes.md.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from tsenet._system.checkpoint_file import digest_of
+from tsenet._system.seeds import seed_number, seed_sequence
+from tsenet.data.scaling import Scaling
+from tsenet.data.shards import ShardFolder
+from tsenet.data.table import Table
+from tsenet.errors import DataError
+from tsenet.expansion.structure import NetworkStructure
+from tsenet.network.batches import Inputs
+from tsenet.network.initial_weights import set_initial_weights
+from tsenet.network.tsenet import TSENet
+from tsenet.progress import Progress
+from tsenet.training.checkpoint import RunFolder
+from tsenet.training.comparison import calibrated_score
+from tsenet.training.engine import Engine
+from tsenet.training.given_targets import GivenTargets
+from tsenet.training.loop import score_outputs, train_on
+from tsenet.training.losses import Loss
+from tsenet.training.parallel import ParallelAutogradEngine, ParallelEngine, ParallelFusedEngine
+from tsenet.training.peers import Peers
+from tsenet.training.recipe import RunSeeds, TrainedNetwork
+from tsenet.training.settings import Recipe
+from tsenet.training.shared_state import SameWeights, SharedCheckpoint
+from tsenet.training.streams import LabelledRows, ShardStreams, cut_into_streams
+from tsenet.training.survey import Asked, Survey, row_keys, survey
+from tsenet.training.targets import ClassTargets, LabelTargets, Targets, ValueTargets
+
+__all__ = ["FittedToShards", "ShardOptions", "fit_to_shards", "refuse_unsupported"]
+
+
+@dataclass(frozen=True)
+class ShardOptions:
+    """How a folder is read.
+
+    Attributes
+    ----------
+    n_streams : int, default=16
+        Parts of the folder that each batch draws from; as many processes can share them at most. The batches depend
+        on it, so a run has to keep it.
+    buffer_rows : int, default=16384
+        Rows of a stream in memory: partitions are read until there are so many, at least one.
+    sample_rows : int, default=50000
+        About so many rows are sampled, for structure and initial weights.
+    validation_rows : int, default=50000
+        Most validation rows, about; all processes together keep them in memory.
+    checkpoint_batches : int, default=1000
+        A checkpoint is written after so many batches of an epoch too.
+    """
+
+    n_streams: int = 16
+    buffer_rows: int = 16_384
+    sample_rows: int = 50_000
+    validation_rows: int = 50_000
+    checkpoint_batches: int = 1000
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, not {value}")
+
+
+class FittedToShards(NamedTuple):
+    """What the recipe hands back; the same in every process."""
+
+    targets: Targets
+    structure: NetworkStructure
+    scaling: Scaling
+    trained: TrainedNetwork
+    sample: Inputs
+
+
+def refuse_unsupported(
+    recipe: Recipe, folder: ShardFolder, target_names: tuple[str, ...], classification: bool
+) -> None:
+    """Refuse, before any work, what cannot be fitted to a folder of shards.
+
+    Raises
+    ------
+    DataError
+        Says what, and what to do instead.
+    """
+    if not folder.is_sparse:
+        raise DataError(
+            f"{folder.place.url} holds dense rows: training on shards is for documents of words. "
+            "Load dense rows that fit into memory and use fit"
+        )
+    for name in target_names:
+        if name not in folder.classes:
+            known = ", ".join(map(repr, folder.classes)) or "none"
+            raise DataError(f"{folder.place.url} has no label {name!r}; it has {known}")
+        if classification and folder.classes[name] is None:
+            raise DataError(f"the label {name!r} holds fractions, not classes: use a regressor")
+    if recipe.linear_skip is True:
+        raise DataError(
+            "linear_skip=True needs all rows in one process: leave it at 'auto', which trains the "
+            "network alone here, or use fit on rows in memory"
+        )
+    if recipe.input_dropout:
+        raise DataError("input_dropout is not there for shards: set it to 0 or None")
+    if recipe.norm is not None:
+        raise DataError('norm="batch" is not there for shards: set norm=None')
+
+
+def fit_to_shards(
+    folder: ShardFolder,
+    target_names: tuple[str, ...],
+    classification: bool,
+    recipe: Recipe,
+    seed: np.random.SeedSequence,
+    peers: Peers,
+    report: Progress,
+    learn: Callable[[Table, RunFolder | None], NetworkStructure],
+    *,
+    options: ShardOptions,
+    unlabeled: Any = None,
+    class_weight: Any = None,
+    run_folder: RunFolder | None = None,
+) -> FittedToShards:
+    """Fit a network to the documents of a folder; every process calls it.
+
+    Parameters
+    ----------
+    folder : ShardFolder
+    target_names : tuple of str
+        Label columns to predict.
+    classification : bool
+        Whether they are classes or labels, not values.
+    recipe : Recipe
+    seed : SeedSequence
+        The same in all processes.
+    peers : Peers
+    report : Progress
+    learn : callable
+        ``learn(table, run_folder)`` learns the structure from a sample of rows; only the first process calls it.
+    options : ShardOptions
+    unlabeled, class_weight : optional
+        As for :class:`tsenet.TSENetClassifier`.
+    run_folder : RunFolder, optional
+        Where structure learning and training keep finished work.
+    """
+    refuse_unsupported(recipe, folder, target_names, classification)
+    net_seed = seed_number(seed_sequence(seed).spawn(3)[2])
+    task = _Task(
+        *(folder, target_names, classification, recipe, RunSeeds.of(seed, 0), peers, report),
+        *(options, unlabeled, class_weight),
+    )
+    structure = task.learn_structure(learn, run_folder)
+    trained = task.train(structure, net_seed, run_folder)
+    return FittedToShards(task.targets, structure, task.scaling, trained, task.sample_inputs)
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What all parts of one fit share."""
+
+    folder: ShardFolder
+    target_names: tuple[str, ...]
+    classification: bool
+    recipe: Recipe
+    seeds: RunSeeds
+    peers: Peers
+    report: Progress
+    options: ShardOptions
+    unlabeled: Any
+    class_weight: Any
+
+    # ---- what the rows are
+
+    @cached_property
+    def asked(self) -> Asked:
+        """What the survey looks for."""
+        recipe, n_rows = self.recipe, self.folder.n_rows
+        share = min(recipe.validation_fraction, self.options.validation_rows / n_rows)
+        return Asked(
+            self.target_names,
+            self.classification,
+            self.unlabeled,
+            int(self.seeds.split.generate_state(1)[0]),
+            share if recipe.early_stopping else 0.0,
+            self.options.sample_rows / n_rows,
+        )
+
+    @cached_property
+    def bounds(self) -> NDArray[np.int64]:
+        """Partitions of the streams."""
+        n_rows = np.array([part.n_rows for part in self.folder.partitions], np.int64)
+        return cut_into_streams(n_rows, self.options.n_streams)
+
+    @cached_property
+    def survey(self) -> Survey:
+        """What one pass over all rows finds."""
+        streams = self.peers.share_of(self.bounds.size - 1)
+        first, last = self.bounds[streams.start], self.bounds[streams.stop]
+        own = self.folder.partitions[first:last]
+        self.report.start("surveying shards", None)
+        made = survey(self.folder, self.asked, own, self.peers)
+        self.report.finish(
+            f"{self.folder.n_rows:,} rows, {int(made.n_training.sum()):,} to train on"
+        )
+        return made
+
+    @cached_property
+    def targets(self) -> Targets:
+        """What is predicted."""
+        if not self.classification:
+            moments = self.survey.moments
+            assert moments is not None
+            if not moments.known.all():
+                raise DataError("a column of values holds no known value")
+            deviation = np.sqrt(moments.squares / moments.known)
+            varies = deviation > np.maximum(1e-12 * np.abs(moments.mean), 1e-300)
+            one = len(self.target_names) == 1
+            return ValueTargets(one, moments.mean, np.where(varies, deviation, 1.0))
+        if len(self.target_names) > 1:
+            return LabelTargets(len(self.target_names))
+        values = sorted(self.survey.class_counts)
+        texts = isinstance(values[0], str)
+        return ClassTargets.learn(np.array(values, object if texts else None))
+
+    @cached_property
+    def loss(self) -> Loss:
+        """What training makes small."""
+        weight = self.class_weight
+        if not isinstance(self.targets, ClassTargets):
+            if isinstance(weight, str):
+                raise DataError(
+                    'class_weight="balanced" is there for one column of classes only: give a dict'
+                )
+            return self.targets.loss(np.empty((0, 0)), weight)
+        counts = np.array([self.survey.class_counts[value] for value in self.targets.classes])
+        if weight == "balanced":
+            values = counts.sum() / (counts.size * counts)
+            weight = dict(zip(self.targets.classes.tolist(), values.tolist(), strict=True))
+        return self.targets.loss(np.arange(counts.size), weight)
+
+    @cached_property
+    def scaling(self) -> Scaling:
+        """tf-idf, from the words of all rows."""
+        return Scaling.of_counts(self.folder.n_rows, self.survey.n_with)
+
+    @cached_property
+    def sample_table(self) -> Table:
+        """Some rows, in an order that depends on their content alone."""
+        from tsenet.data.order import canonical_order
+
+        rows = self.survey.sample
+        if rows.shape[0] < 2:
+            raise DataError(
+                f"a sample of {rows.shape[0]} rows is too few to learn from: raise sample_rows"
+            )
+        order = canonical_order(rows, np.zeros(rows.shape[0]))
+        return Table(rows[order], self.folder.names, self.folder.levels, self.folder.named)
+
+    # ---- structure and first weights: one process
+
+    def learn_structure(
+        self, learn: Callable[[Table, RunFolder | None], NetworkStructure], folder: RunFolder | None
+    ) -> NetworkStructure:
+        """Structure, learned by the first process from the sample."""
+        _ = self.targets, self.loss  # wrong targets are refused before the long work
+        table = self.sample_table
+        return self.peers.from_first(lambda: learn(table, folder))
+
+    @cached_property
+    def sample_inputs(self) -> Inputs:
+        """The sample as the network reads it."""
+        return Inputs(self.scaling.apply(self.sample_table).values)
+
+    def _first_weights(self, net: TSENet, init: Any, seed: int) -> None:
+        import torch
+
+        def make() -> dict[str, NDArray[Any]]:
+            set_initial_weights(net, init, seed, self.sample_inputs)
+            return {name: tensor.numpy() for name, tensor in net.state_dict().items()}
+
+        weights = self.peers.from_first(make)
+        net.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
+
+    # ---- training: all processes
+
+    def train(
+        self, structure: NetworkStructure, net_seed: int, folder: RunFolder | None
+    ) -> TrainedNetwork:
+        """Train until the validation rows see no more progress."""
+        recipe, peers = self.recipe, self.peers
+        options = recipe.network(self.sample_inputs, structure.wiring, linear_skip=False)
+        n_outputs = self.loss.n_outputs
+        net = TSENet(structure.wiring, n_outputs, **{**options.to_dict(), "init": None})
+        self._first_weights(net, options.init or "fan-in", net_seed)
+        engine = self._engine(net)
+        source = ShardStreams(
+            engine,
+            self.read,
+            self.survey.n_training,
+            self.bounds,
+            peers,
+            self.seeds.order,
+            self.options.buffer_rows,
+            self._data,
+        )
+        checkpoint = None
+        if folder is not None:
+            path = folder.training("shards").path
+            checkpoint = SharedCheckpoint(path, self.options.checkpoint_batches, peers)
+        history = train_on(
+            engine,
+            source,
+            self._validate(engine),
+            options=self._training_options(source.n_rows),
+            callbacks=(*(recipe.callbacks or ()), SameWeights(peers)),
+            progress=self.report,
+            seed=self.seeds.order,
+            checkpoint=checkpoint,
+            keep_on_interrupt=peers.size == 1,
+        )
+        return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
+
+    def _training_options(self, n_rows: int) -> Any:
+        if self.recipe.init == "fan-in":
+            return self.recipe.options(n_rows)
+        falling = self.recipe.falling_rate(n_rows, sparse=True)
+        return replace(falling, early_stopping=self.recipe.early_stopping)
+
+    def _engine(self, net: TSENet) -> ParallelEngine:
+        """Kernels on CPUs; autograd on GPUs, one for each process of a machine."""
+        recipe, seed = self.recipe, self.seeds.dropout
+        device = recipe.torch_device()
+        if device == "cpu":
+            return ParallelFusedEngine(
+                *(net, self.sample_inputs, self.loss, self.peers), seed=seed, n_jobs=recipe.n_jobs
+            )
+        if device == "cuda":
+            device = f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
+        return ParallelAutogradEngine(
+            *(net, self.sample_inputs, self.loss, self.peers), device=device, seed=seed
+        )
+
+    def read(self, partition: int) -> LabelledRows:
+        """The training rows of a partition as the network reads them."""
+        block = self.folder.read(self.folder.partitions[partition], self.target_names)
+        given = self.asked.read(block.labels)
+        chosen = np.flatnonzero(given.known & ~self.asked.held_out(row_keys(block.table.values)))
+        return self._labelled(block.table.values[chosen], given.take(chosen))
+
+    def _labelled(self, counts: sp.csr_array, given: GivenTargets) -> LabelledRows:
+        table = Table(counts, self.folder.names, self.folder.levels, self.folder.named)
+        return LabelledRows(self.scaling.apply(table).values, self.targets.encode(given))
+
+    def _validate(self, engine: Engine) -> Callable[[], tuple[float, float]] | None:
+        """Loss and score of the validation rows of all processes."""
+        if self.survey.n_held_out == 0:
+            return None
+        parts = [self._labelled(*part) for part in self.survey.held_out]
+        own = LabelledRows.join(parts) if parts else None
+        found = self.peers.gather(None if own is None else own.targets)
+        targets = np.concatenate([each for each in found if each is not None])
+        score = None if self.recipe.init == "fan-in" else calibrated_score(self.loss)
+
+        def validate() -> tuple[float, float]:
+            outputs = np.empty((0, self.loss.n_outputs))
+            if own is not None:
+                inputs = Inputs(own.values)
+                outputs = engine.outputs(inputs, np.arange(len(inputs))).astype(np.float64)
+            # In the order of the processes, which is that of the rows: the same for any number of them
+            everything = np.concatenate(self.peers.gather(outputs))
+            return score_outputs(self.loss, everything, targets, None, score)
+
+        return validate
+
+    @property
+    def _data(self) -> str:
+        """Says which rows and targets these are."""
+        asked = self.asked
+        draws = digest_of(np.array([asked.seed, asked.validation_share, asked.sample_share]))
+        return f"{self.folder.digest} {self.target_names} {self.unlabeled} {draws}"
