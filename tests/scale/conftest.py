@@ -23,6 +23,18 @@ def documents() -> sp.csr_array:
     )
 
 
+@pytest.fixture(scope="session", autouse=True)
+def patience() -> Iterator[None]:
+    """On a loaded machine an answer may take minutes; workers of the tests inherit the setting."""
+    import dask
+
+    waits = {"connect": "300s", "tcp": "300s"}
+    with dask.config.set(
+        {"distributed.comm.timeouts": waits, "distributed.scheduler.worker-ttl": None}
+    ):
+        yield
+
+
 @pytest.fixture(scope="session")
 def client() -> Iterator[Any]:
     """Two worker processes of one thread each."""
