@@ -149,7 +149,8 @@ def test_bad_settings_are_refused_before_any_work(wrong: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize(
-    ("n_latents", "units"), [(1, 128), (3, 43), (18, 8), (200, 8), (300, 6), (5000, 2)]
+    ("n_latents", "units"),
+    [(1, 32), (3, 32), (6, 16), (18, 8), (200, 8), (300, 8), (400, 4), (5000, 2)],
 )
 def test_the_first_level_of_dense_rows_is_neither_narrow_nor_needlessly_wide(
     n_latents: int, units: int

@@ -14,9 +14,9 @@ import torch
 from numpy.typing import NDArray
 
 from tsenet.errors import DataError
+from tsenet.network.batch_state import BatchState, Float
 from tsenet.network.batches import Batch, Inputs
-from tsenet.network.gradients import BatchState, Block
-from tsenet.network.passes import Float
+from tsenet.network.gradients import Block
 from tsenet.training.engine import AutogradEngine, Engine
 from tsenet.training.fused import FusedEngine
 from tsenet.training.kernels.adam_kernels import adam_factors, adam_step
