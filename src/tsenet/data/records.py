@@ -189,7 +189,7 @@ def _open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
         byte = error.object[error.start]
         raise DataError(
             f"{path} is not {error.encoding} text (byte 0x{byte:02x}): give its encoding, "
-            "for example encoding='latin-1'"
+            "for example encoding='latin-1' (in the shell --encoding latin-1)"
         ) from error
 
 

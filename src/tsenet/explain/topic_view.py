@@ -141,7 +141,9 @@ def choose_topics(topics: Sequence[Topic], n_topics: int) -> list[Topic]:
     def offer(topic: Topic) -> None:
         if topic.children:
             gain = sum(child.information for child in topic.children) - topic.information
-            gain /= max(1, len(topic.children) - 1)  # else the topic with most children is split first
+            gain /= max(
+                1, len(topic.children) - 1
+            )  # else the topic with most children is split first
             heapq.heappush(steps, (-gain, place[topic.name], topic))
 
     for topic in chosen.values():
