@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -162,7 +163,7 @@ class TestChanges:
         assert model.transform(texts).shape == (300, 2)
         assert model.transform(texts).sum(axis=1) == pytest.approx(np.ones(300))
         assert model.reduce(None).topics_.equals(everything)
-        with pytest.raises(DataError, match="at least 1"):
+        with pytest.raises(DataError, match="from 1 on"):
             model.reduce(0)
 
     def test_new_documents_change_sizes_only(self, model: TopicModel) -> None:
@@ -219,6 +220,33 @@ class TestInput:
         with pytest.raises(DataError, match="expected documents"):
             TopicModel().fit(Table.of(np.eye(3)))
 
+    @pytest.mark.parametrize(
+        ("given", "says"),
+        [
+            ([], "there is none"),
+            ([1, 2], "the first is 1"),
+            ("one text", "give a list of strings"),
+            (["a text", None], "document 1 is a NoneType"),
+            (pd.DataFrame({"body": ["a text", "more"]}), r"such as frame\['body'\]"),
+        ],
+    )
+    def test_what_are_no_documents(self, given: object, says: str) -> None:
+        with pytest.raises(DataError, match=says):
+            TopicModel().fit(given)
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            *({"max_island": "15"}, {"min_size": "1"}, {"min_coherence": 2}, {"top_words": 0}),
+            *({"piece_size": "long"}, {"leftovers": "drop"}, {"full_depth": 1}, {"n_jobs": 0}),
+            *({"em_restarts": 0}, {"refine_steps": -1}, {"ud_threshold": float("nan")}),
+        ],
+    )
+    def test_parameters_are_checked(self, wrong: dict[str, Any]) -> None:
+        (name,) = wrong
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            TopicModel(**wrong).fit(["a text", "a text"])
+
     def test_an_unfitted_model_says_so(self) -> None:
         with pytest.raises(NotFittedError):
             TopicModel().transform(["a text"])
@@ -230,5 +258,8 @@ class TestInput:
             fitted.transform(["goal"], level=9)
         with pytest.raises(ValueError, match="output must be"):
             fitted.transform(["goal"], output="odds")  # type: ignore[arg-type]  # what is tested
+        for wrong in ("5", 2.5, 0):
+            with pytest.raises(DataError, match="n_topics must be a whole number"):
+                fitted.reduce(wrong)  # type: ignore[arg-type]  # what is tested
         with pytest.raises(DataError, match=r"no topic 'Z7\.7'"):
             fitted.documents_of("Z7.7")

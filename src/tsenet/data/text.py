@@ -559,7 +559,9 @@ def _texts_of(documents: Documents | Iterable[str]) -> list[str]:
     texts = documents.texts if isinstance(documents, Documents) else list(documents)
     for i, text in enumerate(texts):
         if not isinstance(text, str):
-            raise DataError(f"document {i} is a {type(text).__name__}, not a string")
+            raise DataError(
+                f"document {i} is a {type(text).__name__}, not a string: give '' for a document without text"
+            )
         if not text.isascii() and _HALF.search(text):
             raise DataError(f"document {i} holds half of a character (a lone surrogate)")
     if not texts:
