@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +209,26 @@ class TestFiles:
     def test_report(self, fitted: TopicModel, texts: list[str], tmp_path: Path) -> None:
         fitted.report(tmp_path / "a.html", texts, title="Three subjects")
         assert "<title>Three subjects" in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+    def test_a_report_has_the_labels_of_the_model_and_folded_topics_last(
+        self, model: TopicModel, texts: list[str], tmp_path: Path
+    ) -> None:
+        shown = model.topics_.sort_values("size")
+        first = shown["id"].iloc[-1]
+        model.set_params(min_size=float(shown["size"].iloc[:2].mean())).rename({first: "My topic"})
+        folded = {topic.name for topic, _ in model.view_.folded}
+        assert folded
+        model.report(tmp_path / "m.html", texts)
+        page = (tmp_path / "m.html").read_text("utf-8")
+        found = re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
+        assert found is not None
+        payload = json.loads(found[1])
+        label = dict(zip(model.tree_.latent_names, payload["units"]["label"], strict=True))
+        interest = dict(zip(model.tree_.latent_names, payload["units"]["interest"], strict=True))
+        assert (payload["title"], label[first]) == ("Topics", "My topic")
+        assert {name for name, value in interest.items() if value == 0} == folded
+        told = dict(payload["data"])["Topics that come last"]
+        assert told == f"{len(folded)} in too few documents"
 
 
 class TestInput:

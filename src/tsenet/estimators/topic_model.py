@@ -630,6 +630,8 @@ class TopicModel(TransformerMixin, BaseEstimator):
     ) -> None:
         """Write the topics as one HTML page to explore.
 
+        The page shows the whole tree, with the labels of ``topics_``. Topics that ``topics_`` leaves out come last.
+
         Parameters
         ----------
         path : path
@@ -649,7 +651,15 @@ class TopicModel(TransformerMixin, BaseEstimator):
         if known is not None:
             X = Table.of(known.to_csr(), names=self.vocabulary_)
         quoted = list(getattr(texts, "texts", texts)) if are_texts(texts) and quote else None
-        write_report(path, self.tree_, X, texts=quoted, **{"words": True, **options})
+        view = self.view_
+        chosen = {
+            "title": "Topics",
+            "words": True,
+            "titles": {topic.name: topic.title for topic in every_topic(view.topics)}
+            | self._labels,
+            "folded": {topic.name: reason for topic, reason in view.folded},
+        }
+        write_report(path, self.tree_, X, texts=quoted, **{**chosen, **options})
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a ``.tsenet`` file, which :func:`tsenet.load` reads. The file holds no documents.
