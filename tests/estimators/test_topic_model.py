@@ -168,6 +168,12 @@ class TestChanges:
         with pytest.raises(DataError, match="from 1 on"):
             model.reduce(0)
 
+    def test_what_is_shown_can_be_changed(self, model: TopicModel) -> None:
+        n_topics = len(model.topics_)
+        smallest = float(model.topics_["size"].min())
+        assert len(model.set_params(min_size=smallest * 1.001).topics_) < n_topics
+        assert len(model.set_params(min_size=0).topics_) >= n_topics
+
     def test_new_documents_change_sizes_only(self, model: TopicModel) -> None:
         before = model.topics_.set_index("id")
         space = ["galaxy telescope orbit"] * 200

@@ -198,6 +198,23 @@ class TopicModel(TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.progress = progress
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; those of what is shown, such as ``min_size``, take effect at once.
+
+        Parameters
+        ----------
+        **params
+            Values by name.
+
+        Returns
+        -------
+        TopicModel
+            The model itself.
+        """
+        super().set_params(**params)
+        self._forget()
+        return self
+
     # ---- learning
 
     def fit(
