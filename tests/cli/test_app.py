@@ -14,6 +14,7 @@ import pytest
 
 import tsenet
 from tests.cli.program import names, run
+from tsenet.cli import reproduce as program
 
 ROOT = Path(__file__).parents[2]
 
@@ -80,7 +81,7 @@ def test_openmp_is_told_not_to_spin(monkeypatch: pytest.MonkeyPatch) -> None:
     assert os.environ["OMP_WAIT_POLICY"] == "ACTIVE"
 
 
-COMMANDS = ("topics", "fit", "predict", "evaluate", "report", "export", "data")
+COMMANDS = ("topics", "fit", "predict", "evaluate", "report", "export", "reproduce", "data")
 
 
 def test_the_commands() -> None:
@@ -118,9 +119,20 @@ def test_help_answers_at_once() -> None:
     assert min(seconds) < 0.5
 
 
-def test_the_experiments_are_not_a_command() -> None:
-    """``python -m reproduce`` runs them: they are not in the wheel, and nothing in cli/ names them."""
-    assert run("reproduce", "table3").exit_code == 2
-    files = list((ROOT / "src" / "tsenet" / "cli").glob("*.py"))
-    assert files
-    assert [path.name for path in files if "reproduce" in path.read_text("utf-8")] == []
+def test_the_experiments_are_run_from_a_clone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    listed = run("reproduce", "--list")
+    assert listed.exit_code == 0
+    assert "table3" in listed.stdout
+    assert "label-efficiency" in listed.stdout
+    assert "--render-only" in run("reproduce", "--help").stdout
+    assert run("reproduce", "no-such-table").exit_code == 2
+
+    # An installed package lies in no clone.
+    monkeypatch.setattr(program, "__file__", str(tmp_path / "site-packages/tsenet/cli/x.py"))
+    told = run("reproduce", "--list")
+    assert told.exit_code == 1
+    assert "clone the repository" in told.stderr

@@ -43,7 +43,7 @@ def folder(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Pat
     few.to_csv(folder / "few.csv", index=False)
     (folder / "said.json").write_text(
         fine(
-            *("fit", folder / "few.csv", "--target", "kind", "--ignore", "key", *QUICK),
+            *("fit", folder / "few.csv", "--target", "kind", "--id", "key", *QUICK),
             *("-o", folder / "m.tsenet", "--json", "--verbose"),
         ),
         "utf-8",
@@ -151,6 +151,26 @@ def test_ids_and_order_are_kept(folder: Path, tmp_path: Path) -> None:
     assert (said["rows"], said["out"]) == (300, str(out))
     assert json.loads(out.read_text("utf-8").splitlines()[7]) == lines[7]
     assert "no column 'zz'" in run(*given[:3], "--id", "zz", "--quiet").stderr
+
+
+def test_predict_repeats_the_key_that_fit_was_given(
+    folder: Path, frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    shown = fine("predict", folder / "m.tsenet", folder / "few.csv", "--quiet")
+    assert shown.splitlines()[0] == "key,kind,P(little),P(much)"
+    frame.to_csv(tmp_path / "no-key.csv", index=False)
+    shown = fine("predict", folder / "m.tsenet", tmp_path / "no-key.csv", "--quiet")
+    assert shown.splitlines()[0] == "kind,P(little),P(much)"
+    given = ("fit", folder / "few.csv", "--target", "kind", "-o", tmp_path / "m.tsenet")
+    assert "no column 'zz'" in run(*given, "--id", "zz", "--quiet").stderr
+
+
+def test_a_key_is_refused_before_anything_is_compiled(folder: Path, tmp_path: Path) -> None:
+    said = run("fit", folder / "few.csv", "--target", "kind", "-o", tmp_path / "m.tsenet")
+    assert said.exit_code == 1
+    assert "column 'key' holds 300 different texts in 300 rows" in said.stderr
+    assert all(f"{option} key" in said.stderr for option in ("--id", "--text", "--ignore"))
+    assert "kernels" not in said.stderr
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ CHECKPOINTS = [
 # What the commands do themselves: which files and columns to read, where to write, what to show.
 OWN = {
     "fit": (
-        "--target --out -o --text --ignore --task --unlabeled --held-out --keep-on-interrupt --encoding --config "
+        "--target --out -o --text --id --ignore --task --unlabeled --held-out --keep-on-interrupt --encoding --config "
         "--seed --force --verbose --json --quiet --debug --processes --streams"
     ),
     "topics": (

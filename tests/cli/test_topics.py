@@ -248,7 +248,8 @@ class TestTopics:
         readme = (ROOT / "README.md").read_text("utf-8")
         (example,) = re.findall(r"```console\n\$ tsenet (topics .*)\n((?:.*\n)+?)```", readme)
         command, shown = example
-        (tmp_path / "docs.csv").write_text(data.read_text("utf-8").replace("body", "text", 1))
+        rows = data.read_text("utf-8").replace("body", "text", 1)
+        (tmp_path / "docs.csv").write_text(f"{rows}one,\ntwo,\n", "utf-8")  # two without text
         monkeypatch.chdir(tmp_path)
         printed = run(*shlex.split(command), *QUICK_TOPICS).stdout
         assert _without_numbers(shown) == _without_numbers(printed)
@@ -290,6 +291,23 @@ class TestReading:
 
     def test_standard_input(self, out: Path) -> None:
         self.check("-", out, stdin="\n".join(DOCUMENTS))
+
+    def test_standard_input_of_one_long_line(self, out: Path) -> None:
+        long = "word " * 40_000  # more than the csv module takes as one field
+        result = run("topics", "-", "--out", out, "--no-explorer", stdin=long)
+        assert result.exit_code == 1
+        assert "Traceback" not in result.output
+        assert "error: " in result.stderr
+
+    def test_duplicates_and_missing_texts_are_counted(self, tmp_path: Path, out: Path) -> None:
+        lines = ["text", *DOCUMENTS, '""', '""']
+        (tmp_path / "d.csv").write_text("\n".join(lines), "utf-8")
+        more = ("--out", out, "--no-explorer", *QUICK_TOPICS)
+        told = json.loads(run("topics", tmp_path / "d.csv", *more, "--json").stdout)
+        n_duplicates = len(DOCUMENTS) - len(set(DOCUMENTS))
+        assert n_duplicates > 0
+        counts = (told["documents"], told["without_text"], told["duplicates"])
+        assert counts == (122, 2, n_duplicates)
 
     def test_counts(self, tmp_path: Path, out: Path) -> None:
         table = vectorize(DOCUMENTS)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -162,8 +165,14 @@ class TestChanges:
         assert model.transform(texts).shape == (300, 2)
         assert model.transform(texts).sum(axis=1) == pytest.approx(np.ones(300))
         assert model.reduce(None).topics_.equals(everything)
-        with pytest.raises(DataError, match="at least 1"):
+        with pytest.raises(DataError, match="from 1 on"):
             model.reduce(0)
+
+    def test_what_is_shown_can_be_changed(self, model: TopicModel) -> None:
+        n_topics = len(model.topics_)
+        smallest = float(model.topics_["size"].min())
+        assert len(model.set_params(min_size=smallest * 1.001).topics_) < n_topics
+        assert len(model.set_params(min_size=0).topics_) >= n_topics
 
     def test_new_documents_change_sizes_only(self, model: TopicModel) -> None:
         before = model.topics_.set_index("id")
@@ -207,6 +216,26 @@ class TestFiles:
         fitted.report(tmp_path / "a.html", texts, title="Three subjects")
         assert "<title>Three subjects" in (tmp_path / "a.html").read_text(encoding="utf-8")
 
+    def test_a_report_has_the_labels_of_the_model_and_folded_topics_last(
+        self, model: TopicModel, texts: list[str], tmp_path: Path
+    ) -> None:
+        shown = model.topics_.sort_values("size")
+        first = shown["id"].iloc[-1]
+        model.set_params(min_size=float(shown["size"].iloc[:2].mean())).rename({first: "My topic"})
+        folded = {topic.name for topic, _ in model.view_.folded}
+        assert folded
+        model.report(tmp_path / "m.html", texts)
+        page = (tmp_path / "m.html").read_text("utf-8")
+        found = re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
+        assert found is not None
+        payload = json.loads(found[1])
+        label = dict(zip(model.tree_.latent_names, payload["units"]["label"], strict=True))
+        interest = dict(zip(model.tree_.latent_names, payload["units"]["interest"], strict=True))
+        assert (payload["title"], label[first]) == ("Topics", "My topic")
+        assert {name for name, value in interest.items() if value == 0} == folded
+        told = dict(payload["data"])["Topics that come last"]
+        assert told == f"{len(folded)} in too few documents"
+
 
 class TestInput:
     def test_word_counts(self, fitted: TopicModel, texts: list[str]) -> None:
@@ -219,6 +248,33 @@ class TestInput:
         with pytest.raises(DataError, match="expected documents"):
             TopicModel().fit(Table.of(np.eye(3)))
 
+    @pytest.mark.parametrize(
+        ("given", "says"),
+        [
+            ([], "there is none"),
+            ([1, 2], "the first is 1"),
+            ("one text", "give a list of strings"),
+            (["a text", None], "document 1 is a NoneType"),
+            (pd.DataFrame({"body": ["a text", "more"]}), r"such as frame\['body'\]"),
+        ],
+    )
+    def test_what_are_no_documents(self, given: object, says: str) -> None:
+        with pytest.raises(DataError, match=says):
+            TopicModel().fit(given)
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            *({"max_island": "15"}, {"min_size": "1"}, {"min_coherence": 2}, {"top_words": 0}),
+            *({"piece_size": "long"}, {"leftovers": "drop"}, {"full_depth": 1}, {"n_jobs": 0}),
+            *({"em_restarts": 0}, {"refine_steps": -1}, {"ud_threshold": float("nan")}),
+        ],
+    )
+    def test_parameters_are_checked(self, wrong: dict[str, Any]) -> None:
+        (name,) = wrong
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            TopicModel(**wrong).fit(["a text", "a text"])
+
     def test_an_unfitted_model_says_so(self) -> None:
         with pytest.raises(NotFittedError):
             TopicModel().transform(["a text"])
@@ -230,5 +286,8 @@ class TestInput:
             fitted.transform(["goal"], level=9)
         with pytest.raises(ValueError, match="output must be"):
             fitted.transform(["goal"], output="odds")  # type: ignore[arg-type]  # what is tested
+        for wrong in ("5", 2.5, 0):
+            with pytest.raises(DataError, match="n_topics must be a whole number"):
+                fitted.reduce(wrong)  # type: ignore[arg-type]  # what is tested
         with pytest.raises(DataError, match=r"no topic 'Z7\.7'"):
             fitted.documents_of("Z7.7")

@@ -63,25 +63,23 @@ def test_the_tree_is_printed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFix
     assert float(likelihoods[2]) == pytest.approx(independent, abs=0.006)
 
 
-def test_five_networks_are_compared(
+def test_learned_links_pay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(digits, "SEEDS", (0,))
     assert digits.main(["--out", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    right = re.search(r"over these groups: ([\d.]+)% of held-out images", " ".join(printed.split()))
+    assert right
+    assert float(right[1]) > 95
     # One line per network: accuracy, parameters, seconds of training.
-    lines = re.findall(
-        r"^(\S.*?) +([\d.]+)% ± [\d.]+% +([\d,]+) +[\d.]+ s$", capsys.readouterr().out, re.MULTILINE
-    )
+    lines = re.findall(r"^(\S.*?) +([\d.]+)% ± [\d.]+% +([\d,]+) +[\d.]+ s$", printed, re.MULTILINE)
     accuracy = {name: float(share) for name, share, _ in lines}
     size = {name: int(number.replace(",", "")) for name, _, number in lines}
-    tse, backbone, random, small, dense = accuracy
-    assert tse == "TSE-Net, skip paths"
+    learned, random, dense = accuracy
     assert "random" in random
-    assert min(accuracy.values()) > 94
-    assert accuracy[backbone] > accuracy[random]
-    assert size[backbone] == size[random]
-    assert size[backbone] == pytest.approx(size[small], rel=0.1)
-    assert size[backbone] < size[tse] < size[dense] / 10
+    assert accuracy[learned] > accuracy[random] + 10 > accuracy[dense] + 20
+    assert size[learned] == size[random] < size[dense] / 5
     assert "digits.html" in {path.name for path in tmp_path.iterdir()}
 
 

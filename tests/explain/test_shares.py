@@ -11,11 +11,11 @@ from tsenet.data.rows import BinaryRows
 from tsenet.explain.shares import document_shares, word_profiles
 
 
-def test_shares_are_the_most_likely_ones() -> None:
+def test_many_steps_lead_to_the_most_likely_shares() -> None:
     rng = np.random.default_rng(0)
     phi = rng.dirichlet(np.ones(12), size=3)
     rows = BinaryRows.of_dense(rng.random((4, 12)) < 0.5)
-    found = document_shares(rows, phi, 0.0).toarray()
+    found = document_shares(rows, phi, 0.0, steps=100).toarray()
     prior = 1.0 / 3
     for row, share in zip(rows.to_dense(), found, strict=True):
 
@@ -25,6 +25,28 @@ def test_shares_are_the_most_likely_ones() -> None:
 
         best = minimize(loss, np.zeros(3)).x
         assert share == pytest.approx(np.exp(best - np.logaddexp.reduce(best)), abs=2e-3)
+
+
+def test_ten_steps_of_em() -> None:
+    rng = np.random.default_rng(1)
+    phi = rng.dirichlet(np.ones(12), size=3)
+    rows = BinaryRows.of_dense(rng.random((4, 12)) < 0.5)
+    found = document_shares(rows, phi, 0.0).toarray()
+    for words, share in zip(rows.to_dense(), found, strict=True):
+        theta = np.full(3, 1 / 3)
+        for _ in range(10):
+            joint = theta[:, None] * phi[:, words]
+            theta = (joint / joint.sum(axis=0)).sum(axis=1) + 1 / 3
+            theta /= theta.sum()
+        assert share == pytest.approx(theta)
+
+
+def test_similar_topics_share_a_document() -> None:
+    # Two topics that hardly differ: the likelihood is highest if one has all, which would hide the other.
+    phi = np.array([[0.45, 0.45, 0.1], [0.44, 0.46, 0.1], [0.05, 0.05, 0.9]])
+    rows = BinaryRows.of_dense(np.array([[1, 1, 0]]))
+    share = document_shares(rows, phi, 0.0).toarray()[0]
+    assert share[:2].min() > 0.35
 
 
 def test_small_shares_are_left_out_and_rows_sum_to_one() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -94,3 +95,12 @@ def test_chosen_topics() -> None:
         9: ["Z1.0", "Z1.1", "Z1.2", "Z1.3", "Z1.9"],
     }
     assert choose_topics((), 3) == []
+
+
+def test_a_large_family_needs_a_large_gain() -> None:
+    many = topic("Z2.0", 0.3, *(topic(f"Z1.{k}", 0.1, information=0.4) for k in range(5)))
+    two = topic("Z2.1", 0.3, *(topic(f"Z1.{k}", 0.1, information=0.6) for k in (7, 8)))
+    many, two = replace(many, information=0.5), replace(two, information=0.5)
+    # 1.5 nats for four topics more, 0.7 for one more: the second split first, though room is for either.
+    assert [t.name for t in choose_topics((many, two), 6)] == ["Z2.0", "Z1.7", "Z1.8"]
+    assert len(choose_topics((many, two), 7)) == 7

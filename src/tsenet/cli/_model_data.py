@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.cli._options import given
+from tsenet.data.binary import is_free_text
 from tsenet.data.files import DataFile
 from tsenet.data.table import Table
 from tsenet.errors import DataError
@@ -134,8 +136,20 @@ def columns_of_file(file: DataFile, left_out: set[str]) -> tuple[Table, dict[str
     table = file.table(names)
     if file.rows is not None:
         return table, {"columns": None}
+    _refuse_keys(file, table)
     categories = [name for name, found in zip(names, table.levels, strict=True) if found]
     return table, {"columns": names, "categories": categories}
+
+
+def _refuse_keys(file: DataFile, table: Table) -> None:
+    """Raise a DataError for a column of keys or free text, before anything is compiled or learned."""
+    for name, levels in zip(table.names, table.levels, strict=True):
+        if levels is not None and is_free_text(len(levels), table.n_rows):
+            raise DataError(
+                f"{file.path}: column {name!r} holds {len(levels):,} different texts in {table.n_rows:,} rows: a key "
+                f"or free text. If it is a key, give --id {shlex.quote(name)}; to learn from its words, "
+                f"--text {shlex.quote(name)}; to leave it out, --ignore {shlex.quote(name)}"
+            )
 
 
 def model_rows(fitted: Any, file: DataFile) -> Table:

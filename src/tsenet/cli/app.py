@@ -16,6 +16,7 @@ from tsenet.cli._options import Debug, ShowsDefaults
 from tsenet.cli.export import export
 from tsenet.cli.model import evaluate, fit, predict
 from tsenet.cli.report import report
+from tsenet.cli.reproduce import reproduce
 from tsenet.cli.shard import shard
 from tsenet.cli.topics import topics
 
@@ -55,3 +56,8 @@ def _program(
 for _command in (topics, fit, predict, evaluate, report, export, shard):
     app.command(cls=ShowsDefaults)(_command)
 app.add_typer(data.app)
+# All that follows the name goes to the program of the experiments, also --help.
+app.command(
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(reproduce)

@@ -82,8 +82,16 @@ def fit(
         str | None,
         typer.Option(metavar="COLUMN", help="Learn from the words of this column alone."),
     ] = None,
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="COLUMN",
+            help="Key of the rows: nothing is learned from it, and predict repeats it.",
+        ),
+    ] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out, such as a key.")
+        list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out.")
     ] = None,
     unlabeled: Unlabeled = None,
     task: Annotated[
@@ -264,6 +272,8 @@ def fit(
     with shown_progress(quiet) as progress:
         file = read_rows(data, progress, encoding)
         wanted = targets_of(file, target, task.value, unlabeled)
+        if id_column is not None:
+            file.column(id_column)  # its error names the columns there are
         if text is not None:
             source: dict[str, Any] = {"text": text}
             counter, table = word_counts(
@@ -273,7 +283,9 @@ def fit(
                 tokenizer=tokenizer,
             )
         else:
-            table, source = columns_of_file(file, {*target, *(ignore or ())})
+            table, source = columns_of_file(
+                file, {*target, *(ignore or ()), *([] if id_column is None else [id_column])}
+            )
         kept, held = _split(table, wanted, held_out, seed)
         warm_up(progress)
         kind = tsenet.TSENetClassifier if wanted.classifies else tsenet.TSENetRegressor
@@ -281,7 +293,7 @@ def fit(
         model.fit(table.take(kept), wanted.values[kept], **given(checkpoint=checkpoint))
         if model.history_.stopped == "interrupted" and not keep_on_interrupt:
             raise KeyboardInterrupt
-        model.source_ = {"targets": target, **source, **given(unlabeled=unlabeled)}
+        model.source_ = {"targets": target, **source, **given(unlabeled=unlabeled, id=id_column)}
         scores = scores_of(model, table.take(held), wanted.values[held]) if held.size else {}
         model.word_counter_ = None if text is None else counter
         model.save(out)
@@ -353,7 +365,11 @@ def predict(
     ] = None,
     id_column: Annotated[
         str | None,
-        typer.Option("--id", metavar="COLUMN", help="Column to repeat beside the predictions."),
+        typer.Option(
+            "--id",
+            metavar="COLUMN",
+            help="Column to repeat beside the predictions; default: the --id of fit, if DATA has it.",
+        ),
     ] = None,
     encoding: Encoding = None,
     tokenizer: FittedTokenizer = None,
@@ -406,6 +422,9 @@ def predict(
     fitted = load_model(model, jobs, tokenizer)
     with shown_progress(quiet) as progress:
         file = read_rows(data, progress, encoding)
+        known = (fitted.source_ or {}).get("id")
+        if id_column is None and known in file.columns:
+            id_column = known
         ids = None if id_column is None else file.texts(id_column)
         names, columns = answers_of(fitted, model_rows(fitted, file))
     if id_column is not None and ids is not None:

@@ -363,18 +363,25 @@ def topics(
         written = sorted(path.name for path in folder.iterdir())
     tree = found.tree_
     sizes = list(tree.layer_sizes[1:])
+    odd = {
+        "without text": getattr(documents, "n_missing", 0),
+        "duplicates": getattr(documents, "n_duplicates", 0),
+    }
     fields = {
         "documents": n_documents,
+        **{name.replace(" ", "_"): count for name, count in odd.items()},
         "words": tree.n_observed,
         "topics_per_level": sizes,
         "shown": len(found.topics_),
         "written": written,
     }
     levels = ", ".join(f"{size:,}" for size in sizes) or "none"
+    said = [f"{count:,} {name}" for name, count in odd.items() if count]
     say(
         as_json,
         fields,
         f"{n_documents:,} documents, {tree.n_observed:,} words; topics per level: {levels}",
+        *([f"among them {' and '.join(said)}"] if said else []),
         f"written to {out}: {', '.join(written)}",
     )
 

@@ -23,7 +23,7 @@ from tsenet.data.table import Table
 from tsenet.data.thresholds import column_thresholds, rows_above_dense, rows_above_sparse
 from tsenet.errors import DataError
 
-__all__ = ["BinaryRows", "BinaryRule", "constant_columns"]
+__all__ = ["BinaryRows", "BinaryRule", "constant_columns", "is_free_text"]
 
 # A column with more levels than this, and more than half as many levels as rows, is text or a key.
 _MANY_LEVELS = 100
@@ -375,9 +375,14 @@ def _refuse_negative(table: Table) -> None:
     )
 
 
+def is_free_text(n_levels: int, n_rows: int) -> bool:
+    """Say whether a column of so many different texts is free text or a key, not categories."""
+    return n_levels > _MANY_LEVELS and 2 * n_levels > n_rows
+
+
 def _refuse_free_text(table: Table, column: int, n_levels: int) -> None:
     """Raise a DataError for a column with nearly one distinct text per row."""
-    if n_levels > _MANY_LEVELS and 2 * n_levels > table.n_rows:
+    if is_free_text(n_levels, table.n_rows):
         raise DataError(
             f"{table.label(column)} has {n_levels} different values in {table.n_rows} rows: free "
             "text or a key, not categories. Drop it, or make words of it with tsenet.data.vectorize"

@@ -203,7 +203,7 @@ def _collect(records: Iterable[Record], wanted: Sequence[str], path: Path) -> Do
     for number, record in records:
         keys.update(dict.fromkeys(record))
         value = record.get(text)
-        if is_missing(value):
+        if is_missing(value) or (isinstance(value, str) and not value.strip()):
             n_missing += 1
             value = ""
         elif not isinstance(value, str | int | float):

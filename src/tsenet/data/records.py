@@ -117,7 +117,8 @@ def _format_of_stream(
         return (".jsonl" if first.lstrip()[0] == "{" else _JSON), every
     if wanted is None or not header:
         return _CSV, every
-    named = (next(csv.reader([first], delimiter=delimiter), []) for delimiter in _DELIMITERS)
+    with _long_fields():  # a text may be one long line
+        named = [next(csv.reader([first], delimiter=delimiter), []) for delimiter in _DELIMITERS]
     return (_CSV if any(set(wanted) <= set(fields) for fields in named) else _TEXT), every
 
 
@@ -189,7 +190,7 @@ def _open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
         byte = error.object[error.start]
         raise DataError(
             f"{path} is not {error.encoding} text (byte 0x{byte:02x}): give its encoding, "
-            "for example encoding='latin-1'"
+            "for example encoding='latin-1' (in the shell --encoding latin-1)"
         ) from error
 
 

@@ -612,7 +612,10 @@ def _texts_of(documents: Documents | Iterable[str]) -> list[str]:
 
 def _check_text(number: int, text: Any) -> None:
     if not isinstance(text, str):
-        raise DataError(f"document {number} is a {type(text).__name__}, not a string")
+        kind = type(text).__name__
+        raise DataError(
+            f"document {number} is a {kind}, not a string: give '' for a document without text"
+        )
     if not text.isascii() and _HALF.search(text):
         raise DataError(f"document {number} holds half of a character (a lone surrogate)")
 

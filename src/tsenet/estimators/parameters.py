@@ -78,6 +78,23 @@ _RULES = {
     "validation_fraction": _number("between 0 and 1", lambda value: 0 < value < 1),
     "patience": _whole(1),
     "warm_start": _FLAG,
+    "top_words": _whole(1),
+    "min_size": _number("from 0 on", lambda value: 0 <= value < np.inf),
+    "min_coherence": _number("from −1 to 1", lambda value: -1 <= value <= 1),
+    "ud_threshold": _number("that is finite", np.isfinite),
+    "refine_steps": _whole(0),
+    "em_restarts": _whole(1),
+    "piece_size": _Rule(
+        "a whole number from 1 on, 'auto' or None",
+        lambda value: (
+            value is None or (isinstance(value, str) and value == "auto") or _whole(1).holds(value)
+        ),
+    ),
+    "leftovers": _one_of("auto", "leave", "attach"),
+    "full_depth": _Rule(
+        "True, False or 'auto'",
+        lambda value: _is_flag(value) or (isinstance(value, str) and value == "auto"),
+    ),
     "device": _Rule("a text such as 'cpu' or 'auto'", lambda value: isinstance(value, str)),
     "n_jobs": _JOBS,
 }

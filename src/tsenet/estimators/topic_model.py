@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from numbers import Integral
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -18,6 +19,7 @@ from tsenet.data.table import Table
 from tsenet.data.text import WordCounter
 from tsenet.errors import DataError
 from tsenet.estimators import topic_facts
+from tsenet.estimators.parameters import check_parameters
 from tsenet.estimators.texts import are_texts
 from tsenet.explain.shares import WordProfiles, document_shares
 from tsenet.explain.topic_view import TopicView, choose_topics, view_topics
@@ -198,6 +200,23 @@ class TopicModel(TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.progress = progress
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; those of what is shown, such as ``min_size``, take effect at once.
+
+        Parameters
+        ----------
+        **params
+            Values by name.
+
+        Returns
+        -------
+        TopicModel
+            The model itself.
+        """
+        super().set_params(**params)
+        self._forget()
+        return self
+
     # ---- learning
 
     def fit(
@@ -223,6 +242,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         DataError
             If there are no documents, or no words remain.
         """
+        check_parameters(self.get_params(deep=False))
         with as_progress(self.progress) as report:
             report.start("counting words", None)
             table = self._learn_words(texts)
@@ -258,6 +278,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         """
         from tsenet.skeleton.pieces import automatic_size, cut_into_pieces, size_for
 
+        check_parameters(self.get_params(deep=False))
         groups, names = self._seeds(table.names)
         self.tree_ = learn_tree(
             table if data is None else data,
@@ -472,8 +493,8 @@ class TopicModel(TransformerMixin, BaseEstimator):
             The model itself. The tree is not changed.
         """
         check_is_fitted(self, "tree_")
-        if n_topics is not None and n_topics < 1:
-            raise DataError(f"n_topics must be at least 1 or None, got {n_topics}")
+        if n_topics is not None and (not isinstance(n_topics, Integral) or n_topics < 1):
+            raise DataError(f"n_topics must be a whole number from 1 on, or None, not {n_topics!r}")
         self._selection = None
         if n_topics is not None:
             chosen = choose_topics(self.view_.topics, n_topics)
@@ -644,6 +665,8 @@ class TopicModel(TransformerMixin, BaseEstimator):
     ) -> None:
         """Write the topics as one HTML page to explore.
 
+        The page shows the whole tree, with the labels of ``topics_``. Topics that ``topics_`` leaves out come last.
+
         Parameters
         ----------
         path : path
@@ -663,7 +686,15 @@ class TopicModel(TransformerMixin, BaseEstimator):
         if known is not None:
             X = Table.of(known.to_csr(), names=self.vocabulary_)
         quoted = list(getattr(texts, "texts", texts)) if are_texts(texts) and quote else None
-        write_report(path, self.tree_, X, texts=quoted, **{"words": True, **options})
+        view = self.view_
+        chosen = {
+            "title": "Topics",
+            "words": True,
+            "titles": {topic.name: topic.title for topic in every_topic(view.topics)}
+            | self._labels,
+            "folded": {topic.name: reason for topic, reason in view.folded},
+        }
+        write_report(path, self.tree_, X, texts=quoted, **{**chosen, **options})
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a ``.tsenet`` file, which :func:`tsenet.load` reads. The file holds no documents.
@@ -736,11 +767,15 @@ class TopicModel(TransformerMixin, BaseEstimator):
             counter, table = WordCounter.learn(texts, **options)
             self.word_counter_: WordCounter | None = counter
             return table
+        expected = "expected documents: a list of strings, or a sparse table of word counts"
+        if isinstance(texts, list | tuple):
+            found = f"the first is {texts[0]!r}" if texts else "there is none"
+            raise DataError(f"{expected}; {found}")
         table = Table.of(texts)
         if not table.is_sparse:
-            raise DataError(
-                "expected documents: a list of strings, or a sparse table of word counts"
-            )
+            if hasattr(texts, "columns"):
+                expected += f"; of a data frame give one column, such as frame[{table.names[0]!r}]"
+            raise DataError(expected)
         self.word_counter_ = None
         return table
 

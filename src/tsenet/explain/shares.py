@@ -1,8 +1,9 @@
 """How topics divide documents: each topic's own words, and the mixture of topics that explains a document's words best.
 
 A latent is on or off, and many can be on at once. If topics are not nested, a document can also be divided among them:
-with φ_k(w), the share of word w among the words of topic k's documents, its shares θ maximise Σ_w ln Σ_k θ_k φ_k(w)
-over the words of the document (plus a small Dirichlet prior). This problem is concave, so the answer is unique.
+with φ_k(w), the share of word w among the words of topic k's documents, its shares θ come from ten steps of EM for
+Σ_w ln Σ_k θ_k φ_k(w) over the words of the document (plus a small Dirichlet prior), begun with equal shares. The
+maximum itself gives all of a document to one of several similar topics, which tells less about it: see decision 17.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Floats = NDArray[np.float64]
 
 _TOPICS = 64  # profiles are made of so many topics at a time
 _ROWS = 512  # documents are divided in blocks
-_STEPS = 50
+_STEPS = 10  # more bring the maximum, which tells less about a document
 _COUNT = 3.0  # a word counts from so many documents of a topic on
 _PRIOR = 1.0  # pseudo-words in each document, spread over the topics
 
@@ -88,7 +89,9 @@ def word_profiles(rows: BinaryRows, posterior: Any) -> WordProfiles:
     return WordProfiles(rate, inside)
 
 
-def document_shares(rows: BinaryRows, distributions: Floats, min_share: float = 0.01) -> Any:
+def document_shares(
+    rows: BinaryRows, distributions: Floats, min_share: float = 0.01, *, steps: int = _STEPS
+) -> Any:
     """Divide documents among topics.
 
     Parameters
@@ -99,6 +102,8 @@ def document_shares(rows: BinaryRows, distributions: Floats, min_share: float = 
         φ of each topic.
     min_share : float, default=0.01
         Smaller shares are left out, and the others made to sum to 1.
+    steps : int, default=10
+        Steps of EM from equal shares.
 
     Returns
     -------
@@ -117,7 +122,7 @@ def document_shares(rows: BinaryRows, distributions: Floats, min_share: float = 
         )
         owner = np.repeat(np.arange(block.n_rows), np.diff(block.indptr))
         share = np.full((block.n_rows, by_word.shape[1]), 1.0 / by_word.shape[1])
-        for _ in range(_STEPS):
+        for _ in range(steps):
             part = share[owner] * likely
             part /= part.sum(axis=1, keepdims=True)
             share = summed @ part + _PRIOR / by_word.shape[1]

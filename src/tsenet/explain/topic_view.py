@@ -109,7 +109,8 @@ def choose_topics(topics: Sequence[Topic], n_topics: int) -> list[Topic]:
     """Choose the topics that tell most about the words, none of them above or below another.
 
     The topics of the highest level come first. As long as there is room, the chosen topic whose replacement by those
-    below it adds most information is replaced. Topics of lower levels that moved up beside them fill the rest.
+    below it adds most information for each topic more is replaced. Topics of lower levels that moved up beside them
+    fill the rest.
 
     Parameters
     ----------
@@ -140,6 +141,9 @@ def choose_topics(topics: Sequence[Topic], n_topics: int) -> list[Topic]:
     def offer(topic: Topic) -> None:
         if topic.children:
             gain = sum(child.information for child in topic.children) - topic.information
+            gain /= max(
+                1, len(topic.children) - 1
+            )  # else the topic with most children is split first
             heapq.heappush(steps, (-gain, place[topic.name], topic))
 
     for topic in chosen.values():

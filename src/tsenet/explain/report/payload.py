@@ -6,6 +6,7 @@ of pairs are flat, ``[node, value, node, value, …]``: a page holds thousands o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -116,6 +117,8 @@ class ReportOptions:
         column of texts.
     titles : mapping of str to str, optional
         Labels by latent name, to show instead of the words that set a topic apart.
+    folded : mapping of str to str, optional
+        Topics that have little to show, each with the reason: they come last, and the page counts them.
 
     Raises
     ------
@@ -137,6 +140,7 @@ class ReportOptions:
     snippet: int = 240
     words: bool | None = None
     titles: Mapping[str, str] | None = None
+    folded: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         for name in ("n_features", "n_rows", "links_per_unit", "links_per_node", "snippet"):
@@ -253,6 +257,15 @@ def _tree_payload(model: Any, tree: LatentTree, given: _Given, progress: Progres
     payload = _plain_payload(model, graph, tree.rule, given, _nouns(given, model, "topic"))
     payload["units"] = tree_units(tree, shares, options.n_features, options.titles)
     payload["rows"], payload["along"] = rows, along
+    if options.folded:
+        interest = payload["units"]["interest"]
+        payload["units"]["interest"] = [
+            0.0 if name in options.folded else value
+            for name, value in zip(tree.latent_names, interest, strict=True)
+        ]
+        reasons = Counter(options.folded.values()).most_common()
+        parts = ", ".join(f"{count:,} {reason}" for reason, count in reasons)
+        payload["data"].append(("Topics that come last", parts))
     return payload
 
 
