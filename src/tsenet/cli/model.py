@@ -35,7 +35,7 @@ from tsenet.cli._options import (
     library_option,
 )
 from tsenet.cli._results import say, write_csv, write_json_lines
-from tsenet.errors import DataError
+from tsenet.errors import DataError, MissingDependencyError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,6 +49,9 @@ __all__ = ["evaluate", "fit", "predict"]
 
 # With fewer labelled rows a score of a tenth of them says nothing.
 _FEWEST_TO_HOLD_OUT = 100
+
+# Up to so many rows, numpy has answered before the compiled kernels are loaded.
+_FEW_TO_PREDICT = 1000
 
 
 class Task(StrEnum):
@@ -204,6 +207,7 @@ def fit(
     from training; the score on it is printed at the end.
     """
     import tsenet
+    from tsenet._system.packages import need_torch
     from tsenet.cli._model_data import (
         columns_of_file,
         read_rows,
@@ -213,6 +217,7 @@ def fit(
     )
 
     check_output(out, force)
+    need_torch("training")
     with shown_progress(quiet) as progress:
         file = read_rows(data, progress, encoding)
         wanted = targets_of(file, target, task.value, unlabeled)
@@ -337,12 +342,15 @@ def predict(
     """
     from tsenet._system.atomic import atomic_write
     from tsenet.cli._model_data import answers_of, model_rows, read_rows
+    from tsenet.store.runtime import LightModel
 
     if out is not None:
         check_output(out, force)
-    fitted = _load(model, jobs, tokenizer)
+    fitted = _load_to_predict(model, jobs, tokenizer)
     with shown_progress(quiet) as progress:
         file = read_rows(data, progress, encoding)
+        if isinstance(fitted, LightModel) and file.n_rows <= _FEW_TO_PREDICT:
+            fitted.jit = False
         ids = None if id_column is None else file.texts(id_column)
         names, columns = answers_of(fitted, model_rows(fitted, file))
     if id_column is not None and ids is not None:
@@ -416,6 +424,19 @@ def _load(path: Path, jobs: int | None, tokenizer: str | None) -> Any:
     if not isinstance(fitted, tsenet.TSENetClassifier | tsenet.TSENetRegressor):
         raise DataError(f"{path} holds a {type(fitted).__name__}, which predicts nothing")
     return fitted.set_params(n_jobs=jobs)
+
+
+def _load_to_predict(path: Path, jobs: int | None, tokenizer: str | None) -> Any:
+    """The model without torch; with it only if it has batch normalisation."""
+    import tsenet
+    from tsenet.cli._model_data import tokenizer_of
+
+    try:
+        fitted = tsenet.load(path, tokenizer=tokenizer_of(tokenizer), runtime="light")
+    except MissingDependencyError:
+        return _load(path, jobs, tokenizer)
+    fitted.n_jobs = jobs
+    return fitted
 
 
 def _best_of(model: Any) -> str:

@@ -90,7 +90,8 @@ class LightModel:
         word_counter: WordCounter | None,
         source: dict[str, Any] | None = None,
     ) -> None:
-        self.jit, self.n_jobs = True, None
+        self.jit = True
+        self.n_jobs: int | None = None
         self.n_features_in_ = rule.n_columns_in
         self.binary_rule_, self.word_counter_, self.source_ = rule, word_counter, source
         if not isinstance(targets, ValueTargets):
