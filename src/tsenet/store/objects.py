@@ -193,6 +193,13 @@ def _same_bytes(left: npt.NDArray[np.uint8], right: npt.NDArray[np.uint8]) -> bo
     )
 
 
+def _holds(kept: Any, stored: Any) -> bool:
+    """Whether all that was stored is kept: objects may have new keys, such as parameters of a later version."""
+    if isinstance(kept, dict) and isinstance(stored, dict):
+        return all(key in kept and _holds(kept[key], value) for key, value in stored.items())
+    return bool(kept == stored)
+
+
 def _check_nothing_lost(
     obj: Storable, meta: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]
 ) -> None:
@@ -202,7 +209,7 @@ def _check_nothing_lost(
     """
     kept_meta, kept_arrays = obj.to_parts()
     for name, value in meta.items():
-        if name not in kept_meta or kept_meta[name] != value:
+        if name not in kept_meta or not _holds(kept_meta[name], value):
             raise ValueError(f"the field {name!r} is unknown or not in its normal form")
     for name, array in arrays.items():
         kept = kept_arrays.get(name)
