@@ -65,6 +65,7 @@ BAD = {
     "half a body": _request(b'{"texts"', length="500"),
 }
 LEAVES = {"half a body"}
+NO_STATUS = {*LEAVES, "no HTTP"}  # what is no HTTP gets an answer of HTTP/0.9, which has no status
 
 
 def ask_badly(port: int, name: str) -> int | None:
