@@ -92,9 +92,9 @@ def service(model: Path) -> Iterator[tuple[int, int]]:
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
-        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
     ) as process:
         try:
+            os.sched_setaffinity(process.pid, {core})
             assert process.stdout is not None
             yield int(process.stdout.readline().rpartition(":")[2]), process.pid
         finally:
@@ -169,7 +169,9 @@ def run(rate: float = 200.0, seconds: float = 20.0, n_bad: int = 10_000) -> str:
             assert latencies(port, 50, 1).size == 50  # it still answers
     assert all(status is None or 400 <= status < 500 or status == 501 for status in answers)
     ms = 1e3 * np.quantile(taken, [0.5, 0.99])
-    said = ", ".join(f"{count:,} × {status or 'cut off'}" for status, count in answers.most_common())
+    said = ", ".join(
+        f"{count:,} × {status or 'cut off'}" for status, count in answers.most_common()
+    )
     load = (after_good["cpu"] - before["cpu"]) / seconds
     body: list[list[object]] = [
         [f"{rate:g} requests/s for {seconds:g} s", f"p50 {ms[0]:.1f} ms, p99 {ms[1]:.1f} ms"],

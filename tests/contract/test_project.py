@@ -110,7 +110,9 @@ def test_oldest_versions_are_the_lower_bounds() -> None:
     for name, version in pins.items():
         assert re.fullmatch(re.escape(wanted[canonical(name)]) + r"(\.0)*", version), name
     (torch,) = extras["train"]
-    assert f"OLDEST_TORCH ?= {torch.partition('>=')[2]}.0\n" in (ROOT / "Makefile").read_text("utf-8")
+    assert f"OLDEST_TORCH ?= {torch.partition('>=')[2]}.0\n" in (ROOT / "Makefile").read_text(
+        "utf-8"
+    )
 
 
 def test_citation_gives_this_version_and_the_paper() -> None:

@@ -12,11 +12,27 @@ from typing import Any
 
 import pytest
 
-from benchmarks.serve import BAD, HOST, NO_STATUS, SUBJECTS, TEXTS, ask_badly, service, settled, state
+from benchmarks.serve import (
+    BAD,
+    HOST,
+    NO_STATUS,
+    SUBJECTS,
+    TEXTS,
+    ask_badly,
+    service,
+    settled,
+    state,
+)
 from examples import serve
 from tsenet import TSENetClassifier
 
-STATUS = {"too many": 413, "huge length": 413, "1 GB": 413, "no length": 411, "negative length": 411}
+STATUS = {
+    "too many": 413,
+    "huge length": 413,
+    "1 GB": 413,
+    "no length": 411,
+    "negative length": 411,
+}
 STATUS |= {"other path": 404, "GET": 404, "DELETE": 501, "long line": 414, "many heads": 431}
 
 
@@ -46,7 +62,9 @@ def test_answers_are_those_of_the_model(running: tuple[int, int], model: TSENetC
     texts = ["the referee saw a goal", "a ballot", ""]
     connection = http.client.HTTPConnection(HOST, running[0], timeout=60)
     assert ask(connection, None, "GET") == (200, {"status": "ok", "columns": model.n_features_in_})
-    status, refused = ask(connection, {"rows": [[1.0]]})  # the connection stays open after a refusal
+    status, refused = ask(
+        connection, {"rows": [[1.0]]}
+    )  # the connection stays open after a refusal
     assert status == 400
     assert "features" in refused["error"]
     status, answer = ask(connection, {"texts": texts})
@@ -77,7 +95,9 @@ def test_bad_requests_leave_nothing_behind(running: tuple[int, int]) -> None:
 def test_too_many_clients_are_sent_away(running: tuple[int, int]) -> None:
     port, process = running
     before = settled(process, {"threads": 1})
-    clients = [http.client.HTTPConnection(HOST, port, timeout=60) for _ in range(serve.MOST_CLIENTS)]
+    clients = [
+        http.client.HTTPConnection(HOST, port, timeout=60) for _ in range(serve.MOST_CLIENTS)
+    ]
     try:
         for client in clients:  # each has its thread once it has been answered
             assert ask(client, None, "GET")[0] == 200

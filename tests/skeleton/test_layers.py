@@ -56,7 +56,9 @@ def test_of_two_equal_latents_the_first_is_taken(first_met: int) -> None:
     rows_of_latent = [[0, 2], [1, 3]] if first_met == 0 else [[1, 3], [0, 2]]
     by_row = sorted((row, z) for z, rows in enumerate(rows_of_latent) for row in rows)
     completed = Csr(np.arange(5), np.array([z for _, z in by_row], np.int32))
-    columns = Csr(np.array([0, 2]), np.array([0, 1], np.int32))  # the variable is on in rows 0 and 1
+    columns = Csr(
+        np.array([0, 2]), np.array([0, 1], np.int32)
+    )  # the variable is on in rows 0 and 1
     n = np.arange(5.0)
     best, joint = np.empty(1, np.int32), np.empty(1, np.int64)
     best_latents(

@@ -1,4 +1,4 @@
-"""Golden files answered by the runtimes that need no torch; `make matrix` runs these tests where it is not installed."""
+"""Golden files answered by the runtimes that need no torch; `make matrix` runs this where it is not installed."""
 
 from __future__ import annotations
 

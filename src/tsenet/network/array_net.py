@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.links import BlockLinks, Links
-from tsenet.network.options import NetworkOptions
+from tsenet.network.options import Activation, NetworkOptions
 
 if TYPE_CHECKING:
     from tsenet.network.tsenet import TSENet
@@ -43,7 +42,7 @@ class ArrayNet(NamedTuple):
     """A network without batch normalisation; its parts have the names that a `TSENet` gives them."""
 
     wiring: Wiring
-    activation: str
+    activation: Activation
     units_per_latent: int
     layer_sizes: tuple[int, ...]
     layers: list[ArrayLayer]

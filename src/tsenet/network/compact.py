@@ -8,7 +8,7 @@ nothing feeds has the same value for all rows; that value moves into the biases 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,6 +171,14 @@ def compacted(net: TSENet, options: NetworkOptions) -> tuple[TSENet, NetworkOpti
     return made.eval(), found.options
 
 
+@overload
+def used_network(net: ArrayNet) -> ArrayNet: ...
+
+
+@overload
+def used_network(net: TSENet) -> Net: ...
+
+
 def used_network(net: Net) -> Net:
     """What a forward pass has to compute: the network without the parts that no output uses.
 
@@ -230,10 +238,15 @@ def _used_parts(net: Net, options: NetworkOptions) -> _Parts | None:
     return _Parts(wiring, small_options, arrays, used.n_outputs)
 
 
+def _layers(net: Net) -> list[Any]:
+    """The sparse layers; both kinds of networks give them the same names."""
+    return list(net.layers)
+
+
 def _links_used(net: Net, used: UsedParts) -> list[Bools]:
     """For each layer, which links between latents have a used weight, in the order by input."""
     found = []
-    for k, layer in enumerate(net.layers):
+    for k, layer in enumerate(_layers(net)):
         latents = layer.blocks.latents
         of_link = latents.input_of_link() * latents.n_units + latents.in_unit
         lower = layer.links.input_of_link() // layer.blocks.k_in
@@ -247,7 +260,7 @@ def _links_used(net: Net, used: UsedParts) -> list[Bools]:
 def _smaller_wiring(net: Net, latents: list[Bools], links: list[Bools]) -> Wiring:
     """The wiring of the latents and links that stay."""
     layers = []
-    for k, (layer, old) in enumerate(zip(net.layers, net.wiring.layers, strict=True)):
+    for k, (layer, old) in enumerate(zip(_layers(net), net.wiring.layers, strict=True)):
         stays = links[k][layer.blocks.latents.unit_link]  # by unit, as a wiring has them
         number = [np.cumsum(part) - 1 for part in (latents[k], latents[k + 1])]
         upper = number[1][old.upper_ends()[stays]]
@@ -277,13 +290,10 @@ def _small_weights(
     """Weights and biases of the units and feature units that stay; the biases have what constant units add."""
     biases = _biases(net, used)
     parameters = arrays_of(net)
-    weights = {
-        name: np.where(mask, parameters[name], 0)
-        for name, mask in used.weights.items()
-    }
+    weights = {name: np.where(mask, parameters[name], 0) for name, mask in used.weights.items()}
     n_levels = len(units) - 1
     arrays: dict[str, NDArray[Any]] = {}
-    for k, layer in enumerate(net.layers):
+    for k, layer in enumerate(_layers(net)):
         arrays[f"layers.{k}.weight"] = weights[f"layers.{k}.weight"][_weights_of(layer, links[k])]
         arrays[f"layers.{k}.bias"] = np.where(used.levels[k + 1], biases[k], 0)[units[k + 1]]
     names = [*(f"skips.{k}" for k in range(len(features) - 1)), "top"]
@@ -318,7 +328,7 @@ def _biases(net: Net, used: UsedParts) -> list[NDArray[np.float64]]:
     n_levels = len(used.levels) - 1
     level_value = np.zeros(used.levels[0].size)
     values, found = [level_value], []
-    for k, layer in enumerate(net.layers):
+    for k, layer in enumerate(_layers(net)):
         lower, upper = layer.links.input_of_link(), layer.links.in_unit
         added = np.bincount(
             upper, parts[f"layers.{k}.weight"] * values[k][lower], net.layer_sizes[k + 1]

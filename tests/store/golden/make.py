@@ -10,8 +10,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tests.store.models import SMALL, models, rows
 from tsenet.store import load, save
 from tsenet.store.manifest import FORMAT_VERSION
@@ -42,7 +40,9 @@ def answers_of(name: str, model: Any) -> list[Any]:
         return [model.transform(NEW_TEXTS).toarray().tolist()]
     if kind == "texts":
         return [model.predict_proba(NEW_TEXTS).tolist(), model.predict(NEW_TEXTS).tolist()]
-    frame = pd.DataFrame(X[:, :6], columns=list("abcdef")).assign(colour=["red", "blue"] * 2 + ["x"])
+    frame = pd.DataFrame(X[:, :6], columns=list("abcdef")).assign(
+        colour=["red", "blue"] * 2 + ["x"]
+    )
     return [model.predict_proba(frame).tolist(), model.predict(frame).tolist()]
 
 

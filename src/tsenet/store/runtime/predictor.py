@@ -81,6 +81,8 @@ class LightModel:
     True
     """
 
+    feature_names_in_: NDArray[np.object_]
+
     def __init__(
         self,
         net: ArrayNet,
