@@ -1,4 +1,4 @@
-"""Load test of ``examples/serve.py`` over the loopback: latency at a fixed rate, bad requests, what they leave behind."""
+"""Load test of ``examples/serve.py`` over the loopback: latency at a fixed rate, bad requests, what they leave."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ Run it with ``python examples/serve.py model.tsenet --port 8000`` and ask it:
     curl localhost:8000/predict -d '{"rows": [[5.1, 3.5, 1.4, 0.2]]}'
 
 The answer is ``{"predictions": […], "probabilities": [[…]], "classes": […]}``; a regressor gives ``predictions`` alone.
-What cannot be answered gets a 4xx with ``{"error": "…"}``. ``GET /health`` says that the model is loaded. A request may hold
-1 MB and 1,000 rows, a client has ten seconds to send it, and more than 64 clients at a time get a 503.
+What cannot be answered gets a 4xx with ``{"error": "…"}``. ``GET /health`` says that the model is loaded. A request may
+hold 1 MB and 1,000 rows, a client has ten seconds to send it, and more than 64 clients at a time get a 503.
 
 The service speaks plain HTTP and knows no users: put it behind a proxy that does.
 """
