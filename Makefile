@@ -88,7 +88,7 @@ matrix: ## Install without torch, and test predictions, trees and files, with ea
 		if ! $$found -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$$version')" >/dev/null 2>&1; then \
 			echo "Python $$version is not installed: not tested" >&2; continue; fi; \
 		echo "== Python $$version" && $$found -m venv .venv-$$version && \
-		.venv-$$version/bin/pip install --quiet --disable-pip-version-check -e . pytest hypothesis pandas && \
+		.venv-$$version/bin/pip install --quiet --disable-pip-version-check -e ".[text]" pytest hypothesis polars && \
 		NUMBA_CACHE_DIR=$(CURDIR)/.venv-$$version/numba .venv-$$version/bin/python -m pytest -q -p no:cacheprovider $(WITHOUT_TORCH) $(ARGS) \
 		|| exit 1; done
 VERSIONS ?= 3.11 3.12 3.13
