@@ -78,9 +78,10 @@ oldest: ## Run the fast tests and all scikit-learn checks with the lowest versio
 	NUMBA_CACHE_DIR=$(CURDIR)/.venv-oldest/numba .venv-oldest/bin/python -m pytest -q -m "not slow and not data" $(WITHOUT_EXTRAS) $(ARGS)
 	NUMBA_CACHE_DIR=$(CURDIR)/.venv-oldest/numba .venv-oldest/bin/python -m pytest -q tests/estimators/test_tsenet.py tests/estimators/test_latent_tree_transformer.py $(ARGS)
 OLDEST_TORCH ?= 2.4.0
-# What needs packages that only the development install has.
+# What needs packages that only the development install has; and early versions of typer load rich for --help.
 WITHOUT_EXTRAS := --ignore=tests/store/test_onnx.py --ignore=tests/store/test_bif.py --ignore=tests/docs --ignore=tests/test_docs.py \
-	--ignore=tests/browser --ignore=tests/benchmarks --ignore=tests/reproduce --ignore=tests/explain/test_scores.py
+	--ignore=tests/browser --ignore=tests/benchmarks --ignore=tests/reproduce --ignore=tests/explain/test_scores.py \
+	--deselect=tests/cli/test_app.py::test_help_loads_nothing_heavy
 
 matrix: ## Install without torch, and test predictions, trees and files, with each Python 3.11 to 3.13 at hand
 	@for version in $(VERSIONS); do \
