@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.installed-docs
+QUALITY_INSTALLED := $(VENV)/.installed-quality
 ARGS ?=
 # One process of tests per core; the tests of one file stay together and share what they fit.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
@@ -16,7 +17,7 @@ PYTHON ?= $(shell for candidate in python3.11 python3; do \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo check test reproduce lint format fuzz bench docs explorer clean
+.PHONY: help demo check test reproduce lint format fuzz coverage mutation oldest matrix bench docs explorer clean
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +47,54 @@ fuzz: $(INSTALLED) ## Load and use 100,000 mutants of model files and tables, wi
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.fuzz PYTHONPATH=. $(BIN)/python -m tests.reliability.fuzz $(or $(ARGS),--mutants 100000)
 	TSENET_KILLS=20 $(BIN)/python -m pytest -q tests/reliability/test_signals.py
 
+coverage: $(QUALITY_INSTALLED) ## Branches of src that the tests run, kernels in Python mode; a long run (ARGS go to pytest)
+	rm -f .coverage .coverage.*
+	$(BIN)/coverage run -m pytest --numprocesses auto --dist loadfile $(ARGS)
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest --numprocesses auto --dist loadfile -W ignore $(PYTHON_MODE) $(ARGS)
+	$(BIN)/coverage combine
+	$(BIN)/coverage report
+
+# Tests that call kernels directly, on data small enough for plain Python.
+PYTHON_MODE := tests/network/test_activation_kernels.py tests/network/test_sparse_kernels.py tests/network/test_forward_kernels.py \
+	tests/network/test_directions.py tests/skeleton/test_em_kernels.py tests/skeleton/test_island_kernels.py tests/expansion
+
+mutation: $(QUALITY_INSTALLED) ## Mutate one module in a copy of the tree: MODULE=training/split TESTS=tests/training/test_split.py
+	rm -rf .mutation && mkdir .mutation
+	git archive HEAD | tar -x -C .mutation
+	printf '[cosmic-ray]\nmodule-path = "src/tsenet/%s.py"\ntimeout = 300.0\nexcluded-modules = []\ntest-command = "%s -m pytest -x -q -p no:cacheprovider %s"\n[cosmic-ray.distributor]\nname = "local"\n' \
+		"$(MODULE)" "$(CURDIR)/$(BIN)/python" "$(TESTS)" > .mutation/mutation.toml
+	cd .mutation && export PYTHONPATH=$(CURDIR)/.mutation/src:$(CURDIR)/.mutation && \
+		$(CURDIR)/$(BIN)/cosmic-ray init mutation.toml mutation.sqlite && \
+		$(CURDIR)/$(BIN)/cosmic-ray exec mutation.toml mutation.sqlite && \
+		$(CURDIR)/$(BIN)/cr-report --surviving-only --show-diff mutation.sqlite && \
+		$(CURDIR)/$(BIN)/cr-rate --fail-over 15 mutation.sqlite
+MODULE ?= training/split
+TESTS ?= tests/training/test_split.py
+
+oldest: ## Run the fast tests and all scikit-learn checks with the lowest versions that pyproject.toml allows
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/pip install --quiet --disable-pip-version-check -c constraints-oldest.txt \
+		-e ".[plot,text]" "torch==$(OLDEST_TORCH)" pytest hypothesis polars
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-oldest/numba .venv-oldest/bin/python -m pytest -q -m "not slow and not data" $(WITHOUT_EXTRAS) $(ARGS)
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-oldest/numba .venv-oldest/bin/python -m pytest -q tests/estimators/test_tsenet.py tests/estimators/test_latent_tree_transformer.py $(ARGS)
+OLDEST_TORCH ?= 2.4.0
+# What needs packages that only the development install has; and early versions of typer load rich for --help.
+WITHOUT_EXTRAS := --ignore=tests/store/test_onnx.py --ignore=tests/store/test_bif.py --ignore=tests/docs --ignore=tests/test_docs.py \
+	--ignore=tests/browser --ignore=tests/benchmarks --ignore=tests/reproduce --ignore=tests/explain/test_scores.py \
+	--deselect=tests/cli/test_app.py::test_help_loads_nothing_heavy
+
+matrix: ## Install without torch, and test predictions, trees and files, with each Python 3.11 to 3.13 at hand
+	@for version in $(VERSIONS); do \
+		found=$$(ls $$HOME/.pyenv/versions/$$version.*/bin/python 2>/dev/null | tail -1); found=$${found:-python$$version}; \
+		if ! $$found -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$$version')" >/dev/null 2>&1; then \
+			echo "Python $$version is not installed: not tested" >&2; continue; fi; \
+		echo "== Python $$version" && $$found -m venv .venv-$$version && \
+		.venv-$$version/bin/pip install --quiet --disable-pip-version-check -e ".[text]" pytest hypothesis polars && \
+		NUMBA_CACHE_DIR=$(CURDIR)/.venv-$$version/numba .venv-$$version/bin/python -m pytest -q -p no:cacheprovider $(WITHOUT_TORCH) $(ARGS) \
+		|| exit 1; done
+VERSIONS ?= 3.11 3.12 3.13
+WITHOUT_TORCH := tests/without_torch tests/skeleton/test_learn_tree.py tests/skeleton/test_islands.py tests/expansion/test_wiring.py tests/data
+
 bench: $(INSTALLED) ## Run the benchmarks (ARGS go to benchmarks)
 	$(BIN)/python -m benchmarks $(ARGS)
 
@@ -56,13 +105,17 @@ explorer: ## Check, test and build the report page's program from explorer-src/ 
 	cd explorer-src && npm ci && npm run lint && npm test && npm run build
 
 clean: ## Remove the environment, caches and built files
-	rm -rf $(VENV) build dist site demo out explorer-src/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis .fuzz
+	rm -rf $(VENV) .venv-* .mutation .coverage build dist site demo out explorer-src/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis .fuzz
 	find src tests benchmarks examples reproduce -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "tsenet needs Python 3.11 or newer: make PYTHON=/path/to/python" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $@
+
+$(QUALITY_INSTALLED): $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[quality]"
 	@touch $@
 
 $(DOCS_INSTALLED): $(INSTALLED)

@@ -177,5 +177,18 @@ def predict(
     _show("predict", benchmark.run(rows), write, "network.md")
 
 
+@app.command()
+def serve(
+    rate: Annotated[float, typer.Option(help="Requests per second.")] = 200.0,
+    seconds: Annotated[float, typer.Option(help="For so long.")] = 20.0,
+    bad: Annotated[int, typer.Option(help="Bad requests afterwards.")] = 10_000,
+    write: Write = False,
+) -> None:
+    """Load test of examples/serve.py on one core: latency, bad requests, memory, threads and files after them."""
+    from benchmarks import serve as benchmark
+
+    _show("serve", benchmark.run(rate, seconds, bad), write, "network.md")
+
+
 if __name__ == "__main__":
     app()

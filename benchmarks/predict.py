@@ -42,7 +42,7 @@ def run(n_rows: int = 20_000) -> str:
     body = [
         ["logistic regression", rival.coef_.size, "–", "–", *_speed(rival.predict, scaled), "–"]
     ]
-    model = TSENetClassifier(random_state=0, n_jobs=1).fit(Table.of(train), few)
+    model = TSENetClassifier(random_state=0, n_jobs=1, unlabeled=-1).fit(Table.of(train), few)
     with tempfile.TemporaryDirectory() as home:
         path = Path(home, "model.tsenet")
         save_npz(Path(home, "rows.npz"), test[:100])

@@ -78,6 +78,10 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("tsenet.datasets")
     if name not in _HOME:
         raise AttributeError(f"module 'tsenet' has no attribute {name!r}")
+    if name == "TSENet":
+        from tsenet._system.packages import need_torch
+
+        need_torch("TSENet")
     value = getattr(importlib.import_module(_HOME[name]), name)
     globals()[name] = value
     return value

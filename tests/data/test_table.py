@@ -319,7 +319,8 @@ def test_frame_columns_of_other_types() -> None:
         pl.DataFrame({"a": [1, 2], "when": [[1], [2]]}),
         pl.DataFrame({"a": [1, 2], "when": [b"x", b"y"]}),
     ):
-        with pytest.raises(NonNumericError, match=says("column 'when' (index 1) holds", "drop")):
+        # early versions of narwhals do not know bytes: these are then values that are no numbers
+        with pytest.raises(NonNumericError, match=r"column 'when' \(index 1\) (holds|has)"):
             Table.of(frame)
 
 

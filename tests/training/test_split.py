@@ -71,3 +71,26 @@ def test_rows_without_copies_are_split_as_if_groups_were_unknown() -> None:
         split_rows(100, 0.1, 0, classes), split_rows(100, 0.1, 0, classes, groups), strict=True
     ):
         assert np.array_equal(one, other)
+
+
+def test_a_class_that_only_a_duplicate_has_is_given_back_alone() -> None:
+    """Rows 0 and 1 are duplicates of the classes 0 and 1: they are never held out, the others are as before."""
+    groups = np.concatenate([[0], np.arange(40)])
+    classes = np.zeros(41, np.int64)
+    classes[1] = 1
+    given_back = 0
+    for seed in range(30):
+        kept, out = split_rows(41, 0.25, seed, classes, groups)
+        without = split_rows(41, 0.25, seed, np.zeros(41, np.int64), groups)[1]
+        assert {0, 1} <= set(kept)
+        assert set(out) == set(without) - {0, 1}
+        given_back += 0 in without
+    assert given_back
+
+
+def test_the_fewest_rows_that_are_split() -> None:
+    """Twenty rows are split, nineteen are not; of duplicates the groups count."""
+    groups = np.concatenate([np.arange(19), [18] * 6])
+    assert split_rows(25, 0.2, 0, None, groups)[1].size == 0
+    groups = np.concatenate([np.arange(20), [19] * 5])
+    assert split_rows(25, 0.2, 0, None, groups)[1].size > 0

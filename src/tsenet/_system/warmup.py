@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tsenet._system.packages import need_torch
+
 if TYPE_CHECKING:
     from tsenet.expansion.wiring import Wiring
 
@@ -36,6 +38,7 @@ def warmup(*, network: bool = True) -> None:
     finally:
         logger.setLevel(level)
     if network:
+        need_torch("warmup() of the kernels that train networks")
         _warm_network()
 
 

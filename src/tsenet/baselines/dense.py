@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from tsenet._system.packages import need_torch
 from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet._system.threads import chunks, thread_count
 from tsenet.baselines.grid import check_shape
@@ -63,6 +64,7 @@ class DenseEstimator(NetworkEstimator):
         -------
         self
         """
+        need_torch("training")
         from tsenet.baselines.fnn import FNN
         from tsenet.training.settings import TrainingSettings
 

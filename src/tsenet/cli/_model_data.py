@@ -161,7 +161,7 @@ def model_rows(fitted: Any, file: DataFile) -> Table:
         from tsenet.data.text import WordCounter
 
         # Files of older versions do not say how words were counted: it was always so.
-        counter = counter or WordCounter(fitted.wiring_.names[0])
+        counter = counter or WordCounter(fitted.binary_rule_.names)
         return counter.count(file.texts(column))
     names = source.get("columns")
     if names is None and file.rows is None:

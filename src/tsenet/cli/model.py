@@ -36,7 +36,7 @@ from tsenet.cli._options import (
     library_option,
 )
 from tsenet.cli._results import say, write_csv, write_json_lines
-from tsenet.errors import DataError
+from tsenet.errors import DataError, MissingDependencyError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,6 +50,9 @@ __all__ = ["evaluate", "fit", "load_model", "predict"]
 
 # With fewer labelled rows a score of a tenth of them says nothing.
 _FEWEST_TO_HOLD_OUT = 100
+
+# Up to so many rows, numpy has answered before the compiled kernels are loaded.
+_FEW_TO_PREDICT = 1000
 
 
 class Task(StrEnum):
@@ -228,6 +231,7 @@ def fit(
     processes can share the training, and the target is a label column of the folder.
     """
     import tsenet
+    from tsenet._system.packages import need_torch
     from tsenet.cli._model_data import (
         columns_of_file,
         read_rows,
@@ -269,6 +273,7 @@ def fit(
             "which tsenet shard makes"
         )
     check_output(out, force)
+    need_torch("training")
     with shown_progress(quiet) as progress:
         file = read_rows(data, progress, encoding)
         wanted = targets_of(file, target, task.value, unlabeled)
@@ -397,6 +402,7 @@ def predict(
     """
     from tsenet._system.atomic import atomic_write
     from tsenet.cli._model_data import answers_of, model_rows, read_rows
+    from tsenet.store.runtime import LightModel
 
     if data.is_dir():
         from tsenet.cli._shards import predict_folder
@@ -419,9 +425,11 @@ def predict(
         )
     if out is not None:
         check_output(out, force)
-    fitted = load_model(model, jobs, tokenizer)
+    fitted = _load_to_predict(model, jobs, tokenizer)
     with shown_progress(quiet) as progress:
         file = read_rows(data, progress, encoding)
+        if isinstance(fitted, LightModel) and file.n_rows <= _FEW_TO_PREDICT:
+            fitted.jit = False
         known = (fitted.source_ or {}).get("id")
         if id_column is None and known in file.columns:
             id_column = known
@@ -499,6 +507,19 @@ def load_model(path: Path, jobs: int | None, tokenizer: str | None) -> Any:
     if not isinstance(fitted, tsenet.TSENetClassifier | tsenet.TSENetRegressor):
         raise DataError(f"{path} holds a {type(fitted).__name__}, which predicts nothing")
     return fitted.set_params(n_jobs=jobs)
+
+
+def _load_to_predict(path: Path, jobs: int | None, tokenizer: str | None) -> Any:
+    """The model without torch; with it only if it has batch normalisation."""
+    import tsenet
+    from tsenet.cli._model_data import tokenizer_of
+
+    try:
+        fitted = tsenet.load(path, tokenizer=tokenizer_of(tokenizer), runtime="light")
+    except MissingDependencyError:
+        return _load(path, jobs, tokenizer)
+    fitted.n_jobs = jobs
+    return fitted
 
 
 def _best_of(model: Any) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import issparse
 
 from tsenet.data.columns import RESHAPE, column_labeller, numbers_of_objects
 from tsenet.errors import DataError, NonNumericError
@@ -16,11 +16,13 @@ __all__ = ["Levels", "frame_names", "frame_values", "is_frame"]
 
 Levels = tuple[str, ...] | None
 
-_CATEGORIES = (nw.String, nw.Categorical, nw.Enum)
-
 
 def is_frame(data: object) -> bool:
     """Say whether `data` is an eager dataframe; raise a DataError for a series or a lazy frame."""
+    if isinstance(data, np.ndarray | list | tuple) or issparse(data):
+        return False  # narwhals, which takes a while to load and to ask, is for frames only
+    import narwhals as nw
+
     if nw.dependencies.is_into_series(data):
         kind = type(data).__name__
         raise DataError(f"Expected a table, got a {kind}, which is one-dimensional. {RESHAPE}")
@@ -54,6 +56,8 @@ def frame_values(frame: Any, names: Sequence[str] | None) -> tuple[Any, tuple[Le
     levels : tuple of (tuple of str, or None), length V
         The levels that occur, sorted; None for a numeric column. Booleans are numbers 0 and 1.
     """
+    import narwhals as nw
+
     if nw.dependencies.is_pandas_dataframe(frame):
         if _all_sparse(frame):
             return frame.sparse.to_coo(), (None,) * frame.shape[1]
@@ -88,10 +92,12 @@ def _all_sparse(frame: Any) -> bool:
 
 def _read_column(series: Any, label: str) -> tuple[npt.NDArray[Any], Levels]:
     """Return one column as numbers (missing: NaN) and its levels if it holds categories."""
+    import narwhals as nw
+
     dtype = series.dtype
     values = series.to_numpy()
     missing = series.is_null().to_numpy() if series.null_count() else None
-    if dtype in _CATEGORIES:
+    if dtype in (nw.String, nw.Categorical, nw.Enum):
         return _codes_of(values, missing)
     if dtype.is_numeric() or dtype == nw.Boolean or values.dtype.kind in "fiub":
         if missing is None and values.dtype.kind in "fiub":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet._system.packages import need_torch
 from tsenet.data.binary import BinaryRule
 from tsenet.data.scaling import Scaling
 from tsenet.estimators.texts import counter_fields, counter_of_fields
@@ -95,6 +96,7 @@ def parameters_of(meta: dict[str, Any]) -> dict[str, Any]:
 
 def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arrays) -> None:
     """Give a new estimator what the file holds."""
+    need_torch("a network that can be explained and trained on")
     import torch
 
     from tsenet.network.compact import n_used_parameters

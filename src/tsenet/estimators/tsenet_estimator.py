@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from tsenet._system.packages import need_torch
 from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
@@ -134,6 +135,7 @@ class TSENetEstimator(NetworkEstimator):
         -------
         self
         """
+        need_torch("training")
         from tsenet.training.metrics import score_of
         from tsenet.training.recipe import fit_network
         from tsenet.training.settings import Recipe
@@ -242,6 +244,7 @@ class TSENetEstimator(NetworkEstimator):
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         """One epoch over new rows; the first call builds the network."""
+        need_torch("training")
         from tsenet.network.tsenet import TSENet
         from tsenet.training.settings import Recipe
 

@@ -8,17 +8,29 @@ nothing feeds has the same value for all rows; that value moves into the biases 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from tsenet.expansion.wiring import Wiring, WiringLayer
+from tsenet.network.array_net import ArrayNet, arrays_of
 from tsenet.network.options import NetworkOptions
-from tsenet.network.tsenet import TSENet
 
-__all__ = ["Masks", "Paths", "UsedParts", "compacted", "n_used_parameters", "non_zero_weights"]
+if TYPE_CHECKING:
+    from tsenet.network.tsenet import TSENet
+
+__all__ = [
+    "Masks",
+    "Paths",
+    "UsedParts",
+    "compacted",
+    "n_used_parameters",
+    "non_zero_weights",
+    "used_network",
+]
+
+Net: TypeAlias = "TSENet | ArrayNet"
 
 Bools: TypeAlias = NDArray[np.bool_]
 Masks: TypeAlias = dict[str, Bools]
@@ -58,15 +70,15 @@ class UsedParts:
 class Paths:
     """The paths of a network, to ask which of its parts are used if only some weights are kept."""
 
-    def __init__(self, net: TSENet) -> None:
+    def __init__(self, net: Net) -> None:
         self.sizes = net.layer_sizes
         links = [layer.links for layer in net.layers]
         self.ends = [(part.input_of_link(), part.in_unit.astype(np.int64)) for part in links]
         n_levels = len(self.ends)
         self.groups = [(k, f"skips.{k}.weight") for k, _ in enumerate(net.skips)]
         self.groups.append((n_levels, "top.weight"))
-        self.widths = [*(skip.bias.numel() for skip in net.skips), net.top.bias.numel()]
-        self.n_outputs = net.output.bias.numel()
+        self.widths = [*(skip.bias.shape[0] for skip in net.skips), net.top.bias.shape[0]]
+        self.n_outputs = net.output.bias.shape[0]
 
     def used(self, kept: Masks) -> UsedParts:
         """What is used if these weights are kept and all others are 0."""
@@ -107,11 +119,11 @@ class Paths:
         return UsedParts(levels, features, weights, constant, self.n_outputs)
 
 
-def non_zero_weights(net: TSENet) -> Masks:
+def non_zero_weights(net: Net) -> Masks:
     """Which weights of a network are not 0, by the names of their parameters; without biases."""
     return {
-        name: parameter.detach().numpy() != 0
-        for name, parameter in net.named_parameters()
+        name: array != 0
+        for name, array in arrays_of(net).items()
         if name == "linear_skip" or (name.endswith("weight") and not name.startswith("norms."))
     }
 
@@ -144,9 +156,57 @@ def compacted(net: TSENet, options: NetworkOptions) -> tuple[TSENet, NetworkOpti
     options : NetworkOptions
         Those of the network.
     """
-    kept = non_zero_weights(net)
-    if net.has_norm:
+    import torch
+
+    from tsenet.network.tsenet import TSENet
+
+    found = None if net.has_norm else _used_parts(net, options)
+    if found is None:
         return net, options
+    made = TSENet(found.wiring, found.n_outputs, **{**found.options.to_dict(), "init": None})
+    made.to(net.output.weight.dtype)
+    with torch.no_grad():
+        for name, parameter in made.named_parameters():
+            parameter.copy_(torch.from_numpy(found.arrays[name]))
+    return made.eval(), found.options
+
+
+@overload
+def used_network(net: ArrayNet) -> ArrayNet: ...
+
+
+@overload
+def used_network(net: TSENet) -> Net: ...
+
+
+def used_network(net: Net) -> Net:
+    """What a forward pass has to compute: the network without the parts that no output uses.
+
+    It is the network itself unless there are feature units that no output reads.
+    """
+    if net.has_norm or arrays_of(net)["output.weight"].any(axis=1).all():
+        return net
+    options = NetworkOptions(activation=net.activation, units_per_latent=net.units_per_latent)
+    found = _used_parts(net, options)
+    if found is None:
+        return net
+    dtype = arrays_of(net)["output.weight"].dtype
+    arrays = {name: array.astype(dtype) for name, array in found.arrays.items()}
+    return ArrayNet.of(found.wiring, found.options, arrays)
+
+
+class _Parts(NamedTuple):
+    """A smaller network."""
+
+    wiring: Wiring
+    options: NetworkOptions
+    arrays: dict[str, NDArray[Any]]
+    n_outputs: int
+
+
+def _used_parts(net: Net, options: NetworkOptions) -> _Parts | None:
+    """The used parts of a network; None if it uses all it has."""
+    kept = non_zero_weights(net)
     used = Paths(net).used(kept)
     has_skip = bool(used.weights.get("linear_skip", np.zeros(0)).any())
     links = _links_used(net, used)
@@ -155,7 +215,7 @@ def compacted(net: TSENet, options: NetworkOptions) -> tuple[TSENet, NetworkOpti
         and all(part.all() for part in (*used.levels, *used.features, *links))
         and (has_skip or net.linear_skip is None)
     ):
-        return net, options
+        return None
     k = net.units_per_latent
     latents = [used.levels[0], *(_any_unit(part, k) for part in used.levels[1:])]
     units = [
@@ -172,19 +232,21 @@ def compacted(net: TSENet, options: NetworkOptions) -> tuple[TSENet, NetworkOpti
         linear_skip=has_skip,
     )
     wiring = _smaller_wiring(net, latents, links)
-    made = TSENet(wiring, used.n_outputs, **{**small_options.to_dict(), "init": None})
-    made.to(net.output.weight.dtype)
     arrays = _small_weights(net, used, units, features, links)
-    with torch.no_grad():
-        for name, parameter in made.named_parameters():
-            parameter.copy_(torch.from_numpy(arrays[name]))
-    return made.eval(), small_options
+    if not has_skip:
+        arrays.pop("linear_skip", None)
+    return _Parts(wiring, small_options, arrays, used.n_outputs)
 
 
-def _links_used(net: TSENet, used: UsedParts) -> list[Bools]:
+def _layers(net: Net) -> list[Any]:
+    """The sparse layers; both kinds of networks give them the same names."""
+    return list(net.layers)
+
+
+def _links_used(net: Net, used: UsedParts) -> list[Bools]:
     """For each layer, which links between latents have a used weight, in the order by input."""
     found = []
-    for k, layer in enumerate(net.layers):
+    for k, layer in enumerate(_layers(net)):
         latents = layer.blocks.latents
         of_link = latents.input_of_link() * latents.n_units + latents.in_unit
         lower = layer.links.input_of_link() // layer.blocks.k_in
@@ -195,10 +257,10 @@ def _links_used(net: TSENet, used: UsedParts) -> list[Bools]:
     return found
 
 
-def _smaller_wiring(net: TSENet, latents: list[Bools], links: list[Bools]) -> Wiring:
+def _smaller_wiring(net: Net, latents: list[Bools], links: list[Bools]) -> Wiring:
     """The wiring of the latents and links that stay."""
     layers = []
-    for k, (layer, old) in enumerate(zip(net.layers, net.wiring.layers, strict=True)):
+    for k, (layer, old) in enumerate(zip(_layers(net), net.wiring.layers, strict=True)):
         stays = links[k][layer.blocks.latents.unit_link]  # by unit, as a wiring has them
         number = [np.cumsum(part) - 1 for part in (latents[k], latents[k + 1])]
         upper = number[1][old.upper_ends()[stays]]
@@ -219,7 +281,7 @@ def _smaller_wiring(net: TSENet, latents: list[Bools], links: list[Bools]) -> Wi
 
 
 def _small_weights(
-    net: TSENet,
+    net: Net,
     used: UsedParts,
     units: list[Places],
     features: list[Places | None],
@@ -227,13 +289,11 @@ def _small_weights(
 ) -> dict[str, NDArray[Any]]:
     """Weights and biases of the units and feature units that stay; the biases have what constant units add."""
     biases = _biases(net, used)
-    weights = {
-        name: np.where(mask, dict(net.named_parameters())[name].detach().numpy(), 0)
-        for name, mask in used.weights.items()
-    }
+    parameters = arrays_of(net)
+    weights = {name: np.where(mask, parameters[name], 0) for name, mask in used.weights.items()}
     n_levels = len(units) - 1
     arrays: dict[str, NDArray[Any]] = {}
-    for k, layer in enumerate(net.layers):
+    for k, layer in enumerate(_layers(net)):
         arrays[f"layers.{k}.weight"] = weights[f"layers.{k}.weight"][_weights_of(layer, links[k])]
         arrays[f"layers.{k}.bias"] = np.where(used.levels[k + 1], biases[k], 0)[units[k + 1]]
     names = [*(f"skips.{k}" for k in range(len(features) - 1)), "top"]
@@ -262,13 +322,13 @@ def _weights_of(layer: Any, links: Bools) -> Bools:
     return _marked(place, blocks.n_weights)
 
 
-def _biases(net: TSENet, used: UsedParts) -> list[NDArray[np.float64]]:
+def _biases(net: Net, used: UsedParts) -> list[NDArray[np.float64]]:
     """Biases of the levels, of the feature groups and of the outputs, with what constant units add to them."""
-    parts = {name: p.detach().numpy().astype(np.float64) for name, p in net.named_parameters()}
+    parts = {name: array.astype(np.float64) for name, array in arrays_of(net).items()}
     n_levels = len(used.levels) - 1
     level_value = np.zeros(used.levels[0].size)
     values, found = [level_value], []
-    for k, layer in enumerate(net.layers):
+    for k, layer in enumerate(_layers(net)):
         lower, upper = layer.links.input_of_link(), layer.links.in_unit
         added = np.bincount(
             upper, parts[f"layers.{k}.weight"] * values[k][lower], net.layer_sizes[k + 1]
@@ -285,9 +345,15 @@ def _biases(net: TSENet, used: UsedParts) -> list[NDArray[np.float64]]:
     return found
 
 
-def _constants(net: TSENet, bias: NDArray[np.float64], constant: Bools) -> NDArray[np.float64]:
+def _constants(net: Net, bias: NDArray[np.float64], constant: Bools) -> NDArray[np.float64]:
     """Activations of units that nothing feeds; 0 for the others."""
-    value: NDArray[np.float64] = getattr(torch, net.activation)(torch.from_numpy(bias)).numpy()
+    if net.activation == "relu":
+        value = np.maximum(bias, 0.0)
+    elif net.activation == "tanh":
+        value = np.tanh(bias)
+    else:
+        with np.errstate(over="ignore"):  # far below 0 the sigmoid is 0
+            value = 1.0 / (1.0 + np.exp(-bias))
     return np.where(constant, value, 0.0)
 
 

@@ -16,15 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers, chunks
+from tsenet.network.compact import used_network
 from tsenet.network.kernels import forward_kernels as kernels
 from tsenet.network.kernels import group_kernels as groups
 from tsenet.network.kernels.activation_kernels import KIND_OF_ACTIVATION
 from tsenet.network.maps import InputMap, UnitMap, padded
-from tsenet.network.options import NetworkOptions
 
 if TYPE_CHECKING:
     import torch
 
+    from tsenet.network.array_net import ArrayNet
     from tsenet.network.batches import Inputs
     from tsenet.network.tsenet import TSENet
 
@@ -59,11 +60,11 @@ class ForwardPass:
 
     Parameters
     ----------
-    net : TSENet
+    net : TSENet or ArrayNet
         Without batch normalisation.
     """
 
-    def __init__(self, net: TSENet) -> None:
+    def __init__(self, net: TSENet | ArrayNet) -> None:
         if net.has_norm:
             raise ValueError("a network with batch normalisation has no forward pass in kernels")
         self.kind = KIND_OF_ACTIVATION[net.activation]
@@ -259,19 +260,9 @@ def pass_of(net: TSENet) -> ForwardPass:
     found = _prepared.get(net)
     if found is None or found.state != _state(net, found.parameters):
         parameters = list(net.parameters())
-        found = _Prepared(ForwardPass(_read_part(net)), parameters, _state(net, parameters))
+        found = _Prepared(ForwardPass(used_network(net)), parameters, _state(net, parameters))
         _prepared[net] = found
     return found.made
-
-
-def _read_part(net: TSENet) -> TSENet:
-    """The network without what no output reads, if there are feature units that none reads."""
-    if net.has_norm or bool(net.output.weight.any(dim=1).all()):
-        return net
-    from tsenet.network.compact import compacted
-
-    options = NetworkOptions(activation=net.activation, units_per_latent=net.units_per_latent)
-    return compacted(net, options)[0]
 
 
 def network_outputs(net: TSENet, inputs: Inputs, n_jobs: int | None = None) -> NDArray[np.float64]:

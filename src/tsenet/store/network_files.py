@@ -79,13 +79,14 @@ def wiring_of_parts(meta: dict[str, Any], arrays: Arrays) -> Wiring:
 def network_arrays(net: TSENet) -> Arrays:
     """The parameters and buffers of a network by name."""
     arrays: Arrays = {}
-    n_stored = sum(int(np.count_nonzero(p.detach().numpy())) for p in net.parameters())
+    state = {name: tensor.numpy() for name, tensor in net.state_dict().items()}
+    n_values = {name: int(np.count_nonzero(array)) for name, array in state.items()}
+    n_stored = sum(n_values[name] for name, _ in net.named_parameters())
     may_leave_out = net.n_parameters <= _FEW + _MOST * n_stored
-    for name, tensor in net.state_dict().items():
-        array = tensor.numpy()
-        flat = array.reshape(-1)
-        places = np.flatnonzero(flat)
-        if may_leave_out and _is_weight(name) and places.size < (1 - _SOME) * flat.size:
+    for name, array in state.items():
+        if may_leave_out and _is_weight(name) and n_values[name] < (1 - _SOME) * array.size:
+            flat = array.reshape(-1)
+            places = np.flatnonzero(flat)
             arrays[name] = flat[places]
             arrays[f"{name}.places"] = pack_places(places, flat.size)
         else:
@@ -189,7 +190,7 @@ def _check_weights(expected: dict[str, Any], weights: dict[str, Any]) -> None:
                 f"{name} is {weight.dtype} {tuple(weight.shape)}, "
                 f"not {wanted.dtype} {tuple(wanted.shape)}"
             )
-        if not bool(weight.isfinite().all()):
+        if not np.isfinite(weight.numpy()).all():
             raise ValueError(f"the weights {name} are not all finite")
         if name.endswith(("running_var", "num_batches_tracked")) and bool((weight < 0).any()):
             raise ValueError(f"{name} is negative")

@@ -92,7 +92,7 @@ def load(
     *,
     max_bytes: int = MAX_BYTES,
     tokenizer: Any = None,
-    runtime: Literal["full", "light"] = "full",
+    runtime: Literal["full", "light", "plain"] = "full",
 ) -> Any:
     """Read an object from a model file and check it completely before returning it.
 
@@ -107,13 +107,15 @@ def load(
     tokenizer : callable, optional
         The function that splits text into words, for a model that was fitted with a function of its user: a file holds
         its name only, and nothing is imported by that name.
-    runtime : {"full", "light"}, default="full"
+    runtime : {"full", "light", "plain"}, default="full"
         ``"light"``: answers only, from a `TSENetClassifier` or `TSENetRegressor`; needs neither torch nor scikit-learn.
+        ``"plain"``: the same without numba, from numpy and scipy: it starts at once and takes half the memory, but
+        each row takes longer.
 
     Returns
     -------
     LatentTree, Wiring or fitted estimator
-        The object, as it was saved; a :class:`tsenet.store.runtime.LightModel` with ``runtime="light"``.
+        The object, as it was saved; a :class:`tsenet.store.runtime.LightModel` with ``runtime="light"`` or ``"plain"``.
 
     Raises
     ------
@@ -144,7 +146,7 @@ def load(
             f"{os.fspath(path)} holds a {found}, which this tsenet does not know "
             f"(it knows {', '.join(KINDS)}): install a newer tsenet"
         )
-    cls = _class_of(found, runtime)
+    cls = _class_of(path, found, runtime)
     try:
         obj = cls.from_parts(meta, arrays)
         if hasattr(obj, "validate"):
@@ -159,6 +161,8 @@ def load(
             f"{os.fspath(path)} does not describe a valid {found}: {error} "
             f"({type(error).__name__}). Write it again from its source"
         ) from error
+    if runtime == "plain":
+        obj.jit = False
     if tokenizer is not None:
         counter = getattr(obj, "word_counter_", None)
         if counter is None:
@@ -167,12 +171,15 @@ def load(
     return obj
 
 
-def _class_of(kind: str, runtime: str) -> Any:
+def _class_of(path: str | os.PathLike[str], kind: str, runtime: str) -> Any:
     """The class that reads files of this kind."""
-    if runtime not in ("full", "light"):
-        raise ValueError(f"runtime must be 'full' or 'light', not {runtime!r}")
-    if runtime == "light" and kind not in _LIGHT:
-        raise DataError(f"runtime='light' is for {' and '.join(_LIGHT)}, not for a {kind}")
+    if runtime not in ("full", "light", "plain"):
+        raise ValueError(f"runtime must be 'full', 'light' or 'plain', not {runtime!r}")
+    if runtime != "full" and kind not in _LIGHT:
+        raise DataError(
+            f"{os.fspath(path)} holds a {kind}, which predicts nothing: runtime={runtime!r} is for "
+            f"{' and '.join(_LIGHT)}"
+        )
     home = KINDS[kind] if runtime == "full" else "tsenet.store.runtime:LightModel"
     module, _, name = home.partition(":")
     return getattr(importlib.import_module(module), name)
@@ -186,6 +193,13 @@ def _same_bytes(left: npt.NDArray[np.uint8], right: npt.NDArray[np.uint8]) -> bo
     )
 
 
+def _holds(kept: Any, stored: Any) -> bool:
+    """Whether all that was stored is kept: objects may have new keys, such as parameters of a later version."""
+    if isinstance(kept, dict) and isinstance(stored, dict):
+        return all(key in kept and _holds(kept[key], value) for key, value in stored.items())
+    return bool(kept == stored)
+
+
 def _check_nothing_lost(
     obj: Storable, meta: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]
 ) -> None:
@@ -195,7 +209,7 @@ def _check_nothing_lost(
     """
     kept_meta, kept_arrays = obj.to_parts()
     for name, value in meta.items():
-        if name not in kept_meta or kept_meta[name] != value:
+        if name not in kept_meta or not _holds(kept_meta[name], value):
             raise ValueError(f"the field {name!r} is unknown or not in its normal form")
     for name, array in arrays.items():
         kept = kept_arrays.get(name)

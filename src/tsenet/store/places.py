@@ -27,8 +27,10 @@ def pack_places(places: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.uint8]:
     low = _low_bits(places.size, n)
     high = np.zeros(places.size + (n >> low) + 1, np.uint8)
     high[(places >> low) + np.arange(places.size)] = 1
-    bits = (places[:, None] >> np.arange(low)) & 1
-    return np.concatenate([np.packbits(high), np.packbits(bits.astype(np.uint8).reshape(-1))])
+    bits = np.empty((places.size, low), np.uint8)
+    for bit in range(low):  # one at a time: all at once would take eight bytes for each
+        bits[:, bit] = (places >> bit) & 1
+    return np.concatenate([np.packbits(high), np.packbits(bits.reshape(-1))])
 
 
 def unpack_places(packed: npt.NDArray[np.uint8], m: int, n: int) -> npt.NDArray[np.int64]:
@@ -53,8 +55,10 @@ def unpack_places(packed: npt.NDArray[np.uint8], m: int, n: int) -> npt.NDArray[
     ones = np.flatnonzero(np.unpackbits(packed[:size]))
     if ones.size != m:
         raise ValueError(f"the bytes hold {ones.size} places, not {m}")
-    bits = np.unpackbits(packed[size:])[: m * low].reshape(m, low).astype(np.int64)
-    places: npt.NDArray[np.int64] = ((ones - np.arange(m)) << low) + (bits << np.arange(low)).sum(1)
+    bits = np.unpackbits(packed[size:], count=m * low).reshape(m, low)
+    places: npt.NDArray[np.int64] = (ones - np.arange(m)) << low
+    for bit in range(low):
+        places += bits[:, bit].astype(np.int64) << bit
     if m and (places[-1] >= n or (places[1:] <= places[:-1]).any()):
         raise ValueError(f"the places do not ascend, or reach beyond {n}")
     return places

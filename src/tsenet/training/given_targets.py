@@ -116,7 +116,7 @@ def _missing(given: NDArray[Any]) -> NDArray[np.bool_]:
     if given.dtype.kind == "f":
         return np.asarray(np.isnan(given))
     if given.dtype.kind == "U":
-        return np.asarray(np.strings.str_len(np.strings.strip(given)) == 0)
+        return np.asarray(np.char.str_len(np.char.strip(given)) == 0)
     if given.dtype.kind != "O":
         return np.zeros(given.shape, bool)
     flags = [_is_missing(value) for value in given.ravel()]

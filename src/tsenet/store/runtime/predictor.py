@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self, cast
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 
 from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRule
@@ -16,8 +17,9 @@ from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
 from tsenet.data.text import WordCounter
 from tsenet.errors import DataError, MissingDependencyError
+from tsenet.network.array_net import ArrayNet
 from tsenet.network.batches import Inputs
-from tsenet.network.forward import ForwardPass
+from tsenet.network.compact import used_network
 from tsenet.network.options import NetworkOptions
 from tsenet.store.network_files import (
     arrays_under,
@@ -26,8 +28,12 @@ from tsenet.store.network_files import (
     names_or,
     wiring_of_parts,
 )
-from tsenet.store.runtime.arrays import ArrayNet, net_of_arrays
+from tsenet.store.runtime.arrays import net_of_arrays
 from tsenet.training.targets import ClassTargets, Targets, ValueTargets, targets_from_parts
+
+if TYPE_CHECKING:
+    from tsenet.network.forward import ForwardPass
+    from tsenet.store.runtime.plain_pass import PlainPass
 
 __all__ = ["LightModel"]
 
@@ -36,9 +42,10 @@ _FEW_ROWS = 64  # up to so many, one thread is faster
 
 
 class LightModel:
-    """Answers of a saved `TSENetClassifier` or `TSENetRegressor`, from numpy, scipy and numba alone.
+    """Answers of a saved `TSENetClassifier` or `TSENetRegressor`, without torch and scikit-learn.
 
-    ``tsenet.load(path, runtime="light")`` makes one. The kernels are those of the full package.
+    ``tsenet.load(path, runtime="light")`` makes one, which answers with the kernels of the full package; with
+    ``runtime="plain"``, or where numba is not installed, it answers with numpy and scipy alone.
 
     Attributes
     ----------
@@ -46,8 +53,18 @@ class LightModel:
         Number of columns.
     classes_ : ndarray
         Of a classifier: the classes, in the order of the probabilities.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if the model was fitted on columns with names.
     word_counter_ : WordCounter or None
         How texts become rows, if the model was fitted on texts.
+    binary_rule_ : BinaryRule
+        The columns and their categories.
+    source_ : dict or None
+        Which columns of a file the model was fitted on, if ``tsenet fit`` made it.
+    jit : bool
+        Whether to use compiled kernels if numba is installed. Set it before the first answer.
+    n_jobs : int or None
+        Threads of the kernels; None: all cores.
 
     Examples
     --------
@@ -64,6 +81,8 @@ class LightModel:
     True
     """
 
+    feature_names_in_: NDArray[np.object_]
+
     def __init__(
         self,
         net: ArrayNet,
@@ -71,13 +90,27 @@ class LightModel:
         scaling: Scaling,
         targets: Targets,
         word_counter: WordCounter | None,
+        source: dict[str, Any] | None = None,
     ) -> None:
+        self.jit = True
+        self.n_jobs: int | None = None
         self.n_features_in_ = rule.n_columns_in
-        self.word_counter_ = word_counter
+        self.binary_rule_, self.word_counter_, self.source_ = rule, word_counter, source
         if not isinstance(targets, ValueTargets):
             self.classes_ = targets.classes
-        self._rule, self._scaling, self._targets = rule, scaling, targets
-        self._pass = ForwardPass(cast(Any, net))  # it has the parts of a TSENet
+        self._scaling, self._targets = scaling, targets
+        self._net = used_network(net)
+
+    @cached_property
+    def _pass(self) -> ForwardPass | PlainPass:
+        """Compiled kernels, or numpy."""
+        if self.jit and find_spec("numba") is not None:
+            from tsenet.network.forward import ForwardPass
+
+            return ForwardPass(self._net)
+        from tsenet.store.runtime.plain_pass import PlainPass
+
+        return PlainPass(self._net)
 
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
@@ -115,8 +148,15 @@ class LightModel:
         counter = None
         if words is not None:
             counter = WordCounter.from_dict({**words, "words": list(rule.names_in)})
+        source = meta["source"]
+        if not isinstance(source, dict | None):
+            raise ValueError("source must be an object or null")
         net = net_of_arrays(wiring, options, n_outputs, weights)
-        return cls(net, rule, scaling, targets, counter)
+        made = cls(net, rule, scaling, targets, counter, source)
+        if meta["feature_names_in"] is not None:
+            names = names_or(meta["feature_names_in"], rule.names_in)
+            made.feature_names_in_ = np.array(names, dtype=object)
+        return made
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row (N,), 0 and 1 for each of several labels (N, C), or the values.
@@ -136,6 +176,8 @@ class LightModel:
         X : table, (N, V), or texts
             Rows with the columns that ``fit`` saw.
         """
+        from scipy.special import expit, softmax
+
         targets = self._targets
         if isinstance(targets, ValueTargets):
             raise AttributeError("a regressor has no probabilities: call predict")
@@ -153,7 +195,7 @@ class LightModel:
         return _finite(np.concatenate([self._outputs_of(part) for part in self._inputs(X)]))
 
     def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
-        with Workers(None if len(inputs) > _FEW_ROWS else 1) as workers:
+        with Workers(self.n_jobs if len(inputs) > _FEW_ROWS else 1) as workers:
             return self._pass.outputs(inputs, None, workers)
 
     def _inputs(self, X: Any) -> Iterator[Inputs]:
@@ -165,13 +207,13 @@ class LightModel:
                 )
             X = self.word_counter_.count(X)
         table = Table.of(X, missing=True)
-        self._rule.check_columns(table)
+        self.binary_rule_.check_columns(table)
         step = table.n_rows
         if table.is_sparse and self._scaling.centres:
             step = _SLAB
         for start in range(0, table.n_rows, step):
             part = table.take(slice(start, start + step)) if step < table.n_rows else table
-            yield Inputs.of(self._scaling.apply(part), self._rule)
+            yield Inputs.of(self._scaling.apply(part), self.binary_rule_)
 
 
 def _finite(answers: NDArray[Any]) -> NDArray[Any]:
