@@ -115,7 +115,7 @@ def verdict(report: str) -> tuple[str, bool]:
         pip-audit's JSON, or nothing if it stopped.
     """
     if not report:
-        return "not audited: the database of vulnerabilities is out of reach", False
+        return "not audited: pip-audit could not read the database of vulnerabilities", False
     packages = [entry for entry in json.loads(report)["dependencies"] if entry["name"] != "tsenet"]
     audited = [entry for entry in packages if "skip_reason" not in entry]
     # pip-audit skips a package that the database does not know, and calls the rest free of vulnerabilities: an
@@ -137,8 +137,10 @@ def audit(python: Path, wheel: Path, required: bool) -> None:
     (site,) = CLEAN.glob("Lib/site-packages" if sys.platform == "win32" else "lib/*/site-packages")
     command = [sys.executable, "-m", "pip_audit", "--path", site, "--format", "json"]
     command += ["--progress-spinner", "off", "--timeout", "15", "--output", path]
-    subprocess.run(command, cwd=ROOT, check=False, stderr=subprocess.DEVNULL)
+    done = subprocess.run(command, cwd=ROOT, check=False, stderr=subprocess.PIPE, text=True)
     said, vulnerable = verdict(path.read_text("utf-8") if path.is_file() else "")
+    if not path.is_file():
+        print(done.stderr[-500:], file=sys.stderr)  # why it stopped
     print(f"pip-audit: {said}", flush=True)
     if said.startswith("not audited"):
         path.unlink(missing_ok=True)

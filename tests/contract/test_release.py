@@ -158,7 +158,7 @@ def test_an_audit_of_nothing_is_not_called_clean(
 
 def test_an_audit_that_stopped_says_so(dist: ModuleType) -> None:
     assert dist.verdict("") == (
-        "not audited: the database of vulnerabilities is out of reach",
+        "not audited: pip-audit could not read the database of vulnerabilities",
         False,
     )
 
