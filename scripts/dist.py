@@ -135,8 +135,8 @@ def audit(python: Path, wheel: Path, required: bool) -> None:
     """Look the installed versions up in the database of known vulnerabilities."""
     path = DIST / f"{'-'.join(wheel.name.split('-')[:2])}.audit.json"
     (site,) = CLEAN.glob("Lib/site-packages" if sys.platform == "win32" else "lib/*/site-packages")
-    command = [sys.executable, "-m", "pip_audit", "--path", site, "--format", "json"]
-    command += ["--progress-spinner", "off", "--timeout", "15", "--output", path]
+    command = [sys.executable, "-m", "pip_audit", "--path", str(site), "--format", "json"]
+    command += ["--progress-spinner", "off", "--timeout", "15", "--output", str(path)]
     done = subprocess.run(command, cwd=ROOT, check=False, stderr=subprocess.PIPE, text=True)
     said, vulnerable = verdict(path.read_text("utf-8") if path.is_file() else "")
     if not path.is_file():
