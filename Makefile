@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.installed-docs
 QUALITY_INSTALLED := $(VENV)/.installed-quality
+# The tools of a release have an environment of their own: they need none of the package's dependencies.
+DIST_VENV := build/dist-tools
+DIST_INSTALLED := $(DIST_VENV)/.installed
 ARGS ?=
 # One process of tests per core; the tests of one file stay together and share what they fit.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
@@ -17,7 +20,7 @@ PYTHON ?= $(shell for candidate in python3.11 python3; do \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo check test reproduce lint format fuzz coverage mutation oldest matrix bench docs explorer clean
+.PHONY: help demo check test reproduce lint format fuzz coverage mutation oldest matrix bench docs explorer dist clean
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -104,6 +107,9 @@ docs: $(DOCS_INSTALLED) ## Build the documentation site into site/
 explorer: ## Check, test and build the report page's program from explorer-src/ (needs Node.js)
 	cd explorer-src && npm ci && npm run lint && npm test && npm run build
 
+dist: $(DIST_INSTALLED) ## Build wheel and sdist, check both, run README's examples from the wheel, SBOM, audit (ARGS=--require-audit)
+	$(DIST_VENV)/bin/python scripts/dist.py $(ARGS)
+
 clean: ## Remove the environment, caches and built files
 	rm -rf $(VENV) .venv-* .mutation .coverage build dist site demo out explorer-src/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis .fuzz
 	find src tests benchmarks examples reproduce -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
@@ -120,4 +126,10 @@ $(QUALITY_INSTALLED): $(INSTALLED)
 
 $(DOCS_INSTALLED): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	@touch $@
+
+$(DIST_INSTALLED): scripts/dist-requirements.txt
+	@test -n "$(PYTHON)" || { echo "tsenet needs Python 3.11 or newer: make PYTHON=/path/to/python" >&2; exit 1; }
+	$(PYTHON) -m venv $(DIST_VENV)
+	$(DIST_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@

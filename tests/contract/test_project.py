@@ -21,7 +21,7 @@ PINS = [
     for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines()
     if line and not line.startswith("#")
 ]
-FOLDERS = (".ci", "benchmarks", "docs", "src", "tests")
+FOLDERS = (".ci", ".github", "benchmarks", "docs", "scripts", "src", "tests")
 MACHINE_PATH = re.compile(
     r"(?:^|[^.\w])/(?:work|farm|root|home|Users|opt|tmp/[a-z])\b", re.MULTILINE
 )

@@ -517,7 +517,7 @@ def _load_to_predict(path: Path, jobs: int | None, tokenizer: str | None) -> Any
     try:
         fitted = tsenet.load(path, tokenizer=tokenizer_of(tokenizer), runtime="light")
     except MissingDependencyError:
-        return _load(path, jobs, tokenizer)
+        return load_model(path, jobs, tokenizer)
     fitted.n_jobs = jobs
     return fitted
 

@@ -258,7 +258,6 @@ def topics(
     """
     from tsenet._system.atomic import atomic_folder
     from tsenet.cli._model_data import stop_words_of_option, tokenizer_of
-    from tsenet.cli._results import say
 
     choice = given(
         words=words,
@@ -361,6 +360,20 @@ def topics(
         every = [documents] if shards is None else tables_of(shards)
         n_documents = _write_documents(found, every, documents_format, folder, progress)
         written = sorted(path.name for path in folder.iterdir())
+    _say_result(found, documents, n_documents, written, out, as_json)
+
+
+def _say_result(
+    found: TopicModel,
+    documents: Any,
+    n_documents: int,
+    written: list[str],
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Say how many documents, words and topics there are, and what was written."""
+    from tsenet.cli._results import say
+
     tree = found.tree_
     sizes = list(tree.layer_sizes[1:])
     odd = {

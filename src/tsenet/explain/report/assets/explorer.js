@@ -1,4 +1,4 @@
-/*! tsenet explorer, built by make explorer from sources 91e831befe2bf9648524ec7b673dd5811517923652cac2a97828af622d7643c0
+/*! tsenet explorer, built by make explorer from sources 0348cd9e48105b517581296e123af37e58cde242e8eb3f8a6c35185d9717baca
 
 It contains, with thanks:
 
