@@ -59,6 +59,13 @@ class Task(StrEnum):
     regression = "regression"
 
 
+class Preset(StrEnum):
+    """Which recipe the options that are not given follow."""
+
+    default = "default"
+    paper = "paper"
+
+
 class LinkRule(StrEnum):
     """How links are added to the tree."""
 
@@ -90,6 +97,12 @@ def fit(
             "than 20 different ones."
         ),
     ] = Task.auto,
+    preset: Annotated[
+        Preset,
+        typer.Option(
+            help="paper: the recipe of Chen, Li and Zhang (2018), TSENetClassifier.paper(); other options still count."
+        ),
+    ] = Preset.default,
     words: Words = None,
     stop_words: StopWords = None,
     min_documents: MinDocuments = None,
@@ -229,7 +242,8 @@ def fit(
         kept, held = _split(table, wanted, held_out, seed)
         warm_up(progress)
         kind = tsenet.TSENetClassifier if wanted.classifies else tsenet.TSENetRegressor
-        model = kind(
+        make = kind.paper if preset is Preset.paper else kind
+        model = make(
             random_state=seed,
             verbose=progress,
             **given(
