@@ -14,7 +14,7 @@ import numpy as np
 from reproduce import figures, paper, render, table3
 from reproduce.cells import Cell, Measured
 from reproduce.experiment import Experiment, Request
-from reproduce.runner import Runner
+from reproduce.runner import CountsRunner, Runner
 from reproduce.runs import Result
 from reproduce.stats import paired_seeds, spread
 from reproduce.summary import by_dataset
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["INTERPRETABILITY", "paper_score", "top_columns", "vector_files"]
 
 NAME = "interpretability"
-_METHODS = ("tsenet", "fnn", "pruned")
+_METHODS = ("tsenet-paper", "random-paper", "fnn", "pruned-paper")
 _VECTORS = re.compile(r".+\.(bin|txt|vec)(\.gz)?")
 
 
@@ -70,8 +70,8 @@ _INTRODUCTION = (
     "mean cosine of the vectors of all pairs of them; a network's score is the mean over its top layer: the top "
     "level of the skeleton for TSE-Net, the last hidden layer of the others. The paper's scores are by word2vec's "
     "vectors of Google News. Mean ± standard deviation over seeds. "
-    "*Difference* is the method minus TSE-Net, its p-value by the paired t-test over seeds. The networks have the "
-    "settings that table 3 chose."
+    "*Difference* is the method minus TSE-Net (paper), its p-value by the paired t-test over seeds. The networks have "
+    "the settings that table 3 chose."
 )
 _HEAD = ("method", "score", "paper", "difference", "p", "units", "words with a vector")
 _CSV_HEAD = (
@@ -157,7 +157,7 @@ def _scores(results: Sequence[Result], file: str) -> list[float]:
 def paper_score(one: Measured, file: str) -> float | None:
     """The paper's score, which is by the vectors of Google News: no other vectors' can be compared with it."""
     known = paper.INTERPRETABILITY.get(one.cell.dataset, {})
-    return known.get(one.cell.name) if "googlenews" in file.lower() else None
+    return known.get(one.cell.name.removesuffix("-paper")) if "googlenews" in file.lower() else None
 
 
 def _dot(one: Measured, scores: Sequence[float], file: str) -> figures.Dot:
@@ -171,10 +171,10 @@ def _rows(
 ) -> tuple[render.Row, render.Row]:
     """A method's line for the page and for programs."""
     name, extra = one.cell.name, one.results[0].extra
-    own, reference = scores[name], scores.get("tsenet", [])
+    own, reference = scores[name], scores.get(table3.REFERENCE, [])
     found = spread(own)
     against = None
-    if name != "tsenet" and own and len(own) == len(reference):
+    if name != table3.REFERENCE and own and len(own) == len(reference):
         against = paired_seeds(own, reference)
     beside = paper_score(one, file)
     page = [
@@ -205,4 +205,5 @@ INTERPRETABILITY = Experiment(
     "Table 4: interpretability",
     tuple(name for name in paper.TEXT_DATASETS if name != "sogou_news"),
     make,
+    runner=CountsRunner,
 )

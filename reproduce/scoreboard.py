@@ -125,7 +125,7 @@ def _execute(run: Run, context: Any, method: SuiteMethod) -> Result:
                 model = method.fit(problem, run.settings)
     except DivergenceError as error:
         took = (time.process_time() - cpu, time.perf_counter() - wall)
-        return Result(None, None, 0, *took, versions(), {"error": str(error)})
+        return Result(None, None, 0, *took, versions(run.method), {"error": str(error)})
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     score, kept = _score(model, problem.fold, method.view)
     extra = {"n_train": int(problem.fold.y.size), "n_held": int(problem.fold.y_held.size), **kept}
@@ -135,7 +135,7 @@ def _execute(run: Run, context: Any, method: SuiteMethod) -> Result:
         n_parameters=count_parameters(model),
         cpu_seconds=cpu + problem.charged,
         wall_seconds=wall,
-        versions=versions(),
+        versions=versions(run.method),
         extra={**extra, **problem.notes},
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reproduce.rivals.by_label import ByLabel, by_label
 from reproduce.rivals.em_bayes import EMNaiveBayes
 from reproduce.rivals.linear import TunedLogisticRegression
 from reproduce.rivals.pipelines import (
@@ -11,16 +12,19 @@ from reproduce.rivals.pipelines import (
     ppmi_logistic_regression,
     scaled_logistic_regression,
     svd_logistic_regression,
+    tfidf_logistic_regression,
 )
 from reproduce.rivals.pivots import pivot_wiring
 from reproduce.rivals.ppmi import PPMIVectors
 from reproduce.rivals.two_stage import TwoStage
 
 __all__ = [
+    "ByLabel",
     "EMNaiveBayes",
     "PPMIVectors",
     "TunedLogisticRegression",
     "TwoStage",
+    "by_label",
     "chi2_fnn",
     "logistic_regression",
     "n_parameters",
@@ -28,4 +32,5 @@ __all__ = [
     "ppmi_logistic_regression",
     "scaled_logistic_regression",
     "svd_logistic_regression",
+    "tfidf_logistic_regression",
 ]

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from sklearn.decomposition import PCA, TruncatedSVD
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from reproduce.rivals.by_label import ByLabel
 from reproduce.rivals.linear import STRENGTHS, TunedLogisticRegression
 from reproduce.rivals.ppmi import PPMIVectors
 from reproduce.rivals.two_stage import TwoStage
@@ -25,10 +27,11 @@ __all__ = [
     "ppmi_logistic_regression",
     "scaled_logistic_regression",
     "svd_logistic_regression",
+    "tfidf_logistic_regression",
 ]
 
 #: Steps that only choose or rescale columns: as with the scaling in TSE-Net, nothing of them is counted.
-_WITHOUT_PARAMETERS = (SelectKBest, Normalizer, StandardScaler)
+_WITHOUT_PARAMETERS = (SelectKBest, Normalizer, StandardScaler, TfidfTransformer)
 
 
 def logistic_regression(random_state: Any = None) -> TunedLogisticRegression:
@@ -37,6 +40,11 @@ def logistic_regression(random_state: Any = None) -> TunedLogisticRegression:
     How C is chosen, and what it is when there are too few rows: :class:`TunedLogisticRegression`.
     """
     return TunedLogisticRegression(random_state=random_state)
+
+
+def tfidf_logistic_regression(random_state: Any = None) -> Pipeline:
+    """Word counts as (1 + ln count) · idf with rows of length 1, then :func:`logistic_regression`."""
+    return make_pipeline(TfidfTransformer(sublinear_tf=True), logistic_regression(random_state))
 
 
 def scaled_logistic_regression(
@@ -100,8 +108,8 @@ def chi2_fnn(n_features: int, hidden: Sequence[int] = (512,), **options: Any) ->
 def n_parameters(model: Any) -> int:
     """Number of learned parameters of a fitted model: weights and biases, components of an SVD, word vectors.
 
-    It accepts the models of this package, tsenet's estimators, pipelines of them, and scikit-learn's boosted trees (a
-    threshold for each split, a value for each leaf). Scaling and the selection of columns are not counted.
+    It accepts the models of this package, tsenet's estimators, pipelines of them, and scikit-learn's boosted trees and
+    forests (a threshold for each split, a value for each leaf). Scaling and the selection of columns are not counted.
 
     Raises
     ------
@@ -115,6 +123,8 @@ def n_parameters(model: Any) -> int:
     check_is_fitted(model)
     if hasattr(model, "n_parameters_"):  # tsenet's networks, sparse and dense
         return int(model.n_parameters_)
+    if isinstance(model, ByLabel):
+        return sum(n_parameters(one) for one in model.models_)
     if isinstance(model, TwoStage):
         return n_parameters(model.transformer_) + n_parameters(model.classifier_)
     if isinstance(model, TunedLogisticRegression):
@@ -128,4 +138,6 @@ def n_parameters(model: Any) -> int:
     if isinstance(model, HistGradientBoostingClassifier):
         # scikit-learn has no public way to its trees
         return sum(len(tree.nodes) for stage in model._predictors for tree in stage)
+    if isinstance(model, RandomForestClassifier):
+        return sum(int(tree.tree_.node_count) for tree in model.estimators_)
     raise TypeError(f"the parameters of a {type(model).__name__} cannot be counted")

@@ -90,7 +90,10 @@ def test_links_are_the_top_k_of_the_tree(fitted: TSENetClassifier, counts: sp.cs
         assert np.array_equal(found.indices, wanted.indices)
         degree = np.diff(found.indptr)
         children = np.array(
-            [found.from_tree[a:b].sum() for a, b in zip(found.indptr, found.indptr[1:])]
+            [
+                found.from_tree[a:b].sum()
+                for a, b in zip(found.indptr[:-1], found.indptr[1:], strict=True)
+            ]
         )
         assert np.array_equal(
             degree, np.maximum(children, max(1, round(0.25 * found.n_lower)))

@@ -1,4 +1,4 @@
-"""Models to compare TSE-Net with (paper §6): dense, pruned and dynamically sparse networks, random wirings, the bare tree."""
+"""Models to compare TSE-Net with (paper §6): dense, pruned and dynamically sparse networks, other wirings."""
 
 from __future__ import annotations
 

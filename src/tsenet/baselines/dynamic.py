@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from tsenet.baselines.dense import DenseClassifier
 
 if TYPE_CHECKING:
-    import torch
-
     from tsenet.network.batches import Inputs
     from tsenet.training.callbacks import Callback
     from tsenet.training.engine import Engine
@@ -133,9 +131,9 @@ class_weight, device, n_jobs, random_state, verbose, callbacks
         for (lower, upper), n_links in zip(
             sizes, spread_links(sizes, self.n_parameters - n_biases), strict=True
         ):
-            mask = np.zeros(lower * upper, bool)
-            mask[rng.choice(lower * upper, n_links, replace=False)] = True
-            masks.append(torch.from_numpy(mask.reshape(lower, upper)))
+            drawn = np.zeros(lower * upper, bool)
+            drawn[rng.choice(lower * upper, n_links, replace=False)] = True
+            masks.append(torch.from_numpy(drawn.reshape(lower, upper)))
         with torch.no_grad():
             for layer, mask in zip(layers, masks, strict=True):
                 links = mask.sum(dim=0).clamp(min=1)  # (S,)

@@ -1,4 +1,4 @@
-"""Training steps of :class:`tsenet.baselines.DynamicSparseClassifier`, some of which change links instead of weights."""
+"""Training steps of :class:`tsenet.baselines.DynamicSparseClassifier`: some change links instead of weights."""
 
 from __future__ import annotations
 

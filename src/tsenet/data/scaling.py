@@ -57,8 +57,9 @@ class Scaling:
 
         Dense numeric columns get mean 0 and standard deviation 1. Where they share a unit, as pixels do, all are
         divided by one factor, so that a border pixel that hardly varies stays small. Category codes are not changed.
-        Sparse counts, such as word counts, become tf-idf or stay as they are. Other sparse values are multiplied by one factor, so that
-        the root mean square over all cells, zeros included, is 1. Missing values are left out, and stay missing.
+        Sparse counts, such as word counts, become tf-idf or stay as they are. Other sparse values are multiplied by one
+        factor, so that the root mean square over all cells, zeros included, is 1. Missing values are left out, and stay
+        missing.
 
         Parameters
         ----------
