@@ -8,7 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ __all__ = [
     "chosen_table",
     "counted",
     "difference",
+    "filled",
     "markdown_table",
     "origin",
     "p_value",
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 Row = Sequence[Any]
+_NAME = re.compile(r"\{([^{}\s]+)\}")
 _NUMBER = re.compile(r"[−+<]?\s?\d|–")  # what a cell with a number, or without one, begins with
 
 
@@ -55,6 +57,8 @@ class Report:
         Tables by the end of the file's name; ``""`` is the main one.
     figures : mapping of str to matplotlib Figure
         Pictures by the end of the file's name.
+    values : mapping of str to str
+        Figures by name, as the texts of notes may refer to them.
     """
 
     name: str
@@ -62,12 +66,17 @@ class Report:
     paragraphs: tuple[str, ...]
     csv: Mapping[str, tuple[Row, Sequence[Row]]] = field(default_factory=dict)
     figures: Mapping[str, Figure] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def markdown(self) -> str:
-        """The page; the pictures come at the end."""
+        """The page; the pictures come first."""
         pictures = [f"![{self.title}]({self.name}{end}.png)" for end in self.figures]
-        return "\n\n".join([f"# {self.title}", *self.paragraphs, *pictures]) + "\n"
+        return "\n\n".join([f"# {self.title}", *pictures, *self.paragraphs]) + "\n"
+
+    def with_notes(self, notes: str) -> Report:
+        """The report with a text of conclusions above its tables, whose ``{names}`` are filled in."""
+        return replace(self, paragraphs=(filled(notes, self.values).strip(), *self.paragraphs))
 
 
 def write(report: Report, folder: Path) -> list[Path]:
@@ -86,6 +95,11 @@ def write(report: Report, folder: Path) -> list[Path]:
         write_whole(paths[-1], _csv(head, rows))
     write_whole(page, report.markdown)  # last: it links to the others
     return paths
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """A text with the figures that its ``{names}`` stand for; one that was not measured is *not run*."""
+    return _NAME.sub(lambda found: values.get(found[1], "*not run*"), text)
 
 
 def markdown_table(head: Row, body: Iterable[Row]) -> str:

@@ -187,6 +187,9 @@ class Runner:
         chosen: dict[str, Any] = {}
         tried: list[tuple[Settings, float | None]] = []
         for candidates in cell.rounds:
+            if len(candidates) == 1:  # nothing to choose
+                chosen |= candidates[0]
+                continue
             scores: list[tuple[Settings, float]] = []
             for candidate in candidates:
                 run = self._run(cell, {**fixed, **chosen, **candidate}, 0, final=False)

@@ -10,12 +10,13 @@ import numpy as np
 
 from reproduce import figures, paper, render
 from reproduce.cells import Cell, Found, Measured
+from reproduce.earlier import earlier_rows
 from reproduce.experiment import Experiment, Request, select
 from reproduce.methods import PAPER_SHAPES, PRUNING
 from reproduce.runner import CountsRunner, Runner
-from reproduce.runs import Result, Settings
+from reproduce.runs import Result, Settings, is_stale
 from reproduce.stats import Spread
-from reproduce.summary import CellSummary, by_dataset, summarise
+from reproduce.summary import CellSummary, summarise
 from tsenet.datasets import names
 from tsenet.datasets.catalog import TOX21_LABELS
 
@@ -195,73 +196,141 @@ def measure(runner: Runner, request: Request, progress: Any = None) -> list[Meas
 
 
 def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
-    """Measure the table and render it."""
+    """Measure the table and render it; rows that are not measured are there too."""
     measured = measure(runner, request, progress)
-    groups = by_dataset([*measured, *mean_of_tasks(measured)])
+    averages = mean_of_tasks(measured)
+    earlier = earlier_rows(runner.folder)
     paragraphs, rows, panels = [_INTRODUCTION + (_QUICK if runner.quick else "")], [], {}
-    for name, own in groups.items():
+    values: dict[str, str] = {}
+    missing = []
+    for name in dict.fromkeys(one.cell.dataset for one in [*measured, *averages]):
+        own = [one for one in [*measured, *averages] if one.cell.dataset == name]
+        before = [] if request.methods else earlier.get(name, [])
+        if not any(one.results for one in own) and not before:
+            missing.append(name)
+            continue
         lines = _summaries(own)
-        dense = next((line for line in lines if line.measured.cell.name == "fnn"), None)
+        dense = lines.get("fnn")
         beside = paper.TABLE3.get(paper_name(name), {})
-        table = [_page_row(line, dense, beside) for line in lines]
+        table = [_page_row(one, lines.get(one.cell.name), dense, beside) for one in own]
+        table += [row.page_row() for row in before]
         paragraphs += [f"## {name}", render.markdown_table(_HEAD, table)]
-        rows += [_file_row(line, dense, beside) for line in lines]
-        panels[name] = [_dot(line, beside) for line in lines if line.test is not None]
+        rows += [_file_row(line, dense, beside) for line in lines.values()]
+        rows += [row.file_row(name) for row in before]
+        panels[name] = [_dot(line, beside) for line in lines.values() if line.test is not None]
+        values |= _named(name, lines, dense)
+    if missing:
+        paragraphs.append(f"Not run: {', '.join(missing)}.")
     paragraphs += ["## Chosen on validation rows", render.chosen_table(measured)]
     paragraphs += [
         "## Where the figures come from",
         render.provenance(measured, request.command, runner.skipped),
     ]
+    drawn = {name: own for name, own in panels.items() if own}
     return render.Report(
         name=NAME + ("-quick" if runner.quick else ""),
         title="Table 3: classification" + (" (quick look: small data)" if runner.quick else ""),
         paragraphs=tuple(paragraphs),
         csv={"": (_CSV_HEAD, rows), "-runs": render.runs_csv(measured)},
-        figures={"": figures.dots(panels, "test score")} if panels else {},
+        figures={"": figures.dots(drawn, "test score")} if drawn else {},
+        values=values,
     )
 
 
 _INTRODUCTION = (
     "Test accuracy (area under the ROC curve for Tox21), mean ± standard deviation over seeds, beside the paper's. "
-    "Parameters are trained numbers; *of FNN* is their share of the dense network's. *Difference* is the method minus "
-    "TSE-Net, with its two-sided p-value: paired over test rows and seeds together for accuracy, Wilcoxon's test over "
-    "the tasks for mean areas, paired over seeds for a single area. p-values are not corrected for their number. CPU "
-    "seconds include the structure and the network a method starts from, but not the choice of settings."
+    "*(paper)* is the paper's own recipe, `TSENetClassifier.paper()`; *(default)* is `TSENetClassifier()`. Parameters "
+    "are trained numbers; *of FNN* is their share of the validated dense network's. *Difference* is the method minus "
+    "the one *against* which it is compared, the learned wiring for a random one, else TSE-Net (paper), with its "
+    "two-sided p-value: paired over test rows and seeds together for accuracy, Wilcoxon's test over the tasks for mean "
+    "areas (of one network with 12 outputs or of 12 networks; over the three seeds it says nothing), paired over seeds "
+    "for a single area. p-values are not corrected for their number. CPU seconds include the structure and the network "
+    "a method starts from, but not the choice of settings. *Commit* is that of the code; † marks code that has "
+    "changed since. Rows marked *stale* were measured with an earlier recipe, by runs that were not kept: their "
+    "p-values cannot be computed again, and their commit is that of the page that recorded them. Networks that are "
+    "validated choose one setting after the other on validation rows (shape, weighting of words, then training), not "
+    "from a full grid."
 )
 _QUICK = " This is a quick look: fewer rows and words than the paper's, whose figures are of the whole data."
 _HEAD = (
-    "method", "score", "paper", "parameters", "of FNN", "paper's", "difference", "p",
-    "without duplicates", "CPU s",
+    "method", "score", "seeds", "paper", "parameters", "of FNN", "paper's", "difference", "against", "p",
+    "without duplicates", "CPU s", "commit",
 )  # fmt: skip
 _CSV_HEAD = (
     "dataset", "method", "seeds", "mean", "sd", "paper_mean", "paper_sd", "n_parameters",
     "share_of_fnn", "paper_share_of_fnn", "difference", "p", "test", "mean_without_duplicates",
-    "cpu_seconds",
+    "cpu_seconds", "commit",
 )  # fmt: skip
 PaperColumn = Mapping[str, paper.PaperFigure]
 
 
-def _summaries(group: Sequence[Measured]) -> list[CellSummary]:
-    reference = next((one for one in group if one.cell.name == "tsenet"), None)
-    return [summarise(one, reference) for one in group]
+def _summaries(group: Sequence[Measured]) -> dict[str, CellSummary]:
+    """The methods that have results, each with the one it is compared with."""
+    found = {one.cell.name: one for one in group if one.results}
+    return {
+        name: summarise(one, found.get(TWINS.get(name, REFERENCE))) for name, one in found.items()
+    }
 
 
-def _page_row(line: CellSummary, dense: CellSummary | None, beside: PaperColumn) -> render.Row:
+def _commits(one: Measured) -> str:
+    """The commits of a method's runs; a dagger if the code has changed since."""
+    commits = dict.fromkeys(result.versions.get("commit", "?") or "?" for result in one.results)
+    stale = any(is_stale(run, result) for run, result in one.finals)
+    return ", ".join(commits) + (" †" if stale else "")
+
+
+def _named(
+    dataset: str, lines: Mapping[str, CellSummary], dense: CellSummary | None
+) -> dict[str, str]:
+    """Figures by name, for texts: ``ag_news/fnn`` is a score, ``ag_news/fnn:p`` its p-value."""
+    values = {}
+    for name, line in lines.items():
+        key = f"{dataset}/{name}"
+        if line.test is not None:
+            values[key] = render.shown(Spread(line.test.mean, None, line.test.n), line.metric)
+            values[f"{key}:sd"] = render.shown(line.test, line.metric)
+        values[f"{key}:seeds"] = str(len(line.measured.results))
+        values[f"{key}:parameters"] = render.counted(line.n_parameters)
+        if dense is not None:
+            values[f"{key}:share"] = f"{100 * line.n_parameters / dense.n_parameters:.1f} %"
+        if line.against is not None:
+            values[f"{key}:difference"] = render.difference(line.against.difference, line.metric)
+            values[f"{key}:p"] = render.p_value(line.against.p)
+    return values
+
+
+def _page_row(
+    one: Measured, line: CellSummary | None, dense: CellSummary | None, beside: PaperColumn
+) -> render.Row:
     """A method's row for the page."""
-    figure = paper_figure(beside, line.measured.cell.name)
+    figure = paper_figure(beside, one.cell.name)
+    theirs = (
+        "–"
+        if figure is None
+        else render.shown(
+            Spread(figure.score, figure.sd, 3),
+            "auc" if beside is paper.TABLE3["tox21"] else "accuracy",
+        )
+    )
+    if line is None:
+        return [one.cell.title, "not run", "–", theirs, *["–"] * (len(_HEAD) - 4)]
     share, paper_share = _shares(line, dense, beside)
     against = line.against
+    other = TWINS.get(one.cell.name, REFERENCE)
     return [
-        line.measured.cell.title,
+        one.cell.title,
         render.shown(line.test, line.metric),
-        "–" if figure is None else render.shown(Spread(figure.score, figure.sd, 3), line.metric),
+        len(one.results),
+        theirs,
         render.counted(line.n_parameters),
         "–" if share is None else f"{100 * share:.1f} %",
         "–" if paper_share is None else f"{100 * paper_share:.1f} %",
         "–" if against is None else render.difference(against.difference, line.metric),
+        "–" if against is None else SIZES[other],
         "–" if against is None else render.p_value(against.p),
         render.shown(line.clean, line.metric),
         f"{line.cpu_seconds:.1f}",
+        _commits(one),
     ]
 
 
@@ -280,6 +349,7 @@ def _file_row(line: CellSummary, dense: CellSummary | None, beside: PaperColumn)
         *((None, None, None) if against is None else against),
         None if line.clean is None else line.clean.mean,
         round(line.cpu_seconds, 1),
+        ", ".join(dict.fromkeys(r.versions.get("commit", "") for r in line.measured.results)),
     ]
     return ["" if value is None else value for value in values]
 
