@@ -15,7 +15,10 @@ _DENSE = (*_NETWORKS, "baselines")
 _ALL = tuple(sorted({*_DENSE, *_STRUCTURE}))
 #: Methods that are dense networks, and those of scikit-learn; the others learn a structure.
 _OF_DENSE = ("fnn", "fnn-of-size", "pruned", "chi2-fnn", "set", "rigl")
-_OF_SKLEARN = ("logistic", "scaled-logistic", "boosting", "forest", "svd", "ppmi")
+_OF_SKLEARN = (
+    "logistic", "pruned-logistic", "em-bayes", "self-training", "linear-svc", "complement-nb",
+    "scaled-logistic", "boosting", "forest", "svd", "ppmi",
+)  # fmt: skip
 
 
 @cache

@@ -167,18 +167,89 @@ def _chi2_fnn(context: RunContext) -> Any:
     model = chi2_fnn(
         n_features, (units,), **settings, random_state=context.seed, n_jobs=context.shared.n_jobs
     )
-    return model.fit(context.X, context.y)
+    return _of_words(context, model)
+
+
+def _of_words(context: RunContext, model: Any, *, unlabelled: bool = False) -> Any:
+    """A model fitted to the rows as they are, or to tf-idf if they are counts; frequencies are those of all rows.
+
+    ``unlabelled`` hands it all training rows too.
+    """
+    from reproduce.rivals import OfTfidf
+    from tsenet.data import Scaling, Table
+
+    every = context.dataset.train.X
+    more = {"unlabelled": every} if unlabelled else {}
+    if not Scaling.learn(Table.of(every, missing=True)).counts:
+        return model.fit(context.X, context.y, **more)
+    return OfTfidf(model).fit(context.X, context.y, **more, idf_from=every)
 
 
 def _logistic(context: RunContext) -> Any:
-    """Logistic regression on the features as they are, on counts as tf-idf; of several labels one each."""
-    from reproduce.rivals import by_label, logistic_regression, tfidf_logistic_regression
-    from tsenet.data import Scaling, Table
+    """Logistic regression on the features, counts as tf-idf; of several labels one each."""
+    from reproduce.rivals import by_label, logistic_regression
 
-    make = logistic_regression
-    if Scaling.learn(Table.of(context.X, missing=True)).counts:
-        make = tfidf_logistic_regression
-    return by_label(make(context.seed), context.y).fit(context.X, context.y)
+    return _of_words(context, by_label(logistic_regression(context.seed), context.y))
+
+
+def _pruned_logistic(context: RunContext) -> Any:
+    """Logistic regression on as many columns as ``n_parameters`` allow, those with the largest weights."""
+    from reproduce.rivals import PrunedLogisticRegression
+
+    return _of_words(
+        context, PrunedLogisticRegression(**context.settings, random_state=context.seed)
+    )
+
+
+def _em_bayes(context: RunContext) -> Any:
+    """Naive Bayes that EM extends over the rows without labels, on counts (Nigam et al. 2000)."""
+    from reproduce.rivals import EMNaiveBayes
+
+    return EMNaiveBayes(random_state=context.seed).fit(*context.all_rows())
+
+
+def _self_training(context: RunContext) -> Any:
+    """Logistic regression that labels the other rows itself."""
+    from reproduce.rivals import SelfTraining
+
+    return _of_words(context, SelfTraining(random_state=context.seed), unlabelled=True)
+
+
+def _start_alone(context: RunContext) -> Any:
+    """The linear start of a default TSE-Net without the network."""
+    from reproduce.rivals import StartAlone
+
+    return StartAlone(random_state=context.seed).fit(*context.all_rows())
+
+
+def _tuned(context: RunContext, model: Any, grid: dict[str, Any]) -> Any:
+    """A model of tf-idf with the setting of best accuracy in cross-validation on the labelled rows."""
+    from sklearn.model_selection import GridSearchCV
+
+    from reproduce.rivals.folds import folds_of
+
+    cv = folds_of(context.y, context.seed)
+    if cv is None:
+        return _of_words(context, model)
+    fitted = _of_words(context, GridSearchCV(model, grid, cv=cv, n_jobs=1))
+    if hasattr(fitted, "model_"):
+        fitted.model_ = fitted.model_.best_estimator_
+        return fitted
+    return fitted.best_estimator_
+
+
+def _linear_svc(context: RunContext) -> Any:
+    """A linear support vector machine; C by cross-validation."""
+    from sklearn.svm import LinearSVC
+
+    return _tuned(context, LinearSVC(), {"C": [0.01, 0.1, 0.3, 1.0, 10.0]})
+
+
+def _complement_nb(context: RunContext) -> Any:
+    """Complement naive Bayes; the smoothing by cross-validation."""
+    from sklearn.naive_bayes import ComplementNB
+
+    return _tuned(context, ComplementNB(), {"alpha": [1.0, 0.01, 0.1, 0.3, 3.0]})
 
 
 def _scaled_logistic(context: RunContext) -> Any:
@@ -235,7 +306,7 @@ def _in_two_stages(make: Callable[..., Any], context: RunContext) -> Any:
     settings = dict(context.settings)
     n_components = min(settings.pop("n_components"), context.n_inputs - 1)
     model = make(n_components, **settings, random_state=context.seed)
-    return model.fit(context.X, context.y, unlabelled=context.dataset.train.X)
+    return _of_words(context, model, unlabelled=True)
 
 
 METHODS: dict[str, Callable[[RunContext], Any]] = {
@@ -253,6 +324,12 @@ METHODS: dict[str, Callable[[RunContext], Any]] = {
     "rigl": _rigl,
     "chi2-fnn": _chi2_fnn,
     "logistic": _logistic,
+    "pruned-logistic": _pruned_logistic,
+    "em-bayes": _em_bayes,
+    "self-training": _self_training,
+    "start": _start_alone,
+    "linear-svc": _linear_svc,
+    "complement-nb": _complement_nb,
     "scaled-logistic": _scaled_logistic,
     "boosting": _boosting,
     "forest": _forest,

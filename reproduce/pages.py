@@ -1,8 +1,8 @@
 """``python -m reproduce.pages``: all pages of ``docs/results`` that stored runs give, written anew; nothing is run.
 
 The runs are files of ``docs/results/runs``: JSON lines, one for each run, with its settings, seed, commit, seconds,
-and the outcome on every test row or the area of every task. The conclusions are texts of ``docs/results/notes``, which name
-figures instead of holding them: ``{ag_news/tsenet-paper}`` is the score of a row of table 3.
+and the outcome on every test row or the area of every task. The conclusions are texts of ``docs/results/notes``, which
+name figures instead of holding them: ``{ag_news/tsenet-paper}`` is the score of a row of table 3.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def pages(folder: Path) -> list[render.Report]:
         for name, title in _TEXTS.items()
     ]
     with_notes = [
-        report.with_notes(_notes(folder, report.name)) for report in (table, _valued(size, table.values))
+        report.with_notes(_notes(folder, report.name))
+        for report in (table, _valued(size, table.values))
     ]
     return [*with_notes, *texts]
 
@@ -68,7 +69,9 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 @app.command()
 def main(
-    folder: Annotated[Path, typer.Option(help="With runs/ and notes/; the pages go there.")] = FOLDER,
+    folder: Annotated[
+        Path, typer.Option(help="With runs/ and notes/; the pages go there.")
+    ] = FOLDER,
 ) -> None:
     """Write the results pages anew from the stored runs."""
     with plain_errors(False):

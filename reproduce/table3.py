@@ -70,13 +70,15 @@ def cells(
 
     Those of the paper's recipe come first, then what is compared with it, then the default recipe.
     """
-    short: Settings = {"max_epochs": 30} if quick else {}
+    short: Settings = {"max_epochs": 10} if quick else {}
     small = quick or small_grid
     training = _SMALL_TRAINING if small else TRAINING
+    thresholds = PRUNING
     rates = RATES[:1] if small else RATES  # the first is Adam's usual one
     names = _SMALL_GRID if small_grid else tuple(PAPER_SHAPES)
     if quick:
         names = ("rectangle 512×1", "rectangle 512×2")
+        training, thresholds = training[:1], PRUNING[:1]
     shapes: tuple[Settings, ...] = tuple({"shape": name} for name in names)
     retraining = _RETRAINING[:1] if small else _RETRAINING
 
@@ -130,7 +132,7 @@ def cells(
         size = f"size of {SIZES[name]}"
         rows = [
             cell(
-                *(f"pruned{end}", f"Pruned FNN, {size}", "pruned", pruned(name), PRUNING),
+                *(f"pruned{end}", f"Pruned FNN, {size}", "pruned", pruned(name), thresholds),
                 retraining,
                 needs=needs,
             ),
@@ -146,7 +148,7 @@ def cells(
         return rows
 
     backbone = {**short, "skip_units": 0}
-    weightings = (_WEIGHTINGS,) if text else ()
+    weightings = (_WEIGHTINGS,) if text and not quick else ()
     return [
         cell("fnn", "FNN (validated)", "fnn", {**short, **PLAIN}, shapes, *weightings, training, keep=True),
         *learned_and_random("tsenet-paper", "tsenet-paper", "random-paper", short, rates),

@@ -12,16 +12,22 @@ from reproduce.rivals.pipelines import (
     ppmi_logistic_regression,
     scaled_logistic_regression,
     svd_logistic_regression,
-    tfidf_logistic_regression,
 )
 from reproduce.rivals.pivots import pivot_wiring
 from reproduce.rivals.ppmi import PPMIVectors
+from reproduce.rivals.pruned_linear import PrunedLogisticRegression
+from reproduce.rivals.semi_supervised import SelfTraining, StartAlone
+from reproduce.rivals.tfidf import OfTfidf
 from reproduce.rivals.two_stage import TwoStage
 
 __all__ = [
     "ByLabel",
     "EMNaiveBayes",
+    "OfTfidf",
     "PPMIVectors",
+    "PrunedLogisticRegression",
+    "SelfTraining",
+    "StartAlone",
     "TunedLogisticRegression",
     "TwoStage",
     "by_label",
@@ -32,5 +38,4 @@ __all__ = [
     "ppmi_logistic_regression",
     "scaled_logistic_regression",
     "svd_logistic_regression",
-    "tfidf_logistic_regression",
 ]

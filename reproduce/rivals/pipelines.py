@@ -7,16 +7,21 @@ from typing import Any
 
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import ComplementNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
 from reproduce.rivals.by_label import ByLabel
+from reproduce.rivals.em_bayes import EMNaiveBayes
 from reproduce.rivals.linear import STRENGTHS, TunedLogisticRegression
 from reproduce.rivals.ppmi import PPMIVectors
+from reproduce.rivals.pruned_linear import PrunedLogisticRegression
+from reproduce.rivals.semi_supervised import SelfTraining
+from reproduce.rivals.tfidf import OfTfidf
 from reproduce.rivals.two_stage import TwoStage
 from tsenet.baselines import DenseClassifier
 
@@ -27,11 +32,10 @@ __all__ = [
     "ppmi_logistic_regression",
     "scaled_logistic_regression",
     "svd_logistic_regression",
-    "tfidf_logistic_regression",
 ]
 
 #: Steps that only choose or rescale columns: as with the scaling in TSE-Net, nothing of them is counted.
-_WITHOUT_PARAMETERS = (SelectKBest, Normalizer, StandardScaler, TfidfTransformer)
+_WITHOUT_PARAMETERS = (SelectKBest, Normalizer, StandardScaler)
 
 
 def logistic_regression(random_state: Any = None) -> TunedLogisticRegression:
@@ -40,11 +44,6 @@ def logistic_regression(random_state: Any = None) -> TunedLogisticRegression:
     How C is chosen, and what it is when there are too few rows: :class:`TunedLogisticRegression`.
     """
     return TunedLogisticRegression(random_state=random_state)
-
-
-def tfidf_logistic_regression(random_state: Any = None) -> Pipeline:
-    """Word counts as (1 + ln count) · idf with rows of length 1, then :func:`logistic_regression`."""
-    return make_pipeline(TfidfTransformer(sublinear_tf=True), logistic_regression(random_state))
 
 
 def scaled_logistic_regression(
@@ -127,9 +126,13 @@ def n_parameters(model: Any) -> int:
         return sum(n_parameters(one) for one in model.models_)
     if isinstance(model, TwoStage):
         return n_parameters(model.transformer_) + n_parameters(model.classifier_)
-    if isinstance(model, TunedLogisticRegression):
+    if isinstance(
+        model, OfTfidf | SelfTraining | PrunedLogisticRegression | TunedLogisticRegression
+    ):
         return n_parameters(model.model_)
-    if isinstance(model, LogisticRegression):
+    if isinstance(model, EMNaiveBayes | ComplementNB):
+        return int(model.feature_log_prob_.size)
+    if isinstance(model, LogisticRegression | LinearSVC):
         return int(model.coef_.size + model.intercept_.size)
     if isinstance(model, PCA | TruncatedSVD):
         return int(model.components_.size)
