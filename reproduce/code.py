@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-__all__ = ["code_of_method", "code_of_structure"]
+__all__ = ["code_of_method", "code_of_structure", "meaning_of"]
 
 _NETWORKS = ("_system", "data", "datasets", "estimators", "network", "training")
 _STRUCTURE = ("_system", "data", "skeleton", "expansion")
@@ -27,7 +29,7 @@ def code_of_method(name: str) -> str:
     from reproduce.methods import METHODS
 
     made = METHODS.get(name)
-    own = "" if made is None else inspect.getsource(made)
+    own = "" if made is None else meaning_of(inspect.getsource(made))
     if name in _OF_SKLEARN:
         folders = [Path(__file__).parent / "rivals", _package() / "data", _package() / "datasets"]
     else:
@@ -47,10 +49,28 @@ def _package() -> Path:
     return Path(tsenet.__file__).parent
 
 
-def _digest(text: str, folders: list[Path]) -> str:
+def _digest(text: str, folders: Sequence[Path]) -> str:
     digest = hashlib.sha256(text.encode())
     for folder in folders:
         for path in sorted(folder.rglob("*.py")):
             digest.update(path.relative_to(folder.parent).as_posix().encode())
-            digest.update(path.read_bytes())
+            digest.update(meaning_of(path.read_text("utf-8")).encode())
     return digest.hexdigest()[:12]
+
+
+def meaning_of(source: str) -> str:
+    """Source as a tree: comments, docstrings and line breaks do not count."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [part for part in body if not _is_docstring(part)]  # type: ignore[attr-defined]  # has a body
+    return ast.dump(tree)
+
+
+def _is_docstring(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )

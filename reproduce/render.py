@@ -39,7 +39,9 @@ __all__ = [
 
 Row = Sequence[Any]
 _NAME = re.compile(r"\{([^{}\s]+)\}")
-_NUMBER = re.compile(r"[−+<]?\s?\d|–|not run")  # what a cell with a number, or without one, begins with
+_NUMBER = re.compile(
+    r"[−+<]?\s?\d|–|not run"
+)  # what a cell with a number, or without one, begins with
 
 
 @dataclass(frozen=True)

@@ -232,7 +232,7 @@ class Runner:
         """The result of a run: from the store, or executed now and stored; None if it may not be executed."""
         store = self.store(run.experiment)
         result = store.get(run)
-        if result is not None and self.execute and not self.keep_stale and is_stale(run, result):
+        if result is not None and self.execute and self.is_stale(run, result):
             logger.info("%s: its code has changed, it is run again", run)
             result = None
         if result is None and self.execute and run.dataset not in self.skipped:
@@ -254,6 +254,10 @@ class Runner:
         elif result is not None:
             self._step(run)
         return result
+
+    def is_stale(self, run: Run, result: Result) -> bool:
+        """Whether a stored result is to be run again, as its code has changed."""
+        return not self.keep_stale and is_stale(run, result)
 
     def _skip(self, what: str, error: Exception) -> None:
         if what not in self.skipped:
