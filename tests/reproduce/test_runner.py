@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 
 from reproduce.cells import Cell, Found
+from reproduce.code import code_of_method, code_of_structure, meaning_of
 from reproduce.dataset_context import DatasetContext, QuickSize
 from reproduce.execute import execute
 from reproduce.methods import METHODS
 from reproduce.run_context import RunContext
 from reproduce.runner import Runner
-from reproduce.runs import Run
+from reproduce.runs import Run, is_stale
 from tests.reproduce.tiny import tiny_labels, tiny_task, tiny_text
 from tsenet.baselines import DenseClassifier
 from tsenet.datasets import Dataset, Part
@@ -60,11 +61,41 @@ def test_rounds_build_on_each_other(tmp_path: Path) -> None:
     runner = runner_of(tmp_path)
     (one,) = runner.measure_all([cell])
     assert all(run.settings["hidden"] == [8] for run, _ in runner.store("e").items())
-    assert [dict(settings) for settings, _ in one.tried][1:] == [
+    assert runner.n_executed == 4  # a round of one chooses nothing and is not run
+    assert [dict(settings) for settings, _ in one.tried] == [
         {"hidden": [8], "dropout": 0.0},
         {"hidden": [8], "dropout": 0.9},
     ]
     assert one.chosen == {"hidden": [8], "dropout": 0.0}
+
+
+def test_a_run_whose_code_has_changed_is_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = replace(dense(), rounds=())
+    assert runner_of(tmp_path).measure_all([cell])[0].results
+    again = runner_of(tmp_path)
+    again.measure_all([cell])
+    assert again.n_executed == 0
+    monkeypatch.setattr("reproduce.code.code_of_method", lambda name: f"new {name}")
+    shown = runner_of(tmp_path, execute=False)
+    (one,) = shown.measure_all([cell])
+    assert all(is_stale(run, result) for run, result in one.finals)  # shown as they are
+    kept = runner_of(tmp_path, keep_stale=True)
+    kept.measure_all([cell])
+    assert kept.n_executed == 0
+    last = runner_of(tmp_path)
+    (one,) = last.measure_all([cell])
+    assert last.n_executed == 2
+    assert not any(is_stale(run, result) for run, result in one.finals)
+
+
+def test_comments_and_docstrings_are_no_change_of_code() -> None:
+    first = 'def f(x):\n    """Twice."""\n    return 2 * x  # fast\n'
+    assert meaning_of(first) == meaning_of("def f(x):\n\n    return (2 * x)\n")
+    assert meaning_of(first) != meaning_of("def f(x):\n    return 3 * x\n")
+    assert code_of_method("fnn") != code_of_method("tsenet") != code_of_method("tsenet-paper")
+    assert code_of_structure() == code_of_structure()
 
 
 def test_the_test_rows_have_no_say(tmp_path: Path) -> None:
