@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import inspect
+import textwrap
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -29,7 +30,7 @@ def code_of_method(name: str) -> str:
     from reproduce.methods import METHODS
 
     made = METHODS.get(name)
-    own = "" if made is None else meaning_of(inspect.getsource(made))
+    own = "" if made is None else meaning_of(textwrap.dedent(inspect.getsource(made)))
     if name in _OF_SKLEARN:
         folders = [Path(__file__).parent / "rivals", _package() / "data", _package() / "datasets"]
     else:

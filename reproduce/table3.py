@@ -241,26 +241,26 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
 
 _INTRODUCTION = (
     "Test accuracy (area under the ROC curve for Tox21), mean ± standard deviation over seeds, beside the paper's. "
-    "*(paper)* is the paper's own recipe, `TSENetClassifier.paper()`; *(default)* is `TSENetClassifier()`. Parameters "
-    "are trained numbers; *of FNN* is their share of the validated dense network's. *Difference* is the method minus "
-    "the one *against* which it is compared, the learned wiring for a random one, else TSE-Net (paper), with its "
-    "two-sided p-value: paired over test rows and seeds together for accuracy, Wilcoxon's test over the tasks for mean "
-    "areas (of one network with 12 outputs or of 12 networks; over the three seeds it says nothing), paired over seeds "
-    "for a single area. p-values are not corrected for their number. CPU seconds include the structure and the network "
-    "a method starts from, but not the choice of settings. *Commit* is that of the code; † marks code that has "
-    "changed since. Rows marked *stale* were measured with an earlier recipe, by runs that were not kept: their "
-    "p-values cannot be computed again, and their commit is that of the page that recorded them. Networks that are "
-    "validated choose one setting after the other on validation rows (shape, weighting of words, then training), not "
-    "from a full grid."
+    "*(paper)* is the paper's own recipe, `TSENetClassifier.paper()`; *(default)* is `TSENetClassifier()`. "
+    "Parameters are trained numbers; *of FNN* is their share of the validated dense network's. *Difference* is the "
+    "method minus the one *against* which it is compared, the learned wiring for a random one, else TSE-Net "
+    "(paper), with its two-sided p-value: paired over test rows and seeds together for accuracy, Wilcoxon's test "
+    "over the tasks for mean areas (of one network with 12 outputs, or of 12 networks), paired over seeds for a "
+    "single area; *p, seeds* is that of the paired t-test over the seeds alone. p-values are not corrected for "
+    "their number. CPU seconds include the structure and the network a method starts from, but not the choice of "
+    "settings. *Commit* is that of the code; † marks code that has changed since. Rows marked *stale* were measured "
+    "with an earlier recipe, by runs that were not kept: their p-values cannot be computed again, and their commit "
+    "is that of the page that recorded them. Networks that are validated choose one setting after the other on "
+    "validation rows (shape, weighting of words, then training), not from a full grid."
 )
 _QUICK = " This is a quick look: fewer rows and words than the paper's, whose figures are of the whole data."
 _HEAD = (
     "method", "score", "seeds", "paper", "parameters", "of FNN", "paper's", "difference", "against", "p",
-    "without duplicates", "CPU s", "commit",
+    "p, seeds", "without duplicates", "CPU s", "commit",
 )  # fmt: skip
 _CSV_HEAD = (
     "dataset", "method", "seeds", "mean", "sd", "paper_mean", "paper_sd", "n_parameters",
-    "share_of_fnn", "paper_share_of_fnn", "difference", "p", "test", "mean_without_duplicates",
+    "share_of_fnn", "paper_share_of_fnn", "difference", "p", "test", "p_over_seeds", "mean_without_duplicates",
     "cpu_seconds", "commit",
 )  # fmt: skip
 PaperColumn = Mapping[str, paper.PaperFigure]
@@ -298,6 +298,7 @@ def _named(
         if line.against is not None:
             values[f"{key}:difference"] = render.difference(line.against.difference, line.metric)
             values[f"{key}:p"] = render.p_value(line.against.p)
+            values[f"{key}:p-seeds"] = render.p_value(line.p_over_seeds)
     return values
 
 
@@ -330,6 +331,7 @@ def _page_row(
         "–" if against is None else render.difference(against.difference, line.metric),
         "–" if against is None else SIZES[other],
         "–" if against is None else render.p_value(against.p),
+        "–" if against is None else render.p_value(line.p_over_seeds),
         render.shown(line.clean, line.metric),
         f"{line.cpu_seconds:.1f}",
         _commits(one),
@@ -349,6 +351,7 @@ def _file_row(line: CellSummary, dense: CellSummary | None, beside: PaperColumn)
         round(line.n_parameters),
         *_shares(line, dense, beside),
         *((None, None, None) if against is None else against),
+        line.p_over_seeds,
         None if line.clean is None else line.clean.mean,
         round(line.cpu_seconds, 1),
         ", ".join(dict.fromkeys(r.versions.get("commit", "") for r in line.measured.results)),

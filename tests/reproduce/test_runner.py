@@ -210,7 +210,9 @@ def test_a_diverged_candidate_is_never_chosen(tmp_path: Path) -> None:
     assert one.tried[0][1] is None
     assert one.chosen == {"learning_rate": 0.01}
     with np.errstate(all="ignore"), pytest.raises(DivergenceError, match="tiny, fnn"):
-        runner_of(tmp_path, seeds=1).measure_all([replace(cell, rounds=((wild,),))])
+        runner_of(tmp_path, seeds=1).measure_all(
+            [replace(cell, rounds=((wild, {**wild, "batch_size": 50}),))]
+        )
 
 
 def test_a_quick_lab_shrinks_the_data_and_keeps_its_runs_apart(tmp_path: Path) -> None:
@@ -357,18 +359,28 @@ def test_every_method_runs_with_some_labels(method: str) -> None:
         "random": SMALL,
         "bare-tree": SMALL,
         "pivot": SMALL,
+        "random-paper": SMALL,
         "tsenet-pruned": {"start": SMALL, "n_parameters": 150},
         "fnn": {**SHORT, "shape": "conic 512×2"},
         "fnn-of-size": {**SHORT, "n_parameters": 200},
         "pruned": {"start": {**SHORT, "hidden": [8]}, "n_parameters": 100},
         "chi2-fnn": {**SHORT, "hidden": [4], "n_parameters": 60},
+        "set": {**SHORT, "hidden": [8], "n_parameters": 100},
+        "rigl": {**SHORT, "hidden": [8], "n_parameters": 100},
         "logistic": {},
+        "pruned-logistic": {"n_parameters": 33},
+        "em-bayes": {},
+        "self-training": {},
+        "start": {},
+        "linear-svc": {},
+        "complement-nb": {},
+        "forest": {"n_estimators": 5},
         "scaled-logistic": {"n_components": 5},
         "boosting": {"max_iter": 5},
         "svd": {"n_components": 5},
         "ppmi": {"n_components": 5},
     }
-    for_tables = method in ("scaled-logistic", "boosting")
+    for_tables = method in ("scaled-logistic", "boosting", "forest")
     context = DatasetContext(tiny_task("tiny") if for_tables else tiny_text())
     result = execute(Run("e", "tiny", method, settings[method], 1, 60), context)
     assert result.test is not None
