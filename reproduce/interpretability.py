@@ -32,7 +32,7 @@ _VECTORS = re.compile(r".+\.(bin|txt|vec)(\.gz)?")
 
 def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
     """Train the networks of table 3 again, describe their units, and score the words."""
-    files = vector_files()
+    files = vector_files() if runner.execute else []
     methods = request.methods or _METHODS
     wanted = Request(
         request.datasets, methods, command=request.command, small_grid=request.small_grid
@@ -41,17 +41,25 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
     cells = [_cell(one, files) for one in chosen if one.results and one.cell.name in methods]
     measured = runner.measure_all(cells, progress)
     paragraphs, rows, panels = [_INTRODUCTION], [], {}
+    values: dict[str, str] = {}
     for name, own in by_dataset(measured).items():
-        for file in files:
-            scores = {one.cell.name: _scores(one.results, file.name) for one in own}
+        for file in _scored_by(own):
+            scores = {one.cell.name: _scores(one.results, file) for one in own}
             table = []
             for one in own:
-                page, row = _rows(one, scores, file.name)
+                page, row = _rows(one, scores, file)
                 table.append(page)
                 rows.append(row)
-            title = f"{name}, {file.name}"
+                kind = "googlenews" if "googlenews" in file.lower() else "glove"
+                key = f"{kind}:{name}/{one.cell.name}"
+                values |= {
+                    key: str(page[1]),
+                    f"{key}:difference": str(page[3]),
+                    f"{key}:p": str(page[4]),
+                }
+            title = f"{name}, {file}"
             paragraphs += [f"## {title}", render.markdown_table(_HEAD, table)]
-            panels[title] = [_dot(one, scores[one.cell.name], file.name) for one in own]
+            panels[title] = [_dot(one, scores[one.cell.name], file) for one in own]
     paragraphs += [
         "## Where the figures come from",
         render.provenance(measured, request.command, runner.skipped),
@@ -62,6 +70,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
         paragraphs=tuple(paragraphs),
         csv={"": (_CSV_HEAD, rows)},
         figures={"": figures.dots(panels, "mean cosine")} if panels else {},
+        values=values,
     )
 
 
@@ -147,6 +156,12 @@ def _probe(files: list[Path], model: Any, context: RunContext) -> Mapping[str, A
         scores[file.name] = value if np.isfinite(value) else None
         known[file.name] = len(vectors) / dataset.n_features
     return {"interpretability": scores, "known_words": known, "n_units": len(words)}
+
+
+def _scored_by(own: Sequence[Measured]) -> list[str]:
+    """Names of the files of vectors by which the networks of a data set were scored."""
+    found = [set(r.extra.get("interpretability", {})) for one in own for r in one.results]
+    return sorted(set[str]().union(*found))
 
 
 def _scores(results: Sequence[Result], file: str) -> list[float]:

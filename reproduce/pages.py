@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from reproduce import figure_parameters, render, table3
+from reproduce import figure_parameters, interpretability, render, table3
 from reproduce.console import plain_errors
 from reproduce.experiment import Request
 from reproduce.runner import CountsRunner
@@ -37,13 +37,18 @@ def pages(folder: Path) -> list[render.Report]:
     runner = CountsRunner(folder, seeds=3, execute=False)
     table = table3.make(runner, Request((*_DATASETS, *_NOT_RUN), None, None, _COMMAND, True))
     size = figure_parameters.make(runner, Request(_DATASETS, None, None, _COMMAND, True))
+    words = interpretability.make(
+        runner,
+        Request(("ag_news",), None, None, _COMMAND.replace("table3", "interpretability"), True),
+    )
+    known = {**table.values, **words.values}
     texts = [
-        render.Report(name, title, (render.filled(_notes(folder, name), table.values).strip(),))
+        render.Report(name, title, (render.filled(_notes(folder, name), known).strip(),))
         for name, title in _TEXTS.items()
     ]
     with_notes = [
         report.with_notes(_notes(folder, report.name))
-        for report in (table, _valued(size, table.values))
+        for report in (table, _valued(size, known), words)
     ]
     return [*with_notes, *texts]
 

@@ -29,7 +29,7 @@ def lines_of(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize("name", ["table3", "figure-parameters", "verdict", "differences"])
+@pytest.mark.parametrize("name", ["table3", "figure-parameters", "interpretability", "verdict", "differences"])
 def test_pages_are_what_the_stored_runs_give(name: str, reports: dict[str, render.Report]) -> None:
     """After a change, or after new runs: make results. A dagger says that code has changed, so it may come and go."""
     written = (FOLDER / f"{name}.md").read_text("utf-8")
