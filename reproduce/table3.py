@@ -292,6 +292,7 @@ def _named(
             values[key] = render.shown(Spread(line.test.mean, None, line.test.n), line.metric)
             values[f"{key}:sd"] = render.shown(line.test, line.metric)
         values[f"{key}:seeds"] = str(len(line.measured.results))
+        values[f"{key}:cpu"] = f"{line.cpu_seconds:.0f}"
         values[f"{key}:parameters"] = render.counted(line.n_parameters)
         if dense is not None:
             values[f"{key}:share"] = f"{100 * line.n_parameters / dense.n_parameters:.1f} %"
