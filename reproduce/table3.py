@@ -74,7 +74,7 @@ def cells(
     small = quick or small_grid
     training = _SMALL_TRAINING if small else TRAINING
     thresholds = PRUNING
-    rates = RATES[:1] if quick else RATES
+    rates = RATES[:1] if small else RATES  # the first is Adam's usual one
     names = _SMALL_GRID if small_grid else tuple(PAPER_SHAPES)
     if quick:
         names = ("rectangle 512×1", "rectangle 512×2")
