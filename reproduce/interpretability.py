@@ -55,7 +55,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
                 values |= {
                     key: str(page[1]),
                     f"{key}:difference": str(page[3]),
-                    f"{key}:p": str(page[4]),
+                    f"{key}:p": f"= {page[4]}" if str(page[4])[:1].isdigit() else str(page[4]),
                 }
             title = f"{name}, {file}"
             paragraphs += [f"## {title}", render.markdown_table(_HEAD, table)]

@@ -29,6 +29,7 @@ __all__ = [
     "filled",
     "markdown_table",
     "origin",
+    "p_in_text",
     "p_value",
     "provenance",
     "runs_csv",
@@ -143,6 +144,12 @@ def p_value(p: float | None) -> str:
     if p is None:
         return "–"
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def p_in_text(p: float | None) -> str:
+    """What follows the letter p in a sentence: ``= 0.012``, ``< 0.001``."""
+    shown = p_value(p)
+    return shown if shown[:1] in "<–" else f"= {shown}"
 
 
 def counted(n_parameters: float | None) -> str:

@@ -298,8 +298,8 @@ def _named(
             values[f"{key}:share"] = f"{100 * line.n_parameters / dense.n_parameters:.1f} %"
         if line.against is not None:
             values[f"{key}:difference"] = render.difference(line.against.difference, line.metric)
-            values[f"{key}:p"] = render.p_value(line.against.p)
-            values[f"{key}:p-seeds"] = render.p_value(line.p_over_seeds)
+            values[f"{key}:p"] = render.p_in_text(line.against.p)
+            values[f"{key}:p-seeds"] = render.p_in_text(line.p_over_seeds)
     return values
 
 
