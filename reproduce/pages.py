@@ -1,7 +1,7 @@
 """``python -m reproduce.pages``: all pages of ``docs/results`` that stored runs give, written anew; nothing is run.
 
 The runs are files of ``docs/results/runs``: JSON lines, one for each run, with its settings, seed, commit, seconds,
-and the outcome on every test row or the area of every task. The conclusions are texts of ``docs/results/notes``, which
+and the outcome on every test row or the area of every task. The conclusions are texts of ``reproduce/notes``, which
 name figures instead of holding them: ``{ag_news/tsenet-paper}`` is the score of a row of table 3.
 """
 
@@ -43,12 +43,11 @@ def pages(folder: Path) -> list[render.Report]:
     )
     known = {**table.values, **words.values}
     texts = [
-        render.Report(name, title, (render.filled(_notes(folder, name), known).strip(),))
+        render.Report(name, title, (render.filled(_notes(name), known).strip(),))
         for name, title in _TEXTS.items()
     ]
     with_notes = [
-        report.with_notes(_notes(folder, report.name))
-        for report in (table, _valued(size, known), words)
+        report.with_notes(_notes(report.name)) for report in (table, _valued(size, known), words)
     ]
     return [*with_notes, *texts]
 
@@ -60,8 +59,8 @@ def _valued(report: render.Report, values: Mapping[str, str]) -> render.Report:
     )
 
 
-def _notes(folder: Path, name: str) -> str:
-    return (folder / "notes" / f"{name}.md").read_text("utf-8")
+def _notes(name: str) -> str:
+    return (Path(__file__).parent / "notes" / f"{name}.md").read_text("utf-8")
 
 
 def write_pages(folder: Path) -> list[Path]:
@@ -75,7 +74,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @app.command()
 def main(
     folder: Annotated[
-        Path, typer.Option(help="With runs/ and notes/; the pages go there.")
+        Path, typer.Option(help="Has the runs in runs/; the pages go there.")
     ] = FOLDER,
 ) -> None:
     """Write the results pages anew from the stored runs."""
