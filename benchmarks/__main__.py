@@ -134,6 +134,14 @@ def network(write: Write = False) -> None:
 
 
 @app.command()
+def fit(write: Write = False) -> None:
+    """CPU seconds of a fit by phase beside a cross-validated logistic regression, on four corpora (TSENET_DATA)."""
+    from benchmarks import fit as benchmark
+
+    _show("fit", benchmark.run(), write, "network.md")
+
+
+@app.command()
 def predict(
     rows: Annotated[int, typer.Option(help="Rows to fit on, and as many to predict.")] = 20_000,
     write: Write = False,

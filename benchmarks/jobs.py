@@ -99,12 +99,20 @@ def topics(**arguments: Any) -> dict[str, Any]:
     return benchmark.measure(**arguments)
 
 
+def fit(**arguments: Any) -> dict[str, Any]:
+    """A fit by phase, and a logistic regression's."""
+    from benchmarks import fit as benchmark
+
+    return benchmark.measure(**arguments)
+
+
 JOBS: dict[str, Callable[..., dict[str, Any]]] = {
     "learn": learn,
     "phases": phases,
     "network": network,
     "network_memory": network_memory,
     "topics": topics,
+    "fit": fit,
 }
 
 if __name__ == "__main__":

@@ -132,12 +132,14 @@ def compare_networks(
     backbone = partial(tsenet.TSENetClassifier, skip_units=0, linear_skip=False, n_jobs=1)
     dense = partial(DenseClassifier, dropout=0.2, n_jobs=1)
     networks: dict[str, Callable[[int], Any]] = {
-        "TSE-Net": lambda seed: tsenet.TSENetClassifier(wiring=wiring, random_state=seed, n_jobs=1),
+        "TSE-Net, skip paths": lambda seed: tsenet.TSENetClassifier(
+            wiring=wiring, skip_units=100, random_state=seed, n_jobs=1
+        ),
         "Backbone, learned links": lambda seed: backbone(wiring=wiring, random_state=seed),
         "Backbone, random links": lambda seed: backbone(
             wiring=random_wiring(wiring, random_state=seed), random_state=seed
         ),
-        "Dense, of the same size": lambda seed: dense(hidden=(120,), random_state=seed),
+        "Dense, of the same size": lambda seed: dense(hidden=(226,), random_state=seed),
         "Dense 512-512": lambda seed: dense(hidden=(512, 512), random_state=seed),
     }
     lines = Table(box=None, pad_edge=False, header_style="bold")

@@ -111,21 +111,21 @@ class DatasetContext:
         return self._structure("LatentTree", {**settings, "seed": seed}, make)
 
     def wiring(
-        self, seed: int, density: float | None, link_rule: str, **settings: Any
+        self, seed: int, density: float | None, link_rule: str | None, **settings: Any
     ) -> tuple[Wiring, float]:
-        """The skeleton, expanded, and the CPU seconds both cost; density None is the library's usual one."""
+        """The skeleton, expanded, and the CPU seconds both cost; None is what the library usually takes."""
         from tsenet import Table
         from tsenet.expansion.expand import expand
-        from tsenet.expansion.structure import usual_density
+        from tsenet.expansion.structure import usual_density, usual_link_rule
 
         def make() -> Wiring:
             tree, _ = self.tree(seed, **settings)
-            usual = usual_density(Table.of(self.dataset.train.X), tree)
+            table = Table.of(self.dataset.train.X)
             return expand(
                 tree,
                 self.dataset.train.X,
-                density=usual if density is None else density,
-                link_rule=link_rule,  # type: ignore[arg-type]  # expand itself refuses other names
+                density=usual_density(table, tree) if density is None else density,
+                link_rule=link_rule or usual_link_rule(table),  # type: ignore[arg-type]  # expand itself refuses other names
                 random_state=seed,
                 n_jobs=self.n_jobs,
             )

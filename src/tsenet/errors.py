@@ -7,12 +7,14 @@ exception for its case, so code that does not know tsenet can handle it.
 from __future__ import annotations
 
 __all__ = [
+    "ClusterError",
     "DataError",
     "DivergenceError",
     "MissingDependencyError",
     "ModelFileError",
     "NonNumericError",
     "TSENetError",
+    "TooLargeError",
 ]
 
 
@@ -105,5 +107,31 @@ class MissingDependencyError(TSENetError, ImportError):
     --------
     >>> from tsenet.errors import MissingDependencyError
     >>> issubclass(MissingDependencyError, ImportError)
+    True
+    """
+
+
+class TooLargeError(TSENetError, MemoryError):
+    """The work does not fit into the memory that it may use; the message says what would fit.
+
+    It is a ``MemoryError``, raised before the work begins.
+
+    Examples
+    --------
+    >>> from tsenet.errors import TooLargeError
+    >>> issubclass(TooLargeError, MemoryError)
+    True
+    """
+
+
+class ClusterError(TSENetError, RuntimeError):
+    """The workers of a cluster cannot finish the work: they are lost, or die again and again.
+
+    It is a ``RuntimeError``.
+
+    Examples
+    --------
+    >>> from tsenet.errors import ClusterError
+    >>> issubclass(ClusterError, RuntimeError)
     True
     """

@@ -238,7 +238,10 @@ def test_one_row_in_every_form_is_explained_alike(rows: Floats, kinds: NDArray[A
         ({"density": "high"}, "density must be a number above 0"),
         ({"dropout": 1.0}, "dropout must be a number from 0 on and below 1"),
         ({"learning_rate": float("nan")}, "learning_rate must be a number above 0"),
-        ({"link_rule": "topk"}, "link_rule must be 'balanced', 'top-k', 'random' or 'tree', not 'topk'"),
+        (
+            {"link_rule": "topk"},
+            "link_rule must be 'balanced', 'context', 'top-k', 'random' or 'tree', or None, not 'topk'",
+        ),
         ({"norm": "layer"}, "norm must be 'batch' or None"),
         ({"early_stopping": "yes"}, "early_stopping must be True or False"),
         ({"patience": None}, "patience must be a whole number"),

@@ -6,17 +6,21 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import tsenet
+from tests.builders import random_tree
 from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
+from tsenet.data.table import Table
 from tsenet.expansion import pairs
 from tsenet.expansion.expand import expand
 from tsenet.expansion.pairs import LayerPair
+from tsenet.expansion.structure import usual_density
 from tsenet.expansion.wiring import Wiring
 from tsenet.skeleton.tree import LatentTree
 
-RULES = ("balanced", "top-k", "random", "tree")
+RULES = ("balanced", "context", "top-k", "random", "tree")
 
 
 def conditional_information(h: np.ndarray, x: np.ndarray, z: np.ndarray) -> float:
@@ -58,7 +62,7 @@ def test_scores_are_conditional_information(share: float) -> None:
     parent = np.array([0, 0, 1, 1, 2, 3, 4, 4, -1], np.int32)
     pair = LayerPair(BinaryRows.of_dense(upper), BinaryRows.of_dense(lower), parent)
     with Workers(1) as workers:
-        score = np.concatenate([block for _, block in pair.scores(workers)])
+        score = np.concatenate([block.score for block in pair.scores(workers)])
     for h, x in itertools.product(range(5), range(9)):
         if parent[x] == h:
             assert score[h, x] == -1.0
@@ -119,7 +123,7 @@ def test_top_k_takes_the_best(tree: LatentTree, table: np.ndarray) -> None:
     above = (tree.parent[: tree.n_observed] - tree.n_observed).astype(np.int32)
     with Workers(1) as workers:
         pair = LayerPair(completed[1], completed[0], above)
-        score = np.concatenate([block for _, block in pair.scores(workers)])
+        score = np.concatenate([block.score for block in pair.scores(workers)])
     for h in range(layer.n_upper):
         part = slice(layer.indptr[h], layer.indptr[h + 1])
         added = layer.indices[part][~layer.from_tree[part]]
@@ -198,3 +202,17 @@ def test_progress_is_told(tree: LatentTree, table: np.ndarray) -> None:
     seen: list[tuple[str, int, int | None]] = []
     expand(tree, table, progress=lambda *step: seen.append(step))
     assert seen[-1] == ("links", sum(tree.layer_sizes[1:]), sum(tree.layer_sizes[1:]))
+
+
+@pytest.mark.parametrize(
+    ("n_latents", "dense", "sparse"),
+    [(2, 1.0, 0.2), (16, 0.25, 0.2), (80, 0.05, 0.1), (400, 0.05, 0.02), (4000, 0.05, 0.005)],
+)
+def test_the_usual_density_lets_enough_latents_read_each_column(
+    n_latents: int, dense: float, sparse: float
+) -> None:
+    tree = random_tree(np.random.default_rng(0), (2 * n_latents, n_latents))
+    values = np.ones((2, 2 * n_latents))
+
+    assert usual_density(Table.of(values), tree) == pytest.approx(dense)
+    assert usual_density(Table.of(sp.csr_array(values)), tree) == pytest.approx(sparse)

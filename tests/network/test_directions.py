@@ -92,13 +92,25 @@ def test_bytes_do_not_depend_on_the_number_of_threads(is_sparse: bool) -> None:
     assert one == two
 
 
-def test_a_latent_with_fewer_links_than_units_leaves_some_at_zero() -> None:
-    layer = WiringLayer([0, 1, 1], [2], [True], [1.0], 4)
-    blocks = BlockLinks(Links.of(layer), 1, 3)
+def test_a_latent_of_dense_rows_with_few_links_has_opposite_then_random_units() -> None:
+    layer = WiringLayer([0, 2, 2], [1, 2], [True, True], [1.0, 1.0], 4)
+    blocks = BlockLinks(Links.of(layer), 1, 7)
     rows = rows_of_few_causes(4)
 
-    for given in (rows, csr_array(rows)):
-        np.testing.assert_allclose(leading_directions(blocks, given, layer.from_tree), [1, 0, 0])
+    found = leading_directions(blocks, rows, layer.from_tree).reshape(2, 7)
+
+    np.testing.assert_array_equal(found[:, 2:4], -found[:, :2])
+    np.testing.assert_allclose(np.linalg.norm(found, axis=0), 1, rtol=1e-5)
+    assert np.unique(found.round(6), axis=1).shape[1] == 7
+
+
+def test_a_latent_of_sparse_rows_with_few_links_leaves_units_at_zero() -> None:
+    layer = WiringLayer([0, 1, 1], [2], [True], [1.0], 4)
+    blocks = BlockLinks(Links.of(layer), 1, 3)
+
+    found = leading_directions(blocks, csr_array(rows_of_few_causes(4)), layer.from_tree)
+
+    np.testing.assert_allclose(found, [1, 0, 0])
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])

@@ -61,13 +61,14 @@ def test_a_group_is_filled_up_with_zeros(n_inputs: int, n_units: int, share_kept
 @pytest.mark.parametrize("share_kept", [1.0, 0.1, 0.0])
 @pytest.mark.parametrize("k_out", [1, 2])
 def test_sparse_rows(k_out: int, share_kept: float) -> None:
-    blocks, weight, _, dense = layer(1, k_out, share_kept)
+    blocks, weight, bias, dense = layer(1, k_out, share_kept)
     rows = sp.random_array((5, 17), density=0.3, rng=RNG, dtype=np.float32, format="csr")
-    sums = np.zeros((5, blocks.n_units), np.float32)
+    sums = np.full((5, blocks.n_units), np.nan, np.float32)
 
     found = InputMap.of_links(blocks, weight)
-    found.into((rows.indptr.astype(np.int64), rows.indices.astype(np.uint32), rows.data), sums)
+    batch = rows.indptr.astype(np.int64), rows.indices.astype(np.uint32), rows.data
+    found.into(batch, bias, sums)
 
-    np.testing.assert_allclose(sums, rows @ dense.T, **NEAR)
+    np.testing.assert_allclose(sums, rows @ dense.T + bias, **NEAR)
     if k_out > 1 and share_kept < 0.5:
         assert found.weight.size == np.count_nonzero(weight)

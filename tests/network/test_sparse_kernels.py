@@ -162,12 +162,6 @@ def check_transpose_batch(case: Case) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
-def check_fill_rows(case: Case) -> None:
-    values, out = case.draw(case.n_units), case.draw(case.n_units, case.n_rows)
-    groups.fill_rows(values, out)
-    np.testing.assert_array_equal(out, np.repeat(values[:, None], case.n_rows, axis=1))
-
-
 def check_transpose_add_bias(case: Case) -> None:
     source, bias = case.draw(case.n_rows, case.n_units), case.draw(case.n_units)
     out = case.draw(case.n_units, case.n_rows)

@@ -296,10 +296,10 @@ def test_structures_are_those_of_the_library(quick: tuple[Path, Report, Runner])
         ("LatentTree", False, None, None),
         ("LatentTree", True, 0, None),
         ("LatentTree", True, None, None),
-        ("Wiring", False, None, "balanced"),
-        ("Wiring", True, 0, "balanced"),
-        ("Wiring", True, None, "balanced"),
+        ("Wiring", False, None, None),
+        ("Wiring", True, 0, None),
         ("Wiring", True, None, "tree"),
+        ("Wiring", True, None, None),
     ]
 
 

@@ -12,6 +12,7 @@ from tsenet.progress import CallbackProgress, Progress
 from tsenet.skeleton import refine as refine_module
 from tsenet.skeleton.inference import Inference, children_first
 from tsenet.skeleton.refine import counts_from_tables, refine, tables_from_counts
+from tsenet.skeleton.rows_in_memory import PiecesInMemory
 from tsenet.skeleton.tree import LatentTree
 
 NO_PULL = 1e-300  # decides 0/0 (a root has no second row) and nothing else
@@ -146,7 +147,7 @@ def run_refine(
 ) -> LatentTree:
     with Workers(n_jobs) as workers:
         cpt = refine(
-            rows,
+            PiecesInMemory(rows),
             tree.parent,
             tree.cpt,
             tree.marginals(),
@@ -182,7 +183,7 @@ def test_refine_leaves_its_arguments_alone() -> None:
 
     with Workers(1) as workers:
         refine(
-            rows,
+            PiecesInMemory(rows),
             tree.parent,
             cpt,
             marginals,

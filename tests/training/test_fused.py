@@ -134,7 +134,7 @@ def test_gradients_of_layers_that_are_cut_into_blocks(density: float, is_sparse:
     wiring = random_wiring(rng, (3000, 200, 5), density)
     net = TSENet(wiring, 4, skip_units=100, feature_units=5, activation="tanh").double()
     values = random_rows(rng, 70, 3000, 0.02)
-    names = [block.name for block in blocks_of(TrainingPasses(net))]
+    names = [block.name for block in blocks_of(TrainingPasses(net), is_sparse=True)]
     for name in ("layers.0.weight", "skips.0.weight"):
         assert names.count(name) > 1
 

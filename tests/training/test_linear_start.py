@@ -19,7 +19,7 @@ from tsenet.network.tsenet import TSENet
 from tsenet.progress import as_progress
 from tsenet.training.class_model import ClassModel
 from tsenet.training.linear_fit import blend_weights, fit_linear
-from tsenet.training.linear_start import LinearStart, fit_linear_start
+from tsenet.training.linear_start import LinearStart, _spanned, fit_linear_start
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, MultilabelLoss, RegressionLoss
 from tsenet.training.rows import Labelled
 
@@ -222,3 +222,40 @@ def test_duplicates_of_a_row_do_not_choose_the_penalty() -> None:
         labelled = Labelled(np.arange(120), targets, None, groups)
         size[name] = float(np.abs(started(Inputs(rows), labelled, BinaryLoss()).model.weight).max())
     assert size["known"] < 0.1 * size["unknown"]
+
+
+def test_a_fit_in_the_space_that_few_rows_span_is_the_same() -> None:
+    """Coordinates along orthonormal directions change neither outputs nor penalties, so neither the best weights."""
+    rng = np.random.default_rng(5)
+    classes = rng.integers(3, size=40)
+    rows = rng.poisson(0.2, size=(40, 150)).astype(np.float64)
+    rows[1] = rows[0]  # a row twice, and one without a word: they span 38 dimensions
+    rows[2] = 0
+    sparse = csr_array(rows)
+
+    coordinates, directions = _spanned(sparse)
+
+    assert directions.shape == (150, 38)
+    np.testing.assert_allclose(directions.T @ directions, np.eye(38), atol=1e-10)
+    np.testing.assert_allclose(coordinates @ directions.T, rows, atol=1e-10)
+    options: dict[str, Any] = {"max_steps": 1_000, "tolerance": 1e-15}
+    whole = fit_linear(sparse, classes, None, MulticlassLoss(3), 2.0, **options)
+    spanned = fit_linear(coordinates, classes, None, MulticlassLoss(3), 2.0, **options)
+    np.testing.assert_allclose(directions @ spanned.weight, whole.weight, atol=2e-4)
+    np.testing.assert_allclose(spanned.bias, whole.bias, atol=2e-4)
+
+
+def test_few_sparse_rows_take_that_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def spanned(rows: csr_array) -> Any:
+        asked.append(rows.shape)
+        return _spanned(rows)
+
+    monkeypatch.setattr("tsenet.training.linear_start._spanned", spanned)
+    labelled = Labelled(np.arange(20), CLASSES[:20], None, np.arange(20))
+    with as_progress(False) as report:
+        fit_linear_start(bag(), labelled, MulticlassLoss(N_CLASSES), 0, report)
+        many = Labelled(np.arange(N_ROWS), CLASSES, None, np.arange(N_ROWS))
+        fit_linear_start(bag(), many, MulticlassLoss(N_CLASSES), 0, report)
+    assert asked == [(20, N_WORDS)]

@@ -84,7 +84,9 @@ def test_a_latent_keeps_its_name_and_can_be_explained(
 
 
 def test_the_file_and_the_forward_pass_hold_the_kept_weights(tmp_path: Path) -> None:
-    fitted = TSENetClassifier(random_state=0, max_epochs=1, skip_units=60).fit(X[:200], Y[:200])
+    fitted = TSENetClassifier(random_state=0, max_epochs=1, skip_units=60, linear_skip=False).fit(
+        X[:200], Y[:200]
+    )
     fitted.save(tmp_path / "whole.tsenet")
     fitted.prune(2000, X[:200])
     fitted.save(tmp_path / "pruned.tsenet")

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.builders import one_latent_rows
+from tests.network.wirings import random_wiring
 from tsenet import TSENetClassifier
 from tsenet.network.batches import Inputs
 from tsenet.training.callbacks import Callback
@@ -145,6 +146,33 @@ def test_class_weights_count_once_where_a_teacher_follows_them() -> None:
 def test_bad_settings_are_refused_before_any_work(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong)).replace("_", ".")):
         Recipe(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("n_latents", "units"), [(1, 128), (3, 43), (18, 8), (200, 8), (300, 6), (5000, 2)]
+)
+def test_the_first_level_of_dense_rows_is_neither_narrow_nor_needlessly_wide(
+    n_latents: int, units: int
+) -> None:
+    wiring = random_wiring(np.random.default_rng(0), (4, n_latents), 0.5)
+    dense = Recipe().network(Inputs(np.ones((2, 4), np.float32)), wiring, linear_skip=False)
+    sparse = Recipe().network(Inputs(sp.csr_array(np.ones((2, 4)))), wiring, linear_skip=False)
+
+    assert (dense.units_per_latent, dense.skip_units) == (units, 0)
+    assert (sparse.units_per_latent, sparse.skip_units) == (2, 0)
+    assert (
+        Recipe(units_per_latent=5)
+        .network(Inputs(np.ones((2, 4), np.float32)), wiring, linear_skip=False)
+        .units_per_latent
+        == 5
+    )
+
+
+def test_dropout_of_dense_inputs_has_more_steps() -> None:
+    plain, dropped = (Recipe().falling_rate(5000, False, d).max_epochs for d in (False, True))
+    sparse = [Recipe().falling_rate(5000, True, d).max_epochs for d in (False, True)]
+    assert (plain, dropped) == (40, 80)
+    assert sparse[0] == sparse[1]
 
 
 def test_validation_rows_keep_shares_and_duplicates_together() -> None:

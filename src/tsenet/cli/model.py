@@ -70,6 +70,7 @@ class LinkRule(StrEnum):
     """How links are added to the tree."""
 
     balanced = "balanced"
+    context = "context"
     topk = "top-k"
     random = "random"
     tree = "tree"

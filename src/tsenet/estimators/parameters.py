@@ -54,7 +54,7 @@ _JOBS = _Rule(
 )
 _RULES = {
     "density": _number("above 0 and up to 1", lambda value: 0 < value <= 1).or_none(),
-    "link_rule": _one_of("balanced", "top-k", "random", "tree"),
+    "link_rule": _one_of("balanced", "context", "top-k", "random", "tree").or_none(),
     "max_top": _whole(1),
     "max_island": _whole(2),
     "correlation_test": _FLAG,

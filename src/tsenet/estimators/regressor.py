@@ -22,11 +22,12 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
     Parameters
     ----------
     density : float or None, default=None
-        Links of a unit, as a share of the layer below. None: 0.05 for dense rows; for sparse ones so many that about
-        eight units read each column, at least 0.02. Lower it for a smaller, faster network.
-    link_rule : {"balanced", "top-k", "random", "tree"}, default="balanced"
-        How links are added to the tree; see :func:`tsenet.expand`. ``"top-k"`` is the paper's rule, ``"random"`` a
-        control, ``"tree"`` adds none.
+        Links of a unit, as a share of the layer below. None: 0.05 for dense rows, more if fewer than about four
+        latents would read each column; for sparse rows so many that about eight units read each column. Lower it for
+        a smaller, faster network.
+    link_rule : {"balanced", "context", "top-k", "random", "tree"} or None, default=None
+        How links are added to the tree; see :func:`tsenet.expand`. None: ``"context"`` for sparse rows, ``"balanced"``
+        for dense ones. ``"top-k"`` is the paper's rule, ``"random"`` a control, ``"tree"`` adds none.
     max_top : int, default=500
         Levels are added until one has at most so many latents. Lower it for a deeper network.
     max_island : int, default=15
@@ -39,8 +40,8 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         What counts in sparse rows, such as word counts, become: tf-idf, or themselves, the paper's bag of words. It has
         no effect on other tables.
     skip_units : int or None, default=None
-        Feature units that read each layer below the top, the input included. None: 100 for dense rows with few latents,
-        else 0. 0, together with ``linear_skip=False``, is the paper's Backbone.
+        Feature units that read each layer below the top, the input included. None: none, or 100 with
+        ``init="fan-in"``. 0, together with ``linear_skip=False``, is the paper's Backbone.
     feature_units : int, default=100
         Feature units that read the top layer.
     dropout : float or None, default=None
@@ -54,7 +55,8 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
     norm : {"batch"} or None, default=None
         Batch normalisation of the backbone. It is trained by torch's autograd, several times slower on a CPU.
     units_per_latent : int or None, default=None
-        Units of each latent. None: 2 for sparse rows, else 4, or 8 where latents are many. 1 is the paper's.
+        Units of each latent. None: 2 for sparse rows; 8 for dense ones, more where the first level would have fewer
+        than 128 units, fewer where it would have more than 2,048. 1 is the paper's.
     linear_skip : bool or "auto", default="auto"
         Linear skip connections: the outputs are a blend of the network and of a linear model of the input (wide and
         deep). False: the network alone. ``"auto"``: the blend, if rows that neither has seen clearly prefer it.
@@ -140,7 +142,7 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         self,
         *,
         density: float | None = None,
-        link_rule: Literal["balanced", "top-k", "random", "tree"] = "balanced",
+        link_rule: Literal["balanced", "context", "top-k", "random", "tree"] | None = None,
         max_top: int = 500,
         max_island: int = 15,
         correlation_test: bool = True,

@@ -11,23 +11,47 @@ from tsenet.skeleton.kernels.pair_kernels import Csr
 
 
 class TwoLayers(NamedTuple):
-    """Completed data of U upper and D lower units over N rows, and the tree links between them.
+    """Completed data of U upper and D lower units over N rows.
 
     Fields
     ------
     upper, upper_columns : the upper units on in each row, and the rows in which each upper unit is on.
     lower : the lower units on in each row.
-    with_parent : bool (entries of ``lower``), whether the unit's parent is on in that row too.
-    parent : int32 (D,), the parent of each lower unit among the upper ones, or −1.
-    n_upper, n_lower : int64 (U,) and (D,), in how many rows each unit is on.
-    n_lower_parent : int64 (D,), in how many rows a lower unit and its parent are both on.
-    xlogx : float64 (N + 1,), ``xlogx[n] = n·ln n``.
+    with_parent : bool (entries of ``lower``), whether the unit's tree parent is on in that row too.
     """
 
     upper: Csr
     upper_columns: Csr
     lower: Csr
     with_parent: Array
+
+
+class UnitCounts(NamedTuple):
+    """Rows in which B upper units are on, together with others; int32 each.
+
+    Fields
+    ------
+    both : (B, D), with each lower unit.
+    with_both : (B, D), with each lower unit and the tree parent of that.
+    with_upper : (B, U), with each upper unit.
+    """
+
+    both: Array
+    with_both: Array
+    with_upper: Array
+
+
+class Margins(NamedTuple):
+    """What else the information between two layers depends on.
+
+    Fields
+    ------
+    parent : int32 (D,), the parent of each lower unit among the upper ones, or −1.
+    n_upper, n_lower : int64 (U,) and (D,), in how many rows each unit is on.
+    n_lower_parent : int64 (D,), in how many rows a lower unit and its parent are both on.
+    xlogx : float64 (N + 1,), ``xlogx[n] = n·ln n``.
+    """
+
     parent: Array
     n_upper: Array
     n_lower: Array
@@ -65,50 +89,48 @@ def conditional_information(
 
 
 @kernel
-def score_units(first: Int, last: Int, data: TwoLayers, score: Array) -> None:
-    """For upper units ``first..last``: N·I(unit; x | parent of x) with every lower unit x.
-
-    ``score`` (last − first, D) is filled; −1 marks a unit's own tree children.
-    """
+def count_units(first: Int, data: TwoLayers, counts: UnitCounts) -> None:
+    """Add the rows of ``data`` to the counts of upper units ``first..first + B``."""
     upper_start, upper_items = data.upper.start, data.upper.items
     upper_col_start, upper_col_items = data.upper_columns.start, data.upper_columns.items
     lower_start, lower_items = data.lower.start, data.lower.items
-    with_parent, parent = data.with_parent, data.parent
-    n_upper, n_lower, n_lower_parent = data.n_upper, data.n_lower, data.n_lower_parent
-    xlogx = data.xlogx
-    n_units = n_upper.size
-    n_below = n_lower.size
-    with_upper = np.zeros(n_units, np.int64)
-    both = np.zeros(n_below, np.int64)
-    with_both = np.zeros(n_below, np.int64)
-    zero = np.int64(0)
-    for h in range(first, last):
-        out = score[h - first]
-        for x in range(n_below):
-            both[x] = 0
-            with_both[x] = 0
-        for u in range(n_units):
-            with_upper[u] = 0
-        for k in range(upper_col_start[h], upper_col_start[h + 1]):
+    with_parent = data.with_parent
+    for b in range(counts.both.shape[0]):
+        both, with_both, with_upper = counts.both[b], counts.with_both[b], counts.with_upper[b]
+        for k in range(upper_col_start[first + b], upper_col_start[first + b + 1]):
             row = upper_col_items[k]
             for t in range(upper_start[row], upper_start[row + 1]):
                 with_upper[upper_items[t]] += 1
             for t in range(lower_start[row], lower_start[row + 1]):
                 both[lower_items[t]] += 1
                 with_both[lower_items[t]] += with_parent[t]
-        for x in range(n_below):
+
+
+@kernel
+def score_units(first: Int, counts: UnitCounts, margins: Margins, score: Array) -> None:
+    """For upper units ``first..first + B``: N·I(unit; x | parent of x) with every lower unit x.
+
+    ``score`` (B, D) is filled; −1 marks a unit's own tree children.
+    """
+    parent, n_upper, n_lower, n_lower_parent, xlogx = margins
+    zero = np.int64(0)
+    for b in range(score.shape[0]):
+        h = first + b
+        both, with_both, with_upper = counts.both[b], counts.with_both[b], counts.with_upper[b]
+        out = score[b]
+        for x in range(n_lower.size):
             z = parent[x]
             if z == h:
                 out[x] = -1.0
             elif z < 0:  # a constant variable has no parent: plain mutual information
                 out[x] = conditional_information(
-                    zero, both[x], zero, zero, n_upper[h], n_lower[x], zero, xlogx
+                    zero, np.int64(both[x]), zero, zero, n_upper[h], n_lower[x], zero, xlogx
                 )
             else:
                 out[x] = conditional_information(
-                    with_both[x],
-                    both[x],
-                    with_upper[z],
+                    np.int64(with_both[x]),
+                    np.int64(both[x]),
+                    np.int64(with_upper[z]),
                     n_lower_parent[x],
                     n_upper[h],
                     n_lower[x],

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tsenet._system.seeds import seed_sequence
-from tsenet._system.threads import Workers
-from tsenet.expansion.pairs import LayerPair
+from tsenet._system.threads import Workers, chunks
+from tsenet.expansion.context import context_vectors, contexts_above, unit_length
+from tsenet.expansion.pairs import LayerPair, PairedLayers
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.progress import Progress, as_progress
+from tsenet.skeleton.passes import Passes
 from tsenet.skeleton.tree import LatentTree
 
-LinkRule = Literal["balanced", "top-k", "random", "tree"]
+LinkRule = Literal["balanced", "context", "top-k", "random", "tree"]
+_COLUMNS_PER_BLOCK = (
+    2048  # similarities of so many columns with all latents are in memory at a time
+)
 
 
 def expand(
@@ -33,16 +39,20 @@ def expand(
     ----------
     tree : LatentTree
         The skeleton. All its links between levels are kept; those within the top level are not part of the wiring.
-    X : array, sparse matrix, dataframe, list of rows or Table, shape (N, V)
+    X : array, sparse matrix, dataframe, list of rows, Table or Shards, shape (N, V)
         Rows from which conditional mutual information is estimated, usually those the tree was learned from.
     density : float, default=0.05
         Links per unit, as a share of the layer below, above 0 and at most 1. Raise it for a network with more
         weights; a unit with more tree children than this keeps them all.
-    link_rule : {"balanced", "top-k", "random", "tree"}, default="balanced"
-        How the added links are chosen. At one density the first three add the same number of links.
+    link_rule : {"balanced", "context", "top-k", "random", "tree"}, default="balanced"
+        How the added links are chosen. At one density all but ``"tree"`` add the same number of links.
 
         ``"balanced"``: the links are shared evenly among the lower units. Each takes the upper units with the most
         information about it given its tree parent, relative to their entropy. No lower unit is left with few links.
+
+        ``"context"``: as "balanced", but a column takes the latents whose columns occur with the same others as it does
+        (cosine along the leading singular directions of the rows); levels above the first are "balanced". For
+        bags of words, where most words are too rare for information about a latent. Rows must be in memory.
 
         ``"top-k"``: the paper's rule. Each upper unit takes the lower units with which it shares the most
         information given their tree parents.
@@ -51,7 +61,7 @@ def expand(
 
         ``"tree"``: none are added.
     random_state : int, Generator, RandomState, SeedSequence or None, default=None
-        The seed; only ``"random"`` uses it.
+        The seed of ``"random"`` and ``"context"``; the others draw nothing.
     n_jobs : int or None, default=None
         Threads; None or −1 for all cores. The result does not depend on it.
     progress : None, bool, Progress or callable, default=None
@@ -88,28 +98,44 @@ def expand(
         raise ValueError(f"density must be above 0 and at most 1, not {density}")
     if tree.n_levels == 0:
         raise ValueError("the tree has no latents to wire: no variable of its data varies")
+    if link_rule == "context" and isinstance(X, Passes):
+        raise ValueError(
+            "link_rule='context' needs rows in memory: use 'balanced' for a folder of shards"
+        )
     seeds = seed_sequence(random_state).spawn(tree.n_levels)
     with Workers(n_jobs) as workers, as_progress(progress) as report:
-        completed = tree.complete(X, n_jobs=n_jobs)
+        pairs = (
+            X.paired_layers(tree, report)
+            if isinstance(X, Passes)
+            else _pairs_in_memory(tree, X, n_jobs)
+        )
         report.start("links", sum(tree.layer_sizes[1:]))
-        layers = []
-        for level in range(1, tree.n_levels + 1):
-            here = tree.layer(level)
-            above = tree.parent[tree.layer(level - 1)]
-            parent = np.where(above >= 0, above - here.start, -1).astype(np.int32)
-            pair = LayerPair(completed[level], completed[level - 1], parent)
-            rng = np.random.default_rng(seeds[level - 1])
-            layers.append(wire_layer(pair, density, link_rule, rng, workers, report))
+        layers: list[WiringLayer] = []
+        for pair, seed in zip(pairs, seeds, strict=True):
+            rule = "balanced" if link_rule == "context" and layers else link_rule
+            layers.append(wire_layer(pair, density, rule, seed, workers, report))
         report.finish(f"{sum(layer.n_edges for layer in layers)} links")
     names = tuple(tree.names[tree.layer(level)] for level in range(tree.n_levels + 1))
     return Wiring(tuple(layers), names, link_rule)
 
 
+def tree_parents(tree: LatentTree, level: int) -> NDArray[np.int32]:
+    """The parent of each node of the layer below a level, within the level; −1 for none."""
+    above = tree.parent[tree.layer(level - 1)]
+    return np.where(above >= 0, above - tree.layer(level).start, -1).astype(np.int32)
+
+
+def _pairs_in_memory(tree: LatentTree, X: Any, n_jobs: int | None) -> Iterator[LayerPair]:
+    completed = tree.complete(X, n_jobs=n_jobs)
+    for level in range(1, tree.n_levels + 1):
+        yield LayerPair(completed[level], completed[level - 1], tree_parents(tree, level))
+
+
 def wire_layer(
-    pair: LayerPair,
+    pair: PairedLayers,
     density: float,
     link_rule: LinkRule,
-    rng: np.random.Generator,
+    seed: np.random.SeedSequence,
     workers: Workers,
     progress: Progress,
 ) -> WiringLayer:
@@ -117,41 +143,50 @@ def wire_layer(
     children = np.bincount(pair.parent[pair.parent >= 0], minlength=pair.n_upper)
     degree = np.maximum(children, min(pair.n_lower, max(1, round(density * pair.n_lower))))
     if link_rule == "top-k":
-        added = _best_below(pair, degree - children, workers, progress)
+        added, joint = _best_below(pair, degree - children, workers, progress)
     elif link_rule == "balanced":
-        added = _best_above(pair, int((degree - children).sum()), workers, progress)
-    elif link_rule == "random":
-        added = _random_below(pair, degree - children, rng)
+        added, joint = _best_above(pair, int((degree - children).sum()), workers, progress)
     else:
         added = np.empty((0, 2), np.int64)
+        if link_rule == "random":
+            added = _random_below(pair, degree - children, np.random.default_rng(seed))
+        elif link_rule == "context":
+            assert isinstance(pair, LayerPair)
+            vectors = context_vectors(pair.lower, seed)
+            added = _nearest_above(pair, vectors, int((degree - children).sum()), progress)
+        joint = pair.joint(added, workers)
     placed = np.flatnonzero(pair.parent >= 0)
     tree_links = np.stack([pair.parent[placed].astype(np.int64), placed], axis=1)
     links = np.concatenate([tree_links, added])
     order = np.lexsort((links[:, 1], links[:, 0]))
     from_tree = (np.arange(links.shape[0]) < placed.size)[order]
+    log_odds = pair.log_odds(links[order], np.concatenate([pair.parent_on[placed], joint])[order])
     upper, indices = links[order, 0], links[order, 1].astype(np.int32)
     indptr = np.searchsorted(upper, np.arange(pair.n_upper + 1)).astype(np.int64)
-    log_odds = pair.log_odds(indptr, indices, workers)
     return WiringLayer(indptr, indices, from_tree, log_odds.astype(np.float32), pair.n_lower)
 
 
 def _best_below(
-    pair: LayerPair, wanted: NDArray[np.int64], workers: Workers, progress: Progress
-) -> NDArray[np.int64]:
-    """Each upper unit's ``wanted`` best lower units: links (E, 2) as (upper, lower)."""
-    links = []
-    for first, score in pair.scores(workers):
+    pair: PairedLayers, wanted: NDArray[np.int64], workers: Workers, progress: Progress
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Each upper unit's ``wanted`` best lower units: links (E, 2) as (upper, lower), and their joint counts (E,)."""
+    links, joint = [], []
+    for first, score, both in pair.scores(workers):
         for row, values in enumerate(score):
             best = np.argsort(-values, kind="stable")[: wanted[first + row]]
             links.append(np.stack([np.full(best.size, first + row), best], axis=1))
+            joint.append(both[row, best])
         progress.advance(score.shape[0])
-    return np.concatenate(links)
+    return np.concatenate(links), np.concatenate(joint).astype(np.int64)
 
 
 def _best_above(
-    pair: LayerPair, n_links: int, workers: Workers, progress: Progress
-) -> NDArray[np.int64]:
-    """``n_links`` links shared evenly among the lower units, each taking its best upper units: (E, 2)."""
+    pair: PairedLayers, n_links: int, workers: Workers, progress: Progress
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """``n_links`` links shared evenly among the lower units, each taking its best upper units.
+
+    Returns links (E, 2) as (upper, lower), and their joint counts (E,).
+    """
     # A lower unit may take every upper unit but its parent. Links that remain after equal shares go to
     # the lower units whose next choice scores highest.
     share = -(-n_links // pair.n_lower)
@@ -159,29 +194,73 @@ def _best_above(
     entropy = np.maximum(pair.upper_entropy(), 1e-12)
     best = np.empty((pair.n_lower, 0))
     unit = np.empty((pair.n_lower, 0), np.int64)
-    for first, score in pair.scores(workers):
-        here = np.where(score < 0, -1.0, score / entropy[first : first + score.shape[0], None])
+    joint = np.empty((pair.n_lower, 0), np.int32)
+    for first, score, both in pair.scores(workers):
+        here = np.where(score < 0, -np.inf, score / entropy[first : first + score.shape[0], None])
         best = np.concatenate([best, here.T], axis=1)
         numbers = np.arange(first, first + score.shape[0])
         unit = np.concatenate([unit, np.broadcast_to(numbers, here.T.shape)], axis=1)
+        joint = np.concatenate([joint, both.T], axis=1)
         if best.shape[1] > share:
             keep = np.argpartition(-best, share - 1, axis=1)[:, :share]
             best = np.take_along_axis(best, keep, axis=1)
             unit = np.take_along_axis(unit, keep, axis=1)
+            joint = np.take_along_axis(joint, keep, axis=1)
         progress.advance(score.shape[0])
+    best, unit, joint = _sorted_by_score(best, unit, joint)
+    chosen = _in_turn(best, n_links)
+    links = np.stack([unit.ravel()[chosen], chosen // unit.shape[1]], axis=1)
+    return links, joint.ravel()[chosen].astype(np.int64)
+
+
+def _nearest_above(
+    pair: LayerPair, contexts: NDArray[np.float32], n_links: int, progress: Progress
+) -> NDArray[np.int64]:
+    """``n_links`` links shared evenly among the columns, each taking the latents of nearest context: (E, 2)."""
+    share = min(-(-n_links // pair.n_lower), pair.n_upper)
+    if share == 0:
+        return np.empty((0, 2), np.int64)
+    above = contexts_above(contexts, pair.parent, pair.n_upper)
+    best = np.empty((pair.n_lower, share), np.float32)
+    unit = np.empty((pair.n_lower, share), np.int64)
+    for start, stop in chunks(pair.n_lower, _COLUMNS_PER_BLOCK):
+        near = unit_length(contexts[start:stop]) @ above.T
+        own = pair.parent[start:stop]
+        placed = np.flatnonzero(own >= 0)
+        near[placed, own[placed]] = -np.inf
+        unit[start:stop] = np.argsort(-near, axis=1, kind="stable")[:, :share]
+        best[start:stop] = np.take_along_axis(near, unit[start:stop], axis=1)
+    progress.advance(pair.n_upper)
+    chosen = _in_turn(best, n_links)
+    links = np.stack([unit.ravel()[chosen], chosen // share], axis=1)
+    return links[np.argsort(links[:, 0], kind="stable")]
+
+
+def _sorted_by_score(
+    best: NDArray[np.float64], unit: NDArray[np.int64], joint: NDArray[np.int32]
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int32]]:
+    """The choices of each lower unit, best first; equal ones in the order of the upper units."""
     order = np.lexsort((unit, -best), axis=1)
-    best = np.take_along_axis(best, order, axis=1)
-    unit = np.take_along_axis(unit, order, axis=1)
-    lower = np.broadcast_to(np.arange(pair.n_lower)[:, None], unit.shape)
-    rank = np.broadcast_to(np.arange(unit.shape[1]), unit.shape)
-    usable = best.ravel() >= 0
+    return (
+        np.take_along_axis(best, order, axis=1),
+        np.take_along_axis(unit, order, axis=1),
+        np.take_along_axis(joint, order, axis=1),
+    )
+
+
+def _in_turn(best: NDArray[np.floating], n_links: int) -> NDArray[np.int64]:
+    """Which ``n_links`` of the sorted choices (D, share) are taken, as places in the flat array.
+
+    All first choices come before all second ones. The last places go to the highest scores; −∞ is no choice.
+    """
+    lower, rank = np.indices(best.shape)
+    usable = best.ravel() > -np.inf
     chosen = np.lexsort((lower.ravel(), -best.ravel(), rank.ravel(), ~usable))
-    chosen = chosen[: min(n_links, int(usable.sum()))]
-    return np.stack([unit.ravel()[chosen], lower.ravel()[chosen]], axis=1)
+    return np.asarray(chosen[: min(n_links, int(usable.sum()))])
 
 
 def _random_below(
-    pair: LayerPair, wanted: NDArray[np.int64], rng: np.random.Generator
+    pair: PairedLayers, wanted: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """``wanted`` lower units for each upper one, at random among those that are not its children: (E, 2)."""
     links = []

@@ -12,18 +12,24 @@ from tsenet.data.binary import BinaryRule
 from tsenet.data.frames import Levels
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.expansion.expand import expand
+from tsenet.expansion.expand import LinkRule, expand
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.progress import Progress
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
 
-__all__ = ["NetworkStructure", "learn_structure", "structure_of_wiring", "usual_density"]
+__all__ = [
+    "NetworkStructure",
+    "learn_structure",
+    "structure_of_wiring",
+    "usual_density",
+    "usual_link_rule",
+]
 
 logger = logging.getLogger("tsenet")
 
-_DENSITY_DENSE = 0.05
-_READERS = 8
+_READERS_SPARSE, _READERS_DENSE = 8, 4  # of each column
+_LEAST_DENSITY_DENSE = 0.05
 _LEAST_DENSITY, _MOST_DENSITY = 0.005, 0.2
 
 
@@ -54,8 +60,8 @@ def learn_structure(
     table : Table
     density : float or None
         As for :func:`tsenet.expand`; None for one that suits the table, see :func:`usual_density`.
-    link_rule
-        As for :func:`tsenet.expand`.
+    link_rule : str or None
+        As for :func:`tsenet.expand`; None for ``"context"`` on sparse rows and ``"balanced"`` on dense ones.
     tree_seed, wiring_seed : seeds
     n_jobs, progress, checkpoint
         As for :func:`tsenet.learn_tree`.
@@ -74,7 +80,7 @@ def learn_structure(
         tree,
         table,
         density=usual_density(table, tree) if density is None else density,
-        link_rule=link_rule,
+        link_rule=usual_link_rule(table) if link_rule is None else link_rule,
         random_state=wiring_seed,
         n_jobs=n_jobs,
         progress=progress,
@@ -85,12 +91,20 @@ def learn_structure(
 def usual_density(table: Table, tree: LatentTree) -> float:
     """The share of the layer below that a unit reads, if the user does not say.
 
-    On sparse rows every column should be read by about eight units, however many there are: fewer lose accuracy, more
-    make any wiring as good as the learned one (docs/adr/0014-taught-networks.md).
+    About eight units should read each column of sparse rows, however many units there are: fewer lose accuracy, more
+    make any wiring as good as the learned one (docs/adr/0014-taught-networks.md). Dense rows keep the paper's 0.05,
+    but at least four latents read each column: in a small table most would read two or three columns
+    (docs/adr/0023-tables-and-images.md).
     """
+    n_latents = tree.layer_sizes[1]
     if not table.is_sparse:
-        return _DENSITY_DENSE
-    return float(np.clip(_READERS / tree.layer_sizes[1], _LEAST_DENSITY, _MOST_DENSITY))
+        return float(np.clip(_READERS_DENSE / n_latents, _LEAST_DENSITY_DENSE, 1.0))
+    return float(np.clip(_READERS_SPARSE / n_latents, _LEAST_DENSITY, _MOST_DENSITY))
+
+
+def usual_link_rule(table: Table) -> LinkRule:
+    """How links are chosen, if the user does not say (docs/adr/0025-context-links.md)."""
+    return "context" if table.is_sparse else "balanced"
 
 
 def structure_of_wiring(table: Table, wiring: Wiring) -> NetworkStructure:

@@ -35,7 +35,8 @@ def leading_directions(
 ) -> Float32:
     """Weights of a sparse layer: unit j of a latent has the j-th principal direction of the columns it reads.
 
-    Directions have length 1. A latent that reads fewer columns than it has units leaves the others at 0.
+    Directions have length 1. Where a latent of dense rows reads fewer columns than it has units, the next units have
+    the opposite directions, then random ones; on sparse rows they stay at 0.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def leading_directions(
         Whether a link is part of the tree, unit by unit: the weights of these have a positive sum (or those of all
         links, if there are none).
     seed : int, default=0
-        Of the first guess of the iteration.
+        Of the first guess of the iteration, and of random directions.
     n_jobs : int or None, default=None
         Threads; results do not depend on it.
 
@@ -64,7 +65,10 @@ def leading_directions(
     signs = np.repeat(
         from_tree, blocks.k_in
     )  # by unit; the units of a lower latent lie side by side
-    return _with_signs(links, weight, signs).reshape(-1)
+    weight = _with_signs(links, weight, signs)
+    if isinstance(below, np.ndarray):
+        _fill(links, weight, np.random.default_rng(seed))
+    return weight.reshape(-1)
 
 
 def _with_signs(links: Links, weight: Float32, from_tree: NDArray[np.bool_]) -> Float32:
@@ -76,6 +80,22 @@ def _with_signs(links: Links, weight: Float32, from_tree: NDArray[np.bool_]) -> 
     total = np.where(np.abs(sums[0]) > 1e-12, sums[0], sums[1])
     sign = np.where(total < 0, -1.0, 1.0)
     return (weight * sign[links.in_unit]).astype(np.float32)
+
+
+def _fill(links: Links, weight: Float32, generator: np.random.Generator) -> None:
+    """Give the units beyond a latent's number of columns weights too: without any they would never learn.
+
+    A rectifier passes one side of a direction only, so the opposite ones come first.
+    """
+    k = weight.shape[1]
+    for u in np.flatnonzero(np.diff(links.unit_start) < k):
+        own = links.unit_link[links.unit_start[u] : links.unit_start[u + 1]]
+        m = own.size
+        drawn = generator.standard_normal((m, k)).astype(np.float32)
+        drawn /= np.maximum(np.linalg.norm(drawn, axis=0), 1e-12)
+        opposite = min(2 * m, k)
+        weight[own, m:opposite] = -weight[own, : opposite - m]
+        weight[own, opposite:] = drawn[:, opposite:]
 
 
 # ---- dense rows: latent by latent
@@ -177,7 +197,7 @@ class _SparseRows:
         """The part of XᵀX W at the links, X centred: (E, K)."""
         k = weight.shape[1]
         faces, flat = (0,) * k, weight.reshape(-1)
-        bias = np.zeros((1, links.n_units * k), np.float32)
+        bias = np.empty((1, links.n_units * k), np.float32)
         every = np.arange(self.n_columns, dtype=np.uint32)
         block_kernels.rows_forward(
             0,
@@ -189,14 +209,14 @@ class _SparseRows:
             links.in_unit,
             flat,
             faces,
+            np.zeros_like(bias[0]),
             bias,
         )
         total = np.zeros_like(flat)
         parts = chunks_of_equal_work(np.diff(links.in_start).astype(np.int64) + 1, _CHUNK_LINKS)
         for first, last, by_column in self.parts:
             out = np.empty((last - first, links.n_units * k), np.float32)
-            out[:] = bias
-            self._forward(first, last, links, flat, faces, out, workers)
+            self._forward(first, last, links, flat, faces, bias[0], out, workers)
 
             def add(part: tuple[int, int], by_column: Any = by_column, out: Float32 = out) -> None:
                 own = slice(int(links.in_start[part[0]]) * k, int(links.in_start[part[1]]) * k)
@@ -227,10 +247,11 @@ class _SparseRows:
         links: Links,
         flat: Float32,
         faces: tuple[int, ...],
+        bias: Float32,
         out: Float32,
         workers: Workers,
     ) -> None:
-        """Add X W to ``out``."""
+        """Fill ``out`` with X W and the bias."""
         row_start = self.row_start[first : last + 1]
 
         def add(part: tuple[int, int]) -> None:
@@ -243,6 +264,7 @@ class _SparseRows:
                 links.in_unit,
                 flat,
                 faces,
+                bias,
                 out,
             )
 

@@ -176,10 +176,9 @@ class ForwardPass:
             batch = row_start[first : last + 1], columns, numbers
             if self.linear_skip is not None:
                 kernels.add_linear_rows(*batch, self.linear_skip, answer[first:last])
-            buffers.level_rows[:] = 0
-            self.level_of_rows.into(batch, buffers.level_rows[:n])
+            self.level_of_rows.into(batch, self.lowest[2], buffers.level_rows[:n])
             out = buffers.levels[1][: self.sizes[1]]
-            groups.transpose_add_bias(buffers.level_rows, self.lowest[2], out)
+            groups.transpose_into(buffers.level_rows, 0, out)
             if self.skip_of_input is not None:
                 weight, bias = self.skip_of_input
                 buffers.skip_rows[:] = 0

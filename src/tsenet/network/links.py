@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +96,17 @@ class Links:
         )
 
 
+class GatheredLinks(NamedTuple):
+    """Some weights of a layer by upper latent: latent u reads the lower units ``lower[start[u]:start[u + 1]]``.
+
+    The weights of each lower unit, one for every unit of the upper latent, stand side by side from ``place`` on.
+    """
+
+    start: NDArray[np.int64]
+    lower: NDArray[np.uint32]
+    place: NDArray[np.int64]
+
+
 @dataclass(frozen=True)
 class BlockLinks:
     """E links between latents of which each is several units: a link is a block of ``k_in`` × ``k_out`` weights.
@@ -173,15 +185,20 @@ class BlockLinks:
         """As `in_weight`, by unit."""
         return self.in_weight[self.latents.unit_link]
 
-    @cached_property
-    def link_input(self) -> NDArray[np.int64]:
-        """Input latent of each link, by input: (E,)."""
-        return self.latents.input_of_link()
-
-    def by_unit(self, first: int, last: int) -> NDArray[np.int64]:
-        """The links of input latents ``first..last``, unit by unit: what a unit needs is then used several times."""
-        start, stop = int(self.latents.in_start[first]), int(self.latents.in_start[last])
-        return start + np.argsort(self.latents.in_unit[start:stop], kind="stable")
+    def gathered(self, first: int, last: int) -> GatheredLinks:
+        """The weights of input latents ``first..last``, latent by latent of the upper layer."""
+        links = self.latents
+        start, stop = int(links.in_start[first]), int(links.in_start[last])
+        order = start + np.argsort(links.in_unit[start:stop], kind="stable")
+        degree = np.bincount(links.in_unit[start:stop], minlength=links.n_units)
+        face = np.arange(self.k_in)
+        lower = links.input_of_link()[order][:, None] * self.k_in + face
+        place = self.in_weight[order][:, None] + self.in_step[order][:, None] * face
+        return GatheredLinks(
+            np.concatenate([[0], np.cumsum(degree)]) * self.k_in,
+            lower.reshape(-1).astype(np.uint32),
+            (place - self.first_weight(first)).reshape(-1),
+        )
 
     def latent_of_weight(self) -> NDArray[np.int64]:
         """Upper latent of each weight: (E · k_in · k_out,)."""

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.network.kernels import block_kernels
-from tsenet.network.kernels import group_kernels as groups
-from tsenet.network.kernels.lane_kernels import rows_at_a_time
+from tsenet.network.kernels.lane_kernels import LANES, vectors_of
 from tsenet.network.links import BlockLinks
 
 __all__ = ["TILE", "InputMap", "UnitMap", "padded"]
@@ -34,9 +33,7 @@ class UnitMap(NamedTuple):
 
     start: NDArray[np.int64]
     read: NDArray[np.uint32]  # which latent each block reads
-    place: NDArray[np.int64]  # where it begins in the weights
-    step: NDArray[np.int64]  # distance between its rows
-    weight: Float
+    weight: Float  # one block after another
     bias: Float
     faces_in: tuple[int, ...]
     faces_out: tuple[int, ...]
@@ -49,22 +46,13 @@ class UnitMap(NamedTuple):
             return cls.of_non_zeros(
                 links.input_of_link(), links.in_unit.astype(np.int64), weight, bias
             )
-        links, size = blocks.latents, blocks.k_in * blocks.k_out
+        links = blocks.latents
         faces = (0,) * blocks.k_in, (0,) * blocks.k_out
         packed = np.empty(blocks.n_weights, weight.dtype)
-        n_links = links.n_links
         block_kernels.pack_blocks(
-            0, n_links, blocks.unit_weight, blocks.unit_step, *faces, weight, packed
+            0, links.n_links, blocks.unit_weight, blocks.unit_step, *faces, weight, packed
         )
-        return cls(
-            links.unit_start,
-            links.unit_input,
-            np.arange(n_links) * size,
-            np.full(n_links, blocks.k_out),
-            packed,
-            bias.copy(),
-            *faces,
-        )
+        return cls(links.unit_start, links.unit_input, packed, bias.copy(), *faces)
 
     @classmethod
     def of_group(cls, weight: Float, bias: Float) -> UnitMap:
@@ -79,12 +67,9 @@ class UnitMap(NamedTuple):
         full[:n_inputs, :n_units] = weight
         n_below, n_above = full.shape[0] // TILE, full.shape[1] // TILE
         blocks = full.reshape(n_below, TILE, n_above, TILE).transpose(2, 0, 1, 3)
-        n_blocks = n_below * n_above
         return cls(
             np.arange(n_above + 1) * n_below,
             np.tile(np.arange(n_below, dtype=np.uint32), n_above),
-            np.arange(n_blocks) * TILE**2,
-            np.full(n_blocks, TILE),
             np.ascontiguousarray(blocks).reshape(-1),
             full_bias,
             (0,) * TILE,
@@ -99,12 +84,9 @@ class UnitMap(NamedTuple):
         there = weight != 0
         lower, upper, weight = lower[there], upper[there], weight[there]
         order = np.lexsort((lower, upper))
-        n = order.size
         return cls(
             np.searchsorted(upper[order], np.arange(bias.size + 1)),
             lower[order].astype(np.uint32),
-            np.arange(n),
-            np.ones(n, np.int64),
             weight[order],
             bias.copy(),
             (0,),
@@ -113,16 +95,16 @@ class UnitMap(NamedTuple):
 
     def into(self, below: Float, out: Float) -> None:
         """Fill ``out`` (units, B) from ``below`` (units, B)."""
-        groups.fill_rows(self.bias, out)
+        few = below.shape[1] % LANES > 0
         block_kernels.units_forward(
             self.start,
             self.read,
-            self.place,
-            self.step,
             self.weight,
+            self.bias,
             self.faces_in,
             self.faces_out,
-            rows_at_a_time(len(self.faces_out)),
+            (0,) if few else (0,) * LANES,
+            (0,) if few else vectors_of(len(self.faces_out)),
             below,
             out,
         )
@@ -146,8 +128,8 @@ class InputMap(NamedTuple):
         start = np.concatenate([[0], np.cumsum(there)])[links.in_start]
         return cls(start.astype(np.uint32), links.in_unit[there], weight[there], (0,))
 
-    def into(self, batch: tuple[Any, Any, Any], rows: Float) -> None:
-        """Add to ``rows`` (B, units) the sums of B sparse rows."""
+    def into(self, batch: tuple[Any, Any, Any], bias: Float, rows: Float) -> None:
+        """Fill ``rows`` (B, units) with the sums of B sparse rows and the bias (units,)."""
         block_kernels.rows_forward(
-            0, len(rows), *batch, self.start, self.unit, self.weight, self.faces, rows
+            0, len(rows), *batch, self.start, self.unit, self.weight, self.faces, bias, rows
         )

@@ -13,17 +13,19 @@ from numpy.typing import NDArray
 
 from tsenet._system.seeds import seed_sequence
 from tsenet._system.threads import Workers
-from tsenet.data.binary import BinaryRule, constant_columns
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
 from tsenet.progress import Progress, as_progress
 from tsenet.skeleton.chow_liu import chow_liu_parents, latent_information
 from tsenet.skeleton.completion import Layer, SoftRows
 from tsenet.skeleton.inference import children_first
+from tsenet.skeleton.information import PairCounter, PairInformation
 from tsenet.skeleton.islands import IslandOptions
-from tsenet.skeleton.layers import learn_layer
-from tsenet.skeleton.pieces import automatic_size, cut_into_pieces
+from tsenet.skeleton.layers import Information, learn_layer
+from tsenet.skeleton.passes import Passes
+from tsenet.skeleton.pieces import cut_into_pieces, size_for
 from tsenet.skeleton.refine import refine
+from tsenet.skeleton.rows_in_memory import RowsInMemory
 from tsenet.skeleton.tree import LatentTree
 from tsenet.skeleton.tree_checkpoint import FinishedLayers, TreeCheckpoint, run_fields
 
@@ -100,9 +102,9 @@ def learn_tree(
 
     Parameters
     ----------
-    X : array, sparse matrix, dataframe, list of rows or Table, shape (N, V)
-        The data. A sparse matrix is read as present or absent; dense columns become binary as
-        :class:`tsenet.BinaryRule` describes.
+    X : array, sparse matrix, dataframe, list of rows, Table or Shards, shape (N, V)
+        The data; :class:`tsenet.scale.Shards` for more rows than fit into memory. A sparse matrix is read as present
+        or absent; dense columns become binary as :class:`tsenet.BinaryRule` describes.
     max_island : int, default=15
         Most variables in a group, 2 to 63. Lower it for smaller groups, and so for more latents and more levels.
     max_top : int, default=30
@@ -181,36 +183,36 @@ def learn_tree(
     [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
     """
     _check_choices(piece_size, leftovers, full_depth)
-    table = Table.of(X, missing=True)
-    rule = BinaryRule.learn(table)
-    rows = rule.apply(table)
-    bag = table.is_sparse and correlation_test
-    if piece_size == "auto":
-        piece_size = automatic_size(rows) if bag else None
-    options = TreeOptions(
-        IslandOptions(
-            max_island=max_island,
-            ud_threshold=ud_threshold,
-            correlation_test=correlation_test,
-            em_restarts=em_restarts,
-            leave_out=correlation_test and (bag if leftovers == "auto" else leftovers == "leave"),
-            full_depth=bag if full_depth == "auto" else full_depth,
-        ),
-        max_top,
-        structure_samples,
-        refine_steps,
-        piece_size,
-        _numbers_of(seed_groups, rule.names, max_island),
-    )
-    seeds = seed_sequence(random_state)
-    kept = None
-    if checkpoint is not None:
-        kept = TreeCheckpoint(checkpoint)
-        if random_state is None:
-            seeds = kept.saved_seed() or seeds
-        kept.bind(run_fields(rows, rule, options.to_dict(), seeds))
     with Workers(n_jobs) as workers, as_progress(progress) as report:
-        return _learn(rows, rule, options, seeds, workers, report, kept)
+        data = X if isinstance(X, Passes) else RowsInMemory(Table.of(X, missing=True))
+        data.prepare(structure_samples, report)
+        bag = data.is_sparse and correlation_test
+        if piece_size == "auto":
+            piece_size = size_for(data.lengths(), data.n_columns) if bag else None
+        options = TreeOptions(
+            IslandOptions(
+                max_island=max_island,
+                ud_threshold=ud_threshold,
+                correlation_test=correlation_test,
+                em_restarts=em_restarts,
+                leave_out=correlation_test
+                and (bag if leftovers == "auto" else leftovers == "leave"),
+                full_depth=bag if full_depth == "auto" else full_depth,
+            ),
+            max_top,
+            structure_samples,
+            refine_steps,
+            piece_size,
+            _numbers_of(seed_groups, data.rule.names, max_island),
+        )
+        seeds = seed_sequence(random_state)
+        kept = None
+        if checkpoint is not None:
+            kept = TreeCheckpoint(checkpoint)
+            if random_state is None:
+                seeds = kept.saved_seed() or seeds
+            kept.bind(run_fields(data.digest(), data.rule, options.to_dict(), seeds))
+        return _learn(data, options, seeds, workers, report, kept)
 
 
 def _check_choices(piece_size: Any, leftovers: Any, full_depth: Any) -> None:
@@ -248,8 +250,7 @@ def _numbers_of(
 
 
 def _learn(
-    rows: BinaryRows,
-    rule: BinaryRule,
+    data: Passes,
     options: TreeOptions,
     seeds: np.random.SeedSequence,
     workers: Workers,
@@ -257,25 +258,32 @@ def _learn(
     checkpoint: TreeCheckpoint | None,
 ) -> LatentTree:
     sample_seed, layer_seed, refine_seed = seeds.spawn(3)
-    constant = constant_columns(rows)
-    if constant.size:
-        logger.info(
-            "%d of %d variables are constant and get no parent", constant.size, rows.n_columns
+    rule, counts = data.rule, data.counts()
+    n_constant = int(((counts == 0) | (counts == data.n_rows)).sum())
+    if n_constant:
+        logger.info("%d of %d variables are constant and get no parent", n_constant, counts.size)
+    chosen = None
+    if options.structure_samples is not None and options.structure_samples < data.n_rows:
+        drawn = np.random.default_rng(sample_seed).choice(
+            data.n_rows, options.structure_samples, replace=False
         )
-    sample = rows
-    if options.structure_samples is not None and options.structure_samples < rows.n_rows:
-        chosen = np.random.default_rng(sample_seed).choice(
-            rows.n_rows, options.structure_samples, replace=False
-        )
-        sample = rows.take(np.sort(chosen))
+        chosen = np.sort(drawn)
     piece_key = _key(sample_seed.spawn(1)[0])
-    pieces = cut_into_pieces(rows, options.piece_size, piece_key)
-    whole = sample is rows
-    sample = pieces if whole else cut_into_pieces(sample, options.piece_size, piece_key)
-    if pieces is not rows:
-        logger.info("%d rows are cut into %d pieces", rows.n_rows, pieces.n_rows)
-    found = _stack(sample, options, layer_seed, workers, progress, checkpoint)
-    parent, level, cpt = assemble(rows, found.layers, found.top)
+    pieces = data.pieces(options.piece_size, piece_key)
+    if pieces.n_rows != data.n_rows:
+        logger.info("%d rows are cut into %d pieces", data.n_rows, pieces.n_rows)
+    sample = (
+        pieces.rows()
+        if chosen is None
+        else cut_into_pieces(data.take(chosen), options.piece_size, piece_key)
+    )
+
+    def information(counter: PairCounter, n_partners: int) -> PairInformation:
+        cut = options.piece_size, piece_key
+        return data.information(counter, chosen, cut, n_partners, workers, progress)
+
+    found = _stack(sample, options, layer_seed, workers, progress, checkpoint, information)
+    parent, level, cpt = assemble(counts, data.n_rows, found.layers, found.top)
     cpt = order_states(parent, level, cpt)
     names = (*rule.names, *latent_names(level, set(rule.names)))
     tree = LatentTree(parent, level, cpt, names, rule)
@@ -316,12 +324,13 @@ def _stack(
     workers: Workers,
     progress: Progress,
     checkpoint: TreeCheckpoint | None,
+    information: Information | None = None,
 ) -> FinishedLayers:
     """Learn layers, each from the completed data of the one below, until the top one is small enough."""
     found = FinishedLayers() if checkpoint is None else checkpoint.load_layers(rows)
     seeds.spawn(len(found.layers))  # one seed per layer: skip those of the finished ones
     while not found.complete:
-        found = _add_layer(found, rows, options, seeds.spawn(1)[0], workers, progress)
+        found = _add_layer(found, rows, options, seeds.spawn(1)[0], workers, progress, information)
         if checkpoint is not None:
             checkpoint.save_layers(found)
     if found.layers and found.layers[-1].n_latents > options.max_top:
@@ -340,6 +349,7 @@ def _add_layer(
     seed: np.random.SeedSequence,
     workers: Workers,
     progress: Progress,
+    information: Information | None,
 ) -> FinishedLayers:
     """Learn one more layer; if that is impossible or reduces nothing, mark the layers as complete."""
     key = _key(seed)
@@ -353,6 +363,7 @@ def _add_layer(
         progress,
         place_constant=bool(layers),
         seed_groups=() if layers else options.seed_groups,
+        information=None if layers else information,
     )
     if learned is None or (layers and learned[0].n_latents >= layers[-1].n_latents):
         return FinishedLayers(layers, found.top, complete=True)
@@ -362,16 +373,19 @@ def _add_layer(
 
 
 def assemble(
-    rows: BinaryRows, layers: Sequence[Layer], top: SoftRows | None
+    counts: NDArray[np.int64], n_rows: int, layers: Sequence[Layer], top: SoftRows | None
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """Stack the layers into one tree: ``parent``, ``level`` and ``cpt`` over all nodes."""
-    sizes = [rows.n_columns, *(layer.n_latents for layer in layers)]
+    """Stack the layers into one tree: ``parent``, ``level`` and ``cpt`` over all nodes.
+
+    ``counts`` (V,): in how many of the ``n_rows`` rows each variable is on.
+    """
+    sizes = [counts.size, *(layer.n_latents for layer in layers)]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     n_nodes = int(starts[-1])
     parent = np.full(n_nodes, -1, np.int32)
     level = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     on = np.empty((n_nodes, 2))
-    on[: sizes[0]] = ((rows.counts() + 0.5) / (rows.n_rows + 1.0))[:, None]
+    on[: sizes[0]] = ((counts + 0.5) / (n_rows + 1.0))[:, None]
     for below, layer in enumerate(layers):
         here = slice(starts[below], starts[below + 1])
         placed = np.flatnonzero(layer.latent_of >= 0)

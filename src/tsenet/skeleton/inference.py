@@ -14,7 +14,7 @@ from tsenet.skeleton.kernels.inference_kernels import AllOff, TreeArrays
 from tsenet.skeleton.kernels.pair_kernels import Csr
 
 ROWS_PER_CHUNK = 1024
-ROWS_PER_BLOCK = 16 * ROWS_PER_CHUNK
+BLOCK_CELLS = 1 << 23  # posteriors in memory at a time: 64 MB
 NEVER = (
     1e-300  # replaces probability 0: messages subtract logarithms again, and −inf − (−inf) is NaN
 )
@@ -108,7 +108,7 @@ class Inference:
 
     def likelier_states(self, rows: BinaryRows, workers: Workers) -> BinaryRows:
         """Rows of L latents, each on where P(z=1|x) > ½; only one block of posteriors is in memory at a time."""
-        blocks = chunks(rows.n_rows, ROWS_PER_BLOCK)
+        blocks = chunks(rows.n_rows, max(64, BLOCK_CELLS // max(1, self.n_latents)))
         parts = [
             BinaryRows.of_dense(self.posterior(rows.take(slice(a, b)), workers) > 0.5)
             for a, b in blocks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -28,6 +28,9 @@ from tsenet.skeleton.seeded import seeded_islands
 
 N_PARTNERS = 128
 
+#: Finds each variable's best partners, so many, in the rows that the counter holds.
+Information = Callable[[PairCounter, int], PairInformation]
+
 
 def learn_layer(
     rows: BinaryRows,
@@ -38,6 +41,7 @@ def learn_layer(
     *,
     place_constant: bool = False,
     seed_groups: Sequence[Sequence[int]] = (),
+    information: Information | None = None,
 ) -> tuple[Layer, SoftRows] | None:
     """Group the variables of binary rows under one layer of latents.
 
@@ -50,6 +54,8 @@ def learn_layer(
         a latent of the layer below that is constant in the completed data still belongs to the tree.
     seed_groups : sequence of sequences of int
         Variables that shall be in one group.
+    information : callable or None
+        Finds each variable's best partners; None counts the pairs in ``rows``.
 
     Returns
     -------
@@ -62,15 +68,18 @@ def learn_layer(
         return None
     # A list longer than an island always has an entry outside the island, unless it holds all partners.
     n_partners = max(N_PARTNERS, options.max_island + 1)
-    information = pair_information(counter, n_partners, workers, progress)
-    seeded = seeded_islands(counter, information, options, seed_groups)
-    finder, islands = _search(counter, information, options, key, workers, progress, seeded=seeded)
+    if information is None:
+        pairs = pair_information(counter, n_partners, workers, progress)
+    else:
+        pairs = information(counter, n_partners)
+    seeded = seeded_islands(counter, pairs, options, seed_groups)
+    finder, islands = _search(counter, pairs, options, key, workers, progress, seeded=seeded)
     if place_constant and 2 * finder.alive.sum() > counter.varies.sum():
         if not options.full_depth:
             return None  # most groups of the new layer would hold uncorrelated variables
         # All pairs are too many to correct for: first a bar for the false discovery rate, then the paper's search.
-        for bar in (_discovery_bar(counter, information, options), 0.0):
-            finder, islands = _search(counter, information, options, key, workers, progress, bar)
+        for bar in (_discovery_bar(counter, pairs, options), 0.0):
+            finder, islands = _search(counter, pairs, options, key, workers, progress, bar)
             if 2 * finder.alive.sum() <= counter.varies.sum():
                 break
     if not islands:

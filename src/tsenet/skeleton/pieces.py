@@ -7,12 +7,15 @@ data are lost.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.data.rows import BinaryRows
 from tsenet.skeleton.kernels import piece_kernels
 from tsenet.skeleton.kernels.pair_kernels import Csr
+from tsenet.skeleton.passes import LengthSums
 
 PIECE_SIZE = 30  # words in a piece, if the size is chosen automatically
 # Rows are cut automatically if the standard deviation of their lengths is above this share of the mean, and if they
@@ -22,9 +25,15 @@ UNEVEN, FEW = 0.6, 0.1
 
 def automatic_size(rows: BinaryRows) -> int | None:
     """Size of the pieces if none is given: None where rows vary little in length or hold many of the variables."""
-    lengths = np.diff(rows.indptr)
-    mean = lengths.mean()
-    return PIECE_SIZE if lengths.std() > UNEVEN * mean and mean <= FEW * rows.n_columns else None
+    return size_for(LengthSums.of(np.diff(rows.indptr)), rows.n_columns)
+
+
+def size_for(lengths: LengthSums, n_columns: int) -> int | None:
+    """Size of the pieces for rows of these lengths; the sums are whole numbers, so their order does not matter."""
+    n_rows, total, squares = lengths
+    mean = total / n_rows
+    deviation = math.sqrt(n_rows * squares - total * total) / n_rows
+    return PIECE_SIZE if deviation > UNEVEN * mean and mean <= FEW * n_columns else None
 
 
 def pieces_per_row(lengths: NDArray[np.int64], size: int) -> NDArray[np.int64]:
@@ -49,12 +58,19 @@ def cut_into_pieces(rows: BinaryRows, size: int | None, key: int) -> BinaryRows:
     BinaryRows
         The pieces, in the order of their rows; ``rows`` itself if no row is longer than ``size``.
     """
-    if size is None:
+    if size is None or not is_cut(rows, size):
         return rows
-    n_pieces = pieces_per_row(np.diff(rows.indptr), size)
-    if n_pieces.sum() == rows.n_rows:
-        return rows
-    rows = _without(rows, rows.counts() == rows.n_rows)
+    return cut_without(rows, rows.counts() == rows.n_rows, size, key)
+
+
+def is_cut(rows: BinaryRows, size: int) -> bool:
+    """Whether a row is longer than a piece."""
+    return bool(np.diff(rows.indptr).max(initial=0) > size)
+
+
+def cut_without(rows: BinaryRows, dropped: NDArray[np.bool_], size: int, key: int) -> BinaryRows:
+    """Cut rows into pieces, leaving out some variables (V,); a row's pieces depend on no other row."""
+    rows = _without(rows, dropped)
     n_pieces = pieces_per_row(np.diff(rows.indptr), size)
     total = int(n_pieces.sum())
     start = np.empty(total + 1, np.int64)

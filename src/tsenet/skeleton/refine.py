@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers
-from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
 from tsenet.skeleton.inference import Inference
+from tsenet.skeleton.passes import Pieces
 
 BATCH_ROWS = 1000
 STEP_EXPONENT = 0.75
@@ -84,8 +85,19 @@ def counts_from_tables(
     return joint[n_observed:].copy(), joint[:n_observed, :, 1].copy()
 
 
+def batch_numbers(n_rows: int, steps: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+    """The rows of each step, ascending; each pass over all rows takes them in a new random order."""
+    size = min(BATCH_ROWS, n_rows)
+    order = np.empty(0, np.int64)
+    for _ in range(steps):
+        if order.size < size:
+            order = np.concatenate([order, rng.permutation(n_rows)])
+        yield np.sort(order[:size])
+        order = order[size:]
+
+
 def refine(
-    rows: BinaryRows,
+    pieces: Pieces,
     parent: NDArray[np.int32],
     cpt: NDArray[np.float64],
     marginals: NDArray[np.float64],
@@ -100,10 +112,10 @@ def refine(
 ) -> NDArray[np.float64]:
     """Improve all tables by ``steps`` of stepwise EM: counts ← (1−η)·counts + η·counts of a batch, η = (u+2)^−¾.
 
-    Each pass over the rows takes them in a new random order.
-
     Parameters
     ----------
+    pieces : Pieces
+        All rows; only those of the batches are needed in memory.
     start : Refinement or None
         A saved state of the same run to continue from.
     save : callable or None
@@ -114,22 +126,17 @@ def refine(
     float64 (M, 2, 2)
         The new ``cpt``.
     """
-    n_observed = rows.n_columns
+    n_observed = pieces.n_columns
     if start is None:
         start = Refinement(0, *counts_from_tables(parent, cpt, marginals, n_observed), cpt)
     pairs, on, cpt = start.pairs.copy(), start.on.copy(), start.cpt.copy()
-    pseudo = PSEUDO_ROWS / rows.n_rows
-    size = min(BATCH_ROWS, rows.n_rows)
-    order = np.empty(0, np.int64)
+    pseudo = PSEUDO_ROWS / pieces.n_rows
+    size = min(BATCH_ROWS, pieces.n_rows)
+    numbers = islice(batch_numbers(pieces.n_rows, steps, rng), start.done, None)
     progress.start("refine", steps)
     if start.done:
         progress.advance(start.done)
-    for u in range(steps):
-        if order.size < size:
-            order = np.concatenate([order, rng.permutation(rows.n_rows)])
-        batch, order = np.sort(order[:size]), order[size:]
-        if u < start.done:
-            continue  # a saved step: only the random order has to be drawn again
+    for u, (rows, batch) in enumerate(pieces.batches(numbers), start=start.done):
         inference = Inference.of(parent, cpt, top_order, n_observed)
         batch_pairs, batch_on, loglik = inference.expected_counts(rows, batch, workers)
         eta = (u + 2.0) ** -STEP_EXPONENT

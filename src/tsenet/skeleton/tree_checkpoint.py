@@ -184,15 +184,15 @@ class TreeCheckpoint:
 
 
 def run_fields(
-    rows: BinaryRows, rule: BinaryRule, options: Mapping[str, Any], seeds: np.random.SeedSequence
+    rows: str, rule: BinaryRule, options: Mapping[str, Any], seeds: np.random.SeedSequence
 ) -> dict[str, Any]:
-    """What decides the result of a run: rows, options, seed and version; not the number of threads."""
+    """What decides the result of a run: rows (their digest), options, seed and version; not the number of threads."""
     from tsenet import __version__
 
     entropy: Any = seeds.entropy
     rule_text = json.dumps(rule.to_dict(), sort_keys=True).encode()
     return {
-        "rows": digest_of(rows.indptr, rows.indices),
+        "rows": rows,
         "binary rule": digest_of(np.frombuffer(rule_text, np.uint8)),
         "seed": {
             "entropy": entropy if isinstance(entropy, int) else np.asarray(entropy).tolist(),

@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers
+from tsenet.network.batch_state import BatchState, Float, SparseRows
 from tsenet.network.batches import Inputs
 from tsenet.network.dropout import mix
 from tsenet.network.forward import pass_of
-from tsenet.network.gradients import BatchState, Block, blocks_of
-from tsenet.network.passes import Chunk, Float, SparseRows, TrainingPasses
+from tsenet.network.gradients import Block, blocks_of
+from tsenet.network.passes import TrainingPasses
 from tsenet.network.tsenet import TSENet
 from tsenet.training.kernels.adam_kernels import adam_factors, adam_step
 from tsenet.training.losses import Loss
@@ -69,10 +70,10 @@ class FusedEngine:
             {name: np.zeros_like(p) for name, p in self.parameters.items()} for _ in range(2)
         )
         self.n_steps = 0
-        self._blocks = blocks_of(self.passes)
+        self._blocks = blocks_of(self.passes, inputs.is_sparse)
         self._tasks = _tasks(self._blocks)
         self._thread = threading.local()
-        self._state_of_size = lru_cache(maxsize=2)(partial(BatchState.of, self.passes))
+        self._state_of_size = lru_cache(maxsize=2)(self._new_state)
 
     # ---- one step
 
@@ -119,23 +120,18 @@ class FusedEngine:
         """Run both passes; return the loss, and the activations and gradients of the batch."""
         self.net.begin_step(self.seed, step)
         batch = self.inputs.batch(rows, self.input_dropout, mix(self.seed, step))
-        data = self.passes.read(batch)
-        is_sparse = isinstance(data, SparseRows)
-        parts = self.passes.chunks(rows.size, is_sparse)
-        self.passes.pack(is_sparse)
-        self._run(partial(self.passes.forward, data), parts)
-        outputs = np.concatenate([part.output.T for part in parts])  # (B, C)
-        loss, delta = self.loss.gradient(outputs, targets, weights)
         state = self._state_of_size(rows.size)  # one for most batches, one for the last
-        state.start(data, delta)
-        self._run(partial(self._backward, state), parts)
+        self.passes.read(batch, state)
+        self.passes.pack(isinstance(state.data, SparseRows))
+        self._run(partial(self.passes.forward, state.data), state.chunks)
+        loss, delta = self.loss.gradient(state.outputs(), targets, weights)
+        state.set_output_gradient(delta)
+        self._run(partial(self.passes.backward, state), state.chunks)
         return loss, state
 
-    def _backward(self, state: BatchState, part: Chunk) -> None:
-        rows = slice(part.first, part.first + part.output.shape[1])
-        part.output[:] = state.output_rows[rows].T  # the outputs are no longer needed
-        self.passes.backward(part, part.output)
-        state.take(part)
+    def _new_state(self, n_rows: int) -> BatchState:
+        passes = self.passes
+        return BatchState(passes.layout, n_rows, self.inputs.is_sparse, passes.dtype)
 
     def _run(self, function: Callable[[Any], None], tasks: list[Any]) -> None:
         """Do all tasks: each thread takes the next one left, which is cheaper than one submission per task."""

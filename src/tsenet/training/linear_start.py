@@ -34,6 +34,7 @@ _FITTED = 30_000  # labelled rows that are fitted; with more, back-propagation d
 _PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
 _SOFT_PENALTY = 0.3  # where every row has a target, but a soft one
 _DIRECTIONS = 100  # leading singular directions of a bag of words
+_SPANNED = 1_000  # so few sparse rows are fitted in the space that they span
 _MANY_LABELS = 10_000  # from so many on, singular directions and EM add nothing
 
 
@@ -96,11 +97,25 @@ def _mean_square_length(rows: Rows) -> float:
     return max(mean, 1e-12)
 
 
+def _spanned(rows: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Orthonormal directions (D, r) of the space that rows (n, D) span, and the rows' coordinates (n, r)."""
+    exact = rows.astype(np.float64)
+    square, turned = np.linalg.eigh((exact @ exact.T).toarray())
+    there = square > 1e-10 * max(float(square[-1]), 1e-300)
+    length, turned = np.sqrt(square[there]), turned[:, there]
+    return turned * length, np.asarray(exact.T @ (turned / length))
+
+
 class _Part(NamedTuple):
     """One linear model: fitted to each fold's other rows and, last, to all; and its outputs for held-out rows."""
 
     models: list[Linear]
     held_out: NDArray[np.float64]  # (held out, C)
+
+    def along(self, directions: NDArray[np.float64]) -> _Part:
+        """The same models of rows (n, D), if they were fitted to the rows' coordinates along directions (D, r)."""
+        models = [Linear(directions @ model.weight, model.bias) for model in self.models]
+        return _Part(models, self.held_out)
 
 
 @dataclass
@@ -123,14 +138,13 @@ class _Fit:
         whole = bag and few.rows.size < _MANY_LABELS
         self.report.start("linear start", 1 + 2 * whole)
         x = self.inputs.values[few.rows]
-        parts = [self._cross_validated(x, few, fold, free_bias=not bag)]
+        parts = [self._of_input(x, few, fold, free_bias=not bag)]
         self.report.advance(1, "input")
         if whole:
             directions = self._directions()
             if directions is not None:
                 found = self._cross_validated(x @ directions, few, fold, free_bias=False)
-                models = [Linear(directions @ m.weight, m.bias) for m in found.models]
-                parts.append(_Part(models, found.held_out))
+                parts.append(found.along(directions))
             self.report.advance(1, "singular directions")
             share = self._shares(parts, held)
             parts.append(self._class_part(x, few, fold, parts, share))
@@ -192,6 +206,22 @@ class _Fit:
         return fold[group]
 
     # ---- linear parts
+
+    def _of_input(
+        self, rows: Rows, few: Labelled, fold: NDArray[np.int64], free_bias: bool
+    ) -> _Part:
+        """The model of the input; of few sparse rows, by their coordinates in the space that they span.
+
+        The best weights are sums of rows, and a rotation changes neither outputs nor penalty: the fits are the same
+        up to the tolerance at which they stop, in n dimensions instead of D.
+        """
+        n_rows, n_columns = rows.shape
+        if isinstance(rows, np.ndarray) or n_rows > min(_SPANNED, n_columns // 2):
+            return self._cross_validated(rows, few, fold, free_bias)
+        if isinstance(self.loss, RegressionLoss):
+            return self._cross_validated(rows, few, fold, free_bias)
+        coordinates, directions = _spanned(rows)
+        return self._cross_validated(coordinates, few, fold, free_bias).along(directions)
 
     def _cross_validated(
         self, rows: Rows, few: Labelled, fold: NDArray[np.int64], free_bias: bool

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, softmax
 from torch import Tensor
 from torch.nn import functional
 
@@ -209,16 +209,17 @@ class MulticlassLoss:
         if targets.ndim == 2:
             return self._gradient_of_shares(outputs, targets, weights)
         known = targets >= 0
-        true = np.where(known, targets, 0).astype(np.int64)[:, None]  # (B, 1)
+        true = np.where(known, targets, 0).astype(np.int64)  # (B,)
         weight = known.astype(outputs.dtype)[:, None]  # (B, 1)
         if self.class_weights is not None:
-            weight *= np.array(self.class_weights, outputs.dtype)[true]
+            weight *= np.array(self.class_weights, outputs.dtype)[true, None]
         if weights is not None:
             weight *= weights.astype(outputs.dtype)[:, None]
-        logarithm = log_softmax(outputs, axis=1)  # (B, C)
+        logarithm = _log_softmax(outputs)  # (B, C)
         slopes = np.exp(logarithm)
-        np.put_along_axis(slopes, true, np.take_along_axis(slopes, true, axis=1) - 1, axis=1)
-        return _mean_and_gradient(-np.take_along_axis(logarithm, true, axis=1), slopes, weight)
+        own = np.arange(true.size), true
+        slopes[own] -= 1
+        return _mean_and_gradient(-logarithm[own][:, None], slopes, weight)
 
     def _gradient_of_shares(
         self, outputs: Floats, targets: NDArray[Any], weights: NDArray[Any] | None
@@ -230,7 +231,7 @@ class MulticlassLoss:
         if weights is not None:
             share = share * weights.astype(outputs.dtype)[:, None]
         share = share / share.sum()
-        logarithm = log_softmax(outputs, axis=1)  # (B, C)
+        logarithm = _log_softmax(outputs)  # (B, C)
         slopes = share.sum(axis=1, keepdims=True) * np.exp(logarithm) - share
         return float(-(share * logarithm).sum()), slopes
 
@@ -238,6 +239,14 @@ class MulticlassLoss:
         """P(class) of every class: (n, C)."""
         probability: NDArray[np.float64] = softmax(outputs.astype(np.float64), axis=1)
         return probability
+
+
+def _log_softmax(outputs: Floats) -> Floats:
+    """Logarithm of the softmax of every row (B, C), in the outputs' type; on small batches faster than scipy's."""
+    largest = outputs.max(axis=1, keepdims=True)
+    below = outputs - np.where(np.isfinite(largest), largest, 0)
+    logarithm: Floats = below - np.log(np.exp(below).sum(axis=1, keepdims=True))
+    return logarithm
 
 
 def without_class_weights(loss: Loss) -> Loss:

@@ -326,7 +326,8 @@ class _Task:
     ) -> TrainedNetwork:
         """Train a new network; on sparse rows until validation rows see no progress, or for ``n_epochs``."""
         options, net, engine = self._new_network()
-        sparse = self.rows.inputs.is_sparse
+        inputs = self.rows.inputs
+        sparse, dropped = inputs.is_sparse, self.recipe.input_dropout_of(inputs, self.wiring) > 0
         stops = sparse and self.recipe.early_stopping
         score = calibrated_score(self.loss)
         if self.validation is not None:  # the user's own rows and score
@@ -341,7 +342,7 @@ class _Task:
             validation=validation,
             score=score,
             options=replace(
-                self.recipe.falling_rate(labelled.rows.size, sparse),
+                self.recipe.falling_rate(labelled.rows.size, sparse, dropped),
                 early_stopping=stops,
                 stop_after=n_epochs,
             ),

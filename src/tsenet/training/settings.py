@@ -24,8 +24,11 @@ _EPOCHS = 20  # … and so many epochs on large ones
 _MOST_EPOCHS = 150
 _PATIENT_STEPS = 40  # an epoch of fewer steps counts for less patience
 _ROWS_IN_ALL = 4_000_000  # rows that a training passes at most, in at least five epochs
+_STEPS_DROPPED = 3200  # with dropout of dense inputs: no row is ever the same
 _INPUT_DROPOUT = 0.2
-_FEW_LATENTS = 100  # a table of so few latents needs units that read its columns directly
+_MANY_LATENTS = 100  # of dense rows; with so many their units need more dropout
+_UNITS_SPARSE, _UNITS_DENSE = 2, 8  # of each latent …
+_LEAST_WIDTH, _MOST_WIDTH = 128, 2048  # … but so many of the first level, of dense rows
 
 
 @dataclass(frozen=True)
@@ -58,13 +61,23 @@ class TrainingSettings:
             keep_start=keep_start,
         )
 
-    def falling_rate(self, n_rows: int, sparse: bool) -> TrainingOptions:
-        """Options of a training whose learning rate falls to 0; it stops early if it is given validation rows."""
+    def falling_rate(self, n_rows: int, sparse: bool, dropped: bool = False) -> TrainingOptions:
+        """Options of a training whose learning rate falls to 0; it stops early if it is given validation rows.
+
+        Parameters
+        ----------
+        n_rows : int
+        sparse : bool
+            Whether the rows are sparse.
+        dropped : bool, default=False
+            Whether values of the input are dropped.
+        """
         rate = _RATE if sparse else _RATE_DENSE
         usual = min(256 if sparse else 128, max(16, n_rows // 16))
         batch_size = min(usual, n_rows) if self.batch_size is None else self.batch_size
         n_batches = -(-n_rows // batch_size)
-        enough = max(_EPOCHS, -(-_STEPS // n_batches))
+        steps = _STEPS_DROPPED if dropped and not sparse else _STEPS
+        enough = max(_EPOCHS, -(-steps // n_batches))
         epochs = min(enough, _MOST_EPOCHS, max(5, _ROWS_IN_ALL // n_rows))
         return TrainingOptions(
             learning_rate=rate if self.learning_rate is None else self.learning_rate,
@@ -105,33 +118,27 @@ class Recipe(TrainingSettings):
             raise ValueError(
                 f"input_dropout must be at least 0 and below 1, not {self.input_dropout}"
             )
-        self._network(False, units=1, skip_units=0, dropout=0.1)  # refuses values that mean nothing
+        self._network(False, units=1, dropout=0.1)  # refuses values that mean nothing
 
     def network(self, inputs: Inputs, wiring: Wiring, linear_skip: bool) -> NetworkOptions:
         """Options of a network; what the user left open depends on the rows and the sizes of the layers."""
-        n_latents = sum(wiring.layer_sizes[1:])
         if inputs.is_sparse:
-            return self._network(linear_skip, units=2, skip_units=0, dropout=0.3)
-        if n_latents < _FEW_LATENTS:
-            return self._network(linear_skip, units=4, skip_units=100, dropout=0.1)
-        return self._network(linear_skip, units=8, skip_units=0, dropout=0.2)
+            return self._network(linear_skip, units=_UNITS_SPARSE, dropout=0.3)
+        dropout = 0.2 if _has_many_latents(wiring) else 0.1
+        return self._network(linear_skip, units=_units_of_dense(wiring), dropout=dropout)
 
     def input_dropout_of(self, inputs: Inputs, wiring: Wiring) -> float:
         """Share of a batch's values to drop: of dense rows with many latents, as images are, a fifth."""
         if self.input_dropout is not None:
             return self.input_dropout
-        many = not inputs.is_sparse and sum(wiring.layer_sizes[1:]) >= _FEW_LATENTS
+        many = not inputs.is_sparse and _has_many_latents(wiring)
         return _INPUT_DROPOUT if many and self.init == "tree" else 0.0
 
-    def _network(
-        self, linear_skip: bool, units: int, skip_units: int, dropout: float
-    ) -> NetworkOptions:
+    def _network(self, linear_skip: bool, units: int, dropout: float) -> NetworkOptions:
         """Options where the user left open what the arguments name; ``init="fan-in"`` has the paper's values."""
         paper = self.init == "fan-in"
         return NetworkOptions(
-            skip_units=(100 if paper else skip_units)
-            if self.skip_units is None
-            else self.skip_units,
+            skip_units=(100 if paper else 0) if self.skip_units is None else self.skip_units,
             feature_units=self.feature_units,
             activation=self.activation,
             dropout=(0.5 if paper else dropout) if self.dropout is None else self.dropout,
@@ -142,3 +149,14 @@ class Recipe(TrainingSettings):
             if self.units_per_latent is None
             else self.units_per_latent,
         )
+
+
+def _has_many_latents(wiring: Wiring) -> bool:
+    return sum(wiring.layer_sizes[1:]) >= _MANY_LATENTS
+
+
+def _units_of_dense(wiring: Wiring) -> int:
+    """Units of each latent such that the first level is neither too narrow to learn nor needlessly wide."""
+    n_latents = wiring.layer_sizes[1]
+    wide_enough = max(_UNITS_DENSE, -(-_LEAST_WIDTH // n_latents))
+    return max(_UNITS_SPARSE, min(wide_enough, _MOST_WIDTH // n_latents))

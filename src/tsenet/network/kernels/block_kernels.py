@@ -12,12 +12,11 @@ import numpy as np
 
 from tsenet._system.jit import Array, Int, kernel
 from tsenet.network.kernels.lane_kernels import (
-    LANES,
     add_scaled,
     add_two_scaled,
-    block_gradient,
     sum_blocks_down,
     sum_blocks_up,
+    tile_gradient,
 )
 from tsenet.network.kernels.prefetch_kernels import fetch_ahead
 from tsenet.network.kernels.sparse_kernels import AHEAD, NEAR
@@ -25,8 +24,7 @@ from tsenet.network.kernels.sparse_kernels import AHEAD, NEAR
 Faces = Any  # tuple of so many zeros as a latent has units
 
 GROUP = 64  # units whose activations, in 64 rows, fill half of a processor's first cache
-_ROWS = (0,) * LANES
-_ROW = (0,)
+_ONE = (0,)
 
 
 @kernel
@@ -40,14 +38,20 @@ def rows_forward(
     in_unit: Array,
     weight: Array,
     faces: Faces,
+    base: Array,
     out: Array,
 ) -> None:
-    """Add to ``out`` (B, U·k), for rows ``first..last`` of a sparse batch, the weighted links of their non-zeros."""
+    """Fill ``out`` (B, U·k), for rows ``first..last`` of a sparse batch, with the weighted links of their non-zeros.
+
+    To each row ``base`` (U·k,) is added, as a bias is.
+    """
     k = len(faces)
     end = row_start[last] - 1
     is_far = weight.size > NEAR
     for row in range(first, last):
         total = out[row]
+        for u in range(total.size):
+            total[u] = base[u]
         for n in range(row_start[row], row_start[row + 1]):
             if is_far:
                 soon = columns[n + AHEAD if n + AHEAD <= end else end]
@@ -126,57 +130,44 @@ def pack_blocks(
 def units_forward(
     unit_start: Array,
     unit_input: Array,
-    unit_weight: Array,
-    unit_step: Array,
     weight: Array,
+    bias: Array,
     faces_in: Faces,
     faces_out: Faces,
-    rows_at_once: Int,
+    lanes: Faces,
+    vectors: Faces,
     below: Array,
     out: Array,
 ) -> None:
-    """Add to ``out`` (U·k_out, B) the weighted activations ``below`` (D·k_in, B)."""
-    n_rows = below.shape[1]
-    some = GROUP // len(faces_in) + 1
+    """Fill ``out`` (U·k_out, B) with the weighted activations ``below`` (D·k_in, B) and the bias.
+
+    ``weight`` holds the blocks of `pack_blocks`. B is a multiple of ``len(lanes)``; rows are summed by so many times
+    ``len(vectors)``, as long as there are enough.
+    """
+    k_in, k_out, n_rows = len(faces_in), len(faces_out), below.shape[1]
+    size, many = k_in * k_out, len(lanes) * len(vectors)
+    some = GROUP // k_in + 1
     for u in range(unit_start.size - 1):
+        for j in range(u * k_out, (u + 1) * k_out):
+            for r in range(n_rows):
+                out[j, r] = bias[j]
         start = unit_start[u]
         while start < unit_start[u + 1]:  # what some links read stays in the first cache
             stop = min(start + some, unit_start[u + 1])
+            place = start * size
             row = 0
-            while row + rows_at_once <= n_rows:
+            while row + many <= n_rows:
                 sum_blocks_up(
-                    out,
-                    u,
-                    below,
-                    row,
-                    unit_input,
-                    unit_weight,
-                    unit_step,
-                    start,
-                    stop,
-                    weight,
-                    faces_out,
-                    faces_in,
-                    _ROWS,
-                )
-                row += rows_at_once
+                    out, u, below, row, unit_input, start, stop, weight, place, size, k_out,
+                    faces_out, faces_in, lanes, vectors,
+                )  # fmt: skip
+                row += many
             while row < n_rows:
                 sum_blocks_up(
-                    out,
-                    u,
-                    below,
-                    row,
-                    unit_input,
-                    unit_weight,
-                    unit_step,
-                    start,
-                    stop,
-                    weight,
-                    faces_out,
-                    faces_in,
-                    _ROW,
-                )
-                row += 1
+                    out, u, below, row, unit_input, start, stop, weight, place, size, k_out,
+                    faces_out, faces_in, lanes, _ONE,
+                )  # fmt: skip
+                row += len(lanes)
             start = stop
 
 
@@ -184,89 +175,84 @@ def units_forward(
 def units_input_gradient(
     in_start: Array,
     in_unit: Array,
-    in_weight: Array,
-    in_step: Array,
     weight: Array,
     faces_in: Faces,
     faces_out: Faces,
-    rows_at_once: Int,
+    lanes: Faces,
+    vectors: Faces,
+    adds: Int,
     delta: Array,
     gradient: Array,
 ) -> None:
-    """Add to ``gradient`` (D·k_in, B) what ``delta`` (U·k_out, B) asks of the lower units."""
-    n_rows = delta.shape[1]
-    some = GROUP // len(faces_out) + 1
+    """Fill ``gradient`` (D·k_in, B) with what ``delta`` (U·k_out, B) asks of the lower units, or add to it.
+
+    Rows are taken as in `units_forward`.
+    """
+    k_in, k_out, n_rows = len(faces_in), len(faces_out), delta.shape[1]
+    many = len(lanes) * len(vectors)
+    some = GROUP // k_out + 1
     for d in range(in_start.size - 1):
-        start, last = np.int64(in_start[d]), np.int64(in_start[d + 1])
+        first, last = np.int64(in_start[d]), np.int64(in_start[d + 1])
+        start, step = first, (last - first) * k_out
+        if not adds:
+            for i in range(d * k_in, (d + 1) * k_in):
+                for r in range(n_rows):
+                    gradient[i, r] = 0
         while start < last:
             stop = min(start + some, last)
+            place = first * k_in * k_out + (start - first) * k_out
             row = 0
-            while row + rows_at_once <= n_rows:
+            while row + many <= n_rows:
                 sum_blocks_down(
-                    gradient,
-                    d,
-                    delta,
-                    row,
-                    in_unit,
-                    in_weight,
-                    in_step,
-                    start,
-                    stop,
-                    weight,
-                    faces_in,
-                    faces_out,
-                    _ROWS,
-                )
-                row += rows_at_once
+                    gradient, d, delta, row, in_unit, start, stop, weight, place, k_out, step,
+                    faces_in, faces_out, lanes, vectors,
+                )  # fmt: skip
+                row += many
             while row < n_rows:
                 sum_blocks_down(
-                    gradient,
-                    d,
-                    delta,
-                    row,
-                    in_unit,
-                    in_weight,
-                    in_step,
-                    start,
-                    stop,
-                    weight,
-                    faces_in,
-                    faces_out,
-                    _ROW,
-                )
-                row += 1
+                    gradient, d, delta, row, in_unit, start, stop, weight, place, k_out, step,
+                    faces_in, faces_out, lanes, _ONE,
+                )  # fmt: skip
+                row += len(lanes)
             start = stop
 
 
 @kernel
 def units_weight_gradient(
-    order: Array,
-    first_weight: Int,
-    link_input: Array,
-    in_unit: Array,
-    in_weight: Array,
-    in_step: Array,
-    faces_in: Faces,
+    unit_start: Array,
+    lower: Array,
+    place: Array,
     faces_out: Faces,
+    tall: Faces,
+    wide: Faces,
     below: Array,
     delta: Array,
     gradient: Array,
 ) -> None:
-    """Gradient of the weights of some links, ``order``: Σ over rows of below · delta.
+    """Gradient of the weights from some lower units, Σ over rows of below · delta.
 
-    ``below`` (D·k_in, B) and ``delta`` (U·k_out, B); ``gradient`` holds the weights from ``first_weight`` on.
+    ``below`` (chunks, lower units, rows) and ``delta`` (chunks, U·k_out, rows). Latent u reads the lower units
+    ``lower[unit_start[u]:unit_start[u + 1]]``; the ``k_out`` weights of each go to ``gradient`` from its ``place`` on.
+    Sums of ``len(tall)`` lower units and ``len(wide)`` upper ones are taken together.
     """
-    for k in range(order.size):
-        e = order[k]
-        place = in_weight[e] - first_weight
-        block_gradient(
-            below,
-            link_input[e],
-            delta,
-            in_unit[e],
-            gradient,
-            place,
-            in_step[e],
-            faces_in,
-            faces_out,
-        )
+    k_out = len(faces_out)
+    for u in range(unit_start.size - 1):
+        first, last = unit_start[u], unit_start[u + 1]
+        unit = u * k_out
+        while first < last:
+            if last - unit_start[u] < len(tall):  # too few for a tile
+                for face in range(k_out):
+                    tile_gradient(
+                        below, lower, delta, unit, gradient, place, first, face, _ONE, _ONE
+                    )
+                first += 1
+                continue
+            first = min(first, last - len(tall))  # the last tile may overlap the one before
+            face = 0
+            while face + len(wide) <= k_out:
+                tile_gradient(below, lower, delta, unit, gradient, place, first, face, tall, wide)
+                face += len(wide)
+            while face < k_out:
+                tile_gradient(below, lower, delta, unit, gradient, place, first, face, tall, _ONE)
+                face += 1
+            first += len(tall)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tsenet._system.jit import Array, Int, kernel, sum_kernel
-from tsenet.network.kernels.lane_kernels import LANES, transpose_tile
+from tsenet.network.kernels.lane_kernels import SQUARE, transpose_tile
 
 
 @kernel
@@ -88,20 +88,12 @@ def transpose_batch(
 
 
 @kernel
-def fill_rows(values: Array, out: Array) -> None:
-    """Set every column of ``out`` (U, B) to ``values`` (U,)."""
-    for u in range(out.shape[0]):
-        for r in range(out.shape[1]):
-            out[u, r] = values[u]
-
-
-@kernel
 def transpose_add_bias(source: Array, bias: Array, out: Array) -> None:
     """Transpose ``source`` (B, U) into ``out`` (U, B) and add a bias (U,)."""
     n_rows, n_units = source.shape
-    row_end, unit_end = n_rows - n_rows % LANES, n_units - n_units % LANES
-    for u in range(0, unit_end, LANES):
-        for r in range(0, row_end, LANES):
+    row_end, unit_end = n_rows - n_rows % SQUARE, n_units - n_units % SQUARE
+    for u in range(0, unit_end, SQUARE):
+        for r in range(0, row_end, SQUARE):
             transpose_tile(source, r * n_units + u, bias, u, out, u * n_rows + r)
     for u in range(n_units):
         for r in range(row_end if u < unit_end else 0, n_rows):
@@ -112,10 +104,10 @@ def transpose_add_bias(source: Array, bias: Array, out: Array) -> None:
 def transpose_into(source: Array, first: Int, out: Array) -> None:
     """Transpose ``source`` (U, b) into rows ``first..`` of ``out`` (B, U)."""
     n_units, n_rows = source.shape
-    row_end, unit_end = n_rows - n_rows % LANES, n_units - n_units % LANES
+    row_end, unit_end = n_rows - n_rows % SQUARE, n_units - n_units % SQUARE
     width = out.shape[1]
-    for r in range(0, row_end, LANES):
-        for u in range(0, unit_end, LANES):
+    for r in range(0, row_end, SQUARE):
+        for u in range(0, unit_end, SQUARE):
             transpose_tile(source, u * n_rows + r, None, 0, out, (first + r) * width + u)
     for u in range(n_units):
         for r in range(row_end if u < unit_end else 0, n_rows):

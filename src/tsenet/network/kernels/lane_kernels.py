@@ -1,4 +1,4 @@
-"""Vector instructions for blocks of weights: the units of a latent, or eight rows, in one register.
+"""Vector instructions for blocks of weights: the units of a latent, or sixteen rows, in one register.
 
 numba unrolls a loop over few units before it would vectorise it, so these few instructions are written for LLVM by
 hand. A block's size is part of the compiled code: it is given as the length of a tuple (``faces``), which numba knows
@@ -12,15 +12,21 @@ from typing import Any
 from numba import types
 from numba.core import cgutils
 from numba.core.cgutils import ir  # type: ignore[attr-defined]  # llvmlite's, which numba writes with
+from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic
 
 from tsenet._system.jit import JIT_IS_OFF
 from tsenet.network.kernels import plain_lane_kernels
 
 Piece = Any  # of numba's compiler
-LANES = 8  # numbers of one vector: rows side by side
-WIDE = 8  # vectors summed at a time; a processor has registers for twice as many
+LANES = 16  # numbers of one vector: rows side by side; shorter registers share it
+SQUARE = 8  # units and rows that are transposed together
+_features: Piece = get_host_cpu_features  # untyped
+#: Vectors summed at a time: their registers, and those of what they read, are what a processor has. The sums of a
+#: unit are taken in the same order for any number.
+WIDE = 8 if "+avx512f" in _features() else 4
 
+_TALL = 4  # units of a latent summed at a time
 _INDEX = ir.IntType(64)
 _memory: Piece = cgutils.alloca_once  # which LLVM turns into registers
 
@@ -152,7 +158,11 @@ def _add_two_scaled(
 
 
 def _sum_blocks(downward: Piece) -> Piece:
-    """The intrinsic that sums blocks times the rows of what they read; ``downward`` is the backward pass."""
+    """The intrinsic that sums blocks times the rows of what they read; ``downward`` is the backward pass.
+
+    Link ``start + m`` reads latent ``who[start + m]``; its block begins at ``place + m * apart`` in the weights, and
+    its rows are ``step`` apart.
+    """
 
     def declare(
         _: Piece,
@@ -161,16 +171,19 @@ def _sum_blocks(downward: Piece) -> Piece:
         read: Piece,
         row: Piece,
         who: Piece,
-        where: Piece,
-        step: Piece,
         start: Piece,
         stop: Piece,
         weight: Piece,
+        place: Piece,
+        apart: Piece,
+        step: Piece,
         summed: Piece,
         faces: Piece,
         lanes: Piece,
+        vectors: Piece,
     ) -> Piece:
-        n_summed, n_read, n_lanes = summed.count, faces.count, lanes.count
+        n_summed, n_read = summed.count, faces.count
+        n_lanes, n_vectors = lanes.count, vectors.count
 
         def code(context: Piece, builder: Piece, signature: Piece, arguments: Piece) -> Piece:
             w = _Writer(context, builder, signature, arguments)
@@ -178,13 +191,11 @@ def _sum_blocks(downward: Piece) -> Piece:
             form = ir.VectorType(element, n_lanes)
             shape = context.make_array(out)(context, builder, arguments[0]).shape
             stride = builder.extract_value(shape, 1)
-            out_data, read_data, weights = w.data(0), w.data(2), w.data(9)
-            who_data, where_data, step_data = w.data(4), w.data(5), w.data(6)
-            first_row = w.index(3)
-            width = min(n_summed, 4)
+            out_data, read_data, who_data, weights = w.data(0), w.data(2), w.data(4), w.data(7)
+            first_row, first_link = w.index(3), w.index(5)
+            width = min(n_summed, _TALL)
             for part in range(0, n_summed, width):
                 own = range(part, min(part + width, n_summed))
-                n_vectors = vectors(width, n_lanes)
                 totals, places = {}, {}
                 for a in own:
                     unit = builder.add(builder.mul(w.index(1), w.number(n_summed)), w.number(a))
@@ -194,9 +205,9 @@ def _sum_blocks(downward: Piece) -> Piece:
                         totals[a, v] = _memory(builder, form)
                         value = w.load(out_data, places[a, v], form, size)
                         builder.store(value, totals[a, v])
-                with cgutils.for_range(builder, w.index(8), start=w.index(7)) as loop:
-                    here = w.entry(5, where_data, loop.index)
-                    apart = w.entry(6, step_data, loop.index)
+                with cgutils.for_range(builder, w.index(6), start=first_link) as loop:
+                    number = builder.sub(loop.index, first_link)
+                    here = builder.add(w.index(8), builder.mul(number, w.index(9)))
                     latent_read = w.entry(4, who_data, loop.index)
                     for b in range(n_read):
                         unit = builder.add(builder.mul(latent_read, w.number(n_read)), w.number(b))
@@ -207,16 +218,15 @@ def _sum_blocks(downward: Piece) -> Piece:
                         ]
                         for a in own:
                             i, j = (a, b) if downward else (b, a)
-                            place = builder.add(here, builder.mul(apart, w.number(i)))
-                            place = builder.add(place, w.number(j))
-                            number = builder.load(w.at(weights, place))
-                            factor = w.splat(number, n_lanes)
+                            at = builder.add(here, builder.mul(w.index(10), w.number(i)))
+                            one = builder.load(w.at(weights, builder.add(at, w.number(j))))
+                            factor = w.splat(one, n_lanes)
                             for v in range(n_vectors):
                                 total = builder.load(totals[a, v])
                                 total = w.add_product(total, factor, rows[v])
                                 builder.store(total, totals[a, v])
-                for key, place in places.items():
-                    w.store(builder.load(totals[key]), out_data, place, size)
+                for key, at in places.items():
+                    w.store(builder.load(totals[key]), out_data, at, size)
             return context.get_dummy_value()
 
         arguments = (
@@ -225,94 +235,85 @@ def _sum_blocks(downward: Piece) -> Piece:
             read,
             row,
             who,
-            where,
-            step,
             start,
             stop,
             weight,
+            place,
+            apart,
+            step,
             summed,
             faces,
             lanes,
+            vectors,
         )
         return types.void(*arguments), code
 
     return declare
 
 
-def vectors(width: int, lanes: int) -> int:
-    """Vectors of rows that are summed together, for so many units."""
-    return max(1, WIDE // width) if lanes > 1 else 1
+def vectors_of(n_units: int) -> tuple[int, ...]:
+    """As many zeros as vectors of rows are summed together, for latents of so many units; at most 64 rows."""
+    return (0,) * min(4, max(1, WIDE // min(n_units, _TALL)))
 
 
-def rows_at_a_time(n_units: int) -> int:
-    """Rows that `sum_blocks_up` and `sum_blocks_down` handle with `LANES` lanes, for latents of so many units."""
-    return LANES * vectors(min(n_units, 4), LANES)
-
-
-def _block_gradient(
+def _tile_gradient(
     _: Piece,
     below: Piece,
     lower: Piece,
     delta: Piece,
-    upper: Piece,
+    unit: Piece,
     gradient: Piece,
     place: Piece,
-    step: Piece,
-    faces_in: Piece,
-    faces_out: Piece,
+    first: Piece,
+    face: Piece,
+    tall: Piece,
+    wide: Piece,
 ) -> Piece:
-    """Sums over rows of ``below[lower·k_in + i] * delta[upper·k_out + j]``, to ``gradient[place + i·step + j]``."""
-    k_in, k_out = faces_in.count, faces_out.count
+    """Sums over rows of ``below[:, lower[first + i]] * delta[:, unit + j]``, to ``gradient[place[first + i] + j]``.
+
+    ``unit`` and the places are those of the first face of a latent; ``face`` is added to both. ``below`` and ``delta``
+    are (chunks, units, rows).
+    """
+    n_tall, n_wide = tall.count, wide.count
 
     def code(context: Piece, builder: Piece, signature: Piece, arguments: Piece) -> Piece:
         w = _Writer(context, builder, signature, arguments)
         element, size = w.element(0)
         form = ir.VectorType(element, LANES)
-        shape = context.make_array(below)(context, builder, arguments[0]).shape
-        stride = builder.extract_value(shape, 1)
-        below_data, delta_data, out_data = w.data(0), w.data(2), w.data(4)
-        whole = builder.udiv(stride, w.number(LANES))
-        done = builder.mul(whole, w.number(LANES))
 
-        def begin(latent: Piece, k: Piece, face: Piece) -> Piece:
-            unit = builder.add(builder.mul(w.index(latent), w.number(k)), w.number(face))
-            return builder.mul(unit, stride)
+        def shape(number: Piece) -> Piece:
+            found = context.make_array(signature.args[number])(context, builder, arguments[number])
+            return [builder.extract_value(found.shape, k) for k in range(3)]
 
-        for i_0, i_1, j_0, j_1 in _gradient_tiles(k_in, k_out):
-            pairs = [(i, j) for i in range(i_0, i_1) for j in range(j_0, j_1)]
-            totals = {pair: _memory(builder, form) for pair in pairs}
-            single = {pair: _memory(builder, element) for pair in pairs}
-            for total in totals.values():
-                builder.store(ir.Constant(form, [0.0] * LANES), total)
-            with cgutils.for_range(builder, whole) as loop:
+        n_chunks, n_below, n_rows = shape(0)
+        n_above = shape(2)[1]
+        below_data, lower_data, delta_data = w.data(0), w.data(1), w.data(2)
+        out_data, place_data = w.data(4), w.data(5)
+        numbers = [builder.add(w.index(6), w.number(i)) for i in range(n_tall)]
+        unit = builder.add(w.index(3), w.index(7))
+        left = [builder.mul(w.entry(1, lower_data, m), n_rows) for m in numbers]
+        right = [builder.mul(builder.add(unit, w.number(j)), n_rows) for j in range(n_wide)]
+        pairs = [(i, j) for i in range(n_tall) for j in range(n_wide)]
+        totals = {pair: _memory(builder, form) for pair in pairs}
+        for total in totals.values():
+            builder.store(ir.Constant(form, [0.0] * LANES), total)
+        with cgutils.for_range(builder, n_chunks) as chunk:
+            of_below = w.at(below_data, builder.mul(builder.mul(chunk.index, n_below), n_rows))
+            of_delta = w.at(delta_data, builder.mul(builder.mul(chunk.index, n_above), n_rows))
+            with cgutils.for_range(builder, builder.udiv(n_rows, w.number(LANES))) as loop:
                 row = builder.mul(loop.index, w.number(LANES))
-                left = {
-                    i: w.load(below_data, builder.add(begin(1, k_in, i), row), form, size)
-                    for i in range(i_0, i_1)
-                }
-                right = {
-                    j: w.load(delta_data, builder.add(begin(3, k_out, j), row), form, size)
-                    for j in range(j_0, j_1)
-                }
+                x = [w.load(of_below, builder.add(at, row), form, size) for at in left]
+                y = [w.load(of_delta, builder.add(at, row), form, size) for at in right]
                 for i, j in pairs:
-                    total = builder.load(totals[i, j])
-                    builder.store(w.add_product(total, left[i], right[j]), totals[i, j])
-            for pair in pairs:
-                builder.store(w.sum(builder.load(totals[pair])), single[pair])
-            with cgutils.for_range(builder, stride, start=done) as loop:
-                for i, j in pairs:
-                    x = builder.load(w.at(below_data, builder.add(begin(1, k_in, i), loop.index)))
-                    y = builder.load(w.at(delta_data, builder.add(begin(3, k_out, j), loop.index)))
-                    total = builder.load(single[i, j])
-                    builder.store(w.add_product(total, x, y), single[i, j])
-            for i, j in pairs:
-                where = builder.add(w.index(5), builder.mul(w.index(6), w.number(i)))
-                builder.store(
-                    builder.load(single[i, j]), w.at(out_data, builder.add(where, w.number(j)))
-                )
+                    total = w.add_product(builder.load(totals[i, j]), x[i], y[j])
+                    builder.store(total, totals[i, j])
+        for i, j in pairs:
+            at = builder.add(w.entry(5, place_data, numbers[i]), w.index(7))
+            where = w.at(out_data, builder.add(at, w.number(j)))
+            builder.store(w.sum(builder.load(totals[i, j])), where)
         return context.get_dummy_value()
 
-    arguments = (below, lower, delta, upper, gradient, place, step, faces_in, faces_out)
+    arguments = (below, lower, delta, unit, gradient, place, first, face, tall, wide)
     return types.void(*arguments), code
 
 
@@ -327,7 +328,7 @@ def _transpose_tile(
     def code(context: Piece, builder: Piece, signature: Piece, arguments: Piece) -> Piece:
         w = _Writer(context, builder, signature, arguments)
         element, size = w.element(0)
-        form = ir.VectorType(element, LANES)
+        form = ir.VectorType(element, SQUARE)
         strides = [
             builder.extract_value(
                 context.make_array(signature.args[n])(context, builder, arguments[n]).shape, 1
@@ -341,21 +342,21 @@ def _transpose_tile(
                 form,
                 size,
             )
-            for r in range(LANES)
+            for r in range(SQUARE)
         ]
         if not isinstance(bias, types.NoneType):
             added = w.load(w.data(2), w.index(3), form, size)
             rows = [builder.fadd(row, added) for row in rows]
-        half = LANES // 2
+        half = SQUARE // 2
         while half:  # exchange ever smaller squares beside the diagonal
-            low = [LANES + c - half if c & half else c for c in range(LANES)]
-            high = [LANES + c if c & half else c + half for c in range(LANES)]
-            for r in range(LANES):
+            low = [SQUARE + c - half if c & half else c for c in range(SQUARE)]
+            high = [SQUARE + c if c & half else c + half for c in range(SQUARE)]
+            for r in range(SQUARE):
                 if not r & half:
                     pair = rows[r], rows[r + half]
                     rows[r], rows[r + half] = (
                         builder.shuffle_vector(
-                            *pair, ir.Constant(ir.VectorType(ir.IntType(32), LANES), mask)
+                            *pair, ir.Constant(ir.VectorType(ir.IntType(32), SQUARE), mask)
                         )
                         for mask in (low, high)
                     )
@@ -366,17 +367,6 @@ def _transpose_tile(
         return context.get_dummy_value()
 
     return types.void(source, place, bias, unit, out, out_place), code
-
-
-def _gradient_tiles(k_in: int, k_out: int) -> list[tuple[int, int, int, int]]:
-    """Parts of a block whose sums stay in registers."""
-    tall = min(k_in, 4)
-    wide = min(k_out, max(1, WIDE // tall))
-    return [
-        (i, min(i + tall, k_in), j, min(j + wide, k_out))
-        for i in range(0, k_in, tall)
-        for j in range(0, k_out, wide)
-    ]
 
 
 def _instruction(written: Piece, plain: Piece) -> Piece:
@@ -390,5 +380,5 @@ sum_blocks_up: Piece = _instruction(_sum_blocks(downward=False), plain_lane_kern
 sum_blocks_down: Piece = _instruction(
     _sum_blocks(downward=True), plain_lane_kernels.sum_blocks_down
 )
-block_gradient: Piece = _instruction(_block_gradient, plain_lane_kernels.block_gradient)
+tile_gradient: Piece = _instruction(_tile_gradient, plain_lane_kernels.tile_gradient)
 transpose_tile: Piece = _instruction(_transpose_tile, plain_lane_kernels.transpose_tile)

@@ -44,28 +44,27 @@ def _sum_blocks(
     read: Array,
     row: Int,
     who: Array,
-    where: Array,
-    step: Array,
     start: Int,
     stop: Int,
     weight: Array,
+    place: Int,
+    apart: Int,
+    step: Int,
     summed: Faces,
     faces: Faces,
     lanes: Faces,
+    vectors: Faces,
 ) -> None:
     """Blocks of the links ``start..stop`` times the rows of what they read."""
-    from tsenet.network.kernels.lane_kernels import vectors
-
-    n_rows = len(lanes) * vectors(min(len(summed), 4), len(lanes))
-    rows = slice(row, row + n_rows)
+    rows = slice(row, row + len(lanes) * len(vectors))
     own = out.reshape(-1, len(summed), out.shape[1])[int(latent)]
     others = read.reshape(-1, len(faces), read.shape[1])
     for m in range(int(start), int(stop)):
-        place, apart = int(where[m]), int(step[m])
+        here = int(place) + (m - int(start)) * int(apart)
         for b, values in enumerate(others[int(who[m]), :, rows]):
             for a in range(len(summed)):
                 i, j = (a, b) if downward else (b, a)
-                own[a, rows] += weight[place + apart * i + j] * values
+                own[a, rows] += weight[here + int(step) * i + j] * values
 
 
 def sum_blocks_up(*arguments: Any) -> None:
@@ -78,24 +77,24 @@ def sum_blocks_down(*arguments: Any) -> None:
     _sum_blocks(True, *arguments)
 
 
-def block_gradient(
+def tile_gradient(
     below: Array,
-    lower: Int,
+    lower: Array,
     delta: Array,
-    upper: Int,
+    unit: Int,
     gradient: Array,
-    place: Int,
-    step: Int,
-    faces_in: Faces,
-    faces_out: Faces,
+    place: Array,
+    first: Int,
+    face: Int,
+    tall: Faces,
+    wide: Faces,
 ) -> None:
-    """Sums over rows of ``below[lower·k_in + i] * delta[upper·k_out + j]``, to ``gradient[place + i·step + j]``."""
-    k_in, k_out = len(faces_in), len(faces_out)
-    left = below[int(lower) * k_in : (int(lower) + 1) * k_in]
-    right = delta[int(upper) * k_out : (int(upper) + 1) * k_out]
-    for i, products in enumerate(left @ right.T):
-        begin = int(place) + i * int(step)
-        gradient[begin : begin + k_out] = products
+    """Sums over rows of ``below[:, lower[first + i]] * delta[:, unit + j]``, to ``gradient[place[first + i] + j]``."""
+    own = slice(int(first), int(first) + len(tall))
+    begin = int(unit) + int(face)
+    sums = np.einsum("cir,cjr->ij", below[:, lower[own]], delta[:, begin : begin + len(wide)])
+    for at, products in zip(place[own], sums, strict=True):
+        gradient[int(at) + face : int(at) + face + len(wide)] = products
 
 
 def transpose_tile(

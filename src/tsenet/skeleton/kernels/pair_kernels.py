@@ -150,6 +150,50 @@ def _offer(values: Array, indices: Array, size: Int, value: float, index: Int) -
 
 
 @kernel
+def _choose(
+    i: Int,
+    counts: Array,
+    touched: Array,
+    alive: Array,
+    frequent_first: Array,
+    n_on: Array,
+    xlogx: Array,
+    partners: Array,
+    values: Array,
+) -> None:
+    """The best partners of variable i, best first, from its joint counts with all others (V,).
+
+    ``touched`` lists the variables with a count above 0, in any order; ``partners`` and ``values`` (m,) are filled.
+    """
+    n_rows = xlogx.size - 1
+    zero = np.int64(0)
+    entropy_i = xlogx[n_on[i]] + xlogx[n_rows - n_on[i]]
+    size = 0
+    for j in touched:
+        if alive[j] and j != i:
+            entropy_j = xlogx[n_on[j]] + xlogx[n_rows - n_on[j]]
+            value = information(counts[j], n_on[i], n_on[j], entropy_i, entropy_j, xlogx)
+            size = _offer(values, partners, size, value, j)
+    for j in frequent_first:
+        if counts[j] == 0 and j != i:
+            entropy_j = xlogx[n_on[j]] + xlogx[n_rows - n_on[j]]
+            value = information(zero, n_on[i], n_on[j], entropy_i, entropy_j, xlogx)
+            if size == values.size and not _better(value, j, values[0], partners[0]):
+                break
+            size = _offer(values, partners, size, value, j)
+    if size < values.size:
+        for start in range(size // 2 - 1, -1, -1):
+            _sift_down(values, partners, start, size)
+    for end in range(size - 1, 0, -1):  # heap sort: worst to the back
+        values[0], values[end] = values[end], values[0]
+        partners[0], partners[end] = partners[end], partners[0]
+        _sift_down(values, partners, zero, end)
+    for t in range(size, values.size):
+        values[t] = 0.0
+        partners[t] = -1
+
+
+@kernel
 def best_partners(
     variables: Array,
     data: PairData,
@@ -170,41 +214,68 @@ def best_partners(
     frequent_first : int32, the variables that may be a partner, by falling count, then by index.
     best, best_value : int32 and float64 (B, m), filled with partners and N·MI; unused places with −1 and 0.
     """
-    n_on, xlogx = data.n_on, data.xlogx
-    n_variables = n_on.size
-    n_rows = xlogx.size - 1
-    zero = np.int64(0)
+    n_variables = data.n_on.size
     counts = np.zeros(n_variables, np.int32)
     touched = np.empty(n_variables, np.int32)
     for b in range(variables.size):
         i = variables[b]
         n_touched = _joint_counts(i, data, counts, touched)
-        values = best_value[b]
-        partners = best[b]
-        entropy_i = xlogx[n_on[i]] + xlogx[n_rows - n_on[i]]
-        size = 0
-        for t in range(n_touched):
-            j = touched[t]
-            if alive[j] and j != i:
-                entropy_j = xlogx[n_on[j]] + xlogx[n_rows - n_on[j]]
-                value = information(counts[j], n_on[i], n_on[j], entropy_i, entropy_j, xlogx)
-                size = _offer(values, partners, size, value, j)
-        for j in frequent_first:
-            if counts[j] == 0 and j != i:
-                entropy_j = xlogx[n_on[j]] + xlogx[n_rows - n_on[j]]
-                value = information(zero, n_on[i], n_on[j], entropy_i, entropy_j, xlogx)
-                if size == values.size and not _better(value, j, values[0], partners[0]):
-                    break
-                size = _offer(values, partners, size, value, j)
+        _choose(
+            i,
+            counts,
+            touched[:n_touched],
+            alive,
+            frequent_first,
+            data.n_on,
+            data.xlogx,
+            best[b],
+            best_value[b],
+        )
         for t in range(n_touched):
             counts[touched[t]] = 0
-        if size < values.size:
-            for start in range(size // 2 - 1, -1, -1):
-                _sift_down(values, partners, start, size)
-        for end in range(size - 1, 0, -1):  # heap sort: worst to the back
-            values[0], values[end] = values[end], values[0]
-            partners[0], partners[end] = partners[end], partners[0]
-            _sift_down(values, partners, zero, end)
-        for t in range(size, values.size):
-            values[t] = 0.0
-            partners[t] = -1
+
+
+@kernel
+def count_tile(first: Int, columns: Csr, rows: Csr, counts: Array) -> None:
+    """Add to ``counts`` (B, V) the rows in which variables ``first..first + B`` and each other one are on."""
+    row_start, row_items = rows.start, rows.items
+    col_start, col_items = columns.start, columns.items
+    for b in range(counts.shape[0]):
+        own = counts[b]
+        for k in range(col_start[first + b], col_start[first + b + 1]):
+            row = col_items[k]
+            for t in range(row_start[row], row_start[row + 1]):
+                own[row_items[t]] += 1
+
+
+@kernel
+def best_of_tile(
+    first: Int,
+    counts: Array,
+    alive: Array,
+    frequent_first: Array,
+    n_on: Array,
+    xlogx: Array,
+    best: Array,
+    best_value: Array,
+) -> None:
+    """What :func:`best_partners` finds for variables ``first..first + B``, from their joint counts (B, V)."""
+    n_variables = n_on.size
+    touched = np.empty(n_variables, np.int32)
+    for b in range(counts.shape[0]):
+        n_touched = 0
+        for j in range(n_variables):
+            if counts[b, j] > 0:
+                touched[n_touched] = j
+                n_touched += 1
+        _choose(
+            first + b,
+            counts[b],
+            touched[:n_touched],
+            alive,
+            frequent_first,
+            n_on,
+            xlogx,
+            best[b],
+            best_value[b],
+        )

@@ -1,0 +1,178 @@
+"""The passes over data on the workers of a Dask cluster (docs/adr/0018)."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from tsenet.errors import ClusterError, MissingDependencyError
+from tsenet.progress import Progress
+from tsenet.scale.executor import Executor, Fold
+
+__all__ = ["OnCluster"]
+
+AHEAD = 4  # folds per worker that are submitted before the result of the first is taken
+_CONNECT_SECONDS = "30s"
+_RESUME = "A run with checkpoint= goes on from the last finished layer"
+
+
+class OnCluster(Executor):
+    """Runs tasks on the workers of a Dask cluster; scheduling, retries and moving data are Dask's.
+
+    Parameters
+    ----------
+    client : distributed.Client or str or None
+        A client, or the address of a scheduler such as ``"tcp://10.0.0.1:8786"``; None starts workers here.
+    n_workers : int or None
+        Worker processes to start if there is no client, one task each.
+    memory_limit : int or None
+        Bytes of each worker that is started.
+
+    Raises
+    ------
+    ClusterError
+        If no scheduler answers, or it has no workers.
+    MissingDependencyError
+        If Dask is not installed.
+    """
+
+    def __init__(
+        self, client: Any, n_workers: int | None = None, memory_limit: int | None = None
+    ) -> None:
+        try:
+            import distributed
+        except ImportError as error:
+            raise MissingDependencyError("clusters need dask: pip install tsenet[dask]") from error
+        self.is_distributed = True
+        self._closing: list[Any] = []
+        try:
+            if client is None:
+                cluster = distributed.LocalCluster(
+                    n_workers=n_workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    memory_limit=memory_limit,
+                    dashboard_address=None,
+                    silence_logs=logging.CRITICAL,
+                )
+                self._closing.append(cluster)
+                client = cluster
+            if not isinstance(client, distributed.Client):
+                client = _connected(client)
+                self._closing.append(client)
+            self.client = client
+            self.n_slots, self.memory = self._workers()
+        except BaseException:
+            self.close()
+            raise
+
+    def _workers(self) -> tuple[int, int]:
+        """Threads of all workers, and the least memory that one thread has."""
+        with _clear_errors("asking the scheduler for its workers"):
+            workers = self.client.scheduler_info()["workers"].values()
+        if not workers:
+            raise ClusterError(
+                f"the cluster {self.client.scheduler.address} has no workers: start some with "
+                "`dask worker ADDRESS --nthreads 1 --memory-limit 2GB`"
+            )
+        slots = sum(int(worker["nthreads"]) for worker in workers)
+        limits = [
+            worker["memory_limit"] / worker["nthreads"]
+            for worker in workers
+            if worker["memory_limit"]
+        ]
+        return slots, int(min(limits, default=2 << 30))
+
+    def run(self, folds: Iterable[Fold], progress: Progress) -> Iterator[Any]:
+        """Yield the result of each fold, in order; at most a few folds per worker are in work."""
+        waiting: deque[tuple[list[Any], Any]] = deque()
+        rest = iter(folds)
+        try:
+            with _clear_errors("the work"):
+                while True:
+                    for fold in rest:
+                        waiting.append(self._submit(fold))
+                        if len(waiting) >= AHEAD * self.n_slots:
+                            break
+                    if not waiting:
+                        return
+                    parts, last = waiting[0]
+                    self._follow(parts, progress)
+                    result = last.result()
+                    waiting.popleft()
+                    del parts, last
+                    yield result
+        finally:
+            with suppress(Exception):  # the scheduler may be gone
+                self.client.cancel([f for parts, last in waiting for f in (*parts, last)])
+
+    def _follow(self, parts: list[Any], progress: Progress) -> None:
+        """Report the parts as they are finished; the first error ends the waiting."""
+        from distributed import as_completed
+
+        for part in as_completed(parts, loop=self.client.loop):
+            if part.status in ("error", "cancelled", "lost"):
+                part.result()
+            progress.advance()
+
+    def _submit(self, fold: Fold) -> tuple[list[Any], Any]:
+        """Submit the tasks of a fold: its parts, and the one that makes the result."""
+        import dask
+
+        submit = self.client.submit
+        # The scheduler sends the arguments to each worker once, and again if that worker dies.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+            shared = submit(_same, fold.arguments, pure=False)
+            parts = [submit(_part, fold.function, shared, item, pure=False) for item in fold.items]
+        total = parts[0]
+        for part in parts[1:]:
+            total = submit(fold.add, total, part, pure=False)
+        if fold.finish is not None:
+            total = submit(_part, fold.finish, shared, total, pure=False)
+        return parts, total
+
+    def close(self) -> None:
+        """Close what was started or connected here."""
+        while self._closing:
+            with suppress(Exception):
+                self._closing.pop().close(timeout=10)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _part(function: Any, arguments: tuple[Any, ...], item: Any) -> Any:
+    return function(*arguments, item)
+
+
+def _connected(address: Any) -> Any:
+    import distributed
+
+    shown = getattr(address, "scheduler_address", address)
+    with _clear_errors(f"connecting to {shown}"):
+        return distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+
+
+@contextmanager
+def _clear_errors(doing: str) -> Iterator[None]:
+    """Say what a lost cluster means for the user."""
+    from distributed import KilledWorker
+    from distributed.comm import CommClosedError
+
+    try:
+        yield
+    except KilledWorker as error:
+        raise ClusterError(
+            f"a worker died again and again in {doing}, most likely out of memory: give workers more "
+            f"memory, or make shards with smaller partitions. {_RESUME}"
+        ) from error
+    except (CancelledError, CommClosedError, TimeoutError, OSError) as error:
+        raise ClusterError(
+            f"the cluster was lost in {doing} ({error or type(error).__name__}): nothing was written. "
+            f"Start it again, and the run again. {_RESUME}"
+        ) from error

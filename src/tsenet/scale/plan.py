@@ -1,0 +1,290 @@
+"""How large the tasks may be: computed before any work, from the memory of the workers and of this process."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from tsenet.data.shards import Partition, ShardFolder
+from tsenet.errors import TooLargeError
+from tsenet.scale.executor import Executor
+from tsenet.scale.tasks import UnitTile
+
+__all__ = ["Plan", "bytes_of", "memory_here"]
+
+# A process that has loaded the library (measured, docs/guide/scale.md).
+PROCESS = 260 << 20
+# Dask moves results to the disk from 60 % of a worker's memory on and restarts the worker at 95 %: tasks stay below.
+SHARE = 0.55
+# Sums of a tile: the sum, the part, the new sum, and two parts that wait.
+COPIES = 5
+# Bytes per variable that is on in a partition while it is read, cut and transposed (measured).
+PER_ENTRY = 40
+# Bytes of this process per variable that is on in the structure sample, per row of it, and per variable (measured).
+DRIVER_PER_ENTRY, DRIVER_PER_ROW, DRIVER_PER_VARIABLE = 60, 60, 5000
+# Bytes per row of the folder: a random order of all pieces, of which there are a few per row.
+DRIVER_PER_ROW_OF_ALL = 24
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def bytes_of(memory: int | str | None) -> int | None:
+    """Read an amount of memory such as ``"2GB"`` or ``"500 MiB"``; numbers are bytes.
+
+    Raises
+    ------
+    ValueError
+        If it is no such amount.
+
+    Examples
+    --------
+    >>> from tsenet.scale.plan import bytes_of
+    >>> bytes_of("2GB"), bytes_of("1.5 GiB"), bytes_of(1000)
+    (2000000000, 1610612736, 1000)
+    """
+    if memory is None or isinstance(memory, int):
+        if memory is not None and memory < 1:
+            raise ValueError(f"memory_limit must be above 0, not {memory}")
+        return memory
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\s*", str(memory), re.IGNORECASE)
+    if match is None:
+        raise ValueError(f"memory_limit must be an amount such as '2GB', not {memory!r}")
+    number, unit, binary = match.groups()
+    factor = (_BINARY if binary else _UNITS).get(unit.upper())
+    if factor is None or float(number) * factor < 1:
+        raise ValueError(f"memory_limit must be an amount such as '2GB', not {memory!r}")
+    return int(float(number) * factor)
+
+
+def memory_here() -> int:
+    """Bytes of memory of this machine, or of the container that the process runs in."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(OSError, ValueError):
+        total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return total
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Sizes of tasks for a folder and an executor.
+
+    Attributes
+    ----------
+    folder : ShardFolder
+    n_slots : int
+        Tasks at the same time.
+    task_memory : int
+        Bytes that one task may use.
+    driver_memory : int
+        Bytes that this process may use.
+    distributed : bool
+        Whether tasks run in other processes.
+    """
+
+    folder: ShardFolder
+    n_slots: int
+    task_memory: int
+    driver_memory: int
+    distributed: bool
+
+    @classmethod
+    def of(cls, folder: ShardFolder, executor: Executor, driver_memory: int) -> Plan:
+        """Make the plan, and refuse what cannot fit.
+
+        Raises
+        ------
+        TooLargeError
+            If a partition does not fit a task; says how to make smaller ones.
+        """
+        plan = cls(
+            folder, executor.n_slots, executor.memory, driver_memory, executor.is_distributed
+        )
+        if plan.room <= plan.partition_memory:
+            need = int((plan.partition_memory + PROCESS) / SHARE) + (64 << 20)
+            rows = max(part.n_rows for part in folder.partitions)
+            raise TooLargeError(
+                f"a partition of {rows:,} rows needs {_shown(plan.partition_memory)} to be worked on, "
+                f"but a task has {_shown(max(0, plan.room))} of its {_shown(plan.task_memory)}: give "
+                f"{_shown(need)} per worker thread, or write shards with fewer rows per partition"
+            )
+        return plan
+
+    @property
+    def room(self) -> int:
+        """Bytes that a task may use for data."""
+        return int(self.task_memory * SHARE) - PROCESS
+
+    @property
+    def partition_memory(self) -> int:
+        """Bytes for the largest partition."""
+        folder = self.folder
+        rows = max(part.n_rows for part in folder.partitions)
+        per_row = folder.nnz / folder.n_rows
+        item = PER_ENTRY if folder.is_sparse else PER_ENTRY + 8
+        return int(rows * (per_row * item + 64))
+
+    def spans(self, n_spans: int | None = None) -> list[tuple[Partition, ...]]:
+        """Groups of consecutive partitions: one task each."""
+        parts = self.folder.partitions
+        if not self.distributed:
+            return [(part,) for part in parts]
+        n_spans = min(len(parts), n_spans or 4 * self.n_slots)
+        ends = [round(k * len(parts) / n_spans) for k in range(n_spans + 1)]
+        return [tuple(parts[a:b]) for a, b in pairwise(ends)]
+
+    def column_tiles(self) -> list[tuple[int, int]]:
+        """Dense columns of which all values are in one task's memory: ``(start, stop)`` each."""
+        folder = self.folder
+        column = folder.n_rows * 8 * 3  # the values, their transpose, a sorted copy
+        size = (self.room - self.partition_memory) // column
+        if size < 1:
+            raise TooLargeError(
+                f"the values of one column need {_shown(column)}, but a task has "
+                f"{_shown(self.room - self.partition_memory)}: give it more memory"
+            )
+        least = -(-folder.n_columns // self.n_slots)
+        return _tiles(folder.n_columns, min(int(size), least))
+
+    def pair_tiles(self, n_variables: int) -> list[tuple[int, int]]:
+        """Variables whose counts with all others fit into a task: ``(first, last)`` each."""
+        row = 4 * n_variables * COPIES
+        size = (self.room - self.partition_memory) // row
+        if size < 1:
+            raise TooLargeError(
+                f"the counts of one variable with {n_variables:,} others need {_shown(row)}, but a task "
+                f"has {_shown(self.room - self.partition_memory)}: give workers more memory"
+            )
+        return _tiles(n_variables, int(size))
+
+    def unit_tiles(self, sizes: Sequence[int]) -> list[list[UnitTile]]:
+        """Jobs of the expansion: upper units whose counts fit into a task together."""
+        posteriors = 80 << 20
+        room = min(self.room, int(self.driver_memory * SHARE) - PROCESS)
+        room = (room - self.partition_memory - posteriors) // COPIES
+        jobs: list[list[UnitTile]] = [[]]
+        left = room
+        for level in range(1, len(sizes)):
+            unit = 4 * (2 * sizes[level - 1] + sizes[level])
+            if unit > room:
+                raise TooLargeError(
+                    f"the counts of one unit of level {level} need {_shown(unit)}, but a task has "
+                    f"{_shown(max(0, room))}: give workers more memory"
+                )
+            first = 0
+            while first < sizes[level]:
+                n_units = min(sizes[level] - first, left // unit)
+                if n_units == 0:
+                    jobs.append([])
+                    left = room
+                    continue
+                jobs[-1].append(UnitTile(level, first, first + n_units))
+                first += n_units
+                left -= n_units * unit
+        return jobs
+
+    def driver_need(self, n_sampled: int) -> int:
+        """Bytes of this process for learning a tree from so many rows."""
+        entries = self.folder.nnz * n_sampled / self.folder.n_rows
+        return int(
+            PROCESS
+            + DRIVER_PER_ENTRY * entries
+            + DRIVER_PER_ROW * n_sampled
+            + DRIVER_PER_VARIABLE * self.folder.n_columns
+            + DRIVER_PER_ROW_OF_ALL * self.folder.n_rows
+        )
+
+    def check_driver(self, structure_samples: int | None) -> int:
+        """Rows of the structure sample, after the check that they fit into this process.
+
+        Raises
+        ------
+        TooLargeError
+            If they do not; says how many would.
+        """
+        n_rows = self.folder.n_rows
+        n_sampled = n_rows if structure_samples is None else min(structure_samples, n_rows)
+        if self.driver_need(n_sampled) <= self.driver_memory:
+            return n_sampled
+        fixed, per_row = self.driver_need(0), self.driver_need(1000) - self.driver_need(0)
+        fits = int((self.driver_memory - fixed) * 1000 / max(1, per_row))
+        fits -= fits % 1000 if fits >= 1000 else 0
+        advice = (
+            f"structure_samples={fits} would fit, or memory_limit="
+            if fits >= 1000
+            else "not even 1,000 rows would: give memory_limit="
+        )
+        raise TooLargeError(
+            f"learning the groups from {n_sampled:,} rows needs about "
+            f"{_shown(self.driver_need(n_sampled))} in this process, which may use "
+            f"{_shown(self.driver_memory)}: {advice}{_shown(self.driver_need(n_sampled))!r}"
+        )
+
+    def describe(self, structure_samples: int | None = None) -> str:
+        """The plan of learning a tree, as text: tasks, bytes and memory of each phase."""
+        folder = self.folder
+        n_sampled = self.check_driver(structure_samples)
+        spans = len(self.spans())
+        stored = 4 * folder.nnz * (2 if folder.has_counts else 1)
+        if not folder.is_sparse:
+            stored = 4 * folder.nnz
+        lines = [
+            f"{folder.n_rows:,} rows × {folder.n_columns:,} columns, {folder.nnz:,} entries in "
+            f"{len(folder.partitions):,} partitions; {self.n_slots} "
+            f"task{'s' if self.n_slots > 1 else ''} at a time, {_shown(self.task_memory)} each; "
+            f"this process {_shown(self.driver_memory)}"
+        ]
+        phases: list[tuple[str, int, int, int]] = [
+            ("counts and lengths", spans, stored, self.partition_memory)
+        ]
+        if not folder.is_sparse:
+            tiles = self.column_tiles()
+            widest = max(b - a for a, b in tiles) * folder.n_rows * 24
+            phases.insert(0, ("thresholds", len(tiles), stored * len(tiles), widest))
+        if self.distributed:
+            tiles = self.pair_tiles(folder.n_columns)
+            widest = max(b - a for a, b in tiles) * folder.n_columns * 4 * COPIES
+            pair_spans = len(self.spans(2 * self.n_slots))
+            phases.append(
+                (
+                    "pairs",
+                    len(tiles) * pair_spans,
+                    stored * len(tiles),
+                    widest + self.partition_memory,
+                )
+            )
+        phases.append(("structure sample", spans, stored, self.partition_memory))
+        phases.append(("rows of stepwise EM", spans, stored, self.partition_memory))
+        for name, tasks, read, memory in phases:
+            lines.append(
+                f"  {name}: {tasks:,} tasks, {_shown(read)} read, {_shown(memory)} per task"
+            )
+        lines.append(
+            f"  groups of {n_sampled:,} rows: in this process, about "
+            f"{_shown(self.driver_need(n_sampled))}"
+        )
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.describe()
+
+
+def _tiles(n_items: int, size: int) -> list[tuple[int, int]]:
+    """Cut a range into pieces of about equal size, none above ``size``."""
+    n_tiles = -(-n_items // size)
+    ends = [round(k * n_items / n_tiles) for k in range(n_tiles + 1)]
+    return list(pairwise(ends))
+
+
+def _shown(n_bytes: Any) -> str:
+    value = float(n_bytes)
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.3g}{unit}"
+        value /= 1000
+    return f"{value:.3g}GB"

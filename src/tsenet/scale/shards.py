@@ -1,0 +1,396 @@
+"""A folder of shards as input of :func:`tsenet.learn_tree` and :func:`tsenet.expand`."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tsenet._system.threads import Workers
+from tsenet.data.binary import BinaryRule
+from tsenet.data.places import Place
+from tsenet.data.rows import BinaryRows
+from tsenet.data.shards import Partition, ShardFolder, open_shards
+from tsenet.errors import DataError
+from tsenet.expansion.expand import tree_parents
+from tsenet.progress import Progress
+from tsenet.scale import tasks
+from tsenet.scale.executor import Executor, Fold, InProcess
+from tsenet.scale.paired import CountedLayers
+from tsenet.scale.plan import Plan, bytes_of, memory_here
+from tsenet.scale.tasks import Chosen, Cut, Model, Source, Summary, Tile
+from tsenet.skeleton.inference import children_first
+from tsenet.skeleton.information import PairCounter, PairInformation
+from tsenet.skeleton.passes import LengthSums, Passes, Pieces
+from tsenet.skeleton.tree import LatentTree
+
+__all__ = ["Shards"]
+
+logger = logging.getLogger("tsenet")
+
+# Steps of stepwise EM whose rows are fetched in one pass.
+_STEPS_PER_FETCH = 200
+
+
+class Shards(Passes):
+    """A folder of shards, and where to work on it; give it instead of a table.
+
+    Rows are read a partition at a time: in this process, on workers started here, or on any Dask cluster. The results
+    are the same bits in all cases, and the same as from a table in memory.
+
+    Parameters
+    ----------
+    folder : path, URL or ShardFolder
+        A folder made by ``tsenet shard``, :func:`tsenet.data.shard_writer.write_shards` or
+        :class:`~tsenet.data.shard_writer.ShardWriter`. Workers on other machines must be able to open it.
+    client : distributed.Client or str or None, default=None
+        The cluster to work on, or the address of its scheduler. None works here.
+    n_workers : int or None, default=None
+        Start this many worker processes on this machine; None starts none.
+    memory_limit : int, str or None, default=None
+        Most memory of this process, and of each worker that ``n_workers`` starts: bytes, or ``"2GB"``. None: 60 % of
+        the machine, shared among the workers. Sizes of tasks follow from it; what cannot fit is refused.
+    n_jobs : int or None, default=None
+        Threads of this process; None or −1 for all cores.
+
+    Raises
+    ------
+    DataError
+        If the folder is not a finished folder of shards.
+    TooLargeError
+        If a partition does not fit into the memory of a task.
+    ClusterError
+        If the cluster does not answer, or has no workers.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> import tsenet
+    >>> from tsenet.data.shard_writer import write_shards
+    >>> from tsenet.scale import Shards
+    >>> rng = np.random.default_rng(0)
+    >>> topic = np.repeat(rng.random((500, 3)) < 0.4, 4, axis=1)
+    >>> X = sp.csr_array(rng.random((500, 12)) < np.where(topic, 0.8, 0.05))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = write_shards(folder, X, rows_per_group=100)
+    ...     with Shards(folder, memory_limit="1GB") as shards:
+    ...         tree = tsenet.learn_tree(shards, max_top=3, random_state=0)
+    >>> tree.layer_sizes
+    (12, 3)
+    >>> bool((tree.cpt == tsenet.learn_tree(X, max_top=3, random_state=0).cpt).all())
+    True
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | Place | ShardFolder,
+        *,
+        client: Any = None,
+        n_workers: int | None = None,
+        memory_limit: int | str | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        if client is not None and n_workers is not None:
+            raise ValueError("give client or n_workers, not both: n_workers starts a new cluster")
+        if n_workers is not None and n_workers < 1:
+            raise ValueError(f"n_workers must be at least 1, not {n_workers}")
+        self.folder = folder if isinstance(folder, ShardFolder) else open_shards(folder)
+        limit = bytes_of(memory_limit)
+        usual = int(0.6 * memory_here() / (1 + (n_workers or 0)))
+        self._executor: Executor
+        if client is None and n_workers is None:
+            self._executor = InProcess(limit or usual)
+        else:
+            from tsenet.scale.cluster import OnCluster
+
+            self._executor = OnCluster(client, n_workers, limit or usual)
+        try:
+            self.plan = Plan.of(self.folder, self._executor, limit or usual)
+        except BaseException:
+            self.close()
+            raise
+        self._n_jobs = n_jobs
+        self._task_jobs = 1 if self._executor.is_distributed else n_jobs
+        self._progress = Progress()
+        self._rule: BinaryRule | None = None
+        self._summary: Summary | None = None
+
+    # ---- what it is
+
+    @property
+    def rule(self) -> BinaryRule:
+        """How the columns become binary variables; thresholds of dense columns are found in a pass over all rows."""
+        if self._rule is None:
+            self._rule = self._learn_rule()
+        return self._rule
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether rows are documents."""
+        return self.folder.is_sparse
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows N."""
+        return self.folder.n_rows
+
+    def __repr__(self) -> str:
+        where = f"{self.plan.n_slots} workers" if self._executor.is_distributed else "this process"
+        return f"Shards({self.folder!r}, {where})"
+
+    def digest(self) -> str:
+        """Identify the rows."""
+        return self.folder.digest
+
+    def close(self) -> None:
+        """Stop the workers that were started here, and close a connection that was opened here."""
+        self._executor.close()
+
+    def __enter__(self) -> Shards:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # ---- passes of learn_tree
+
+    def prepare(self, structure_samples: int | None, progress: Progress) -> None:
+        """Show the plan, and refuse what does not fit, before any work."""
+        self._progress = progress
+        if self.n_rows < 2:
+            raise DataError(f"at least two rows are needed to learn from, got {self.n_rows}")
+        logger.info("plan:\n%s", self.plan.describe(structure_samples))
+
+    def lengths(self) -> LengthSums:
+        """How many variables are on in the rows."""
+        return self._sums().lengths
+
+    def counts(self) -> NDArray[np.int64]:
+        """In how many rows each variable is on: (V,)."""
+        return self._sums().counts
+
+    def _sums(self) -> Summary:
+        if self._summary is None:
+            spans = self.plan.spans()
+            fold = Fold(tasks.summarize, spans, (self.source(),), tasks.add_summaries)
+            (self._summary,) = self._run("counts", [fold])
+        return self._summary
+
+    def source(self, rule: BinaryRule | None = None) -> Source:
+        """The folder as workers see it, binary by a rule (default: the folder's own)."""
+        rule = self.rule if rule is None else rule
+        plain = self.is_sparse and not rule.thresholds.any()
+        return Source(self.folder, None if plain else rule)
+
+    def take(self, numbers: NDArray[np.int64]) -> BinaryRows:
+        """Some rows, ascending, in memory."""
+        return self.gather(None, self.chosen(numbers, self.plan.spans()))
+
+    def chosen(
+        self, numbers: NDArray[np.int64] | None, spans: Sequence[tuple[Partition, ...]]
+    ) -> list[Chosen]:
+        """Which rows of each span are among some rows, ascending; None: all. Spans without any are left out."""
+        if numbers is None:
+            return [Chosen(span, None) for span in spans]
+        wanted = []
+        for span in spans:
+            start, stop = span[0].start, span[-1].start + span[-1].n_rows
+            first, last = np.searchsorted(numbers, [start, stop])
+            if first < last:
+                bits = np.zeros(stop - start, bool)
+                bits[numbers[first:last] - start] = True
+                wanted.append(Chosen(span, np.packbits(bits)))
+        return wanted
+
+    def gather(self, cut: Cut | None, wanted: Sequence[Chosen]) -> BinaryRows:
+        """Rows, or their pieces, in memory."""
+        arguments = (self.source(), cut)
+        folds = [Fold(tasks.take_rows, [chosen], arguments) for chosen in wanted]
+        return BinaryRows.concatenate(self._run("rows of the structure sample", folds))
+
+    def pieces(self, size: int | None, key: int) -> Pieces:
+        """All rows, long ones cut."""
+        if size is None or self._sums().longest <= size:
+            return ShardPieces(self, None, [part.n_rows for part in self.folder.partitions])
+        cut = Cut(size, key, self.counts() == self.n_rows)
+        folds = [
+            Fold(tasks.count_pieces, [span], (self.source(), cut)) for span in self.plan.spans()
+        ]
+        counted = [n for found in self._run("pieces", folds) for n in found]
+        return ShardPieces(self, cut, counted)
+
+    def information(
+        self,
+        counter: PairCounter,
+        chosen: NDArray[np.int64] | None,
+        cut: tuple[int | None, int],
+        n_partners: int,
+        workers: Workers,
+        progress: Progress,
+    ) -> PairInformation:
+        """Each variable's best partners, counted by the workers; without workers, in memory."""
+        if not self._executor.is_distributed:
+            return super().information(counter, chosen, cut, n_partners, workers, progress)
+        n_rows, n_variables = counter.rows.shape
+        n_partners = min(n_partners, n_variables)
+        size, key = cut
+        whole = self.n_rows if chosen is None else chosen.size
+        # Variables that are on in no piece are those that were left out of them, and those that never were on.
+        cutting = None if size is None or n_rows == whole else Cut(size, key, counter.n_on == 0)
+        wanted = self.chosen(chosen, self.plan.spans(2 * self.plan.n_slots))
+        folds = [
+            Fold(
+                tasks.count_pairs,
+                wanted,
+                (
+                    self.source(),
+                    cutting,
+                    Tile(first, last, n_rows, counter.n_on, counter.varies, n_partners),
+                ),
+                np.add,
+                tasks.best_partners,
+            )
+            for first, last in self.plan.pair_tiles(n_variables)
+        ]
+        found = list(self._run("pairs", folds))
+        partners = np.concatenate([part for part, _ in found])
+        gain = np.concatenate([part for _, part in found])
+        partners[~counter.varies] = -1
+        gain[~counter.varies] = 0.0
+        return PairInformation(n_rows, partners, gain)
+
+    # ---- passes with a finished tree
+
+    def log_likelihood(self, tree: LatentTree) -> NDArray[np.float64]:
+        """Exact ln P(x) of every row: (N,)."""
+        arguments = (self._source_of(tree), _model(tree), self._task_jobs)
+        folds = [Fold(tasks.log_likelihood, [span], arguments) for span in self.plan.spans()]
+        return np.concatenate(list(self._run("log-likelihood", folds)))
+
+    def posteriors(self, tree: LatentTree) -> Iterator[NDArray[np.float64]]:
+        """P(z=1|x) of every latent in every row, as blocks of rows; the blocks follow each other."""
+        arguments = (self._source_of(tree), _model(tree), self._task_jobs)
+        folds = (Fold(tasks.posteriors, [part], arguments) for part in self.folder.partitions)
+        for blocks in self._run("posteriors", folds, len(self.folder.partitions)):
+            yield from blocks
+
+    def paired_layers(self, tree: LatentTree, progress: Progress) -> Iterator[CountedLayers]:
+        """For each level of a tree, from the first up, the counts that its expansion needs."""
+        self._progress = progress
+        model, source = _model(tree), self._source_of(tree)
+        jobs = self.plan.unit_tiles(tree.layer_sizes)
+        spans = self.plan.spans(2 * self.plan.n_slots)
+        logger.info(
+            "plan: expansion in %d passes of %d tasks over %d partitions",
+            *(len(jobs), len(spans), len(self.folder.partitions)),
+        )
+        folds = [
+            Fold(
+                tasks.count_layers,
+                spans,
+                (source, model, tuple(job), self._task_jobs),
+                tasks.add_counts,
+            )
+            for job in jobs
+        ]
+        parents = [tree_parents(tree, level) for level in range(1, tree.n_levels + 1)]
+        if len(jobs) > 1:  # the counts come while links are chosen, which has progress of its own
+            counted = self._executor.run(folds, Progress())
+        else:
+            counted = iter(list(self._run("counts of units", folds)))
+        return CountedLayers.of_jobs(jobs, counted, parents, self.n_rows)
+
+    def _source_of(self, tree: LatentTree) -> Source:
+        tree.rule.check_columns(self.folder.read(self.folder.partitions[0]).table)
+        return self.source(tree.rule)
+
+    # ---- how
+
+    def _learn_rule(self) -> BinaryRule:
+        folder = self.folder
+        thresholds = np.zeros(folder.n_columns)
+        presence = np.ones(folder.n_columns, bool)
+        if not folder.is_sparse:
+            numeric = np.array([levels is None for levels in folder.levels])
+            columns = np.flatnonzero(numeric)
+            tiles = [columns[a:b] for a, b in self.plan.column_tiles()]
+            tiles = [tile for tile in tiles if tile.size]
+            folds = [Fold(tasks.thresholds_of, [tile], (folder,)) for tile in tiles]
+            for tile, found in zip(tiles, self._run("thresholds", folds), strict=True):
+                thresholds[tile], presence[tile] = found
+            thresholds[~numeric], presence[~numeric] = np.nan, False
+        return BinaryRule(folder.names, thresholds, presence, folder.levels, folder.named)
+
+    def _run(self, stage: str, folds: Iterable[Fold], n_items: int | None = None) -> Iterator[Any]:
+        """Run folds as a stage with progress."""
+        if isinstance(folds, list):
+            n_items = sum(len(fold.items) for fold in folds)
+        self._progress.start(stage, n_items)
+        yield from self._executor.run(folds, self._progress)
+        self._progress.finish()
+
+    def fetch(
+        self, cut: Cut | None, wanted: Sequence[tuple[Partition, NDArray[np.int64]]]
+    ) -> BinaryRows:
+        """Some pieces of some partitions, by their numbers within each, in memory."""
+        size = max(1, -(-len(wanted) // (4 * self.plan.n_slots)))
+        if not self._executor.is_distributed:
+            size = 1
+        groups = [wanted[k : k + size] for k in range(0, len(wanted), size)]
+        arguments = (self.source(), cut)
+        folds = [Fold(tasks.take_pieces, [group], arguments) for group in groups]
+        return BinaryRows.concatenate(self._run("rows of stepwise EM", folds))
+
+
+class ShardPieces(Pieces):
+    """Pieces of the rows of a folder: ``per_partition`` of them in each partition."""
+
+    def __init__(self, shards: Shards, cut: Cut | None, per_partition: Sequence[int]) -> None:
+        self._shards = shards
+        self._cut = cut
+        self._starts = np.concatenate([[0], np.cumsum(per_partition)]).astype(np.int64)
+        self.n_rows, self.n_columns = int(self._starts[-1]), shards.n_columns
+
+    def rows(self) -> BinaryRows:
+        """All pieces in memory."""
+        return self._shards.gather(self._cut, self._shards.chosen(None, self._shards.plan.spans()))
+
+    def batches(
+        self, numbers: Iterable[NDArray[np.int64]]
+    ) -> Iterator[tuple[BinaryRows, NDArray[np.int64]]]:
+        """For each list of pieces, rows that hold them; those of many lists are fetched at once."""
+        rest = iter(numbers)
+        while window := list(islice(rest, _STEPS_PER_FETCH)):
+            every = np.unique(np.concatenate(window))
+            rows = self._fetch(every)
+            for batch in window:
+                yield rows, np.searchsorted(every, batch).astype(np.int64)
+
+    def _fetch(self, numbers: NDArray[np.int64]) -> BinaryRows:
+        ends = np.searchsorted(numbers, self._starts)
+        wanted = [
+            (part, numbers[a:b] - self._starts[k])
+            for k, (part, a, b) in enumerate(
+                zip(self._shards.folder.partitions, ends[:-1], ends[1:], strict=True)
+            )
+            if a < b
+        ]
+        return self._shards.fetch(self._cut, wanted)
+
+
+def _model(tree: LatentTree) -> Model:
+    top = tree.layer(tree.n_levels).start if tree.n_levels else tree.n_nodes
+    return Model(tree.parent, tree.cpt, children_first(tree.parent, top), tree.layer_sizes)

@@ -1,0 +1,231 @@
+"""Folders of shards: what is written is what is read, and damage is named."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tsenet.data.shard_writer import ShardWriter, write_shards
+from tsenet.data.shards import MANIFEST, ShardFolder, open_shards
+from tsenet.errors import DataError
+
+
+def documents(n_rows: int = 23, n_words: int = 7, seed: int = 0) -> sp.csr_array:
+    rng = np.random.default_rng(seed)
+    return sp.csr_array(rng.poisson(0.4, (n_rows, n_words)).astype(np.int32))
+
+
+def all_rows(shards: ShardFolder) -> np.ndarray:
+    parts = [block.table.values for block in shards.blocks()]
+    return np.vstack([part.toarray() if sp.issparse(part) else part for part in parts])
+
+
+@settings(max_examples=12)
+@given(st.integers(1, 30), st.integers(1, 9), st.integers(1, 4), st.booleans())
+def test_rows_come_back_for_any_cut(
+    tmp_path_factory: pytest.TempPathFactory, n_rows: int, per_group: int, groups: int, counts: bool
+) -> None:
+    rows = documents(n_rows)
+    folder = tmp_path_factory.mktemp("shards") / "new"
+    shards = write_shards(
+        folder,
+        rows,
+        labels={"y": list(range(n_rows))},
+        counts=counts,
+        rows_per_group=per_group,
+        groups_per_shard=groups,
+    )
+    assert shards.shape == rows.shape
+    assert shards.nnz == rows.nnz
+    expected = rows.toarray() if counts else (rows.toarray() > 0)
+    assert (all_rows(shards) == expected).all()
+    starts = [part.start for part in shards.partitions]
+    assert starts == list(range(0, n_rows, per_group))
+    labels = np.concatenate([block.labels["y"] for block in shards.blocks(labels=["y"])])
+    assert labels.tolist() == list(range(n_rows))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8, np.int16])
+def test_dense_rows_keep_their_type(tmp_path: Path, dtype: type) -> None:
+    rows = np.arange(24).reshape(8, 3).astype(dtype)
+    shards = write_shards(tmp_path, rows, names=["a", "b", "c"], rows_per_group=3)
+    assert all_rows(shards).dtype == dtype
+    assert (all_rows(shards) == rows).all()
+    assert not shards.is_sparse
+    assert shards.names == ("a", "b", "c")
+
+
+def test_missing_values_categories_and_labels_survive(tmp_path: Path) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"size": [1.5, None, 2.0], "colour": ["red", "blue", "red"]})
+    labels = {"kind": ["b", "a", None], "price": [1.5, 2.5, None], "n": [3, 1, 2]}
+    shards = write_shards(tmp_path, frame, labels=labels, rows_per_group=2)
+    assert shards.levels == (None, ("blue", "red"))
+    assert np.isnan(all_rows(shards)[1, 0])
+    assert shards.classes == {"kind": ("a", "b"), "price": None, "n": (1, 2, 3)}
+    block = shards.read(shards.partitions[1], ["kind", "price"])
+    assert block.labels["kind"].tolist() == [None]
+    assert np.isnan(block.labels["price"]).all()
+    assert block.start == 2
+
+
+def test_a_pickled_folder_is_small_and_opens_again(tmp_path: Path) -> None:
+    names = [f"word{k}" for k in range(20_000)]
+    shards = write_shards(tmp_path, sp.eye_array(3, 20_000, dtype=np.int32), names=names)
+    sent = pickle.dumps(shards)
+    assert len(sent) < 2_000
+    assert pickle.loads(sent).names == tuple(names)
+
+
+def test_a_changed_folder_is_not_taken_for_the_one_that_was_sent(tmp_path: Path) -> None:
+    sent = pickle.dumps(write_shards(tmp_path, documents()))
+    for file in tmp_path.iterdir():
+        file.unlink()
+    write_shards(tmp_path, documents(seed=1))
+    with pytest.raises(DataError, match="has changed"):
+        pickle.loads(sent)
+
+
+def test_a_stopped_writer_goes_on(tmp_path: Path) -> None:
+    rows = documents(23)
+    whole = write_shards(tmp_path / "whole", rows, rows_per_group=2, groups_per_shard=2)
+    options = {"rows_per_group": 2, "groups_per_shard": 2, "named": False}
+    names = [f"x{j}" for j in range(rows.shape[1])]
+    first = ShardWriter(tmp_path / "cut", names=names, sparse=True, **options)
+    first.write(rows[:10])  # two shards of four rows; two rows wait and are lost
+    again = ShardWriter(tmp_path / "cut", names=names, sparse=True, **options)
+    assert again.n_done == 8
+    with again:
+        again.write(rows[8:])
+    assert open_shards(tmp_path / "cut").digest == whole.digest
+    assert (all_rows(open_shards(tmp_path / "cut")) == rows.toarray()).all()
+    with pytest.raises(DataError, match="finished"):
+        ShardWriter(tmp_path / "cut", names=names, sparse=True, **options)
+
+
+def test_another_run_in_the_same_folder_is_refused(tmp_path: Path) -> None:
+    first = ShardWriter(tmp_path, names=["a"], sparse=True, rows_per_group=1, groups_per_shard=1)
+    first.write(sp.csr_array([[1], [2]]))
+    with pytest.raises(DataError, match="another source"):
+        ShardWriter(tmp_path, names=["b"], sparse=True, rows_per_group=1, groups_per_shard=1)
+    with pytest.raises(DataError, match="not a finished folder"):
+        open_shards(tmp_path)
+
+
+def test_damage_names_file_and_row_group(tmp_path: Path) -> None:
+    rows = documents(3000, 50)
+    shards = write_shards(tmp_path, rows, rows_per_group=1000, groups_per_shard=2)
+    bad = shards.partitions[1]
+    path = tmp_path / bad.file
+    content = bytearray(path.read_bytes())
+    import pyarrow.parquet
+
+    group = pyarrow.parquet.read_metadata(path).row_group(1)
+    middle = group.column(0).data_page_offset + group.column(0).total_compressed_size // 2
+    content[middle] ^= 0xFF
+    path.write_bytes(content)
+    assert shards.read(shards.partitions[0]).table.n_rows == 1000
+    with pytest.raises(DataError, match=r"part-00000.parquet, row group 1 cannot be read"):
+        shards.read(bad)
+    (tmp_path / "part-00001.parquet").unlink()
+    with pytest.raises(DataError, match=r"part-00001.parquet, row group 0: the file is missing"):
+        shards.read(shards.partitions[2])
+
+
+def replace_shard(folder: Path, columns: dict[str, object]) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    path = folder / "part-00000.parquet"
+    metadata = pyarrow.parquet.read_schema(path).metadata
+    table = pyarrow.table(columns).replace_schema_metadata(metadata)
+    pyarrow.parquet.write_table(table, path)
+
+
+@pytest.mark.parametrize(
+    ("words", "counts", "complaint"),
+    [
+        ([[0, 9], [1]], [[1, 1], [1]], "outside"),
+        ([[0, -1], [1]], [[1, 1], [1]], "outside"),
+        ([[2, 1], [1]], [[1, 1], [1]], "strictly increasing"),
+        ([[1, 1], [1]], [[1, 1], [1]], "strictly increasing"),
+        ([[0, 1], [1]], [[1], [1, 1]], "number of counts"),
+        ([[0, 1], [1]], [[1, 0], [1]], "begin at 1"),
+        ([[0, 1], None], [[1, 1], []], "nulls"),
+        ([[0, None], [1]], [[1, 1], [1]], "nulls"),
+        ([[0, 1]], [[1, 1]], "the manifest"),
+    ],
+)
+def test_wrong_content_is_refused(
+    tmp_path: Path, words: list[object], counts: list[object], complaint: str
+) -> None:
+    import pyarrow
+
+    shards = write_shards(tmp_path, sp.csr_array([[1, 0, 0], [0, 1, 0]]))
+    kind = pyarrow.list_(pyarrow.int32())
+    replace_shard(
+        tmp_path, {"words": pyarrow.array(words, kind), "counts": pyarrow.array(counts, kind)}
+    )
+    with pytest.raises(DataError, match=f"row group 0.*{complaint}"):
+        shards.read(shards.partitions[0])
+
+
+def test_wrong_types_are_refused(tmp_path: Path) -> None:
+    import pyarrow
+
+    shards = write_shards(tmp_path / "words", sp.csr_array([[1, 0, 0]]), counts=False)
+    replace_shard(
+        tmp_path / "words", {"words": pyarrow.array([[0]], pyarrow.list_(pyarrow.int64()))}
+    )
+    with pytest.raises(DataError, match="list<int32>"):
+        shards.read(shards.partitions[0])
+    shards = write_shards(tmp_path / "dense", np.ones((1, 3)))
+    replace_shard(
+        tmp_path / "dense", {"values": pyarrow.array([[1.0]], pyarrow.list_(pyarrow.float64(), 1))}
+    )
+    with pytest.raises(DataError, match="lists of 3 numbers"):
+        shards.read(shards.partitions[0])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"format": 99}, {"shards": []}, {"shards": [{"file": "../x", "rows": [1]}]}, {"labels": 3}],
+)
+def test_a_damaged_manifest_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    write_shards(tmp_path, documents())
+    fields = json.loads((tmp_path / MANIFEST).read_text())
+    (tmp_path / MANIFEST).write_text(json.dumps(fields | change))
+    with pytest.raises(DataError, match=MANIFEST):
+        open_shards(tmp_path)
+
+
+def test_unknown_labels_and_wrong_rows_are_refused(tmp_path: Path) -> None:
+    shards = write_shards(tmp_path / "a", documents(), labels={"y": [0] * 23})
+    with pytest.raises(DataError, match="no label 'z'; it has 'y'"):
+        shards.read(shards.partitions[0], ["z"])
+    writer = ShardWriter(tmp_path / "b", names=["a", "b"], sparse=True, labels=["y"])
+    with pytest.raises(DataError, match="2 columns"):
+        writer.write(sp.csr_array([[1]]), {"y": [0]})
+    with pytest.raises(DataError, match="labels must be"):
+        writer.write(sp.csr_array([[1, 1]]))
+    with pytest.raises(DataError, match="not below 0"):
+        writer.write(sp.csr_array([[-1, 1]]), {"y": [0]})
+    with pytest.raises(DataError, match="no rows"):
+        writer.finish()
+
+
+def test_a_url_of_another_library_works(tmp_path: Path) -> None:
+    url = "memory://shards-test/folder"
+    shards = write_shards(url, documents(), rows_per_group=5, groups_per_shard=2)
+    assert (all_rows(open_shards(url)) == documents().toarray()).all()
+    assert shards.place.path("a") == "memory://shards-test/folder/a"
+    file_url = (tmp_path / "local").as_uri()
+    assert (all_rows(write_shards(file_url, documents())) == documents().toarray()).all()
