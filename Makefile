@@ -20,7 +20,7 @@ PYTHON ?= $(shell for candidate in python3.11 python3; do \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo check test reproduce lint format fuzz coverage mutation oldest matrix bench docs explorer dist clean
+.PHONY: help demo check test reproduce results lint format fuzz coverage mutation oldest matrix bench docs explorer dist clean
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ format: $(INSTALLED) ## Rewrite the code as ruff likes it
 
 reproduce: $(INSTALLED) ## Run an experiment of the paper, e.g. ARGS="table3 --datasets digits --quick" (ARGS=--help lists them)
 	$(BIN)/python -m reproduce $(or $(ARGS),--help)
+
+results: $(INSTALLED) ## Write the results pages anew from the stored runs in docs/results/runs; runs nothing
+	$(BIN)/python -m reproduce.pages $(ARGS)
 
 fuzz: $(INSTALLED) ## Load and use 100,000 mutants of model files and tables, with kernels that check their indices
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.fuzz PYTHONPATH=. $(BIN)/python -m tests.reliability.fuzz $(or $(ARGS),--mutants 100000)

@@ -63,8 +63,8 @@ class Cell:
 
     @property
     def n_candidates(self) -> int:
-        """Number of runs that choose."""
-        return sum(map(len, self.rounds))
+        """Number of runs that choose; a round of one chooses nothing."""
+        return sum(len(candidates) for candidates in self.rounds if len(candidates) > 1)
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,13 @@ def reproduce(
             help="Continue from the runs in the folder, or start again (the old runs are kept).",
         ),
     ] = True,
+    keep_stale: Annotated[
+        bool,
+        typer.Option(
+            "--keep-stale",
+            help="Keep results of code that has changed since; default: run them again.",
+        ),
+    ] = False,
     render_only: Annotated[
         bool,
         typer.Option(
@@ -169,6 +176,7 @@ def reproduce(
             quick=QuickSize() if quick else None,
             n_jobs=jobs,
             execute=not render_only,
+            keep_stale=keep_stale,
         )
         if not resume:
             _set_aside(runner, wanted)

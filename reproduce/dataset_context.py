@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from reproduce.code import code_of_structure
 from reproduce.files import write_whole
 from reproduce.runs import canonical
 from tsenet.errors import DataError, ModelFileError
@@ -155,7 +156,7 @@ class DatasetContext:
         """A shared structure that is also kept on disk, beside a note of its recipe and cost."""
         import tsenet
 
-        about = {"kind": kind, "data": self._fingerprint, "tsenet": tsenet.__version__, **recipe}
+        about = {"kind": kind, "data": self._fingerprint, "code": code_of_structure(), **recipe}
         name = f"{kind} {canonical(about)}"
         if self._folder is None or name in self._cache:
             return self.cached(name, make)

@@ -31,7 +31,7 @@ def execute(
         model = context.kept_model() if keep else METHODS[run.method](context)
     except DivergenceError as error:
         took = (time.process_time() - cpu, time.perf_counter() - wall)
-        return Result(None, None, 0, *took, versions(), {"error": str(error)})
+        return Result(None, None, 0, *took, versions(run.method), {"error": str(error)})
     own = time.process_time() - cpu - (shared.spent - spent)
     wall = time.perf_counter() - wall
     extra: dict[str, Any] = {
@@ -54,6 +54,6 @@ def execute(
         n_parameters=int(n_parameters(model)),
         cpu_seconds=own + context.charged,
         wall_seconds=wall,
-        versions=versions(),
+        versions=versions(run.method),
         extra=extra,
     )

@@ -103,7 +103,7 @@ def _measure(run: Run, shared: DatasetContext) -> Result:
         connected.append(connected_share(image))
         shuffled.append(connected_share(mixed))
     extra = {"groups": groups, "connected": connected, "shuffled": shuffled}
-    return Result(None, None, 0, cost, time.perf_counter() - began, versions(), extra)
+    return Result(None, None, 0, cost, time.perf_counter() - began, versions(run.method), extra)
 
 
 def _shown_levels(tree: LatentTree) -> range:

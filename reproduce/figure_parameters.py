@@ -6,13 +6,13 @@ from typing import Any
 
 from reproduce import figures, paper, render, table3
 from reproduce.experiment import Experiment, Request
-from reproduce.runner import Runner
+from reproduce.runner import CountsRunner, Runner
 from reproduce.summary import by_dataset, summarise
 
 __all__ = ["FIGURE_PARAMETERS"]
 
 NAME = "figure-parameters"
-_METHODS = ("fnn", "tsenet", "backbone")
+_METHODS = ("fnn", "tsenet-paper", "backbone-paper", "tsenet", "backbone")
 
 
 def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
@@ -59,5 +59,10 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
 
 
 FIGURE_PARAMETERS = Experiment(
-    NAME, "Parameters of TSE-Nets and dense networks", table3.TABLE3.datasets, make
+    NAME,
+    "Parameters of TSE-Nets and dense networks",
+    table3.TABLE3.datasets,
+    make,
+    known=table3.TABLE3.known,
+    runner=CountsRunner,
 )

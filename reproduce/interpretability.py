@@ -14,7 +14,7 @@ import numpy as np
 from reproduce import figures, paper, render, table3
 from reproduce.cells import Cell, Measured
 from reproduce.experiment import Experiment, Request
-from reproduce.runner import Runner
+from reproduce.runner import CountsRunner, Runner
 from reproduce.runs import Result
 from reproduce.stats import paired_seeds, spread
 from reproduce.summary import by_dataset
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["INTERPRETABILITY", "paper_score", "top_columns", "vector_files"]
 
 NAME = "interpretability"
-_METHODS = ("tsenet", "fnn", "pruned")
+_METHODS = ("tsenet-paper", "random-paper", "fnn", "pruned-paper")
 _VECTORS = re.compile(r".+\.(bin|txt|vec)(\.gz)?")
 
 
 def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
     """Train the networks of table 3 again, describe their units, and score the words."""
-    files = vector_files()
+    files = vector_files() if runner.execute else []
     methods = request.methods or _METHODS
     wanted = Request(
         request.datasets, methods, command=request.command, small_grid=request.small_grid
@@ -41,17 +41,25 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
     cells = [_cell(one, files) for one in chosen if one.results and one.cell.name in methods]
     measured = runner.measure_all(cells, progress)
     paragraphs, rows, panels = [_INTRODUCTION], [], {}
+    values: dict[str, str] = {}
     for name, own in by_dataset(measured).items():
-        for file in files:
-            scores = {one.cell.name: _scores(one.results, file.name) for one in own}
+        for file in _scored_by(own):
+            scores = {one.cell.name: _scores(one.results, file) for one in own}
             table = []
             for one in own:
-                page, row = _rows(one, scores, file.name)
+                page, row = _rows(one, scores, file)
                 table.append(page)
                 rows.append(row)
-            title = f"{name}, {file.name}"
+                kind = "googlenews" if "googlenews" in file.lower() else "glove"
+                key = f"{kind}:{name}/{one.cell.name}"
+                values |= {
+                    key: str(page[1]),
+                    f"{key}:difference": str(page[3]),
+                    f"{key}:p": f"= {page[4]}" if str(page[4])[:1].isdigit() else str(page[4]),
+                }
+            title = f"{name}, {file}"
             paragraphs += [f"## {title}", render.markdown_table(_HEAD, table)]
-            panels[title] = [_dot(one, scores[one.cell.name], file.name) for one in own]
+            panels[title] = [_dot(one, scores[one.cell.name], file) for one in own]
     paragraphs += [
         "## Where the figures come from",
         render.provenance(measured, request.command, runner.skipped),
@@ -62,6 +70,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
         paragraphs=tuple(paragraphs),
         csv={"": (_CSV_HEAD, rows)},
         figures={"": figures.dots(panels, "mean cosine")} if panels else {},
+        values=values,
     )
 
 
@@ -70,8 +79,8 @@ _INTRODUCTION = (
     "mean cosine of the vectors of all pairs of them; a network's score is the mean over its top layer: the top "
     "level of the skeleton for TSE-Net, the last hidden layer of the others. The paper's scores are by word2vec's "
     "vectors of Google News. Mean ± standard deviation over seeds. "
-    "*Difference* is the method minus TSE-Net, its p-value by the paired t-test over seeds. The networks have the "
-    "settings that table 3 chose."
+    "*Difference* is the method minus TSE-Net (paper), its p-value by the paired t-test over seeds. The networks have "
+    "the settings that table 3 chose."
 )
 _HEAD = ("method", "score", "paper", "difference", "p", "units", "words with a vector")
 _CSV_HEAD = (
@@ -149,6 +158,12 @@ def _probe(files: list[Path], model: Any, context: RunContext) -> Mapping[str, A
     return {"interpretability": scores, "known_words": known, "n_units": len(words)}
 
 
+def _scored_by(own: Sequence[Measured]) -> list[str]:
+    """Names of the files of vectors by which the networks of a data set were scored."""
+    found = [set(r.extra.get("interpretability", {})) for one in own for r in one.results]
+    return sorted(set[str]().union(*found))
+
+
 def _scores(results: Sequence[Result], file: str) -> list[float]:
     found = [result.extra.get("interpretability", {}).get(file) for result in results]
     return [score for score in found if score is not None]
@@ -157,7 +172,7 @@ def _scores(results: Sequence[Result], file: str) -> list[float]:
 def paper_score(one: Measured, file: str) -> float | None:
     """The paper's score, which is by the vectors of Google News: no other vectors' can be compared with it."""
     known = paper.INTERPRETABILITY.get(one.cell.dataset, {})
-    return known.get(one.cell.name) if "googlenews" in file.lower() else None
+    return known.get(one.cell.name.removesuffix("-paper")) if "googlenews" in file.lower() else None
 
 
 def _dot(one: Measured, scores: Sequence[float], file: str) -> figures.Dot:
@@ -171,10 +186,10 @@ def _rows(
 ) -> tuple[render.Row, render.Row]:
     """A method's line for the page and for programs."""
     name, extra = one.cell.name, one.results[0].extra
-    own, reference = scores[name], scores.get("tsenet", [])
+    own, reference = scores[name], scores.get(table3.REFERENCE, [])
     found = spread(own)
     against = None
-    if name != "tsenet" and own and len(own) == len(reference):
+    if name != table3.REFERENCE and own and len(own) == len(reference):
         against = paired_seeds(own, reference)
     beside = paper_score(one, file)
     page = [
@@ -205,4 +220,5 @@ INTERPRETABILITY = Experiment(
     "Table 4: interpretability",
     tuple(name for name in paper.TEXT_DATASETS if name != "sogou_news"),
     make,
+    runner=CountsRunner,
 )

@@ -11,7 +11,7 @@ from typing import Any
 from reproduce import figures, render
 from reproduce.cells import Cell, Measured
 from reproduce.experiment import Experiment, Request, select
-from reproduce.runner import Runner
+from reproduce.runner import CountsRunner, Runner
 from reproduce.runs import Settings
 from reproduce.scoring import Metric
 from reproduce.summary import CellSummary, by_dataset, summarise
@@ -32,11 +32,14 @@ def cells(dataset: str, n_labels: int | None, quick: bool = False, text: bool = 
     def cell(name: str, title: str, method: str, settings: Settings) -> Cell:
         return Cell(NAME, dataset, name, title, method, settings, n_labels=n_labels)
 
+    plain = {**backbone, "init": "fan-in"}
     networks = [
         cell("tsenet", "TSE-Net", "tsenet", short),
         cell("random", "TSE-Net, random wiring", "random", short),
         cell("backbone", "Backbone", "tsenet", backbone),
         cell("backbone-random", "Backbone, random wiring", "random", backbone),
+        cell("backbone-plain", "Backbone, plain start", "tsenet", plain),
+        cell("backbone-plain-random", "Backbone, plain start, random wiring", "random", plain),
         cell("fnn-512", "FNN, 512 units", "fnn", {**short, "hidden": [512]}),
     ]
     if not text:
@@ -50,7 +53,12 @@ def cells(dataset: str, n_labels: int | None, quick: bool = False, text: bool = 
         *networks[:2],
         cell("pivot", "TSE-Net, pivot words", "pivot", short),
         *networks[2:],
+        cell("start", "The linear start alone", "start", {}),
         cell("logistic", "Logistic regression", "logistic", {}),
+        cell("self-training", "Self-training", "self-training", {}),
+        cell("em-bayes", "EM naive Bayes", "em-bayes", {}),
+        cell("linear-svc", "Linear SVM", "linear-svc", {}),
+        cell("complement-nb", "Complement naive Bayes", "complement-nb", {}),
         cell("svd", "SVD + logistic regression", "svd", {"n_components": 200}),
         cell("ppmi", "PPMI-SVD + logistic regression", "ppmi", {"n_components": 200}),
     ]
@@ -211,4 +219,6 @@ def _curves(lines: Sequence[CellSummary]) -> list[figures.Curve]:
     return curves
 
 
-LABEL_EFFICIENCY = Experiment(NAME, "Label efficiency", ("ag_news", "20newsgroups"), make)
+LABEL_EFFICIENCY = Experiment(
+    NAME, "Label efficiency", ("ag_news", "20newsgroups"), make, runner=CountsRunner
+)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
 
 from reproduce.run_context import TREE_ONLY, RunContext
 from reproduce.runs import Settings
@@ -46,11 +47,16 @@ def _tsenet_paper(context: RunContext) -> Any:
     return _tsenet(context, paper=True)
 
 
-def _random(context: RunContext) -> Any:
+def _random(context: RunContext, paper: bool = False) -> Any:
     """The same sizes and number of links as TSE-Net, the links drawn at random."""
     from tsenet.baselines import random_wiring
 
-    return _tsenet(context, lambda wiring: random_wiring(wiring, random_state=context.seed))
+    return _tsenet(context, lambda wiring: random_wiring(wiring, random_state=context.seed), paper)
+
+
+def _random_paper(context: RunContext) -> Any:
+    """The paper's own recipe over random links."""
+    return _random(context, paper=True)
 
 
 def _bare_tree(context: RunContext) -> Any:
@@ -98,7 +104,8 @@ def _pruned(context: RunContext) -> Any:
     from tsenet.baselines import prune
 
     model = context.start("fnn")
-    size = min(context.settings["n_parameters"], model.n_parameters_)
+    fewest = sum(layer.bias.numel() + 1 for layer in model.net_.layers)  # biases stay
+    size = min(max(fewest, context.settings["n_parameters"]), model.n_parameters_)
     factor = context.settings.get("learning_rate_factor", 1.0)
     return prune(
         model,
@@ -108,6 +115,32 @@ def _pruned(context: RunContext) -> Any:
         learning_rate=factor * model.learning_rate,
         per_layer=context.settings.get("per_layer", False),
     )
+
+
+def _dynamic(context: RunContext, growth: Literal["random", "gradient"]) -> Any:
+    """A sparse network of ``n_parameters`` that finds its links in training."""
+    from tsenet.baselines import DynamicSparseClassifier
+
+    settings = dict(context.settings)
+    context.notes["hidden"] = list(settings["hidden"])
+    widths = [context.n_inputs, *settings["hidden"], context.n_outputs]
+    fewest = sum(widths[1:]) + len(widths)
+    most = sum((lower + 1) * upper for lower, upper in pairwise(widths))
+    settings["n_parameters"] = min(max(fewest, settings["n_parameters"]), most)
+    estimator = DynamicSparseClassifier(
+        **settings, growth=growth, random_state=context.seed, n_jobs=context.shared.n_jobs
+    )
+    return estimator.fit(context.X, context.y)
+
+
+def _set(context: RunContext) -> Any:
+    """Dynamic sparse training whose links are grown at random."""
+    return _dynamic(context, "random")
+
+
+def _rigl(context: RunContext) -> Any:
+    """Dynamic sparse training whose links are grown by the gradient."""
+    return _dynamic(context, "gradient")
 
 
 def _pivot(context: RunContext) -> Any:
@@ -134,14 +167,89 @@ def _chi2_fnn(context: RunContext) -> Any:
     model = chi2_fnn(
         n_features, (units,), **settings, random_state=context.seed, n_jobs=context.shared.n_jobs
     )
-    return model.fit(context.X, context.y)
+    return _of_words(context, model)
+
+
+def _of_words(context: RunContext, model: Any, *, unlabelled: bool = False) -> Any:
+    """A model fitted to the rows as they are, or to tf-idf if they are counts; frequencies are those of all rows.
+
+    ``unlabelled`` hands it all training rows too.
+    """
+    from reproduce.rivals import OfTfidf
+    from tsenet.data import Scaling, Table
+
+    every = context.dataset.train.X
+    more = {"unlabelled": every} if unlabelled else {}
+    if not Scaling.learn(Table.of(every, missing=True)).counts:
+        return model.fit(context.X, context.y, **more)
+    return OfTfidf(model).fit(context.X, context.y, **more, idf_from=every)
 
 
 def _logistic(context: RunContext) -> Any:
-    """Logistic regression on the features as they are."""
-    from reproduce.rivals import logistic_regression
+    """Logistic regression on the features, counts as tf-idf; of several labels one each."""
+    from reproduce.rivals import by_label, logistic_regression
 
-    return logistic_regression(context.seed).fit(context.X, context.y)
+    return _of_words(context, by_label(logistic_regression(context.seed), context.y))
+
+
+def _pruned_logistic(context: RunContext) -> Any:
+    """Logistic regression on as many columns as ``n_parameters`` allow, those with the largest weights."""
+    from reproduce.rivals import PrunedLogisticRegression
+
+    return _of_words(
+        context, PrunedLogisticRegression(**context.settings, random_state=context.seed)
+    )
+
+
+def _em_bayes(context: RunContext) -> Any:
+    """Naive Bayes that EM extends over the rows without labels, on counts (Nigam et al. 2000)."""
+    from reproduce.rivals import EMNaiveBayes
+
+    return EMNaiveBayes(random_state=context.seed).fit(*context.all_rows())
+
+
+def _self_training(context: RunContext) -> Any:
+    """Logistic regression that labels the other rows itself."""
+    from reproduce.rivals import SelfTraining
+
+    return _of_words(context, SelfTraining(random_state=context.seed), unlabelled=True)
+
+
+def _start_alone(context: RunContext) -> Any:
+    """The linear start of a default TSE-Net without the network."""
+    from reproduce.rivals import StartAlone
+
+    return StartAlone(random_state=context.seed).fit(*context.all_rows())
+
+
+def _tuned(context: RunContext, model: Any, grid: dict[str, Any]) -> Any:
+    """A model of tf-idf with the setting of best accuracy in cross-validation on the labelled rows."""
+    from sklearn.model_selection import GridSearchCV
+
+    from reproduce.rivals.folds import folds_of
+
+    cv = folds_of(context.y, context.seed)
+    if cv is None:
+        return _of_words(context, model)
+    fitted = _of_words(context, GridSearchCV(model, grid, cv=cv, n_jobs=1))
+    if hasattr(fitted, "model_"):
+        fitted.model_ = fitted.model_.best_estimator_
+        return fitted
+    return fitted.best_estimator_
+
+
+def _linear_svc(context: RunContext) -> Any:
+    """A linear support vector machine; C by cross-validation."""
+    from sklearn.svm import LinearSVC
+
+    return _tuned(context, LinearSVC(), {"C": [0.01, 0.1, 0.3, 1.0, 10.0]})
+
+
+def _complement_nb(context: RunContext) -> Any:
+    """Complement naive Bayes; the smoothing by cross-validation."""
+    from sklearn.naive_bayes import ComplementNB
+
+    return _tuned(context, ComplementNB(), {"alpha": [1.0, 0.01, 0.1, 0.3, 3.0]})
 
 
 def _scaled_logistic(context: RunContext) -> Any:
@@ -158,13 +266,26 @@ def _scaled_logistic(context: RunContext) -> Any:
 
 
 def _boosting(context: RunContext) -> Any:
-    """Gradient boosted trees as scikit-learn has them, for dense rows."""
+    """Gradient boosted trees as scikit-learn has them, for dense rows; of several labels one each."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
-    model = HistGradientBoostingClassifier(**context.settings, random_state=context.seed)
+    from reproduce.rivals import by_label
+
+    model: Any = HistGradientBoostingClassifier(**context.settings, random_state=context.seed)
+    model = by_label(model, context.y)
     with threadpool_limits(1, user_api="openmp"):  # a sum must not depend on the number of threads
         return model.fit(context.X, context.y)
+
+
+def _forest(context: RunContext) -> Any:
+    """A random forest as scikit-learn has it, for dense rows; of several labels one each."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    from reproduce.rivals import by_label
+
+    model = RandomForestClassifier(**context.settings, random_state=context.seed)
+    return by_label(model, context.y).fit(context.X, context.y)
 
 
 def _svd(context: RunContext) -> Any:
@@ -185,23 +306,33 @@ def _in_two_stages(make: Callable[..., Any], context: RunContext) -> Any:
     settings = dict(context.settings)
     n_components = min(settings.pop("n_components"), context.n_inputs - 1)
     model = make(n_components, **settings, random_state=context.seed)
-    return model.fit(context.X, context.y, unlabelled=context.dataset.train.X)
+    return _of_words(context, model, unlabelled=True)
 
 
 METHODS: dict[str, Callable[[RunContext], Any]] = {
     "tsenet": _tsenet,
     "tsenet-paper": _tsenet_paper,
     "random": _random,
+    "random-paper": _random_paper,
     "bare-tree": _bare_tree,
     "pivot": _pivot,
     "tsenet-pruned": _tsenet_pruned,
     "fnn": _fnn,
     "fnn-of-size": _fnn_of_size,
     "pruned": _pruned,
+    "set": _set,
+    "rigl": _rigl,
     "chi2-fnn": _chi2_fnn,
     "logistic": _logistic,
+    "pruned-logistic": _pruned_logistic,
+    "em-bayes": _em_bayes,
+    "self-training": _self_training,
+    "start": _start_alone,
+    "linear-svc": _linear_svc,
+    "complement-nb": _complement_nb,
     "scaled-logistic": _scaled_logistic,
     "boosting": _boosting,
+    "forest": _forest,
     "svd": _svd,
     "ppmi": _ppmi,
 }

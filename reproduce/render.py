@@ -8,7 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +26,10 @@ __all__ = [
     "chosen_table",
     "counted",
     "difference",
+    "filled",
     "markdown_table",
     "origin",
+    "p_in_text",
     "p_value",
     "provenance",
     "runs_csv",
@@ -37,7 +39,10 @@ __all__ = [
 ]
 
 Row = Sequence[Any]
-_NUMBER = re.compile(r"[−+<]?\s?\d|–")  # what a cell with a number, or without one, begins with
+_NAME = re.compile(r"\{([^{}\s]+)\}")
+_NUMBER = re.compile(
+    r"[−+<]?\s?\d|–|not run"
+)  # what a cell with a number, or without one, begins with
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,8 @@ class Report:
         Tables by the end of the file's name; ``""`` is the main one.
     figures : mapping of str to matplotlib Figure
         Pictures by the end of the file's name.
+    values : mapping of str to str
+        Figures by name, as the texts of notes may refer to them.
     """
 
     name: str
@@ -62,12 +69,17 @@ class Report:
     paragraphs: tuple[str, ...]
     csv: Mapping[str, tuple[Row, Sequence[Row]]] = field(default_factory=dict)
     figures: Mapping[str, Figure] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def markdown(self) -> str:
-        """The page; the pictures come at the end."""
+        """The page; the pictures come first."""
         pictures = [f"![{self.title}]({self.name}{end}.png)" for end in self.figures]
-        return "\n\n".join([f"# {self.title}", *self.paragraphs, *pictures]) + "\n"
+        return "\n\n".join([f"# {self.title}", *pictures, *self.paragraphs]) + "\n"
+
+    def with_notes(self, notes: str) -> Report:
+        """The report with a text of conclusions above its tables, whose ``{names}`` are filled in."""
+        return replace(self, paragraphs=(filled(notes, self.values).strip(), *self.paragraphs))
 
 
 def write(report: Report, folder: Path) -> list[Path]:
@@ -86,6 +98,11 @@ def write(report: Report, folder: Path) -> list[Path]:
         write_whole(paths[-1], _csv(head, rows))
     write_whole(page, report.markdown)  # last: it links to the others
     return paths
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """A text with the figures that its ``{names}`` stand for; one that was not measured is *not run*."""
+    return _NAME.sub(lambda found: values.get(found[1], "*not run*"), text)
 
 
 def markdown_table(head: Row, body: Iterable[Row]) -> str:
@@ -127,6 +144,12 @@ def p_value(p: float | None) -> str:
     if p is None:
         return "–"
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def p_in_text(p: float | None) -> str:
+    """What follows the letter p in a sentence: ``= 0.012``, ``< 0.001``."""
+    shown = p_value(p)
+    return shown if shown[:1] in "<–" else f"= {shown}"
 
 
 def counted(n_parameters: float | None) -> str:

@@ -10,17 +10,18 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache, partial
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from reproduce.cells import Cell, Found, Measured
 from reproduce.clock import duration, time_left
 from reproduce.dataset_context import DatasetContext, QuickSize, TooFewRowsError, shrink
 from reproduce.execute import execute
 from reproduce.interrupt import StopAtOnce
-from reproduce.runs import Result, Run, RunStore, Settings
+from reproduce.runs import Result, Run, RunStore, Settings, is_stale
 from tsenet.errors import DivergenceError, TSENetError
 from tsenet.progress import as_progress
 
@@ -28,12 +29,13 @@ if TYPE_CHECKING:
     from tsenet.datasets.dataset import Dataset
     from tsenet.progress import Progress
 
-__all__ = ["Runner"]
+__all__ = ["CountsRunner", "Runner"]
 
 logger = logging.getLogger("tsenet")
 
 Doing = Callable[[Run, DatasetContext], Result]
 N_WORDS = 10_000  # the paper's
+_WHOLE = QuickSize(*[1 << 40] * 4)
 
 
 class Runner:
@@ -51,9 +53,13 @@ class Runner:
         Threads; no score depends on it.
     execute : bool
         Whether to execute runs that are not done; False leaves them out.
+    keep_stale : bool
+        Whether results of code that has changed since are kept; else they are run again.
     datasets : mapping of str to Dataset
         Data sets to use; others are loaded by name.
     """
+
+    weighting: Literal["tfidf", "counts"] = "tfidf"  # of the words of documents
 
     def __init__(
         self,
@@ -63,6 +69,7 @@ class Runner:
         quick: QuickSize | None = None,
         n_jobs: int | None = None,
         execute: bool = True,
+        keep_stale: bool = False,
         datasets: Mapping[str, Dataset] | None = None,
     ) -> None:
         if seeds < 1:
@@ -72,6 +79,7 @@ class Runner:
         self.quick = quick
         self.n_jobs = n_jobs
         self.execute = execute
+        self.keep_stale = keep_stale
         self.skipped: dict[str, str] = {}  # data sets that could not be loaded, and why
         self.n_executed = 0
         self._datasets = dict(datasets or {})
@@ -106,7 +114,11 @@ class Runner:
         from tsenet.datasets import entry_of
 
         given = self._datasets.get(name)
-        return entry_of(name).kind == "documents" if given is None else issparse(given.train.X)
+        return (
+            entry_of(name.partition(":")[0]).kind == "documents"
+            if given is None
+            else issparse(given.train.X)
+        )
 
     def _load(self, name: str) -> Dataset:
         from tsenet.datasets import load
@@ -115,7 +127,12 @@ class Runner:
         if name in self._datasets:
             dataset = self._datasets[name]
         else:
-            dataset = load(name, n_words=N_WORDS if small is None else small.n_words)
+            n_words = N_WORDS if small is None else small.n_words
+            whole, _, n_rows = name.partition(":")
+            dataset = load(whole, n_words=n_words, weighting=self.weighting)
+            if n_rows:
+                part = replace(_WHOLE, n_train=int(n_rows))
+                dataset = replace(shrink(dataset, part), name=name)
         return dataset if small is None else shrink(dataset, small)
 
     # ---- measuring
@@ -170,6 +187,9 @@ class Runner:
         chosen: dict[str, Any] = {}
         tried: list[tuple[Settings, float | None]] = []
         for candidates in cell.rounds:
+            if len(candidates) == 1:  # nothing to choose
+                chosen |= candidates[0]
+                continue
             scores: list[tuple[Settings, float]] = []
             for candidate in candidates:
                 run = self._run(cell, {**fixed, **chosen, **candidate}, 0, final=False)
@@ -212,6 +232,9 @@ class Runner:
         """The result of a run: from the store, or executed now and stored; None if it may not be executed."""
         store = self.store(run.experiment)
         result = store.get(run)
+        if result is not None and self.execute and self.is_stale(run, result):
+            logger.info("%s: its code has changed, it is run again", run)
+            result = None
         if result is None and self.execute and run.dataset not in self.skipped:
             try:
                 context = self.context(run.dataset)
@@ -231,6 +254,10 @@ class Runner:
         elif result is not None:
             self._step(run)
         return result
+
+    def is_stale(self, run: Run, result: Result) -> bool:
+        """Whether a stored result is to be run again, as its code has changed."""
+        return not self.keep_stale and is_stale(run, result)
 
     def _skip(self, what: str, error: Exception) -> None:
         if what not in self.skipped:
@@ -264,6 +291,12 @@ class Runner:
     def _warm_up(self) -> None:
         self._report.start("kernels (the first use on a machine compiles them)", None)
         _compile_kernels()
+
+
+class CountsRunner(Runner):
+    """A runner whose documents are word counts: each method weighs them itself, the paper's recipe not at all."""
+
+    weighting = "counts"
 
 
 @cache

@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Result", "Run", "RunStore", "versions"]
+__all__ = ["Result", "Run", "RunStore", "is_stale", "versions"]
 
 logger = logging.getLogger("tsenet")
 
@@ -186,13 +186,25 @@ def canonical(value: Any) -> str:
     )
 
 
-def versions() -> dict[str, str]:
-    """Versions of Python and the packages whose numbers a result depends on, the commit, and the kind of machine."""
+def versions(method: str | None = None) -> dict[str, str]:
+    """Versions of Python and the packages whose numbers a result depends on, the commit, and the kind of machine.
+
+    With a method, also the digest of the source that its results depend on (``code``).
+    """
     import tsenet
+    from reproduce.code import code_of_method
 
     found = {"tsenet": tsenet.__version__, "commit": _commit(), "python": platform.python_version()}
     found.update({name: metadata.version(name) for name in _PACKAGES})
-    return {**found, "machine": platform.machine()}
+    code = {} if method is None else {"code": code_of_method(method)}
+    return {**found, "machine": platform.machine(), **code}
+
+
+def is_stale(run: Run, result: Result) -> bool:
+    """Whether the source that a result depends on has changed since, or is not known."""
+    from reproduce.code import code_of_method
+
+    return result.versions.get("code") != code_of_method(run.method)
 
 
 @cache

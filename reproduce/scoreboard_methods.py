@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reproduce.code import meaning_of
 from reproduce.runs import canonical
 from reproduce.suite import Fold, Kind
 from tsenet.errors import DataError
@@ -163,21 +164,9 @@ def code_digest() -> str:
     digest = hashlib.blake2b(digest_size=6)
     for folder in _MODEL_CODE:
         for path in sorted((root / folder).rglob("*.py")):
-            tree = ast.parse(path.read_text("utf-8"))
-            for node in ast.walk(tree):
-                body = getattr(node, "body", None)
-                if isinstance(body, list):
-                    node.body = [part for part in body if not _is_docstring(part)]  # type: ignore[attr-defined]  # has a body
-            digest.update(f"{path.relative_to(root)} {ast.dump(tree)}".encode())
+            meaning = meaning_of(path.read_text("utf-8"))
+            digest.update(f"{path.relative_to(root)} {meaning}".encode())
     return digest.hexdigest()
-
-
-def _is_docstring(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
 
 
 # ---- tsenet
@@ -304,6 +293,13 @@ def _self_training(problem: Problem, settings: Mapping[str, Any]) -> Any:
     return model
 
 
+def _start(problem: Problem, settings: Mapping[str, Any]) -> Any:
+    """The linear start of a default network, without the network."""
+    from reproduce.rivals import StartAlone
+
+    return StartAlone(random_state=problem.seed).fit(*problem.every_row("counts"))
+
+
 # ---- rivals for tables and images
 
 
@@ -386,6 +382,7 @@ _ALL = (
     SuiteMethod(
         "backbone-random", "Backbone, random links", _EVERY, _random, "counts", _BACKBONE, own=True
     ),
+    SuiteMethod("start", "linear start", _TEXT, _start, "counts", own=True),
     SuiteMethod("lr", "LR", _TEXT, _logistic),
     SuiteMethod("svc", "LinearSVC", _TEXT, _svc),
     SuiteMethod("cnb", "ComplementNB", _TEXT, _complement),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -84,13 +85,13 @@ def kept(score: Score) -> Mapping[str, Any]:
 
 
 def pack(bits: NDArray[np.bool_]) -> str:
-    """Booleans as text, eight to a byte: 7,600 rows take 1.3 kB."""
-    return base64.b64encode(np.packbits(bits).tobytes()).decode("ascii")
+    """Booleans as text, eight to a byte and compressed: 7,600 rows of which nine in ten are right take 0.8 kB."""
+    return base64.b64encode(zlib.compress(np.packbits(bits).tobytes(), 9)).decode("ascii")
 
 
 def unpack(text: str, size: int) -> NDArray[np.bool_]:
     """The booleans that :func:`pack` made text of."""
-    packed = np.frombuffer(base64.b64decode(text), np.uint8)
+    packed = np.frombuffer(zlib.decompress(base64.b64decode(text)), np.uint8)
     return np.unpackbits(packed, count=size).astype(bool)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from reproduce.cells import Measured
 from reproduce.runs import Result
 from reproduce.scoring import Metric
-from reproduce.stats import PairedComparison, Spread, compare, spread
+from reproduce.stats import PairedComparison, Spread, compare, paired_seeds, spread
 
 __all__ = ["CellSummary", "by_dataset", "summarise"]
 
@@ -30,6 +30,8 @@ class CellSummary:
     n_parameters, cpu_seconds : float
     against : PairedComparison or None
         The method minus the reference; None for the reference itself and without one.
+    p_over_seeds : float or None
+        The p-value of the same difference by the paired t-test over seeds alone.
     """
 
     measured: Measured
@@ -39,6 +41,7 @@ class CellSummary:
     n_parameters: float
     cpu_seconds: float
     against: PairedComparison | None
+    p_over_seeds: float | None = None
 
 
 def summarise(measured: Measured, reference: Measured | None = None) -> CellSummary:
@@ -53,7 +56,17 @@ def summarise(measured: Measured, reference: Measured | None = None) -> CellSumm
         float(np.mean([result.n_parameters for result in results])) if results else 0.0,
         float(np.mean([result.cpu_seconds for result in measured.results])),
         None if other is None else compare(measured.results, other.results),
+        None if other is None else _over_seeds(measured, other),
     )
+
+
+def _over_seeds(first: Measured, second: Measured) -> float | None:
+    pairs = [
+        (a.test, b.test)
+        for a, b in zip(first.results, second.results, strict=False)
+        if a.test is not None and b.test is not None
+    ]
+    return paired_seeds([a for a, _ in pairs], [b for _, b in pairs]).p if pairs else None
 
 
 def by_dataset(measured: Sequence[Measured]) -> dict[str, list[Measured]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reproduce.rivals.by_label import ByLabel, by_label
 from reproduce.rivals.em_bayes import EMNaiveBayes
 from reproduce.rivals.linear import TunedLogisticRegression
 from reproduce.rivals.pipelines import (
@@ -14,13 +15,22 @@ from reproduce.rivals.pipelines import (
 )
 from reproduce.rivals.pivots import pivot_wiring
 from reproduce.rivals.ppmi import PPMIVectors
+from reproduce.rivals.pruned_linear import PrunedLogisticRegression
+from reproduce.rivals.semi_supervised import SelfTraining, StartAlone
+from reproduce.rivals.tfidf import OfTfidf
 from reproduce.rivals.two_stage import TwoStage
 
 __all__ = [
+    "ByLabel",
     "EMNaiveBayes",
+    "OfTfidf",
     "PPMIVectors",
+    "PrunedLogisticRegression",
+    "SelfTraining",
+    "StartAlone",
     "TunedLogisticRegression",
     "TwoStage",
+    "by_label",
     "chi2_fnn",
     "logistic_regression",
     "n_parameters",

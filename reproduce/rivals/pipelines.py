@@ -6,15 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from sklearn.decomposition import PCA, TruncatedSVD
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import ComplementNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
+from reproduce.rivals.by_label import ByLabel
+from reproduce.rivals.em_bayes import EMNaiveBayes
 from reproduce.rivals.linear import STRENGTHS, TunedLogisticRegression
 from reproduce.rivals.ppmi import PPMIVectors
+from reproduce.rivals.pruned_linear import PrunedLogisticRegression
+from reproduce.rivals.semi_supervised import SelfTraining
+from reproduce.rivals.tfidf import OfTfidf
 from reproduce.rivals.two_stage import TwoStage
 from tsenet.baselines import DenseClassifier
 
@@ -100,8 +107,8 @@ def chi2_fnn(n_features: int, hidden: Sequence[int] = (512,), **options: Any) ->
 def n_parameters(model: Any) -> int:
     """Number of learned parameters of a fitted model: weights and biases, components of an SVD, word vectors.
 
-    It accepts the models of this package, tsenet's estimators, pipelines of them, and scikit-learn's boosted trees (a
-    threshold for each split, a value for each leaf). Scaling and the selection of columns are not counted.
+    It accepts the models of this package, tsenet's estimators, pipelines of them, and scikit-learn's boosted trees and
+    forests (a threshold for each split, a value for each leaf). Scaling and the selection of columns are not counted.
 
     Raises
     ------
@@ -115,11 +122,17 @@ def n_parameters(model: Any) -> int:
     check_is_fitted(model)
     if hasattr(model, "n_parameters_"):  # tsenet's networks, sparse and dense
         return int(model.n_parameters_)
+    if isinstance(model, ByLabel):
+        return sum(n_parameters(one) for one in model.models_)
     if isinstance(model, TwoStage):
         return n_parameters(model.transformer_) + n_parameters(model.classifier_)
-    if isinstance(model, TunedLogisticRegression):
+    if isinstance(
+        model, OfTfidf | SelfTraining | PrunedLogisticRegression | TunedLogisticRegression
+    ):
         return n_parameters(model.model_)
-    if isinstance(model, LogisticRegression):
+    if isinstance(model, EMNaiveBayes | ComplementNB):
+        return int(model.feature_log_prob_.size)
+    if isinstance(model, LogisticRegression | LinearSVC):
         return int(model.coef_.size + model.intercept_.size)
     if isinstance(model, PCA | TruncatedSVD):
         return int(model.components_.size)
@@ -128,4 +141,6 @@ def n_parameters(model: Any) -> int:
     if isinstance(model, HistGradientBoostingClassifier):
         # scikit-learn has no public way to its trees
         return sum(len(tree.nodes) for stage in model._predictors for tree in stage)
+    if isinstance(model, RandomForestClassifier):
+        return sum(int(tree.tree_.node_count) for tree in model.estimators_)
     raise TypeError(f"the parameters of a {type(model).__name__} cannot be counted")

@@ -288,3 +288,21 @@ def test_interrupted_training_is_no_success_unless_asked_for(
     assert (result.exit_code, model.exists()) == ((0, True) if keep else (130, False))
     said = "stopped by Ctrl-C" if keep else "interrupted, nothing written"
     assert said in result.output
+
+
+def test_the_papers_preset(tmp_path: Path) -> None:
+    texts = make_documents(150)
+    label = ["wind" if len(text) % 2 else "sun" for text in texts]
+    pd.DataFrame({"text": texts, "label": label}).to_csv(tmp_path / "docs.csv", index=False)
+    where = ("fit", tmp_path / "docs.csv", "--text", "text", "--target", "label", "--quiet")
+    paper = ("--preset", "paper", "--max-epochs", "2", "-o")
+    fine(*where, *paper, tmp_path / "paper.tsenet")
+    model = tsenet.load(tmp_path / "paper.tsenet")
+    wanted = tsenet.TSENetClassifier.paper(max_epochs=2, random_state=0).get_params()
+    found = {**model.get_params(), "verbose": False}
+    assert found == {**wanted, "verbose": False}
+    assert not model.scaling_.counts  # raw words
+    fine(*where, "--skip-units", "0", *paper, tmp_path / "b.tsenet")
+    assert tsenet.load(tmp_path / "b.tsenet").skip_units == 0
+    wrong = run(*where, "--preset", "best", "-o", tmp_path / "c.tsenet")
+    assert wrong.exit_code == 2

@@ -501,6 +501,9 @@ def test_the_papers_recipe() -> None:
         "structure_samples",
         "linear_skip",
         "init",
+        "units_per_latent",
+        "learning_rate",
+        "weighting",
         "random_state",
     }
     defaults = TSENetClassifier().get_params()

@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 
 from reproduce.cells import Cell, Found
+from reproduce.code import code_of_method, code_of_structure, meaning_of
 from reproduce.dataset_context import DatasetContext, QuickSize
 from reproduce.execute import execute
 from reproduce.methods import METHODS
 from reproduce.run_context import RunContext
 from reproduce.runner import Runner
-from reproduce.runs import Run
+from reproduce.runs import Run, is_stale
 from tests.reproduce.tiny import tiny_labels, tiny_task, tiny_text
 from tsenet.baselines import DenseClassifier
 from tsenet.datasets import Dataset, Part
@@ -60,11 +61,41 @@ def test_rounds_build_on_each_other(tmp_path: Path) -> None:
     runner = runner_of(tmp_path)
     (one,) = runner.measure_all([cell])
     assert all(run.settings["hidden"] == [8] for run, _ in runner.store("e").items())
-    assert [dict(settings) for settings, _ in one.tried][1:] == [
+    assert runner.n_executed == 4  # a round of one chooses nothing and is not run
+    assert [dict(settings) for settings, _ in one.tried] == [
         {"hidden": [8], "dropout": 0.0},
         {"hidden": [8], "dropout": 0.9},
     ]
     assert one.chosen == {"hidden": [8], "dropout": 0.0}
+
+
+def test_a_run_whose_code_has_changed_is_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = replace(dense(), rounds=())
+    assert runner_of(tmp_path).measure_all([cell])[0].results
+    again = runner_of(tmp_path)
+    again.measure_all([cell])
+    assert again.n_executed == 0
+    monkeypatch.setattr("reproduce.code.code_of_method", lambda name: f"new {name}")
+    shown = runner_of(tmp_path, execute=False)
+    (one,) = shown.measure_all([cell])
+    assert all(is_stale(run, result) for run, result in one.finals)  # shown as they are
+    kept = runner_of(tmp_path, keep_stale=True)
+    kept.measure_all([cell])
+    assert kept.n_executed == 0
+    last = runner_of(tmp_path)
+    (one,) = last.measure_all([cell])
+    assert last.n_executed == 2
+    assert not any(is_stale(run, result) for run, result in one.finals)
+
+
+def test_comments_and_docstrings_are_no_change_of_code() -> None:
+    first = 'def f(x):\n    """Twice."""\n    return 2 * x  # fast\n'
+    assert meaning_of(first) == meaning_of("def f(x):\n\n    return (2 * x)\n")
+    assert meaning_of(first) != meaning_of("def f(x):\n    return 3 * x\n")
+    assert code_of_method("fnn") != code_of_method("tsenet") != code_of_method("tsenet-paper")
+    assert code_of_structure() == code_of_structure()
 
 
 def test_the_test_rows_have_no_say(tmp_path: Path) -> None:
@@ -179,7 +210,9 @@ def test_a_diverged_candidate_is_never_chosen(tmp_path: Path) -> None:
     assert one.tried[0][1] is None
     assert one.chosen == {"learning_rate": 0.01}
     with np.errstate(all="ignore"), pytest.raises(DivergenceError, match="tiny, fnn"):
-        runner_of(tmp_path, seeds=1).measure_all([replace(cell, rounds=((wild,),))])
+        runner_of(tmp_path, seeds=1).measure_all(
+            [replace(cell, rounds=((wild, {**wild, "batch_size": 50}),))]
+        )
 
 
 def test_a_quick_lab_shrinks_the_data_and_keeps_its_runs_apart(tmp_path: Path) -> None:
@@ -326,18 +359,28 @@ def test_every_method_runs_with_some_labels(method: str) -> None:
         "random": SMALL,
         "bare-tree": SMALL,
         "pivot": SMALL,
+        "random-paper": SMALL,
         "tsenet-pruned": {"start": SMALL, "n_parameters": 150},
         "fnn": {**SHORT, "shape": "conic 512×2"},
         "fnn-of-size": {**SHORT, "n_parameters": 200},
         "pruned": {"start": {**SHORT, "hidden": [8]}, "n_parameters": 100},
         "chi2-fnn": {**SHORT, "hidden": [4], "n_parameters": 60},
+        "set": {**SHORT, "hidden": [8], "n_parameters": 100},
+        "rigl": {**SHORT, "hidden": [8], "n_parameters": 100},
         "logistic": {},
+        "pruned-logistic": {"n_parameters": 33},
+        "em-bayes": {},
+        "self-training": {},
+        "start": {},
+        "linear-svc": {},
+        "complement-nb": {},
+        "forest": {"n_estimators": 5},
         "scaled-logistic": {"n_components": 5},
         "boosting": {"max_iter": 5},
         "svd": {"n_components": 5},
         "ppmi": {"n_components": 5},
     }
-    for_tables = method in ("scaled-logistic", "boosting")
+    for_tables = method in ("scaled-logistic", "boosting", "forest")
     context = DatasetContext(tiny_task("tiny") if for_tables else tiny_text())
     result = execute(Run("e", "tiny", method, settings[method], 1, 60), context)
     assert result.test is not None

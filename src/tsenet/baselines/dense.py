@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from tsenet.baselines.fnn import FNN
     from tsenet.network.batches import Inputs
     from tsenet.training.callbacks import Callback
+    from tsenet.training.engine import Engine
+    from tsenet.training.losses import Loss
     from tsenet.training.settings import TrainingSettings
 
 __all__ = ["DenseClassifier", "DenseEstimator", "DenseRegressor"]
@@ -43,6 +45,7 @@ class DenseEstimator(NetworkEstimator):
 
     hidden: Sequence[int]
     dropout: float
+    weighting: Any
     random_state: Any
 
     net_: FNN
@@ -72,7 +75,7 @@ class DenseEstimator(NetworkEstimator):
         check_shape(self.hidden, self.dropout)
         checked = self._check_rows(X, y, sample_weight, reset=True)
         self.binary_rule_ = _columns_as_given(checked.table)
-        self.scaling_ = Scaling.learn(checked.table)
+        self.scaling_ = Scaling.learn(checked.table, self.weighting)
         *_, seed = seed_sequence(self.random_state).spawn(3)
         self.net_ = FNN(
             self.binary_rule_.n_variables,
@@ -81,8 +84,18 @@ class DenseEstimator(NetworkEstimator):
             dropout=self.dropout,
             seed=seed_number(seed),
         )
+        self._prepare(seed_number(seed))
         self._train(checked, settings)
         return self
+
+    def _prepare(self, seed: int) -> None:
+        """Change the new network before it is trained."""
+
+    def _engine(self, inputs: Inputs, loss: Loss, seed: int) -> tuple[Engine, tuple[Callback, ...]]:
+        """What trains the network on a CPU, and callbacks that it needs."""
+        from tsenet.baselines.engine import DenseEngine
+
+        return DenseEngine(self.net_, inputs, loss, seed=seed, n_jobs=self._threads()), ()
 
     def retrain(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the present network on from its weights, with the same validation rows as in :meth:`fit`.
@@ -103,8 +116,8 @@ class DenseEstimator(NetworkEstimator):
         return self
 
     def _train(self, checked: CheckedRows, settings: TrainingSettings) -> None:
-        from tsenet.baselines.engine import DenseEngine, torch_threads
-        from tsenet.training.engine import AutogradEngine, Engine
+        from tsenet.baselines.engine import torch_threads
+        from tsenet.training.engine import AutogradEngine
         from tsenet.training.recipe import RunSeeds, hold_out, train_network
 
         rows = self._training_rows(checked)
@@ -113,14 +126,17 @@ class DenseEstimator(NetworkEstimator):
         loss = self.targets_.loss(rows.labelled.targets, getattr(self, "class_weight", None))
         device = settings.torch_device()
         with torch_threads(self._threads()), as_progress(progress_of(self.verbose)) as report:
-            engine: Engine = (
-                DenseEngine(
-                    self.net_, rows.inputs, loss, seed=seeds.dropout, n_jobs=self._threads()
+            engine: Engine
+            own: tuple[Callback, ...] = ()
+            if device == "cpu":
+                engine, own = self._engine(rows.inputs, loss, seeds.dropout)
+            else:
+                engine = AutogradEngine(
+                    self.net_, rows.inputs, loss, device=device, seed=seeds.dropout
                 )
-                if device == "cpu"
-                else AutogradEngine(self.net_, rows.inputs, loss, device=device, seed=seeds.dropout)
+            self.history_ = train_network(
+                engine, split, settings, seeds.order, report, own_callbacks=own
             )
-            self.history_ = train_network(engine, split, settings, seeds.order, report)
         self.net_.to("cpu").eval()
         self.n_parameters_ = self.net_.n_parameters
 
@@ -183,8 +199,8 @@ class DenseClassifier(NetworkClassifier, DenseEstimator):
         Units of each hidden layer; see :func:`paper_grid` and :func:`hidden_for`.
     dropout : float
         Share of the hidden units left out in each step of training.
-    learning_rate, batch_size, max_epochs, early_stopping, validation_fraction, patience, class_weight, device, \
-random_state, verbose, callbacks
+    weighting, learning_rate, batch_size, max_epochs, early_stopping, validation_fraction, patience, class_weight, \
+device, random_state, verbose, callbacks
         As for :class:`tsenet.TSENetClassifier`.
     n_jobs : int or None
         Threads; None for all cores. torch's products may round otherwise with another number of them.
@@ -213,6 +229,7 @@ random_state, verbose, callbacks
         *,
         hidden: Sequence[int] = (512,),
         dropout: float = 0.5,
+        weighting: Literal["tfidf", "counts"] = "tfidf",
         learning_rate: float = 1e-3,
         batch_size: int = 256,
         max_epochs: int = 100,
@@ -228,6 +245,7 @@ random_state, verbose, callbacks
     ) -> None:
         self.hidden = hidden
         self.dropout = dropout
+        self.weighting = weighting
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.max_epochs = max_epochs
@@ -247,8 +265,8 @@ class DenseRegressor(NetworkRegressor, DenseEstimator):
 
     Parameters
     ----------
-    hidden, dropout, learning_rate, batch_size, max_epochs, early_stopping, validation_fraction, patience, device, \
-n_jobs, random_state, verbose, callbacks
+    hidden, dropout, weighting, learning_rate, batch_size, max_epochs, early_stopping, validation_fraction, patience, \
+device, n_jobs, random_state, verbose, callbacks
         As for :class:`DenseClassifier`.
 
     Attributes
@@ -262,6 +280,7 @@ n_jobs, random_state, verbose, callbacks
         *,
         hidden: Sequence[int] = (512,),
         dropout: float = 0.5,
+        weighting: Literal["tfidf", "counts"] = "tfidf",
         learning_rate: float = 1e-3,
         batch_size: int = 256,
         max_epochs: int = 100,
@@ -276,6 +295,7 @@ n_jobs, random_state, verbose, callbacks
     ) -> None:
         self.hidden = hidden
         self.dropout = dropout
+        self.weighting = weighting
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.max_epochs = max_epochs

@@ -108,10 +108,13 @@ class FNN(nn.Module):
 
     # ---- pruning
 
-    def keep(self, masks: Iterable[torch.Tensor]) -> None:
-        """Remove weights for good: those of layer k where its mask (D, S) is False. They are 0 from now on."""
+    def keep(self, masks: Iterable[torch.Tensor], *, part_of_state: bool = False) -> None:
+        """Remove weights for good: those of layer k where its mask (D, S) is False. They are 0 from now on.
+
+        ``part_of_state`` puts the masks into ``state_dict``, for networks whose links change in training.
+        """
         for k, (layer, mask) in enumerate(zip(self.layers, masks, strict=True)):
-            self.register_buffer(f"mask{k}", mask.to(torch.bool), persistent=False)
+            self.register_buffer(f"mask{k}", mask.to(torch.bool), persistent=part_of_state)
             with torch.no_grad():
                 layer.weight.masked_fill_(~mask, 0.0)
 

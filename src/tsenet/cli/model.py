@@ -63,6 +63,13 @@ class Task(StrEnum):
     regression = "regression"
 
 
+class Preset(StrEnum):
+    """Which recipe the options that are not given follow."""
+
+    default = "default"
+    paper = "paper"
+
+
 class LinkRule(StrEnum):
     """How links are added to the tree."""
 
@@ -104,6 +111,12 @@ def fit(
             "than 20 different ones."
         ),
     ] = Task.auto,
+    preset: Annotated[
+        Preset,
+        typer.Option(
+            help="paper: the recipe of Chen, Li and Zhang (2018), TSENetClassifier.paper(); other options still count."
+        ),
+    ] = Preset.default,
     words: Words = None,
     stop_words: StopWords = None,
     min_documents: MinDocuments = None,
@@ -255,6 +268,8 @@ def fit(
     if data.is_dir():
         from tsenet.cli._shards import fit_folder
 
+        if preset is Preset.paper:
+            raise DataError(f"{data} is a folder of shards: --preset is for rows in memory")
         fit_folder(
             *(context, data, target, out, task.value, {"random_state": seed, **chosen}),
             unlabeled=unlabeled,
@@ -294,7 +309,8 @@ def fit(
         kept, held = _split(table, wanted, held_out, seed)
         warm_up(progress)
         kind = tsenet.TSENetClassifier if wanted.classifies else tsenet.TSENetRegressor
-        model = kind(random_state=seed, verbose=progress, **chosen)
+        make = kind.paper if preset is Preset.paper else kind
+        model = make(random_state=seed, verbose=progress, **chosen)
         model.fit(table.take(kept), wanted.values[kept], **given(checkpoint=checkpoint))
         if model.history_.stopped == "interrupted" and not keep_on_interrupt:
             raise KeyboardInterrupt

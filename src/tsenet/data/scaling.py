@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -52,18 +52,21 @@ class Scaling:
     counts: bool = False
 
     @classmethod
-    def learn(cls, table: Table) -> Scaling:
+    def learn(cls, table: Table, weighting: Literal["tfidf", "counts"] = "tfidf") -> Scaling:
         """Learn the scaling from the training rows.
 
         Dense numeric columns get mean 0 and standard deviation 1. Where they share a unit, as pixels do, all are
         divided by one factor, so that a border pixel that hardly varies stays small. Category codes are not changed.
-        Sparse counts, such as word counts, become tf-idf. Other sparse values are multiplied by one factor, so that
-        the root mean square over all cells, zeros included, is 1. Missing values are left out, and stay missing.
+        Sparse counts, such as word counts, become tf-idf or stay as they are. Other sparse values are multiplied by one
+        factor, so that the root mean square over all cells, zeros included, is 1. Missing values are left out, and stay
+        missing.
 
         Parameters
         ----------
         table : Table
             The training rows.
+        weighting : {"tfidf", "counts"}, default="tfidf"
+            What sparse counts become: tf-idf, or themselves, as in the paper. It has no effect on other tables.
 
         Returns
         -------
@@ -77,7 +80,11 @@ class Scaling:
         >>> scaling.centres, scaling.scale.round(3).tolist()
         (False, [2.828])
         """
+        if weighting not in ("tfidf", "counts"):
+            raise ValueError(f"weighting must be 'tfidf' or 'counts', not {weighting!r}")
         if table.is_sparse and _are_counts(table.values):
+            if weighting == "counts":
+                return cls(np.empty(0), np.ones(1))
             n_with = np.bincount(table.values.indices, minlength=table.n_columns)
             return cls.of_counts(table.n_rows, n_with)
         if table.is_sparse:

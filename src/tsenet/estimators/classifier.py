@@ -39,6 +39,9 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         Let a variable join a group only if they correlate significantly. The paper has no such test.
     structure_samples : int or None, default=None
         Learn the structure from so many rows, drawn at random; None takes all. Set it when structure learning is slow.
+    weighting : {"tfidf", "counts"}, default="tfidf"
+        What counts in sparse rows, such as word counts, become: tf-idf, or themselves, the paper's bag of words. It has
+        no effect on other tables.
     skip_units : int or None, default=None
         Feature units that read each layer below the top, the input included. None: none, or 100 with
         ``init="fan-in"``. 0, together with ``linear_skip=False``, is the paper's Backbone.
@@ -154,6 +157,7 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         max_island: int = 15,
         correlation_test: bool = True,
         structure_samples: int | None = None,
+        weighting: Literal["tfidf", "counts"] = "tfidf",
         skip_units: int | None = None,
         feature_units: int = 100,
         dropout: float | None = None,
@@ -185,6 +189,7 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         self.max_island = max_island
         self.correlation_test = correlation_test
         self.structure_samples = structure_samples
+        self.weighting = weighting
         self.skip_units = skip_units
         self.feature_units = feature_units
         self.dropout = dropout

@@ -59,6 +59,7 @@ _RULES = {
     "max_island": _whole(2),
     "correlation_test": _FLAG,
     "structure_samples": _whole(2).or_none(),
+    "weighting": _one_of("tfidf", "counts"),
     "skip_units": _whole(0).or_none(),
     "feature_units": _whole(1),
     "dropout": _number("from 0 on and below 1", lambda value: 0 <= value < 1).or_none(),

@@ -1,0 +1,123 @@
+"""Training steps of :class:`tsenet.baselines.DynamicSparseClassifier`: some change links instead of weights."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from tsenet.baselines.dynamic import Growth, cosine_share, rewired
+from tsenet.baselines.engine import DenseEngine
+from tsenet.baselines.fnn import FNN
+from tsenet.network.batches import Batch, SparseBatch
+from tsenet.network.dropout import mix
+from tsenet.training.callbacks import Callback
+from tsenet.training.engine import Engine
+from tsenet.training.history import History
+
+__all__ = ["DynamicEngine", "RewireAfterEpoch"]
+
+
+class DynamicEngine(DenseEngine):
+    """Steps of :class:`DenseEngine`; after :meth:`rewire_next`, the next one changes links and no weight."""
+
+    _next: tuple[float, Growth, np.random.Generator] | None = None
+    _dense: list[NDArray[np.float32]] | None = None  # gradients of all weights, absent ones too
+
+    def rewire_next(self, share: float, growth: Growth, rng: np.random.Generator) -> None:
+        """Let the next step replace a share of each layer's links."""
+        self._next = (share, growth, rng)
+
+    def step(
+        self,
+        rows: NDArray[np.int64],
+        targets: NDArray[Any],
+        weights: NDArray[Any] | None,
+        learning_rate: float,
+        step: int,
+    ) -> float:
+        """Take one Adam step on rows (B,), or rewire by their gradient; return their mean loss."""
+        if self._next is None:
+            return super().step(rows, targets, weights, learning_rate, step)
+        share, growth, rng = self._next
+        self._next = None
+        loss, gradients = self.dense_gradients(rows, targets, weights, step)
+        self._rewire(share, gradients if growth == "gradient" else None, rng)
+        return loss
+
+    def dense_gradients(
+        self,
+        rows: NDArray[np.int64],
+        targets: NDArray[Any],
+        weights: NDArray[Any] | None,
+        step: int,
+    ) -> tuple[float, list[NDArray[np.float32]]]:
+        """The mean loss of rows (B,), and its gradient by every weight (D, S) of each layer, absent ones too."""
+        net = cast(FNN, self.net)
+        net.train()
+        net.begin_step(self.seed, step)
+        batch = self.inputs.batch(rows, self.input_dropout, mix(self.seed, step))
+        self._dense = [np.empty((0, 0), np.float32) for _ in net.layers]
+        loss = self._gradients(batch, targets, weights)
+        gradients, self._dense = self._dense, None
+        net.eval()
+        return loss, gradients
+
+    def _fill(self, k: int, x: Batch, delta: torch.Tensor) -> None:
+        if self._dense is None:
+            super()._fill(k, x, delta)
+            return
+        if isinstance(x, SparseBatch):
+            parts = (x.values.numpy(), x.columns.numpy(), x.row_start.numpy())
+            rows = csr_array(parts, (x.n_rows, x.n_columns))
+            self._dense[k] = np.asarray(rows.T @ delta.numpy(), np.float32)
+        else:
+            self._dense[k] = (x.t() @ delta).numpy()
+
+    @torch.no_grad()
+    def _rewire(
+        self, share: float, gradients: list[NDArray[np.float32]] | None, rng: np.random.Generator
+    ) -> None:
+        net = cast(FNN, self.net)
+        for k, layer in enumerate(net.layers):
+            mask = cast(torch.Tensor, net.mask(k))
+            before = mask.numpy().copy()
+            weight = layer.weight.detach().numpy()
+            n_changed = int(share * before.sum())
+            gradient = None if gradients is None else gradients[k]
+            after = rewired(weight, before, n_changed, gradient, rng)
+            grown = after & ~before
+            if (
+                gradients is None
+            ):  # SET draws new weights as the first ones were drawn, RigL begins with 0
+                spread = np.sqrt(2.0 / np.maximum(1, after.sum(axis=0)))  # (S,)
+                drawn = rng.standard_normal(weight.shape, np.float32) * spread
+                weight[grown] = drawn[grown]
+            else:
+                weight[grown] = 0.0
+            weight[~after] = 0.0
+            mask.copy_(torch.from_numpy(after))
+            for moment in ("exp_avg", "exp_avg_sq"):
+                found = self._optimiser.state.get(layer.weight, {}).get(moment)
+                if found is not None:  # links that were not there before have no past
+                    found.mul_(torch.from_numpy(after & before))
+
+
+class RewireAfterEpoch(Callback):
+    """Ask a :class:`DynamicEngine` for a rewiring after each of the first epochs."""
+
+    def __init__(self, growth: Growth, share: float, n_times: int, seed: int) -> None:
+        self.growth = growth
+        self.share = share
+        self.n_times = n_times
+        self._rng = np.random.default_rng([seed, 2])
+
+    def on_epoch_end(self, engine: Engine, history: History) -> None:
+        """The next step changes links, while it is early."""
+        done = history.n_epochs - 1
+        if done < self.n_times:
+            share = cosine_share(self.share, done, self.n_times)
+            cast(DynamicEngine, engine).rewire_next(share, self.growth, self._rng)

@@ -1,0 +1,156 @@
+"""``paper()``: what the paper states is what a network of it does, not only what its parameters say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+import tsenet
+from tests.builders import one_latent_rows
+from tsenet import TSENetClassifier, TSENetRegressor
+from tsenet.data.table import Table
+from tsenet.skeleton.hlta import learn_tree
+
+SIZES = (4,) * 12
+QUICK: dict[str, Any] = {"max_epochs": 3, "skip_units": 7, "feature_units": 5, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def counts() -> sp.csr_array:
+    """600 bags of 48 words in 12 groups; a word that is there occurs once to three times."""
+    rng = np.random.default_rng(0)
+    there = one_latent_rows(rng, 600, SIZES)
+    return sp.csr_array(there * rng.integers(1, 4, there.shape)).astype(np.float64)
+
+
+@pytest.fixture(scope="module")
+def kinds(counts: sp.csr_array) -> NDArray[Any]:
+    totals = counts.toarray().reshape(600, 12, 4).sum(axis=2)
+    return np.asarray(totals[:, :3].argmax(axis=1))
+
+
+@pytest.fixture(scope="module")
+def fitted(counts: sp.csr_array, kinds: NDArray[Any]) -> TSENetClassifier:
+    return TSENetClassifier.paper(**QUICK, density=0.25, max_top=6).fit(counts, kinds)
+
+
+def test_units_read_the_raw_counts(fitted: TSENetClassifier, counts: sp.csr_array) -> None:
+    first = next(iter(fitted.net_.layers))
+    weight = np.zeros((48, first.bias.numel()))
+    np.add.at(
+        weight,
+        (first.link_input.numpy(), first.link_unit.numpy()),
+        first.weight.detach().numpy().astype(np.float64),
+    )
+    by_hand = np.maximum(counts @ weight + first.bias.detach().numpy(), 0.0)  # ReLU
+    units = fitted.transform(counts)[:, : weight.shape[1]]
+    assert np.allclose(units, by_hand, atol=1e-4)
+    assert units.max() > 0
+
+
+def test_the_default_weighs_counts_and_the_paper_does_not(
+    counts: sp.csr_array, kinds: NDArray[Any]
+) -> None:
+    table = Table.of(counts)
+    raw = TSENetClassifier.paper(**QUICK).fit(counts, kinds).scaling_.apply(table).values
+    assert (raw != counts).nnz == 0
+    weighed = TSENetClassifier(**QUICK).fit(counts, kinds).scaling_.apply(table).values
+    assert (weighed != counts).nnz > 0
+
+
+def test_there_is_one_unit_a_latent_and_no_linear_skip(fitted: TSENetClassifier) -> None:
+    sizes, wiring = fitted.net_.layer_sizes, fitted.wiring_
+    assert sizes == wiring.layer_sizes
+    assert fitted.net_.linear_skip is None
+    links = sum(layer.n_edges for layer in wiring.layers) + sum(sizes[1:])
+    skips = sum(7 * (size + 1) for size in sizes[:-1])
+    top = 5 * (sizes[-1] + 1)
+    output = 3 * (7 * (len(sizes) - 1) + 5 + 1)
+    assert fitted.n_parameters_ == links + skips + top + output
+
+
+def test_the_backbone_is_the_same_without_skip_paths(
+    counts: sp.csr_array, kinds: NDArray[Any]
+) -> None:
+    backbone = TSENetClassifier.paper(**{**QUICK, "skip_units": 0}).fit(counts, kinds)
+    assert not list(backbone.net_.skips)
+    sizes = backbone.net_.layer_sizes
+    links = sum(layer.n_edges for layer in backbone.wiring_.layers) + sum(sizes[1:])
+    assert backbone.n_parameters_ == links + 5 * (sizes[-1] + 1) + 3 * 6
+
+
+def test_links_are_the_top_k_of_the_tree(fitted: TSENetClassifier, counts: sp.csr_array) -> None:
+    assert fitted.tree_ is not None
+    again = tsenet.expand(fitted.tree_, counts, density=0.25, link_rule="top-k")
+    for found, wanted in zip(fitted.wiring_.layers, again.layers, strict=True):
+        assert np.array_equal(found.indices, wanted.indices)
+        degree = np.diff(found.indptr)
+        children = np.array(
+            [
+                found.from_tree[a:b].sum()
+                for a, b in zip(found.indptr[:-1], found.indptr[1:], strict=True)
+            ]
+        )
+        assert np.array_equal(
+            degree, np.maximum(children, max(1, round(0.25 * found.n_lower)))
+        )  # "connected to 5 % of the units at the layer below", or its children if these are more
+
+
+def test_every_word_has_a_group_even_noise() -> None:
+    rng = np.random.default_rng(1)
+    noise = sp.csr_array((rng.random((400, 30)) < 0.2).astype(float))
+    tree = TSENetClassifier.paper(**QUICK).fit(noise, rng.integers(0, 2, 400)).tree_
+    assert tree is not None
+    assert len(tree.ungrouped) == 0  # no significance test
+    assert max(len(group) for group in tree.groups(1)) <= 15
+    tested = learn_tree(noise, random_state=0)
+    assert len(tested.ungrouped) > 0
+
+
+def test_completion_is_hard_and_only_the_top_is_a_chow_liu_tree(
+    fitted: TSENetClassifier, counts: sp.csr_array
+) -> None:
+    tree = fitted.tree_
+    assert tree is not None
+    parent, level = tree.parent, tree.level
+    inside = (parent >= 0) & (level[np.maximum(parent, 0)] == level)
+    top = tree.layer(tree.n_levels)
+    assert set(np.flatnonzero(inside)) <= set(range(top.start, top.stop))
+    assert inside[top].sum() == (top.stop - top.start) - 1  # a spanning tree
+    posterior = tree.posterior(counts)  # (N, L), of all latents
+    on = np.concatenate([rows.to_dense() for rows in tree.complete(counts)[1:]], axis=1)
+    certain = np.abs(posterior - 0.5) > 1e-6
+    assert np.array_equal(on[certain].astype(bool), posterior[certain] > 0.5)
+
+
+def test_rows_without_a_label_serve_the_structure_alone(
+    counts: sp.csr_array, kinds: NDArray[Any]
+) -> None:
+    wiring = TSENetClassifier.paper(**QUICK).fit(counts, kinds).wiring_
+    few = np.where(np.arange(600) < 200, kinds, -1)
+    recipe = TSENetClassifier.paper(**QUICK, wiring=wiring, unlabeled=-1)
+    alone = recipe.fit(counts[:200], kinds[:200]).predict_proba(counts)
+    assert np.array_equal(alone, recipe.fit(counts, few).predict_proba(counts))
+
+
+def test_first_weights_are_plain(counts: sp.csr_array, kinds: NDArray[Any]) -> None:
+    """They do not depend on the rows: other rows with the same wiring begin the same."""
+    wiring = TSENetClassifier.paper(**QUICK).fit(counts, kinds).wiring_
+    slow = {**QUICK, "max_epochs": 1, "learning_rate": 1e-12, "wiring": wiring}
+    first = TSENetClassifier.paper(**slow).fit(counts, kinds)
+    other = TSENetClassifier.paper(**slow).fit(counts[::-1] * 2.0, kinds)
+    for a, b in zip(first.net_.layers, other.net_.layers, strict=True):
+        assert np.allclose(a.weight.detach().numpy(), b.weight.detach().numpy(), atol=1e-6)
+        assert a.weight.abs().max() > 0.01
+
+
+def test_changes_and_regression(counts: sp.csr_array) -> None:
+    model = TSENetRegressor.paper(**QUICK, link_rule="random")
+    model.fit(counts, np.asarray(counts.sum(axis=1)))
+    assert model.wiring_.link_rule == "random"
+    with pytest.raises(ValueError, match="weighting must be 'tfidf' or 'counts'"):
+        TSENetClassifier(weighting="binary").fit(counts, np.zeros(600))  # type: ignore[arg-type]  # what a user may write

@@ -1,0 +1,163 @@
+"""Every figure on the results pages and in README is computed again from the files that are committed."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reproduce import label_efficiency, pages, render, table3
+from reproduce.runs import RunStore
+from reproduce.stats import Spread, spread
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "results"
+SCORE = re.compile(r"\d+\.\d{2} % ± \d+\.\d{2}|0\.\d{4} ± 0\.\d{4}")
+
+
+@pytest.fixture(scope="module")
+def reports() -> dict[str, render.Report]:
+    return {report.name: report for report in pages.pages(FOLDER)}
+
+
+def lines_of(name: str) -> list[dict[str, str]]:
+    with (FOLDER / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize(
+    "name", ["table3", "figure-parameters", "interpretability", "verdict", "differences"]
+)
+def test_pages_are_what_the_stored_runs_give(name: str, reports: dict[str, render.Report]) -> None:
+    """After a change, or after new runs: make results. A dagger says that code has changed, so it may come and go."""
+    written = (FOLDER / f"{name}.md").read_text("utf-8")
+    assert _plain(reports[name].markdown) == _plain(written)
+    for end, (head, rows) in reports[name].csv.items():
+        stored = lines_of(f"{name}{end}.csv")
+        assert [[str(cell) for cell in row] for row in rows] == [list(r.values()) for r in stored]
+        assert not stored or list(stored[0]) == [str(cell) for cell in head]
+
+
+def _plain(page: str) -> str:
+    """A page without daggers and without the widths of its columns."""
+    return re.sub(r" +", " ", re.sub(r"-{3,}:?", "---", page.replace(" †", "")))
+
+
+def test_every_stored_run_says_what_it_is() -> None:
+    for path in (FOLDER / "runs").glob("*.jsonl"):
+        store = RunStore(path)
+        assert store.n_torn == 0
+        for run, result in store.items():
+            assert result.versions["commit"], run
+            assert not result.versions["commit"].endswith("+"), f"{run}: the tree was not clean"
+            assert result.versions["code"]
+            assert result.wall_seconds > 0
+            if run.final and result.test is not None:
+                assert {"right", "areas"} & set(result.extra), run
+    assert sum(path.stat().st_size for path in (FOLDER / "runs").iterdir()) < 5_000_000
+
+
+def _shown(values: Iterable[float], metric: str) -> set[str]:
+    """A mean and deviation as pages show them; files have six decimals, so the last digit may be its neighbour."""
+    found = spread(list(values))
+    assert found is not None
+    shifts = (-6e-7, 0.0, 6e-7)
+    return {
+        render.shown(Spread(found.mean + a, None if found.sd is None else found.sd + b, 3), metric)
+        for a in shifts
+        for b in shifts
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["label-efficiency", "label-efficiency-tables", "frontier", "structure"]
+)
+def test_scores_of_earlier_pages_are_those_of_their_runs(name: str) -> None:
+    groups: dict[tuple[str, ...], list[float]] = {}
+    for line in lines_of(f"{name}-runs.csv"):
+        kind = (line["dataset"], line["method"], line["n_labels"])
+        score = line["validation" if name == "structure" else "test"]
+        groups.setdefault(kind, []).append(float(score))
+    known: set[str] = set()
+    if name == "frontier":  # a point is three runs in a row, whose sizes may differ
+        tests = [float(line["test"]) for line in lines_of("frontier-runs.csv")]
+        groups = {(str(k),): tests[k : k + 3] for k in range(0, len(tests), 3)}
+    for kind, values in groups.items():
+        known |= _shown(values, "auc" if kind[0].startswith("tox21") else "accuracy")
+    if name == "label-efficiency-tables":
+        known |= _means_of_tasks(groups)
+    page = (FOLDER / f"{name}.md").read_text("utf-8")
+    found = [
+        score for line in page.splitlines() if line[:1] == "|" for score in SCORE.findall(line)
+    ]
+    if name == "structure":  # coherence is in its other file
+        found = [score for score in found if "%" in score]
+    assert len(found) > 20
+    assert [score for score in found if score not in known] == []
+
+
+def _means_of_tasks(groups: dict[tuple[str, ...], list[float]]) -> set[str]:
+    tasks: dict[tuple[str, ...], list[list[float]]] = {}
+    for (dataset, *kind), values in groups.items():
+        if dataset in table3.TASKS:
+            tasks.setdefault(tuple(kind), []).append(values)
+    known: set[str] = set()
+    for own in tasks.values():
+        assert len(own) == 12
+        known |= _shown(np.mean(own, axis=0), "auc")
+    return known
+
+
+def test_differences_of_the_label_efficiency_page_are_those_of_its_runs() -> None:
+    means: dict[tuple[str, str, str], float] = {}
+    for line in lines_of("label-efficiency.csv"):
+        means[line["dataset"], line["method"], line["n_labels"]] = float(line["mean"])
+    titles = {cell.title: cell.name for cell in label_efficiency.cells("", None)}
+    page = (FOLDER / "label-efficiency.md").read_text("utf-8")
+    checked = 0
+    for dataset in ("ag_news", "20newsgroups_headers"):
+        section = page.split(f"\n## {dataset}\n")[1].split("\n## ")[0]
+        head, _, *body = section.split("| TSE-Net minus …")[1].splitlines()
+        counts = [count.strip().replace(",", "") for count in head.split("|")[1:-1]]
+        for line in body:
+            title, *cells = (part.strip() for part in line.split("|")[1:-1])
+            for count, cell in zip(counts, cells, strict=True):
+                key = (dataset, titles[title], count)
+                if cell == "–":
+                    assert key not in means
+                    continue
+                found = means[dataset, "tsenet", count] - means[key]
+                assert abs(float(cell.split()[0].replace("−", "-")) - 100 * found) < 0.0051
+                checked += 1
+    assert checked > 60
+
+
+def test_figures_in_readme_are_those_of_the_files() -> None:
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    earlier: dict[tuple[str, str, str], list[float]] = {}
+    for line in lines_of("runs/table3-earlier.csv"):
+        key = (line["dataset"], line["method"], line["commit"])
+        earlier.setdefault(key, []).append(float(line["test"]))
+
+    def of(*key: str) -> str:
+        return f"{np.mean(earlier[key]):.3f}"[1:]  # type: ignore[index]  # three strings
+
+    fnn, ours = of("tox21", "fnn", "43535a8"), of("tox21", "tsenet", "43535a8")
+    assert f"{fnn} against {ours}, and so was a pruned dense network" in readme
+    assert f"a pruned dense network, {of('tox21', 'pruned', '19ae2e9')} " in readme
+    tables = {
+        (line["dataset"], line["method"], line["n_labels"]): float(line["tsenet_minus_method"] or 0)
+        for line in lines_of("label-efficiency-tables.csv")
+    }
+    behind = 100 * tables["digits", "boosting", "100"]
+    assert f"boosted trees are {behind:.1f} points behind at 100 labels" in readme
+    frontier = [line for line in lines_of("frontier.csv") if line["n_labels"] == "all"]
+    linear = next(float(line["mean"]) for line in frontier if line["method"] == "logistic")
+    whole = [line for line in frontier if line["method"] == "tsenet-pruned"]
+    best = max(whole, key=lambda line: float(line["n_parameters"]))
+    wanted = f"({100 * linear:.1f} against {100 * float(best['mean']):.1f} %)"
+    assert wanted in readme
