@@ -318,7 +318,24 @@ def fit(
         scores = scores_of(model, table.take(held), wanted.values[held]) if held.size else {}
         model.word_counter_ = None if text is None else counter
         model.save(out)
+    if verbose:
+        typer.echo(model.history_.table(), err=as_json)
     n_unlabelled = int((~wanted.known).sum())
+    resumes = checkpoint is not None
+    _say_fitted(model, table, n_unlabelled, held.size, scores, out, resumes, as_json)
+
+
+def _say_fitted(
+    model: Any,
+    table: Table,
+    n_unlabelled: int,
+    n_held: int,
+    scores: dict[str, float],
+    out: Path,
+    resumes: bool,
+    as_json: bool,
+) -> None:
+    """Say what a model was fitted to, how large it is, and how it does on the rows held out."""
     fields = {
         "model": out,
         "rows": table.n_rows,
@@ -328,25 +345,23 @@ def fit(
         "parameters": model.n_parameters_,
         "epochs": model.history_.n_epochs,
         "stopped": model.history_.stopped,
-        "held_out": {"rows": held.size, **_by_key(scores)},
+        "held_out": {"rows": n_held, **_by_key(scores)},
     }
-    if verbose:
-        typer.echo(model.history_.table(), err=as_json)
     sizes = "-".join(map(str, model.wiring_.layer_sizes))
     lines = [
-        f"{table.n_rows:,} rows, {table.n_columns:,} {'columns' if text is None else 'words'}; "
+        f"{table.n_rows:,} rows, {table.n_columns:,} {'words' if model.word_counter_ else 'columns'}; "
         f"network {sizes}, {model.n_parameters_:,} parameters"
     ]
     if n_unlabelled:
-        names = " and ".join(map(repr, target))
+        names = " and ".join(map(repr, model.source_["targets"]))
         lines.append(
             f"{n_unlabelled:,} of {table.n_rows:,} rows have no {names}: they are unlabelled rows"
         )
     lines.append(f"{model.history_.n_epochs} epochs{_best_of(model)}; written to {out}")
     if scores:
         shown = ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
-        lines.append(f"held out {held.size:,} labelled rows: {shown}")
-    if checkpoint is not None and model.history_.stopped == "interrupted":
+        lines.append(f"held out {n_held:,} labelled rows: {shown}")
+    if resumes and model.history_.stopped == "interrupted":
         lines.append("to continue, give the same command with --force")
     say(as_json, fields, *lines)
 
