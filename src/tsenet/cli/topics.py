@@ -323,7 +323,7 @@ def topics(
         "documents": n_documents,
         "words": tree.n_observed,
         "topics_per_level": sizes,
-        "shown": len(found.topics_),
+        "shown": len(found.get_feature_names_out()),  # topics_ would need pandas
         "written": written,
     }
     levels = ", ".join(f"{size:,}" for size in sizes) or "none"
