@@ -58,6 +58,15 @@ class TestTopics:
         assert "# Topics" in (out / "topics.md").read_text(encoding="utf-8")
         assert "300 documents, 12 words" in result.stdout
 
+    def test_a_csv_needs_no_pandas(
+        self, data: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A plain install, without the extra ``text``, has none."""
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        result = run("topics", data, "--text", "body", "--out", out, *QUICK_TOPICS)
+        assert result.exit_code == 0, result.output
+        assert names(out) == FILES
+
     def test_same_seed_same_bytes_for_any_number_of_jobs(self, data: Path, tmp_path: Path) -> None:
         for name, jobs in (("a", "1"), ("b", "2"), ("c", "1")):
             result = run(

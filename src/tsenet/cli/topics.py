@@ -385,7 +385,7 @@ def _say_result(
         **{name.replace(" ", "_"): count for name, count in odd.items()},
         "words": tree.n_observed,
         "topics_per_level": sizes,
-        "shown": len(found.topics_),
+        "shown": len(found.get_feature_names_out()),  # topics_ would need pandas
         "written": written,
     }
     levels = ", ".join(f"{size:,}" for size in sizes) or "none"
