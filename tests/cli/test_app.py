@@ -81,7 +81,17 @@ def test_openmp_is_told_not_to_spin(monkeypatch: pytest.MonkeyPatch) -> None:
     assert os.environ["OMP_WAIT_POLICY"] == "ACTIVE"
 
 
-COMMANDS = ("topics", "fit", "predict", "evaluate", "report", "export", "reproduce", "data")
+COMMANDS = (
+    "topics",
+    "fit",
+    "predict",
+    "evaluate",
+    "report",
+    "export",
+    "shard",
+    "reproduce",
+    "data",
+)
 
 
 def test_the_commands() -> None:

@@ -90,11 +90,11 @@ CHECKPOINTS = [
 OWN = {
     "fit": (
         "--target --out -o --text --id --ignore --task --unlabeled --held-out --keep-on-interrupt --encoding --config "
-        "--seed --force --verbose --json --quiet --debug --processes --streams"
+        "--preset --seed --force --verbose --json --quiet --debug --processes --streams"
     ),
     "topics": (
         "--out --model --text --format --encoding --no-header --along --documents --no-explorer --no-full-depth "
-        "--seed --force --json --config --quiet --debug"
+        "--seed --force --json --config --quiet --debug --cluster --workers --memory"
     ),
 }
 # What a command passes on without being asked: the seed, so that the same command gives the same result.

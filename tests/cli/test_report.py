@@ -155,7 +155,7 @@ class TestTopics:
     def test_report_makes_the_same_page(self, folder: Path, tmp_path: Path) -> None:
         out = tmp_path / "again.html"
         result = run(
-            *("report", folder / "topics" / "tree.tsenet", "--data", folder / "news.csv"),
+            *("report", folder / "topics" / "model.tsenet", "--data", folder / "news.csv"),
             *("--text", "text", "--along", "month", "--title", "news", "-o", out, "--quiet"),
         )
         assert result.exit_code == 0, result.output

@@ -232,7 +232,7 @@ def test_attributes(fitted: TSENetClassifier) -> None:
     assert fitted.tree_ is not None
     assert fitted.wiring_.layer_sizes == fitted.tree_.layer_sizes
     assert fitted.history_.n_epochs == 15
-    assert fitted.net_.layer_sizes[1] == 43 * fitted.wiring_.layer_sizes[1]
+    assert fitted.net_.layer_sizes[1] == 32 * fitted.wiring_.layer_sizes[1]
     assert fitted.n_features_in_ == 12
     assert not hasattr(fitted, "feature_names_in_")
 

@@ -45,7 +45,8 @@ def context_of(dataset: Any, method: str, n_labels: int | None, **settings: Any)
 
 
 def test_words_and_columns_have_rivals_of_their_own() -> None:
-    assert names(text=True) - names(text=False) == {"pivot", "svd", "ppmi"}
+    of_words = {"pivot", "svd", "ppmi", "em-bayes", "complement-nb", "linear-svc", "self-training"}
+    assert names(text=True) - names(text=False) == {*of_words, "start"}
     assert names(text=False) - names(text=True) == {"pca", "boosting"}
     for text in (True, False):
         assert {cell.method for cell in cells("any", None, text=text)} <= set(METHODS)
@@ -176,9 +177,9 @@ def test_a_method_looks_the_same_beside_text_and_tables() -> None:
         for curve in _curves(lines):
             looks.setdefault(curve.title, set()).add(curve.look)
             assert [(point.x, point.y) for point in curve.points] == [(100, 0.5)]
-    assert len(looks) == 11
+    assert len(looks) == 18
     assert all(len(own) == 1 for own in looks.values())
-    assert len(set.union(*looks.values())) == 11
+    assert len(set.union(*looks.values())) == 18
 
 
 def test_one_task_is_shown_itself(tmp_path: Path) -> None:

@@ -103,7 +103,9 @@ def test_a_report_becomes_files(tmp_path: Path) -> None:
         "table-runs.csv",
     ]
     page = paths[0].read_text("utf-8")
-    assert page.startswith("# A title\n\ntext\n")
+    assert page.startswith(
+        "# A title\n\n![A title](table.png)\n\n![A title](table-bars.png)\n\ntext\n"
+    )
     assert "![A title](table.png)" in page
     assert list(csv.reader(io.StringIO(paths[3].read_text("utf-8")))) == [["a", "b"], ["1", "x,y"]]
     runs = list(csv.DictReader(io.StringIO(paths[4].read_text("utf-8"))))

@@ -187,10 +187,10 @@ def test_ctrl_c_leaves_no_process(tmp_path: Path, documents: sp.csr_array) -> No
 def test_a_worker_that_always_dies_ends_the_work(
     tmp_path: Path, documents: sp.csr_array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tsenet.scale.executor import Fold
+    from tsenet.scale.executor import Reduction
 
     write_shards(tmp_path, documents)
     with two_workers() as client, Shards(tmp_path, client=client, memory_limit="1GB") as shards:
-        fold = Fold(os._exit, [1])
+        fold = Reduction(os._exit, [1])
         with pytest.raises(ClusterError, match="died again and again"):
             list(shards._executor.run([fold], Progress()))

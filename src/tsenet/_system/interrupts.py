@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import _thread
+import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
@@ -34,11 +35,19 @@ def leave_with_signal_code() -> Iterator[None]:
     except SystemExit as end:
         if stop.number is None or end.code == 0:  # 0: what was finished was kept, as the user asked
             raise
-        stop.leave()
+        _end(128 + stop.number)
     except BaseException:
         if stop.number is None:
             raise
-        stop.leave()
+        _end(128 + stop.number)
+
+
+def _end(code: int) -> NoReturn:
+    """End the process at once: a compiler that was interrupted at its work may crash while Python ends."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # nobody reads it any more, or it is closed
+            stream.flush()
+    os._exit(code)
 
 
 def raises_keyboard_interrupt(handler: object) -> bool:

@@ -226,10 +226,10 @@ def _predict_on_cluster(
 ) -> None:
     """One task for each file; a task that ran on a worker that was lost runs again."""
     from tsenet.scale.cluster import OnCluster
-    from tsenet.scale.executor import Fold
+    from tsenet.scale.executor import Reduction
 
     with OnCluster(cluster) as executor:
-        for _ in executor.run((Fold(_predict_file, [file], task) for file in files), progress):
+        for _ in executor.run((Reduction(_predict_file, [file], task) for file in files), progress):
             pass
 
 

@@ -94,19 +94,25 @@ def report(
             if show is not None:
                 rows = rows._replace(texts=file.texts(show))
             values = None if along is None else file.column(along)
-        words = True if text is not None else None
-        write_report(
-            out,
-            fitted,
-            None if rows is None else rows.table,
-            None if rows is None else rows.y,
-            texts=None if rows is None else rows.texts,
-            along=values,
-            along_name=along or "",
-            progress=progress,
-            title=title or model.stem,
-            words=words,
-        )
+        shown: dict[str, Any] = {
+            "along": values,
+            "along_name": along or "",
+            "progress": progress,
+            "title": title or model.stem,
+        }
+        if isinstance(fitted, tsenet.TopicModel):  # its page has the labels of its topics
+            texts = None if rows is None else rows.texts
+            fitted.report(out, None if rows is None else texts or rows.table, **shown)
+        else:
+            write_report(
+                out,
+                fitted,
+                None if rows is None else rows.table,
+                None if rows is None else rows.y,
+                texts=None if rows is None else rows.texts,
+                words=True if text is not None else None,
+                **shown,
+            )
     say(as_json, {"out": out}, f"written to {out}")
 
 

@@ -121,6 +121,13 @@ class Scaling:
             Number of training rows.
         n_with : int64 (V,)
             How many of them have each word.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tsenet.data import Scaling
+        >>> Scaling.of_counts(99, np.array([99, 9])).scale.round(2)
+        array([1. , 3.3])
         """
         return cls(np.empty(0), 1.0 + np.log((1.0 + n_rows) / (1.0 + n_with)), True)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from tsenet.errors import ClusterError, MissingDependencyError, TSENetError
 from tsenet.progress import Progress
-from tsenet.scale.executor import Executor, Fold
+from tsenet.scale.executor import Executor, Reduction
 
 __all__ = ["OnCluster"]
 
@@ -88,7 +88,7 @@ class OnCluster(Executor):
         ]
         return slots, int(min(limits, default=2 << 30))
 
-    def run(self, folds: Iterable[Fold], progress: Progress) -> Iterator[Any]:
+    def run(self, folds: Iterable[Reduction], progress: Progress) -> Iterator[Any]:
         """Yield the result of each fold, in order; at most a few folds per worker are in work."""
         waiting: deque[tuple[list[Any], Any]] = deque()
         rest = iter(folds)
@@ -123,7 +123,7 @@ class OnCluster(Executor):
                 part.result()
             progress.advance()
 
-    def _submit(self, fold: Fold) -> tuple[list[Any], Any]:
+    def _submit(self, fold: Reduction) -> tuple[list[Any], Any]:
         """Submit the tasks of a fold: its parts, and the one that makes the result."""
         import dask
 

@@ -1,6 +1,6 @@
 """Where the passes over data run: here, one partition at a time, or on the workers of a Dask cluster.
 
-Both run :class:`Fold` objects and give the same bits: the parts of a fold are added in the order of its items.
+Both run :class:`Reduction` objects and give the same bits: the parts of a fold are added in the order of its items.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 
 from tsenet.progress import Progress
 
-__all__ = ["Executor", "Fold", "InProcess"]
+__all__ = ["Executor", "InProcess", "Reduction"]
 
 
 @dataclass(frozen=True)
-class Fold:
+class Reduction:
     """Parts of some items, added in their order.
 
     Attributes
@@ -60,7 +60,7 @@ class Executor(ABC):
     is_distributed: bool
 
     @abstractmethod
-    def run(self, folds: Iterable[Fold], progress: Progress) -> Iterator[Any]:
+    def run(self, folds: Iterable[Reduction], progress: Progress) -> Iterator[Any]:
         """Yield the result of each fold, in order; progress advances by one for each item."""
 
     def close(self) -> None:
@@ -93,7 +93,7 @@ class InProcess(Executor):
         self.memory = memory
         self.is_distributed = False
 
-    def run(self, folds: Iterable[Fold], progress: Progress) -> Iterator[Any]:
+    def run(self, folds: Iterable[Reduction], progress: Progress) -> Iterator[Any]:
         """Yield the result of each fold, in order."""
         for fold in folds:
             parts = deque(fold.items)

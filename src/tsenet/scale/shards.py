@@ -21,7 +21,7 @@ from tsenet.errors import DataError
 from tsenet.expansion.expand import tree_parents
 from tsenet.progress import Progress
 from tsenet.scale import tasks
-from tsenet.scale.executor import Executor, Fold, InProcess
+from tsenet.scale.executor import Executor, InProcess, Reduction
 from tsenet.scale.paired import CountedLayers
 from tsenet.scale.plan import Plan, bytes_of, memory_here
 from tsenet.scale.tasks import Chosen, Cut, Model, Source, Summary, Tile
@@ -185,7 +185,7 @@ class Shards(Passes):
     def _sums(self) -> Summary:
         if self._summary is None:
             spans = self.plan.spans()
-            fold = Fold(tasks.summarize, spans, (self.source(),), tasks.add_summaries)
+            fold = Reduction(tasks.summarize, spans, (self.source(),), tasks.add_summaries)
             (self._summary,) = self._run("counts", [fold])
         return self._summary
 
@@ -218,7 +218,7 @@ class Shards(Passes):
     def gather(self, cut: Cut | None, wanted: Sequence[Chosen]) -> BinaryRows:
         """Rows, or their pieces, in memory."""
         arguments = (self.source(), cut)
-        folds = [Fold(tasks.take_rows, [chosen], arguments) for chosen in wanted]
+        folds = [Reduction(tasks.take_rows, [chosen], arguments) for chosen in wanted]
         return BinaryRows.concatenate(self._run("rows of the structure sample", folds))
 
     def pieces(self, size: int | None, key: int) -> Pieces:
@@ -227,7 +227,8 @@ class Shards(Passes):
             return ShardPieces(self, None, [part.n_rows for part in self.folder.partitions])
         cut = Cut(size, key, self.counts() == self.n_rows)
         folds = [
-            Fold(tasks.count_pieces, [span], (self.source(), cut)) for span in self.plan.spans()
+            Reduction(tasks.count_pieces, [span], (self.source(), cut))
+            for span in self.plan.spans()
         ]
         counted = [n for found in self._run("pieces", folds) for n in found]
         return ShardPieces(self, cut, counted)
@@ -252,7 +253,7 @@ class Shards(Passes):
         cutting = None if size is None or n_rows == whole else Cut(size, key, counter.n_on == 0)
         wanted = self.chosen(chosen, self.plan.spans(2 * self.plan.n_slots))
         folds = [
-            Fold(
+            Reduction(
                 tasks.count_pairs,
                 wanted,
                 (
@@ -277,13 +278,13 @@ class Shards(Passes):
     def log_likelihood(self, tree: LatentTree) -> NDArray[np.float64]:
         """Exact ln P(x) of every row: (N,)."""
         arguments = (self._source_of(tree), _model(tree), self._task_jobs)
-        folds = [Fold(tasks.log_likelihood, [span], arguments) for span in self.plan.spans()]
+        folds = [Reduction(tasks.log_likelihood, [span], arguments) for span in self.plan.spans()]
         return np.concatenate(list(self._run("log-likelihood", folds)))
 
     def posteriors(self, tree: LatentTree) -> Iterator[NDArray[np.float64]]:
         """P(z=1|x) of every latent in every row, as blocks of rows; the blocks follow each other."""
         arguments = (self._source_of(tree), _model(tree), self._task_jobs)
-        folds = (Fold(tasks.posteriors, [part], arguments) for part in self.folder.partitions)
+        folds = (Reduction(tasks.posteriors, [part], arguments) for part in self.folder.partitions)
         for blocks in self._run("posteriors", folds, len(self.folder.partitions)):
             yield from blocks
 
@@ -298,7 +299,7 @@ class Shards(Passes):
             *(len(jobs), len(spans), len(self.folder.partitions)),
         )
         folds = [
-            Fold(
+            Reduction(
                 tasks.count_layers,
                 spans,
                 (source, model, tuple(job), self._task_jobs),
@@ -328,13 +329,15 @@ class Shards(Passes):
             columns = np.flatnonzero(numeric)
             tiles = [columns[a:b] for a, b in self.plan.column_tiles()]
             tiles = [tile for tile in tiles if tile.size]
-            folds = [Fold(tasks.thresholds_of, [tile], (folder,)) for tile in tiles]
+            folds = [Reduction(tasks.thresholds_of, [tile], (folder,)) for tile in tiles]
             for tile, found in zip(tiles, self._run("thresholds", folds), strict=True):
                 thresholds[tile], presence[tile] = found
             thresholds[~numeric], presence[~numeric] = np.nan, False
         return BinaryRule(folder.names, thresholds, presence, folder.levels, folder.named)
 
-    def _run(self, stage: str, folds: Iterable[Fold], n_items: int | None = None) -> Iterator[Any]:
+    def _run(
+        self, stage: str, folds: Iterable[Reduction], n_items: int | None = None
+    ) -> Iterator[Any]:
         """Run folds as a stage with progress."""
         if isinstance(folds, list):
             n_items = sum(len(fold.items) for fold in folds)
@@ -351,7 +354,7 @@ class Shards(Passes):
             size = 1
         groups = [wanted[k : k + size] for k in range(0, len(wanted), size)]
         arguments = (self.source(), cut)
-        folds = [Fold(tasks.take_pieces, [group], arguments) for group in groups]
+        folds = [Reduction(tasks.take_pieces, [group], arguments) for group in groups]
         return BinaryRows.concatenate(self._run("rows of stepwise EM", folds))
 
 

@@ -79,8 +79,8 @@ class PlainPass:
         """The same of a CSR matrix."""
         net, n_rows = self.net, values.shape[0]
         answer = np.tile(net.output.bias.astype(np.float64), (n_rows, 1))
-        level = np.zeros((n_rows, net.layer_sizes[1]), np.float32)
         lowest = net.layers[0]
+        level = np.tile(lowest.bias, (n_rows, 1))  # (n, units)
         links, k = lowest.blocks.latents, lowest.blocks.k_out
         weight, first = lowest.weight.reshape(-1, k), links.in_start.astype(np.int64)
         for rows, columns, numbers in _turns(values):
@@ -94,7 +94,7 @@ class PlainPass:
             products = np.repeat(numbers, n_links)[:, None] * weight[link]
             level[np.repeat(rows, n_links)[:, None], units] += products
         groups = [_sparse_group(values, *net.skips[0])] if net.skips else []
-        return answer, np.ascontiguousarray(level.T + lowest.bias[:, None]), groups
+        return answer, np.ascontiguousarray(level.T), groups
 
 
 class _LinkSums(NamedTuple):
