@@ -1,0 +1,61 @@
+"""The tables of the scoreboard's page and of README are computed again from the runs that are committed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import mean, stdev
+
+ROOT = Path(__file__).parents[2]
+COLUMNS = {
+    "TSE-Net": "default",
+    "TSE-Net, random links": "default-random",
+    "Backbone": "backbone",
+    "Backbone, random links": "backbone-random",
+}
+
+
+def scores() -> dict[tuple[str, str, str], list[float]]:
+    found: dict[tuple[str, str, str], list[float]] = {}
+    for line in (ROOT / "docs/results/runs/scoreboard.jsonl").read_text("utf-8").splitlines():
+        stored = json.loads(line)
+        run = stored["run"]
+        labels = "all" if run["n_labels"] is None else str(run["n_labels"])
+        key = (run["dataset"], labels, run["method"])
+        found.setdefault(key, []).append(100 * stored["result"]["validation"])
+    return found
+
+
+def table_after(text: str, heading: str) -> list[list[str]]:
+    """The cells of the first table below a heading, without the line of dashes."""
+    lines = text.split(heading, 1)[1].split("\n|", 1)[1].split("\n\n", 1)[0].split("\n")
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return [cells[0], *cells[2:]]
+
+
+def test_the_page_shows_the_runs() -> None:
+    found, page = scores(), (ROOT / "docs/results/scoreboard.md").read_text("utf-8")
+    checked = 0
+    for heading in ("## Now: text", "## Now: tables"):
+        head, *lines = table_after(page, heading)
+        for setting, *cells in lines:
+            dataset, labels = setting.split()
+            for title, cell in zip(head[1:], cells, strict=True):
+                own = found[dataset, labels, COLUMNS[title]]
+                shown = f"{mean(own):.1f}" + (f" ± {stdev(own):.1f}" if len(own) > 1 else "")
+                assert cell == shown, (setting, title)
+                checked += 1
+    assert checked > 40
+
+
+def test_the_readme_shows_the_runs() -> None:
+    found, readme = scores(), (ROOT / "README.md").read_text("utf-8")
+    names = {"StackOverflow titles": "stackoverflow", "part of DBPedia": "dbpedia", "subj": "subj"}
+    _, *lines = table_after(readme, "all figures, rivals included")
+    assert len(lines) == 6
+    for setting, *cells in lines:
+        name, labels = setting.rsplit(", ", 1)
+        dataset = names[name.split(" (")[0]]
+        methods = ("backbone", "backbone-random", "default")
+        wanted = [f"{mean(found[dataset, labels, method]):.1f}" for method in methods]
+        assert [cell.strip("*") for cell in cells] == wanted
