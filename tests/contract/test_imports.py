@@ -126,6 +126,7 @@ def foreign_in_kernels(source: str, module: str) -> list[str]:
 
 
 OF_NAMED_TUPLES = {"_replace", "_asdict", "_fields", "_make"}
+OF_PYTHON = {"_exit"}  # os._exit is documented
 OF_TORCH = {
     "_version"
 }  # a tensor's count of changes in place, which torch documents under this name
@@ -161,7 +162,7 @@ def foreign_private_access(source: str, module: str, own: Collection[str]) -> li
                 continue
             case ast.Attribute(attr=name, lineno=line):
                 private = name.startswith("_") and not name.startswith("__")
-                if private and name not in {*own, *OF_NAMED_TUPLES, *OF_TORCH}:
+                if private and name not in {*own, *OF_NAMED_TUPLES, *OF_TORCH, *OF_PYTHON}:
                     found.append(f"{module}:{line} uses ._{name.lstrip('_')}")
     package = module.split(".")[1] if "." in module else ""
     for line, name in imports_of(source, module.rpartition(".")[0]):
