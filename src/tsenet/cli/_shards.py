@@ -166,7 +166,7 @@ def _refuse_unsupported(
     refuse_unsupported(Recipe(linear_skip=model.linear_skip), folder, tuple(target), classifies)
     n_streams, n_groups = ShardOptions(**options).n_streams, len(folder.partitions)
     if processes is not None and processes > min(n_streams, n_groups):
-        few = f"{folder.place.url} has {n_groups} row groups: write smaller ones"
+        few = f"{folder.place.url} has {n_groups} row groups: write smaller ones (tsenet shard --rows-per-partition)"
         if n_groups >= processes:
             few = f"rows are read as {n_streams} streams: give --streams {processes} or more"
         raise DataError(f"--processes {processes} is too many, {few}")

@@ -14,7 +14,7 @@ from tsenet.expansion.context import context_vectors, contexts_above, unit_lengt
 from tsenet.expansion.pairs import LayerPair, PairedLayers
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.progress import Progress, as_progress
-from tsenet.skeleton.passes import Passes
+from tsenet.skeleton.passes import RowsOutsideMemory
 from tsenet.skeleton.tree import LatentTree
 
 LinkRule = Literal["balanced", "context", "top-k", "random", "tree"]
@@ -98,7 +98,7 @@ def expand(
         raise ValueError(f"density must be above 0 and at most 1, not {density}")
     if tree.n_levels == 0:
         raise ValueError("the tree has no latents to wire: no variable of its data varies")
-    if link_rule == "context" and isinstance(X, Passes):
+    if link_rule == "context" and isinstance(X, RowsOutsideMemory):
         raise ValueError(
             "link_rule='context' needs rows in memory: use 'balanced' for a folder of shards"
         )
@@ -106,7 +106,7 @@ def expand(
     with Workers(n_jobs) as workers, as_progress(progress) as report:
         pairs = (
             X.paired_layers(tree, report)
-            if isinstance(X, Passes)
+            if isinstance(X, RowsOutsideMemory)
             else _pairs_in_memory(tree, X, n_jobs)
         )
         report.start("links", sum(tree.layer_sizes[1:]))

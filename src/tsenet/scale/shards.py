@@ -27,7 +27,7 @@ from tsenet.scale.plan import Plan, bytes_of, memory_here
 from tsenet.scale.tasks import Chosen, Cut, Model, Source, Summary, Tile
 from tsenet.skeleton.inference import children_first
 from tsenet.skeleton.information import PairCounter, PairInformation
-from tsenet.skeleton.passes import LengthSums, Passes, Pieces
+from tsenet.skeleton.passes import LengthSums, Pieces, RowsOutsideMemory
 from tsenet.skeleton.tree import LatentTree
 
 __all__ = ["Shards"]
@@ -38,7 +38,7 @@ logger = logging.getLogger("tsenet")
 _STEPS_PER_FETCH = 200
 
 
-class Shards(Passes):
+class Shards(RowsOutsideMemory):
     """A folder of shards, and where to work on it; give it instead of a table.
 
     Rows are read a partition at a time: in this process, on workers started here, or on any Dask cluster. The results

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tsenet.skeleton.information import PairCounter, PairInformation
     from tsenet.skeleton.tree import LatentTree
 
-__all__ = ["LengthSums", "Passes", "Pieces"]
+__all__ = ["LengthSums", "Passes", "Pieces", "RowsOutsideMemory"]
 
 
 class LengthSums(NamedTuple):
@@ -123,14 +123,18 @@ class Passes(ABC):
 
         return pair_information(counter, n_partners, workers, progress)
 
+
+class RowsOutsideMemory(Passes):
+    """Rows that a fitted tree is asked about, and expanded by, in passes too."""
+
+    @abstractmethod
     def paired_layers(self, tree: LatentTree, progress: Progress) -> Iterator[Any]:
         """For each level of a tree, from the first up, the counts that its expansion needs."""
-        raise NotImplementedError
 
+    @abstractmethod
     def log_likelihood(self, tree: LatentTree) -> NDArray[np.float64]:
         """Exact ln P(x) of every row: (N,)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def posteriors(self, tree: LatentTree) -> Iterator[NDArray[np.float64]]:
         """P(z=1|x) of every latent in every row, as blocks of rows."""
-        raise NotImplementedError

@@ -19,7 +19,7 @@ from tsenet.data.binary import BinaryRule
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.skeleton.passes import Passes
+from tsenet.skeleton.passes import RowsOutsideMemory
 
 if TYPE_CHECKING:
     import networkx
@@ -283,7 +283,7 @@ class LatentTree:
         DataError
             If the columns are not those of the tree.
         """
-        if isinstance(X, Passes):
+        if isinstance(X, RowsOutsideMemory):
             return X.log_likelihood(self)
         with Workers(n_jobs) as workers:
             return self._inference.log_likelihood(self.binary(X), workers)
