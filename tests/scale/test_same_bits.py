@@ -112,13 +112,13 @@ def three_at_a_time(sizes: tuple[int, ...]) -> list[plan.UnitTile]:
     ]
 
 
+@pytest.mark.parametrize("read", [0, 10**9])  # pairs of all rows in a task, or of a span
 def test_workers(
-    tmp_path: Path, documents: sp.csr_array, client: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, documents: sp.csr_array, client: Any, monkeypatch: pytest.MonkeyPatch, read: int
 ) -> None:
     write_shards(tmp_path, documents, rows_per_group=60)
-    monkeypatch.setattr(
-        plan.Plan, "pair_tiles", lambda self, n: [(k, min(k + 25, n)) for k in range(0, n, 25)]
-    )
+    monkeypatch.setattr(plan, "READ", read)
+    monkeypatch.setattr(plan, "COPIES", 30_000)  # tiles of a few variables
     with Shards(tmp_path, client=client, memory_limit="1GB") as shards:
         for options in ({}, {"structure_samples": 400}, {"piece_size": None}):
             tree = tsenet.learn_tree(documents, **OPTIONS, **options)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tsenet.data.shards import Partition, ShardFolder
 from tsenet.errors import TooLargeError
@@ -26,6 +26,8 @@ SHARE = 0.55
 COPIES = 5
 # Bytes per variable that is on in a partition while it is read, cut and transposed.
 PER_ENTRY = 40
+# Bytes of counts that are moved and added in the time in which an entry of a partition is read.
+READ = 10
 # Bytes of this process per variable that is on in the structure sample, per row of it, and per variable.
 DRIVER_PER_ENTRY, DRIVER_PER_ROW, DRIVER_PER_VARIABLE = 60, 60, 5000
 # Bytes per row of the folder: a random order of all pieces, of which there are a few per row.
@@ -68,6 +70,15 @@ def memory_here() -> int:
     with suppress(OSError, ValueError):
         total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
     return total
+
+
+class PairTasks(NamedTuple):
+    """Tasks that count pairs of variables: one for each tile and span."""
+
+    tiles: list[
+        tuple[int, int]
+    ]  # variables whose counts with all others fit into a task: (first, last)
+    spans: list[tuple[Partition, ...]]
 
 
 @dataclass(frozen=True)
@@ -151,16 +162,31 @@ class Plan:
         least = -(-folder.n_columns // self.n_slots)
         return _tiles(folder.n_columns, min(int(size), least))
 
-    def pair_tiles(self, n_variables: int) -> list[tuple[int, int]]:
-        """Variables whose counts with all others fit into a task: ``(first, last)`` each."""
-        row = 4 * n_variables * COPIES
-        size = (self.room - self.partition_memory) // row
-        if size < 1:
+    def pair_tasks(self, n_variables: int) -> PairTasks:
+        """How the pairs of variables are counted.
+
+        The partitions are read once for each tile, and the counts of several spans are moved and added. So one task
+        reads all partitions for its tile, with a tile for each slot, unless that reading is the larger part.
+
+        Raises
+        ------
+        TooLargeError
+            If the counts of one variable do not fit a task.
+        """
+        row, room = 4 * n_variables, self.room - self.partition_memory
+        if room < row * COPIES:
             raise TooLargeError(
-                f"the counts of one variable with {n_variables:,} others need {_shown(row)}, but a task "
-                f"has {_shown(self.room - self.partition_memory)}: give workers more memory"
+                f"the counts of one variable with {n_variables:,} others need {_shown(row * COPIES)}, but a task "
+                f"has {_shown(room)}: give workers more memory"
             )
-        return _tiles(n_variables, int(size))
+        least = -(-n_variables // self.n_slots)
+        whole = _tiles(
+            n_variables, min(least, room // (2 * row))
+        )  # the counts, and a copy that can be written
+        spans = self.spans(2 * self.n_slots)
+        if READ * self.folder.nnz * len(whole) <= row * n_variables * len(spans):
+            return PairTasks(whole, self.spans(1))
+        return PairTasks(_tiles(n_variables, room // (COPIES * row)), spans)
 
     def unit_tiles(self, sizes: Sequence[int]) -> list[list[UnitTile]]:
         """Jobs of the expansion: upper units whose counts fit into a task together."""
@@ -247,14 +273,14 @@ class Plan:
             widest = max(b - a for a, b in tiles) * folder.n_rows * 24
             phases.insert(0, ("thresholds", len(tiles), stored * len(tiles), widest))
         if self.distributed:
-            tiles = self.pair_tiles(folder.n_columns)
-            widest = max(b - a for a, b in tiles) * folder.n_columns * 4 * COPIES
-            pair_spans = len(self.spans(2 * self.n_slots))
+            pairs = self.pair_tasks(folder.n_columns)
+            copies = 2 if len(pairs.spans) == 1 else COPIES
+            widest = max(b - a for a, b in pairs.tiles) * folder.n_columns * 4 * copies
             phases.append(
                 (
                     "pairs",
-                    len(tiles) * pair_spans,
-                    stored * len(tiles),
+                    len(pairs.tiles) * len(pairs.spans),
+                    stored * len(pairs.tiles),
                     widest + self.partition_memory,
                 )
             )

@@ -251,7 +251,8 @@ class Shards(RowsOutsideMemory):
         whole = self.n_rows if chosen is None else chosen.size
         # Variables that are on in no piece are those that were left out of them, and those that never were on.
         cutting = None if size is None or n_rows == whole else Cut(size, key, counter.n_on == 0)
-        wanted = self.chosen(chosen, self.plan.spans(2 * self.plan.n_slots))
+        tiles, spans = self.plan.pair_tasks(n_variables)
+        wanted = self.chosen(chosen, spans)
         folds = [
             Reduction(
                 tasks.count_pairs,
@@ -264,7 +265,7 @@ class Shards(RowsOutsideMemory):
                 np.add,
                 tasks.best_partners,
             )
-            for first, last in self.plan.pair_tiles(n_variables)
+            for first, last in tiles
         ]
         found = list(self._run("pairs", folds))
         partners = np.concatenate([part for part, _ in found])
