@@ -34,8 +34,17 @@ PACKAGES = (  # lowest first: each may import itself and what stands before it
     "cli",
 )
 BESIDE = {"__main__": "cli"}
-# save() hands an object to the public names, which knows the file format: the one step upward.
-UPWARD_BY_DESIGN = {("tsenet.skeleton.tree", "tsenet"), ("tsenet.expansion.wiring", "tsenet")}
+# save() hands an object to the public names, which knows the file format: the one step upward of the stages.
+# One module of the estimators hands rows outside memory to the package that works on them, when such rows are given.
+_OUTSIDE, _SERVES = "tsenet.estimators.outside_memory", "tsenet.scale.for_estimators"
+UPWARD_BY_DESIGN = {
+    ("tsenet.skeleton.tree", "tsenet"),
+    ("tsenet.expansion.wiring", "tsenet"),
+    *(
+        (_OUTSIDE, f"{_SERVES}.{name}")
+        for name in ("open_rows", "label_columns", "learn_structure")
+    ),
+}
 ROOT_MODULES = {path.stem for path in PACKAGE.glob("*.py")}
 WITHOUT_TORCH_OR_SKLEARN = {"skeleton", "expansion"}
 ALLOWED_IN_KERNELS = {"__future__", "math", "numpy", "numba", "typing"}  # typing for NamedTuple

@@ -9,13 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tsenet.data import Table
     from tsenet.estimators.topic_model import TopicModel
-    from tsenet.progress import Progress
     from tsenet.scale import Shards
 
-__all__ = ["drawn_rows", "fit_sharded", "is_sharded", "opened", "tables_of"]
-
-# Documents from which topics are described: sizes, coherence, typical documents.
-_DESCRIBED = 20_000
+__all__ = ["fit_sharded", "is_sharded", "opened", "tables_of"]
 
 
 def is_sharded(data: Path) -> bool:
@@ -44,34 +40,9 @@ def opened(
     return shards
 
 
-def drawn_rows(shards: Shards, seed: int, progress: Progress) -> Table:
-    """Documents drawn at random, or all if there are few."""
-    import numpy as np
-    import scipy.sparse as sp
-
-    from tsenet.data import Table
-
-    folder = shards.folder
-    progress.start("reading documents", len(folder.partitions))
-    rng = np.random.default_rng(seed)
-    chosen = np.arange(folder.n_rows)
-    if folder.n_rows > _DESCRIBED:
-        chosen = np.sort(rng.choice(folder.n_rows, _DESCRIBED, replace=False))
-    parts = []
-    for block in folder.blocks():
-        first, last = np.searchsorted(chosen, [block.start, block.start + block.table.n_rows])
-        parts.append(block.table.values[chosen[first:last] - block.start])
-        progress.advance()
-    progress.finish(f"{folder.n_rows:,} documents")
-    return Table.of(sp.vstack(parts, format="csr"), names=folder.names)
-
-
 def fit_sharded(model: TopicModel, shards: Shards, described: Any, checkpoint: Path | None) -> None:
     """Learn the topics of all documents; describe them by those drawn."""
-    from tsenet.data.text import WordCounter
-
-    facts = shards.folder.counter
-    model.word_counter_ = None if facts is None else WordCounter(shards.folder.names, **facts)
+    model.word_counter_ = shards.word_counter()
     model.fit_counts(described, checkpoint=checkpoint, data=shards)
 
 

@@ -30,7 +30,7 @@ from tsenet.cli._options import (
     given,
     library_option,
 )
-from tsenet.cli._sharded import drawn_rows, fit_sharded, is_sharded, opened, tables_of
+from tsenet.cli._sharded import fit_sharded, is_sharded, opened, tables_of
 
 if TYPE_CHECKING:
     from tsenet.data import Table
@@ -312,7 +312,7 @@ def topics(
                 data, data_format, text or "text", along, no_header, encoding, progress
             )
         else:
-            documents = drawn_rows(shards, seed, progress)
+            documents = shards.drawn_documents(seed, progress)
         warm_up(progress, network=False)
         if model is not None:
             found = _load(model, splitter)

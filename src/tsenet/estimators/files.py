@@ -78,8 +78,9 @@ def estimator_parts(estimator: TSENetEstimator) -> tuple[dict[str, Any], Arrays]
 
 
 def plain_parameters(estimator: TSENetEstimator) -> dict[str, Any]:
-    """The parameters as JSON holds them; None for what is no plain value."""
+    """The parameters as JSON holds them, without the cluster; None for what is no plain value."""
     given = estimator.get_params(deep=False)
+    given.pop("client", None)
     params = {name: _plain(value) for name, value in given.items()}
     if isinstance(given.get("class_weight"), dict | list):
         params["class_weight"] = _weights_as_pairs(given["class_weight"])

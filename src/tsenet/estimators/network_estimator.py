@@ -25,6 +25,7 @@ from tsenet.data.scaling import Scaling, power_near
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.estimators.columns import check_features
+from tsenet.estimators.outside_memory import is_outside_memory, tables_of
 from tsenet.estimators.texts import rows_of
 from tsenet.training.given_targets import GivenTargets, read_targets, warn_of_marker
 from tsenet.training.targets import Targets, learn_targets
@@ -153,17 +154,21 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : table, (N, V), or texts
-            Rows with the columns that ``fit`` saw.
+        X : table, (N, V), texts, or a folder of shards
+            Rows with the columns that ``fit`` saw; words of a folder are matched by name.
 
         Yields
         ------
         Inputs
-            Consecutive rows; sparse tables that must become dense come in several blocks, others in one.
+            Consecutive rows; folders and sparse tables that must become dense come in several blocks, others in one.
         """
         check_is_fitted(self, "net_")
         from tsenet.network.batches import Inputs
 
+        if is_outside_memory(X):
+            for table in tables_of(X, self.binary_rule_.names_in):
+                yield from self.network_inputs(table)
+            return
         X = rows_of(self, X, reset=False)
         table = Table.of(X, missing=True)
         self._check_columns(X, False)

@@ -92,6 +92,9 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         Whether to show progress; a callable gets ``(stage, done, total)``.
     callbacks : sequence of Callback or None, default=None
         A user's own code at the moments of training; see :class:`tsenet.training.callbacks.Callback`.
+    client : distributed.Client, str or None, default=None
+        Dask cluster, or the address of its scheduler, whose workers learn the structure if :meth:`fit` is given a
+        folder of shards or a Dask collection. Copies of the estimator share it; files and pickles do not hold it.
 
     Attributes
     ----------
@@ -170,6 +173,7 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         random_state: Any = None,
         verbose: Any = False,
         callbacks: Sequence[Callback] | None = None,
+        client: Any = None,
     ) -> None:
         self.density = density
         self.link_rule = link_rule
@@ -200,6 +204,7 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         self.random_state = random_state
         self.verbose = verbose
         self.callbacks = callbacks
+        self.client = client
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train for one epoch on some rows; the first call learns structure and scales from its rows.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from tsenet._system.seeds import seed_sequence
 from tsenet.data.shards import ShardFolder, open_shards
 from tsenet.data.table import Table
 from tsenet.errors import DataError
+from tsenet.estimators.columns import note_columns
 from tsenet.expansion.structure import NetworkStructure, learn_structure, structure_of_wiring
 from tsenet.progress import Progress, as_progress
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from tsenet.training.checkpoint import RunFolder
     from tsenet.training.shard_recipe import ShardOptions
 
-__all__ = ["fit_to_folder", "predict_shard"]
+__all__ = ["fit_to_folder", "predict_shard", "tables_with"]
 
 #: Parameters of which the result does not depend.
 _WITHOUT_EFFECT = ("n_jobs", "verbose", "callbacks", "warm_start", "device")
@@ -38,8 +40,13 @@ def fit_to_folder(
     report: Progress,
     checkpoint: str | os.PathLike[str] | None,
     options: ShardOptions | None,
+    of_all_rows: Callable[..., NetworkStructure] | None = None,
 ) -> None:
-    """Fit an estimator to a folder of shards, together with the other processes of ``torchrun``."""
+    """Fit an estimator to a folder of shards, together with the other processes of ``torchrun``.
+
+    ``of_all_rows`` learns the structure from all rows, with the options of
+    :func:`tsenet.expansion.structure.learn_structure`; None: it is learned from a sample.
+    """
     from tsenet.training.peers import join_peers
     from tsenet.training.settings import Recipe
     from tsenet.training.shard_recipe import ShardOptions, fit_to_shards, refuse_unsupported
@@ -59,11 +66,14 @@ def fit_to_folder(
         run_folder = None
         if checkpoint is not None:
             identity = _identity(estimator, shards, target_names, options)
+            if of_all_rows is not None:
+                identity["structure"] = "all rows"
             run_folder = peers.from_first(lambda: _open(checkpoint, identity, seed))
             seed = run_folder.seed
 
         def learn(table: Table, run: RunFolder | None) -> NetworkStructure:
-            return _structure(estimator, table, seed, report, run)
+            learned_by = of_all_rows or partial(learn_structure, table)
+            return _structure(estimator, table, seed, report, run, learned_by)
 
         with as_progress(report if peers.is_first else None) as own_report:
             fitted = fit_to_shards(
@@ -76,11 +86,7 @@ def fit_to_folder(
     estimator._set_targets(fitted.targets)
     estimator._take_structure(fitted.structure)
     estimator.scaling_, estimator._n_runs, estimator._optimiser = fitted.scaling, 1, None
-    estimator.n_features_in_ = shards.n_columns
-    if shards.named:
-        estimator.feature_names_in_ = np.array(shards.names, dtype=object)
-    elif hasattr(estimator, "feature_names_in_"):  # of an earlier fit
-        del estimator.feature_names_in_
+    note_columns(estimator, shards)
     estimator.word_counter_ = _word_counter(shards)
     estimator._keep(fitted.trained, fitted.sample)
 
@@ -116,13 +122,13 @@ def _structure(
     seed: np.random.SeedSequence,
     report: Progress,
     run: RunFolder | None,
+    learned_by: Callable[..., NetworkStructure],
 ) -> NetworkStructure:
-    """The structure of a sample of the rows, or that of a wiring that was given."""
+    """The structure of all rows or of a sample of them, or that of a wiring that was given."""
     if estimator.wiring is not None:
         return structure_of_wiring(table, estimator.wiring)
     tree_seed, wiring_seed, _ = seed_sequence(seed).spawn(3)
-    return learn_structure(
-        table,
+    return learned_by(
         **estimator._structure_options(),
         tree_seed=tree_seed,
         wiring_seed=wiring_seed,
@@ -214,6 +220,13 @@ def predict_shard(
             writer.write_table(table.cast(schema))
         assert writer is not None  # a file has at least one partition
         writer.close()
+
+
+def tables_with(folder: ShardFolder, words: Sequence[str]) -> Iterator[Table]:
+    """The documents of a folder with the model's columns, a partition at a time."""
+    place_of = _places_of_words(folder, words)
+    for block in folder.blocks():
+        yield _with_words(block.table, words, place_of)
 
 
 def _is_done(path: Path, mark: bytes, force: bool) -> bool:

@@ -10,6 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +20,12 @@ from tsenet.data.table import Table
 from tsenet.data.text import WordCounter
 from tsenet.errors import DataError
 from tsenet.estimators import topic_facts
+from tsenet.estimators.outside_memory import (
+    UsesCluster,
+    is_outside_memory,
+    opened,
+    tables_of,
+)
 from tsenet.estimators.parameters import check_parameters
 from tsenet.estimators.texts import are_texts
 from tsenet.explain.shares import WordProfiles, document_shares
@@ -45,7 +52,7 @@ _WORD_OPTIONS = (
 )
 
 
-class TopicModel(TransformerMixin, BaseEstimator):
+class TopicModel(UsesCluster, TransformerMixin, BaseEstimator):
     """A hierarchy of topics, learned from documents.
 
     A topic is a latent of the tree (:class:`tsenet.LatentTree`): it is on in some documents and makes its words more
@@ -106,6 +113,9 @@ class TopicModel(TransformerMixin, BaseEstimator):
         Threads; None for all cores. The result does not depend on it.
     progress : bool, callable, Progress or None, default=None
         Whether to show progress.
+    client : distributed.Client, str or None, default=None
+        Dask cluster, or the address of its scheduler, whose workers do the passes over the data if :meth:`fit` is given
+        a folder of shards or a Dask collection. Copies share it; files and pickles do not hold it.
 
     Attributes
     ----------
@@ -145,6 +155,8 @@ class TopicModel(TransformerMixin, BaseEstimator):
     True
     """
 
+    word_counter_: WordCounter | None
+
     def __init__(
         self,
         *,
@@ -173,6 +185,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: Any = None,
+        client: Any = None,
     ) -> None:
         self.n_words = n_words
         self.stop_words = stop_words
@@ -199,6 +212,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.client = client
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; those of what is shown, such as ``min_size``, take effect at once.
@@ -226,8 +240,10 @@ class TopicModel(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        texts : sequence of str, Documents, or table
-            The documents; or a sparse table of word counts whose columns have names (a :class:`tsenet.Table`).
+        texts : sequence of str, Documents, table, or a folder of shards
+            The documents; or a sparse table of word counts whose columns have names (a :class:`tsenet.Table`). Of a
+            folder that need not fit into memory (path, URL, ``ShardFolder`` or :class:`tsenet.scale.Shards`), the
+            topics are learned from all documents and described by 20,000 of them, drawn at random.
         y : ignored
         checkpoint : path, optional
             Folder for what is finished, as for :func:`tsenet.learn_tree`.
@@ -243,6 +259,11 @@ class TopicModel(TransformerMixin, BaseEstimator):
             If there are no documents, or no words remain.
         """
         check_parameters(self.get_params(deep=False))
+        if is_outside_memory(texts):
+            with opened(self, texts) as shards, as_progress(self.progress) as report:
+                described = shards.drawn_documents(self.random_state, report)
+                self.word_counter_ = shards.word_counter()
+                return self.fit_counts(described, checkpoint=checkpoint, data=shards)
         with as_progress(self.progress) as report:
             report.start("counting words", None)
             table = self._learn_words(texts)
@@ -516,7 +537,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        texts : sequence of str, Documents, or table
+        texts : sequence of str, Documents, table, or a folder of shards
             The documents.
         level : int, optional
             Only the topics of this level; default: all of ``topics_``.
@@ -532,6 +553,13 @@ class TopicModel(TransformerMixin, BaseEstimator):
         csr_array, shape (documents, topics)
             Columns in the order of :meth:`get_feature_names_out`.
         """
+        if is_outside_memory(texts):
+            check_is_fitted(self, "tree_")
+            found = [
+                self._transform(self.tree_.binary(table), level, output, min_probability)
+                for table in tables_of(texts, self.vocabulary_)
+            ]
+            return sp.vstack(found, format="csr")
         table = self._table(texts)
         return self._transform(self.tree_.binary(table), level, output, min_probability)
 
@@ -715,6 +743,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         facts = self._facts
         counter = None if self.word_counter_ is None else self.word_counter_.to_dict()
         params = topic_facts.plain_parameters(self.get_params(deep=False))
+        del params["client"]
         meta = {
             # How it was run is no part of the model: the same topics are the same file.
             "params": {**params, "n_jobs": None, "progress": None},
@@ -765,7 +794,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         if are_texts(texts):
             options = {name: getattr(self, name) for name in _WORD_OPTIONS}
             counter, table = WordCounter.learn(texts, **options)
-            self.word_counter_: WordCounter | None = counter
+            self.word_counter_ = counter
             return table
         expected = "expected documents: a list of strings, or a sparse table of word counts"
         if isinstance(texts, list | tuple):

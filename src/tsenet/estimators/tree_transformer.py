@@ -11,12 +11,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tsenet.data.table import Table
-from tsenet.estimators.columns import check_features
+from tsenet.estimators.columns import check_features, note_columns
+from tsenet.estimators.outside_memory import UsesCluster, is_outside_memory, opened
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
 
 
-class LatentTreeTransformer(TransformerMixin, BaseEstimator):
+class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
     """Learn a hierarchical latent tree; turn rows into the probabilities of its latents.
 
     Parameters
@@ -51,6 +52,9 @@ class LatentTreeTransformer(TransformerMixin, BaseEstimator):
         Threads; None for all cores. The result does not depend on it.
     progress : bool, callable, Progress or None, default=None
         Whether to show progress; a callable gets ``(stage, done, total)``.
+    client : distributed.Client, str or None, default=None
+        Dask cluster, or the address of its scheduler, whose workers do the passes over the data if ``X`` is a
+        folder of shards or a Dask collection. Copies share it; files and pickles do not hold it.
 
     Attributes
     ----------
@@ -87,6 +91,7 @@ class LatentTreeTransformer(TransformerMixin, BaseEstimator):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: Any = None,
+        client: Any = None,
     ) -> None:
         self.max_island = max_island
         self.max_top = max_top
@@ -101,21 +106,37 @@ class LatentTreeTransformer(TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.client = client
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the tree of ``X``; ``y`` is ignored."""
+        """Learn the tree of ``X``, a table or rows outside memory (:class:`tsenet.scale.Shards`); ``y`` is ignored."""
+        options = self.get_params(deep=False)
+        del options["client"]
+        if is_outside_memory(X):
+            with opened(self, X) as shards:
+                self.tree_ = learn_tree(shards, **options)
+                note_columns(self, shards.folder)
+            return self
         table = Table.of(X, missing=True)
         check_features(self, X, reset=True)
-        self.tree_ = learn_tree(table, **self.get_params(deep=False))
+        self.tree_ = learn_tree(table, **options)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """P(z=1|x) of every latent: (rows, latents), level by level."""
+        if is_outside_memory(X):
+            check_is_fitted(self)
+            with opened(self, X) as shards:
+                return np.concatenate(list(shards.posteriors(self.tree_)))
         table = self._table(X)
         return self.tree_.posterior(table, n_jobs=self.n_jobs)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Exact ln P(x) of each row under the tree: (rows,)."""
+        if is_outside_memory(X):
+            check_is_fitted(self)
+            with opened(self, X) as shards:
+                return self.tree_.log_likelihood(shards)
         table = self._table(X)
         return self.tree_.log_likelihood(table, n_jobs=self.n_jobs)
 
@@ -162,6 +183,7 @@ class LatentTreeTransformer(TransformerMixin, BaseEstimator):
         params = {
             name: value if isinstance(value, bool | int | float | str | None) else None
             for name, value in self.get_params(deep=False).items()
+            if name != "client"
         }
         names = getattr(self, "feature_names_in_", None)
         tree, arrays = self.tree_.to_parts()

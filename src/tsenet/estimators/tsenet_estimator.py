@@ -17,6 +17,7 @@ from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.estimators.network_estimator import CheckedRows, NetworkEstimator, progress_of
+from tsenet.estimators.outside_memory import UsesCluster, fit_outside, is_outside_memory
 from tsenet.estimators.parameters import check_parameters
 from tsenet.estimators.texts import are_texts, rows_of
 from tsenet.expansion.structure import NetworkStructure, learn_structure, structure_of_wiring
@@ -40,7 +41,7 @@ __all__ = ["TSENetEstimator"]
 _WITHOUT_EFFECT = ("n_jobs", "verbose", "callbacks", "warm_start")
 
 
-class TSENetEstimator(NetworkEstimator):
+class TSENetEstimator(UsesCluster, NetworkEstimator):
     """An estimator whose network is wired as its rows are."""
 
     density: float | None
@@ -114,7 +115,7 @@ class TSENetEstimator(NetworkEstimator):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         eval_set: Any = None,
@@ -125,12 +126,15 @@ class TSENetEstimator(NetworkEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix, dataframe, list of rows or Table, (N, V); or N texts
+        X : array, sparse matrix, dataframe, list of rows or Table, (N, V); or N texts; or a folder
             The words of texts are counted as :func:`tsenet.data.vectorize` does it; the model keeps how
-            (``word_counter_``), so that it predicts texts too.
-        y : array-like, (N,) or (N, C)
+            (``word_counter_``), so that it predicts texts too. A folder of shards (path, URL, ``ShardFolder`` or
+            :class:`tsenet.scale.Shards`) or a Dask array or dataframe need not fit into memory: the structure is
+            learned from all rows, by the workers of ``client`` if there is one, and the network is trained in this
+            process on a stream of them, as :meth:`fit_shards` does it.
+        y : array-like, (N,) or (N, C); for a folder also the names of its label columns
             None, NaN, ``pandas.NA`` and blank text are unknown targets, as is a classifier's ``unlabeled``. Structure
-            and first weights are learned from rows without a known target too.
+            and first weights are learned from rows without a known target too. Default for a folder: its label column.
         sample_weight : array-like (N,), default=None
             Whole numbers count as repetitions of a row, as long as the rows do not become more than tenfold.
             Other weights count in the loss; the structure then takes all rows alike. 0 removes a row.
@@ -156,6 +160,12 @@ class TSENetEstimator(NetworkEstimator):
         from tsenet.training.settings import Recipe
 
         check_parameters(self.get_params(deep=False))
+        if is_outside_memory(X):
+            self._check_weighting()
+            refused = {"sample_weight": sample_weight, "eval_set": eval_set}
+            with as_progress(progress_of(self.verbose)) as report:
+                fit_outside(self, X, y, report, checkpoint, **refused, eval_metric=eval_metric)
+            return self
         recipe = self._settings(Recipe)
         going_on = self.warm_start and hasattr(self, "net_")
         if going_on and checkpoint is not None:
@@ -230,12 +240,15 @@ class TSENetEstimator(NetworkEstimator):
         from tsenet.estimators.shards import fit_to_folder
 
         check_parameters(self.get_params(deep=False))
-        if self.weighting != "tfidf":
-            raise DataError("counts of a folder are weighted by tf-idf: leave weighting='tfidf'")
+        self._check_weighting()
         names = (target,) if isinstance(target, str) else tuple(target)
         with as_progress(progress_of(self.verbose)) as report:
             fit_to_folder(self, folder, names, report, checkpoint, options)
         return self
+
+    def _check_weighting(self) -> None:
+        if self.weighting != "tfidf":
+            raise DataError("counts of a folder are weighted by tf-idf: leave weighting='tfidf'")
 
     def _check_eval_set(self, eval_set: Any) -> CheckedRows:
         """The rows to validate on; those without a target are left out."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import tsenet
 from tsenet.expansion.wiring import Wiring
+from tsenet.scale.context import expand_shards
 from tsenet.scale.shards import Shards
 from tsenet.skeleton.tree import LatentTree
 
@@ -106,7 +107,7 @@ def expand(
     """
     with ExitStack() as stack:
         shards = _shards(folder, client, n_workers, memory_limit, n_jobs, stack)
-        return tsenet.expand(tree, shards, n_jobs=n_jobs, **options)
+        return expand_shards(tree, shards, n_jobs=n_jobs, **options)
 
 
 def _shards(

@@ -10,13 +10,17 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tsenet._system.seeds import seed_sequence
 from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRule
 from tsenet.data.places import Place
 from tsenet.data.rows import BinaryRows
 from tsenet.data.shards import Partition, ShardFolder, open_shards
+from tsenet.data.table import Table
+from tsenet.data.text import WordCounter
 from tsenet.errors import DataError
 from tsenet.expansion.expand import tree_parents
 from tsenet.progress import Progress
@@ -34,6 +38,8 @@ __all__ = ["Shards"]
 
 logger = logging.getLogger("tsenet")
 
+# Documents from which topics are described: sizes, coherence, typical documents.
+_DESCRIBED = 20_000
 # Steps of stepwise EM whose rows are fetched in one pass.
 _STEPS_PER_FETCH = 200
 
@@ -165,6 +171,37 @@ class Shards(RowsOutsideMemory):
     ) -> None:
         self.close()
 
+    # ---- documents
+
+    def word_counter(self) -> WordCounter | None:
+        """How texts were split into the words of the folder; None if they were not texts."""
+        facts = self.folder.counter
+        return None if facts is None else WordCounter(self.folder.names, **facts)
+
+    def drawn_documents(self, seed: Any, progress: Progress) -> Table:
+        """Up to 20,000 documents, drawn at random, in memory: from them topics are described.
+
+        Raises
+        ------
+        DataError
+            If the rows are no documents.
+        """
+        folder = self.folder
+        if not folder.is_sparse:
+            raise DataError(f"{folder.place.url} holds a table of numbers, not documents")
+        progress.start("reading documents", len(folder.partitions))
+        chosen = np.arange(folder.n_rows)
+        if folder.n_rows > _DESCRIBED:
+            rng = np.random.default_rng(seed_sequence(seed))
+            chosen = np.sort(rng.choice(folder.n_rows, _DESCRIBED, replace=False))
+        parts = []
+        for block in folder.blocks():
+            first, last = np.searchsorted(chosen, [block.start, block.start + block.table.n_rows])
+            parts.append(block.table.values[chosen[first:last] - block.start])
+            progress.advance()
+        progress.finish(f"{folder.n_rows:,} documents")
+        return Table.of(sp.vstack(parts, format="csr"), names=folder.names)
+
     # ---- passes of learn_tree
 
     def prepare(self, structure_samples: int | None, progress: Progress) -> None:
@@ -195,9 +232,9 @@ class Shards(RowsOutsideMemory):
         plain = self.is_sparse and not rule.thresholds.any()
         return Source(self.folder, None if plain else rule)
 
-    def take(self, numbers: NDArray[np.int64]) -> BinaryRows:
-        """Some rows, ascending, in memory."""
-        return self.gather(None, self.chosen(numbers, self.plan.spans()))
+    def take(self, numbers: NDArray[np.int64] | None, rule: BinaryRule | None = None) -> BinaryRows:
+        """Some rows, ascending (None: all), in memory; binary by a rule (default: the folder's own)."""
+        return self.gather(None, self.chosen(numbers, self.plan.spans()), rule)
 
     def chosen(
         self, numbers: NDArray[np.int64] | None, spans: Sequence[tuple[Partition, ...]]
@@ -215,9 +252,11 @@ class Shards(RowsOutsideMemory):
                 wanted.append(Chosen(span, np.packbits(bits)))
         return wanted
 
-    def gather(self, cut: Cut | None, wanted: Sequence[Chosen]) -> BinaryRows:
+    def gather(
+        self, cut: Cut | None, wanted: Sequence[Chosen], rule: BinaryRule | None = None
+    ) -> BinaryRows:
         """Rows, or their pieces, in memory."""
-        arguments = (self.source(), cut)
+        arguments = (self.source(rule), cut)
         folds = [Reduction(tasks.take_rows, [chosen], arguments) for chosen in wanted]
         return BinaryRows.concatenate(self._run("rows of the structure sample", folds))
 

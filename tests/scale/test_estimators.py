@@ -1,0 +1,215 @@
+"""Estimators that are given a folder of shards instead of a table, with a cluster or without."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+import tsenet
+from tests.scale.test_same_bits import same_tree, same_wiring
+from tsenet import (
+    LatentTreeTransformer,
+    Table,
+    TopicModel,
+    TSENetClassifier,
+    TSENetRegressor,
+    scale,
+)
+from tsenet._system.seeds import seed_sequence
+from tsenet.data.shard_writer import write_shards
+from tsenet.data.shards import ShardFolder
+from tsenet.errors import DataError, ModelFileError
+from tsenet.expansion import context
+from tsenet.expansion.structure import learn_structure
+from tsenet.progress import Progress
+from tsenet.scale import Shards
+
+NAMES = [f"w{j}" for j in range(60)]
+QUICK: dict[str, Any] = {"random_state": 0, "max_epochs": 4, "max_top": 5, "n_jobs": 1}
+
+
+@pytest.fixture(scope="module")
+def subject(documents: sp.csr_array) -> list[str]:
+    """Which half of the words a document has more of."""
+    halves = documents[:, :30].sum(axis=1), documents[:, 30:].sum(axis=1)
+    return np.where(halves[0] > halves[1], "left", "right").tolist()
+
+
+@pytest.fixture(scope="module")
+def folder(
+    tmp_path_factory: pytest.TempPathFactory, documents: sp.csr_array, subject: list[str]
+) -> Path:
+    place = tmp_path_factory.mktemp("estimators") / "shards"
+    labels = {"subject": subject}
+    write_shards(place, documents, names=NAMES, labels=labels, rows_per_group=170)
+    return place
+
+
+def same_links(a: Any, b: Any) -> bool:
+    """Training drops the log-odds."""
+    parts = ("indptr", "indices", "from_tree")
+    return a.names == b.names and all(
+        np.array_equal(getattr(x, name), getattr(y, name))
+        for x, y in zip(a.layers, b.layers, strict=True)
+        for name in parts
+    )
+
+
+def same_weights(one: Any, other: Any) -> bool:
+    ours, theirs = one.net_.state_dict(), other.net_.state_dict()
+    return all(bool((ours[name] == theirs[name]).all()) for name in ours)
+
+
+def test_a_folder_is_fitted_by_one_more_argument(
+    folder: Path, documents: sp.csr_array, subject: list[str], client: Any
+) -> None:
+    table = Table.of(documents, NAMES)
+    model = TSENetClassifier(**{**QUICK, "max_epochs": 25}, client=client).fit(folder)
+    # The structure is that of these rows in memory, bit for bit, also the links by context, which need rows. (`fit`
+    # in memory sorts the rows first.)
+    tree_seed, wiring_seed, _ = seed_sequence(0).spawn(3)
+    expected = learn_structure(
+        table,
+        **model._structure_options(),
+        tree_seed=tree_seed,
+        wiring_seed=wiring_seed,
+        progress=Progress(),
+    )
+    assert model.tree_ is not None
+    assert expected.tree is not None
+    assert same_tree(model.tree_, expected.tree)
+    assert expected.wiring.link_rule == model.wiring_.link_rule == "context"
+    assert same_links(model.wiring_, expected.wiring)
+    assert model.classes_.tolist() == ["left", "right"]
+    assert model.score(table, subject) > 0.85
+    # predictions of a folder are those of its rows
+    np.testing.assert_array_equal(model.predict_proba(folder), model.predict_proba(table))
+    assert model.score(folder, subject) == model.score(table, subject)
+
+
+def test_the_cluster_changes_nothing(folder: Path, client: Any, tmp_path: Path) -> None:
+    here = TSENetClassifier(**QUICK, link_rule="balanced").fit(folder, "subject")
+    there = TSENetClassifier(**QUICK, link_rule="balanced", client=client).fit(str(folder))
+    assert same_weights(here, there)
+    for model, name in ((here, "here"), (there, "there")):
+        model.save(tmp_path / name)
+    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["list", "array", "shards"])
+def test_labels_may_be_given(folder: Path, subject: list[str], kind: str) -> None:
+    of_column = TSENetClassifier(**QUICK).fit(folder)
+    if kind == "shards":
+        with Shards(folder, memory_limit="1GB") as shards:
+            model = TSENetClassifier(**QUICK).fit(shards, subject)
+    else:
+        model = TSENetClassifier(**QUICK).fit(
+            folder, subject if kind == "list" else np.array(subject)
+        )
+    assert same_weights(model, of_column)
+
+
+def test_several_labels_and_values(folder: Path, documents: sp.csr_array) -> None:
+    halves = np.stack([documents[:, :30].sum(axis=1) > 5, documents[:, 30:].sum(axis=1) > 5], 1)
+    labels = halves.astype(float)
+    labels[::7, 0] = np.nan
+    model = TSENetClassifier(**QUICK).fit(folder, labels)
+    assert model.predict(folder).shape == (900, 2)
+    left = documents[:, :30].sum(axis=1) / (1.0 + documents.sum(axis=1))
+    regressor = TSENetRegressor(**{**QUICK, "max_epochs": 25}).fit(folder, left)
+    assert regressor.score(folder, left) > 0.3
+
+
+def test_contexts_of_drawn_rows(
+    folder: Path, documents: sp.csr_array, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of many rows, contexts are learned from some, drawn by the seed: the same as in memory."""
+    monkeypatch.setattr(context, "_MOST_ROWS", 300)
+    table = Table.of(documents, NAMES)
+    tree = tsenet.learn_tree(table, max_top=5, random_state=0)
+    wanted = tsenet.expand(tree, table, density=0.2, link_rule="context", random_state=1)
+    found = scale.expand(tree, folder, density=0.2, link_rule="context", random_state=1)
+    assert same_wiring(found, wanted)
+
+
+def test_a_run_is_continued(folder: Path, tmp_path: Path, subject: list[str]) -> None:
+    model = TSENetClassifier(**QUICK).fit(folder, checkpoint=tmp_path)
+    again = TSENetClassifier(**QUICK).fit(folder, checkpoint=tmp_path)
+    assert same_weights(model, again)
+    with pytest.raises(ModelFileError):
+        TSENetClassifier(**QUICK).fit(folder, [*subject[:-1], "left"], checkpoint=tmp_path)
+    with pytest.raises(ModelFileError, match="structure"):
+        TSENetClassifier(**QUICK).fit_shards(folder, "subject", checkpoint=tmp_path)
+
+
+def test_copies_share_the_cluster_and_pickles_do_not_hold_it(folder: Path, client: Any) -> None:
+    for kind in (TSENetClassifier, TSENetRegressor, LatentTreeTransformer, TopicModel):
+        estimator = kind(client=client, max_island=9)
+        copy = clone(estimator)
+        assert copy.client is client
+        assert copy.max_island == 9
+        assert pickle.loads(pickle.dumps(estimator)).client is None
+
+
+def test_a_tree_and_its_latents(folder: Path, documents: sp.csr_array, client: Any) -> None:
+    table = Table.of(documents, NAMES)
+    whole = tsenet.learn_tree(table, max_top=3, random_state=0)
+    model = LatentTreeTransformer(max_top=3, random_state=0, client=client).fit(folder)
+    assert same_tree(model.tree_, whole)
+    assert model.n_features_in_ == 60
+    assert list(model.feature_names_in_) == NAMES
+    np.testing.assert_array_equal(model.transform(folder), whole.posterior(table))
+    np.testing.assert_array_equal(model.score_samples(folder), whole.log_likelihood(table))
+
+
+def test_topics(folder: Path, documents: sp.csr_array, client: Any, tmp_path: Path) -> None:
+    table = Table.of(documents, NAMES)
+    whole = TopicModel(max_top=3, random_state=0).fit(table)
+    model = TopicModel(max_top=3, random_state=0, client=client).fit(folder)
+    assert same_tree(model.tree_, whole.tree_)
+    assert model.n_documents_ == 900
+    assert (model.transform(folder) != model.transform(table)).nnz == 0
+    model.save(tmp_path / "folder")
+    whole.save(tmp_path / "memory")
+    assert (tmp_path / "folder").read_bytes() == (tmp_path / "memory").read_bytes()
+
+
+def test_refusals(folder: Path, subject: list[str], tmp_path: Path, client: Any) -> None:
+    model = TSENetClassifier(**QUICK)
+    for options in ({"sample_weight": np.ones(900)}, {"eval_set": (folder, subject)}):
+        with pytest.raises(DataError, match=f"{next(iter(options))} is there for rows in memory"):
+            model.fit(folder, subject, **options)
+    with pytest.raises(DataError, match="leave weighting='tfidf'"):
+        TSENetClassifier(weighting="counts").fit(folder)
+    with pytest.raises(DataError, match=r"one label for each of the 900 rows .*shape \(899,\)"):
+        model.fit(folder, np.zeros(899))
+    with pytest.raises(DataError, match="has no label 'colour'; it has 'subject'"):
+        model.fit(folder, "colour")
+    with pytest.raises(DataError, match="not a finished folder of shards"):
+        model.fit(tmp_path)
+    with (
+        Shards(folder, memory_limit="1GB") as shards,
+        pytest.raises(ValueError, match="their own client"),
+    ):
+        TSENetClassifier(**QUICK, client=client).fit(shards)
+    bare = write_shards(tmp_path / "bare", sp.eye_array(4, dtype=int))
+    with pytest.raises(DataError, match="has no labels"):
+        model.fit(bare)
+    two = write_shards(
+        tmp_path / "two", sp.eye_array(4, dtype=int), labels={"a": [0, 1, 0, 1], "b": [1, 1, 0, 0]}
+    )
+    assert isinstance(two, ShardFolder)
+    with pytest.raises(DataError, match="label columns 'a', 'b': name one as y"):
+        model.fit(two)
+
+
+def test_a_folder_without_structure_is_refused(tmp_path: Path) -> None:
+    write_shards(tmp_path, sp.csr_array(np.ones((6, 3), int)), labels={"y": [0, 1] * 3})
+    with pytest.raises(DataError, match=r"no column of .* varies"):
+        TSENetClassifier(**QUICK).fit(tmp_path)
