@@ -100,6 +100,10 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         Whether to show progress; a callable gets ``(stage, done, total)``.
     callbacks : sequence of Callback or None, default=None
         A user's own code at the moments of training; see :class:`tsenet.training.callbacks.Callback`.
+    memory_limit : int, str or None, default=None
+        Most memory that this process may use, the table and the libraries included: bytes, or an amount such as
+        ``"2GB"``. A fit that is estimated to need more raises :class:`tsenet.errors.TooLargeError` before any work,
+        and says what would fit.
 
     Attributes
     ----------
@@ -182,6 +186,7 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         random_state: Any = None,
         verbose: Any = False,
         callbacks: Sequence[Callback] | None = None,
+        memory_limit: int | str | None = None,
     ) -> None:
         self.density = density
         self.link_rule = link_rule
@@ -214,6 +219,7 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         self.random_state = random_state
         self.verbose = verbose
         self.callbacks = callbacks
+        self.memory_limit = memory_limit
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Train for one epoch on some rows; the first call learns structure and scale from its rows.

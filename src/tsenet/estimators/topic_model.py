@@ -24,6 +24,7 @@ from tsenet.estimators.texts import are_texts
 from tsenet.explain.shares import WordProfiles, document_shares
 from tsenet.explain.topic_view import TopicView, choose_topics, view_topics
 from tsenet.explain.topics import Topic, every_topic, topic_tree, with_coherence
+from tsenet.memory import check_memory, topics_need
 from tsenet.progress import as_progress
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
@@ -106,6 +107,10 @@ class TopicModel(TransformerMixin, BaseEstimator):
         Threads; None for all cores. The result does not depend on it.
     progress : bool, callable, Progress or None, default=None
         Whether to show progress.
+    memory_limit : int, str or None, default=None
+        Most memory that this process may use, the table and the libraries included: bytes, or an amount such as
+        ``"2GB"``. A fit that is estimated to need more raises :class:`tsenet.errors.TooLargeError` before any work,
+        and says what would fit.
 
     Attributes
     ----------
@@ -173,6 +178,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: Any = None,
+        memory_limit: int | str | None = None,
     ) -> None:
         self.n_words = n_words
         self.stop_words = stop_words
@@ -199,6 +205,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.memory_limit = memory_limit
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; those of what is shown, such as ``min_size``, take effect at once.
@@ -279,6 +286,12 @@ class TopicModel(TransformerMixin, BaseEstimator):
         from tsenet.skeleton.pieces import automatic_size, cut_into_pieces, size_for
 
         check_parameters(self.get_params(deep=False))
+        if data is None:  # which has a limit of its own
+            check_memory(
+                *(self.memory_limit, table, topics_need, self.structure_samples),
+                columns="words (n_words)",
+                otherwise="`tsenet shard` writes a folder that `tsenet topics` reads in parts",
+            )
         groups, names = self._seeds(table.names)
         self.tree_ = learn_tree(
             table if data is None else data,
@@ -717,7 +730,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         params = topic_facts.plain_parameters(self.get_params(deep=False))
         meta = {
             # How it was run is no part of the model: the same topics are the same file.
-            "params": {**params, "n_jobs": None, "progress": None},
+            "params": {**params, "n_jobs": None, "progress": None, "memory_limit": None},
             "tree": tree,
             "counter": counter,
             "labels": dict(self._labels),

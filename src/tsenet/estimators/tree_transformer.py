@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tsenet.data.table import Table
 from tsenet.estimators.columns import check_features
+from tsenet.memory import check_memory, tree_need
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
 
@@ -51,6 +52,10 @@ class LatentTreeTransformer(TransformerMixin, BaseEstimator):
         Threads; None for all cores. The result does not depend on it.
     progress : bool, callable, Progress or None, default=None
         Whether to show progress; a callable gets ``(stage, done, total)``.
+    memory_limit : int, str or None, default=None
+        Most memory that this process may use, the table and the libraries included: bytes, or an amount such as
+        ``"2GB"``. A fit that is estimated to need more raises :class:`tsenet.errors.TooLargeError` before any work,
+        and says what would fit.
 
     Attributes
     ----------
@@ -87,6 +92,7 @@ class LatentTreeTransformer(TransformerMixin, BaseEstimator):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: Any = None,
+        memory_limit: int | str | None = None,
     ) -> None:
         self.max_island = max_island
         self.max_top = max_top
@@ -101,12 +107,18 @@ class LatentTreeTransformer(TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.memory_limit = memory_limit
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the tree of ``X``; ``y`` is ignored."""
+        options = self.get_params(deep=False)
+        check_memory(
+            *(options.pop("memory_limit"), X, tree_need, self.structure_samples),
+            otherwise="`tsenet shard` writes rows that tsenet.scale.learn_tree reads in parts",
+        )
         table = Table.of(X, missing=True)
         check_features(self, X, reset=True)
-        self.tree_ = learn_tree(table, **self.get_params(deep=False))
+        self.tree_ = learn_tree(table, **options)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
