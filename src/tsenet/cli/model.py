@@ -32,6 +32,7 @@ from tsenet.cli._options import (
     Tokenizer,
     Unlabeled,
     Words,
+    checked_memory,
     given,
     library_option,
 )
@@ -224,6 +225,13 @@ def fit(
             help="Parts of DIR that every batch draws from, and most processes; the result depends on it.",
         ),
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Most memory to use, such as 2GB: what is estimated to need more is refused before any work.",
+        ),
+    ] = None,
     checkpoint: Checkpoint = None,
     config: Config = None,
     force: Force = False,
@@ -264,6 +272,7 @@ def fit(
         max_epochs=max_epochs,
         patience=patience,
         n_jobs=jobs,
+        memory_limit=checked_memory(memory),
     )
     if data.is_dir():
         from tsenet.cli._shards import fit_folder

@@ -27,6 +27,7 @@ from tsenet.cli._options import (
     StopWords,
     Tokenizer,
     Words,
+    checked_memory,
     given,
     library_option,
 )
@@ -239,7 +240,8 @@ def topics(
     memory: Annotated[
         str | None,
         typer.Option(
-            metavar="SIZE", help="A folder of shards: most memory of each process, such as 2GB."
+            metavar="SIZE",
+            help="Most memory of each process, such as 2GB: what is estimated to need more is refused before any work.",
         ),
     ] = None,
     seed: Seed = 0,
@@ -289,12 +291,15 @@ def topics(
         _refuse(
             {**choice, **learning, **shown, **given(along=along)}, "a model has its topics already"
         )
-    placed = given(cluster=cluster, workers=workers, memory=memory)
+    placed = given(cluster=cluster, workers=workers)
+    checked_memory(memory)
     sharded = is_sharded(data)
     if sharded:
         _refuse({**columns, **choice}, "the folder has its words chosen already")
     else:
         _refuse(placed, "only a folder made by tsenet shard is worked on in parts")
+        if model is not None:
+            _refuse(given(memory=memory), "it is for learning")
     if cluster is not None and workers is not None:
         raise typer.BadParameter("give --cluster or --workers, not both", param_hint="--cluster")
     if along is not None and no_explorer:
@@ -322,6 +327,7 @@ def topics(
                 progress,
                 random_state=seed,
                 n_jobs=jobs,
+                memory_limit=memory,
                 n_words=words,
                 select=None if select is None else str(select),
                 stop_words=None if stop_words is None else stop_words_of_option(stop_words),

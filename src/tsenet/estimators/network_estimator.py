@@ -96,6 +96,8 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         With ``reset``, names of columns and what the targets are, are learned from these rows.
         """
         X = rows_of(self, X, reset=reset)
+        if reset:
+            self._check_memory(X, y)
         table = Table.of(X, missing=True)
         name = type(self).__name__
         if y is None:
@@ -121,6 +123,10 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         return CheckedRows(
             table.take(order), targets[order], None if weights is None else weights[order]
         )
+
+    def _check_memory(self, X: Any, y: Any) -> None:
+        """Refuse rows that need more memory than the estimator may use; here none."""
+        return
 
     def _read_targets(self, y: Any) -> GivenTargets:
         """Check targets; those missing, or marked by the parameter ``unlabeled``, are not known."""

@@ -31,6 +31,7 @@ from tsenet.estimators.texts import are_texts
 from tsenet.explain.shares import WordProfiles, document_shares
 from tsenet.explain.topic_view import TopicView, choose_topics, view_topics
 from tsenet.explain.topics import Topic, every_topic, topic_tree, with_coherence
+from tsenet.memory import check_memory, topics_need
 from tsenet.progress import as_progress
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
@@ -116,6 +117,10 @@ class TopicModel(UsesCluster, TransformerMixin, BaseEstimator):
     client : distributed.Client, str or None, default=None
         Dask cluster, or the address of its scheduler, whose workers do the passes over the data if :meth:`fit` is given
         a folder of shards or a Dask collection. Copies share it; files and pickles do not hold it.
+    memory_limit : int, str or None, default=None
+        Most memory that this process may use, the table and the libraries included: bytes, or an amount such as
+        ``"2GB"``. A fit that is estimated to need more raises :class:`tsenet.errors.TooLargeError` before any work,
+        and says what would fit.
 
     Attributes
     ----------
@@ -186,6 +191,7 @@ class TopicModel(UsesCluster, TransformerMixin, BaseEstimator):
         n_jobs: int | None = None,
         progress: Any = None,
         client: Any = None,
+        memory_limit: int | str | None = None,
     ) -> None:
         self.n_words = n_words
         self.stop_words = stop_words
@@ -213,6 +219,7 @@ class TopicModel(UsesCluster, TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.progress = progress
         self.client = client
+        self.memory_limit = memory_limit
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; those of what is shown, such as ``min_size``, take effect at once.
@@ -300,6 +307,12 @@ class TopicModel(UsesCluster, TransformerMixin, BaseEstimator):
         from tsenet.skeleton.pieces import automatic_size, cut_into_pieces, size_for
 
         check_parameters(self.get_params(deep=False))
+        if data is None:  # which has a limit of its own
+            check_memory(
+                *(self.memory_limit, table, topics_need, self.structure_samples),
+                columns="words (n_words)",
+                otherwise="`tsenet shard` writes a folder that `tsenet topics` reads in parts",
+            )
         groups, names = self._seeds(table.names)
         self.tree_ = learn_tree(
             table if data is None else data,
@@ -746,7 +759,7 @@ class TopicModel(UsesCluster, TransformerMixin, BaseEstimator):
         del params["client"]
         meta = {
             # How it was run is no part of the model: the same topics are the same file.
-            "params": {**params, "n_jobs": None, "progress": None},
+            "params": {**params, "n_jobs": None, "progress": None, "memory_limit": None},
             "tree": tree,
             "counter": counter,
             "labels": dict(self._labels),

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tsenet.data.shards import Partition, ShardFolder
 from tsenet.errors import TooLargeError
+from tsenet.memory import PROCESS, bytes_of, shown_bytes
 from tsenet.scale.executor import Executor
 from tsenet.scale.tasks import UnitTile
 
-__all__ = ["Plan", "bytes_of", "memory_here"]
+__all__ = ["PROCESS", "Plan", "bytes_of", "memory_here"]
 
-# A process that has loaded the library. This and the following are estimates (docs/adr/0018-dask.md).
-PROCESS = 260 << 20
+# These are estimates (docs/adr/0018-dask.md).
 # Dask moves results to the disk from 60 % of a worker's memory on and restarts the worker at 95 %: tasks stay below.
 SHARE = 0.55
 # Sums of a tile: the sum, the part, the new sum, and two parts that wait.
@@ -32,36 +31,6 @@ READ = 10
 DRIVER_PER_ENTRY, DRIVER_PER_ROW, DRIVER_PER_VARIABLE = 60, 60, 5000
 # Bytes per row of the folder: a random order of all pieces, of which there are a few per row.
 DRIVER_PER_ROW_OF_ALL = 24
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_BINARY = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-
-
-def bytes_of(memory: int | str | None) -> int | None:
-    """Read an amount of memory such as ``"2GB"`` or ``"500 MiB"``; numbers are bytes.
-
-    Raises
-    ------
-    ValueError
-        If it is no such amount.
-
-    Examples
-    --------
-    >>> from tsenet.scale.plan import bytes_of
-    >>> bytes_of("2GB"), bytes_of("1.5 GiB"), bytes_of(1000)
-    (2000000000, 1610612736, 1000)
-    """
-    if memory is None or isinstance(memory, int):
-        if memory is not None and memory < 1:
-            raise ValueError(f"memory_limit must be above 0, not {memory}")
-        return memory
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\s*", str(memory), re.IGNORECASE)
-    if match is None:
-        raise ValueError(f"memory_limit must be an amount such as '2GB', not {memory!r}")
-    number, unit, binary = match.groups()
-    factor = (_BINARY if binary else _UNITS).get(unit.upper())
-    if factor is None or float(number) * factor < 1:
-        raise ValueError(f"memory_limit must be an amount such as '2GB', not {memory!r}")
-    return int(float(number) * factor)
 
 
 def memory_here() -> int:
@@ -73,11 +42,9 @@ def memory_here() -> int:
 
 
 class PairTasks(NamedTuple):
-    """Tasks that count pairs of variables: one for each tile and span."""
+    """Tasks that count pairs of variables: one for each span and tile, variables ``first..last``."""
 
-    tiles: list[
-        tuple[int, int]
-    ]  # variables whose counts with all others fit into a task: (first, last)
+    tiles: list[tuple[int, int]]
     spans: list[tuple[Partition, ...]]
 
 
@@ -120,9 +87,9 @@ class Plan:
             need = int((plan.partition_memory + PROCESS) / SHARE) + (64 << 20)
             rows = max(part.n_rows for part in folder.partitions)
             raise TooLargeError(
-                f"a partition of {rows:,} rows needs {_shown(plan.partition_memory)} to be worked on, "
-                f"but a task has {_shown(max(0, plan.room))} of its {_shown(plan.task_memory)}: give "
-                f"{_shown(need)} per worker thread, or write shards with fewer rows per partition"
+                f"a partition of {rows:,} rows needs {shown_bytes(plan.partition_memory)} to be worked on, "
+                f"but a task has {shown_bytes(max(0, plan.room))} of its {shown_bytes(plan.task_memory)}: give "
+                f"{shown_bytes(need)} per worker thread, or write shards with fewer rows per partition"
             )
         return plan
 
@@ -156,8 +123,8 @@ class Plan:
         size = (self.room - self.partition_memory) // column
         if size < 1:
             raise TooLargeError(
-                f"the values of one column need {_shown(column)}, but a task has "
-                f"{_shown(self.room - self.partition_memory)}: give it more memory"
+                f"the values of one column need {shown_bytes(column)}, but a task has "
+                f"{shown_bytes(self.room - self.partition_memory)}: give it more memory"
             )
         least = -(-folder.n_columns // self.n_slots)
         return _tiles(folder.n_columns, min(int(size), least))
@@ -176,13 +143,12 @@ class Plan:
         row, room = 4 * n_variables, self.room - self.partition_memory
         if room < row * COPIES:
             raise TooLargeError(
-                f"the counts of one variable with {n_variables:,} others need {_shown(row * COPIES)}, but a task "
-                f"has {_shown(room)}: give workers more memory"
+                f"the counts of one variable with {n_variables:,} others need {shown_bytes(row * COPIES)}, but a task "
+                f"has {shown_bytes(room)}: give workers more memory"
             )
         least = -(-n_variables // self.n_slots)
-        whole = _tiles(
-            n_variables, min(least, room // (2 * row))
-        )  # the counts, and a copy that can be written
+        fits = room // (2 * row)  # the counts, and a copy that can be written
+        whole = _tiles(n_variables, min(least, fits))
         spans = self.spans(2 * self.n_slots)
         if READ * self.folder.nnz * len(whole) <= row * n_variables * len(spans):
             return PairTasks(whole, self.spans(1))
@@ -199,8 +165,8 @@ class Plan:
             unit = 4 * (2 * sizes[level - 1] + sizes[level])
             if unit > room:
                 raise TooLargeError(
-                    f"the counts of one unit of level {level} need {_shown(unit)}, but a task has "
-                    f"{_shown(max(0, room))}: give workers more memory"
+                    f"the counts of one unit of level {level} need {shown_bytes(unit)}, but a task has "
+                    f"{shown_bytes(max(0, room))}: give workers more memory"
                 )
             first = 0
             while first < sizes[level]:
@@ -247,8 +213,8 @@ class Plan:
         )
         raise TooLargeError(
             f"learning the groups from {n_sampled:,} rows needs about "
-            f"{_shown(self.driver_need(n_sampled))} in this process, which may use "
-            f"{_shown(self.driver_memory)}: {advice}{_shown(self.driver_need(n_sampled))!r}"
+            f"{shown_bytes(self.driver_need(n_sampled))} in this process, which may use "
+            f"{shown_bytes(self.driver_memory)}: {advice}{shown_bytes(self.driver_need(n_sampled))!r}"
         )
 
     def describe(self, structure_samples: int | None = None) -> str:
@@ -262,8 +228,8 @@ class Plan:
         lines = [
             f"{folder.n_rows:,} rows × {folder.n_columns:,} columns, {folder.nnz:,} entries in "
             f"{len(folder.partitions):,} partitions; {self.n_slots} "
-            f"task{'s' if self.n_slots > 1 else ''} at a time, {_shown(self.task_memory)} each; "
-            f"this process {_shown(self.driver_memory)}"
+            f"task{'s' if self.n_slots > 1 else ''} at a time, {shown_bytes(self.task_memory)} each; "
+            f"this process {shown_bytes(self.driver_memory)}"
         ]
         phases: list[tuple[str, int, int, int]] = [
             ("counts and lengths", spans, stored, self.partition_memory)
@@ -288,11 +254,11 @@ class Plan:
         phases.append(("rows of stepwise EM", spans, stored, self.partition_memory))
         for name, tasks, read, memory in phases:
             lines.append(
-                f"  {name}: {tasks:,} tasks, {_shown(read)} read, {_shown(memory)} per task"
+                f"  {name}: {tasks:,} tasks, {shown_bytes(read)} read, {shown_bytes(memory)} per task"
             )
         lines.append(
             f"  groups of {n_sampled:,} rows: in this process, about "
-            f"{_shown(self.driver_need(n_sampled))}"
+            f"{shown_bytes(self.driver_need(n_sampled))}"
         )
         return "\n".join(lines)
 
@@ -305,12 +271,3 @@ def _tiles(n_items: int, size: int) -> list[tuple[int, int]]:
     n_tiles = -(-n_items // size)
     ends = [round(k * n_items / n_tiles) for k in range(n_tiles + 1)]
     return list(pairwise(ends))
-
-
-def _shown(n_bytes: Any) -> str:
-    value = float(n_bytes)
-    for unit in ("B", "kB", "MB"):
-        if value < 1000:
-            return f"{value:.3g}{unit}"
-        value /= 1000
-    return f"{value:.3g}GB"
