@@ -112,10 +112,16 @@ def three_at_a_time(sizes: tuple[int, ...]) -> list[plan.UnitTile]:
     ]
 
 
+@pytest.mark.parametrize("sends_sample", [True, False])
 def test_workers(
-    tmp_path: Path, documents: sp.csr_array, client: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    documents: sp.csr_array,
+    client: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    sends_sample: bool,
 ) -> None:
     write_shards(tmp_path, documents, rows_per_group=60)
+    monkeypatch.setattr(plan.Plan, "sends_sample", lambda *_: sends_sample)
     monkeypatch.setattr(
         plan.Plan, "pair_tiles", lambda self, n: [(k, min(k + 25, n)) for k in range(0, n, 25)]
     )

@@ -11,10 +11,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tsenet._system.threads import chunks_of_equal_work
 from tsenet.data.shards import Partition, ShardFolder
 from tsenet.errors import TooLargeError
 from tsenet.scale.executor import Executor
 from tsenet.scale.tasks import UnitTile
+from tsenet.skeleton.information import PairCounter
 
 __all__ = ["Plan", "bytes_of", "memory_here"]
 
@@ -26,6 +31,8 @@ SHARE = 0.55
 COPIES = 5
 # Bytes per variable that is on in a partition while it is read, cut and transposed.
 PER_ENTRY = 40
+# Bytes per entry of a structure sample that is sent to a worker: the rows, the columns, and one of them as it arrives.
+SAMPLE_PER_ENTRY = 16
 # Bytes of this process per variable that is on in the structure sample, per row of it, and per variable.
 DRIVER_PER_ENTRY, DRIVER_PER_ROW, DRIVER_PER_VARIABLE = 60, 60, 5000
 # Bytes per row of the folder: a random order of all pieces, of which there are a few per row.
@@ -162,6 +169,18 @@ class Plan:
             )
         return _tiles(n_variables, int(size))
 
+    def sends_sample(self, counter: PairCounter, n_partners: int) -> bool:
+        """Whether a structure sample fits into a task. Else its pairs are counted partition by partition."""
+        n_rows, n_variables = counter.rows.shape
+        found = 12 * n_partners * -(-n_variables // self.n_slots)
+        need = SAMPLE_PER_ENTRY * counter.rows.nnz + 24 * (n_rows + n_variables) + found
+        return need + counter.bits.nbytes < self.room
+
+    def equal_tiles(self, work: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Variables in tiles of about equal work, a few for each worker: ``(first, last)`` each."""
+        per_tile = int((work + 1).sum()) // (4 * self.n_slots) + 1
+        return chunks_of_equal_work(work + 1, per_tile)
+
     def unit_tiles(self, sizes: Sequence[int]) -> list[list[UnitTile]]:
         """Jobs of the expansion: upper units whose counts fit into a task together."""
         posteriors = 80 << 20
@@ -199,6 +218,24 @@ class Plan:
             + DRIVER_PER_ROW_OF_ALL * self.folder.n_rows
         )
 
+    def structure_rows(self) -> int:
+        """As many rows as this process can learn the groups from: all, or a multiple of 1,000.
+
+        Raises
+        ------
+        TooLargeError
+            If not even 1,000 rows fit.
+        """
+        if self.driver_need(self.folder.n_rows) <= self.driver_memory:
+            return self.folder.n_rows
+        fits = self._rows_that_fit()
+        return fits if fits >= 1000 else self.check_driver(None)
+
+    def _rows_that_fit(self) -> int:
+        fixed, per_row = self.driver_need(0), self.driver_need(1000) - self.driver_need(0)
+        fits = int((self.driver_memory - fixed) * 1000 / max(1, per_row))
+        return fits - fits % 1000 if fits >= 1000 else fits
+
     def check_driver(self, structure_samples: int | None) -> int:
         """Rows of the structure sample, after the check that they fit into this process.
 
@@ -211,9 +248,7 @@ class Plan:
         n_sampled = n_rows if structure_samples is None else min(structure_samples, n_rows)
         if self.driver_need(n_sampled) <= self.driver_memory:
             return n_sampled
-        fixed, per_row = self.driver_need(0), self.driver_need(1000) - self.driver_need(0)
-        fits = int((self.driver_memory - fixed) * 1000 / max(1, per_row))
-        fits -= fits % 1000 if fits >= 1000 else 0
+        fits = self._rows_that_fit()
         advice = (
             f"structure_samples={fits} would fit, or memory_limit="
             if fits >= 1000
@@ -264,8 +299,9 @@ class Plan:
             lines.append(
                 f"  {name}: {tasks:,} tasks, {_shown(read)} read, {_shown(memory)} per task"
             )
+        drawn = ", as many as fit" if n_sampled == self.structure_rows() < folder.n_rows else ""
         lines.append(
-            f"  groups of {n_sampled:,} rows: in this process, about "
+            f"  groups of {n_sampled:,} rows{drawn}: in this process, about "
             f"{_shown(self.driver_need(n_sampled))}"
         )
         return "\n".join(lines)
