@@ -112,13 +112,19 @@ def three_at_a_time(sizes: tuple[int, ...]) -> list[plan.UnitTile]:
     ]
 
 
-@pytest.mark.parametrize("read", [0, 10**9])  # pairs of all rows in a task, or of a span
+@pytest.mark.parametrize("sends_sample", [True, False])
 def test_workers(
-    tmp_path: Path, documents: sp.csr_array, client: Any, monkeypatch: pytest.MonkeyPatch, read: int
+    tmp_path: Path,
+    documents: sp.csr_array,
+    client: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    sends_sample: bool,
 ) -> None:
     write_shards(tmp_path, documents, rows_per_group=60)
-    monkeypatch.setattr(plan, "READ", read)
-    monkeypatch.setattr(plan, "COPIES", 30_000)  # tiles of a few variables
+    monkeypatch.setattr(plan.Plan, "sends_sample", lambda *_: sends_sample)
+    monkeypatch.setattr(
+        plan.Plan, "pair_tiles", lambda self, n: [(k, min(k + 25, n)) for k in range(0, n, 25)]
+    )
     with Shards(tmp_path, client=client, memory_limit="1GB") as shards:
         for options in ({}, {"structure_samples": 400}, {"piece_size": None}):
             tree = tsenet.learn_tree(documents, **OPTIONS, **options)

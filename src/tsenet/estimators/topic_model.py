@@ -39,7 +39,6 @@ from tsenet.skeleton.tree import LatentTree
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tsenet.skeleton.passes import Passes
 
 __all__ = ["TopicModel"]
 
@@ -283,7 +282,7 @@ class TopicModel(UsesCluster, TransformerMixin, BaseEstimator):
         texts: Any = None,
         *,
         checkpoint: str | PathLike[str] | None = None,
-        data: Passes | None = None,
+        data: Any = None,
     ) -> Self:
         """Learn the topics of documents whose words are counted by ``word_counter_``, which has to be set.
 
@@ -314,9 +313,12 @@ class TopicModel(UsesCluster, TransformerMixin, BaseEstimator):
                 otherwise="`tsenet shard` writes a folder that `tsenet topics` reads in parts",
             )
         groups, names = self._seeds(table.names)
+        options = {name: getattr(self, name) for name in _TREE_OPTIONS}
+        if data is not None:
+            options["structure_samples"] = data.structure_rows(self.structure_samples)
         self.tree_ = learn_tree(
             table if data is None else data,
-            **{name: getattr(self, name) for name in _TREE_OPTIONS},
+            **options,
             seed_groups=groups,
             random_state=self.random_state,
             n_jobs=self.n_jobs,

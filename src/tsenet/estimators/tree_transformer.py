@@ -121,6 +121,7 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
         del options["client"], options["memory_limit"]
         if is_outside_memory(X):
             with opened(self, X) as shards:
+                options["structure_samples"] = shards.structure_rows(self.structure_samples)
                 self.tree_ = learn_tree(shards, **options)
                 note_columns(self, shards.folder)
             return self

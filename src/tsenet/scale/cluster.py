@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import logging
 import pickle
+import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from tsenet.errors import ClusterError, MissingDependencyError, TSENetError
 from tsenet.progress import Progress
 from tsenet.scale.executor import Executor, Reduction
+from tsenet.scale.report import Spent, bytes_held, peak_memory
 
 __all__ = ["OnCluster"]
 
@@ -88,25 +91,30 @@ class OnCluster(Executor):
         ]
         return slots, int(min(limits, default=2 << 30))
 
-    def run(self, folds: Iterable[Reduction], progress: Progress) -> Iterator[Any]:
+    def run(
+        self, folds: Iterable[Reduction], progress: Progress, spent: Spent | None = None
+    ) -> Iterator[Any]:
         """Yield the result of each fold, in order; at most a few folds per worker are in work."""
+        spent = Spent() if spent is None else spent
+        sending = _Sending(self.client, spent)
         waiting: deque[tuple[list[Any], Any]] = deque()
         rest = iter(folds)
         try:
             with _clear_errors("the work", self.client):
                 while True:
                     for fold in rest:
-                        waiting.append(self._submit(fold))
+                        waiting.append(self._submit(fold, sending))
                         if len(waiting) >= AHEAD * self.n_slots:
                             break
                     if not waiting:
                         return
                     parts, last = waiting[0]
                     self._follow(parts, progress)
-                    result = last.result()
+                    measured: _Measured = last.result()
                     waiting.popleft()
                     del parts, last
-                    yield result
+                    spent.add(measured.spent)
+                    yield measured.value
         finally:
             # The scheduler drops tasks that nobody waits for. (`cancel` fails in it where one of them is gone already.)
             for parts, last in waiting:
@@ -123,22 +131,17 @@ class OnCluster(Executor):
                 part.result()
             progress.advance()
 
-    def _submit(self, fold: Reduction) -> tuple[list[Any], Any]:
+    def _submit(self, fold: Reduction, sending: _Sending) -> tuple[list[Any], Any]:
         """Submit the tasks of a fold: its parts, and the one that makes the result."""
-        import dask
-
         submit = self.client.submit
-        # The scheduler sends the arguments to each worker once, and again if that worker dies. They are bytes to it:
-        # it need not know the library nor reach the folder.
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-            shared = submit(pickle.loads, pickle.dumps(fold.arguments), pure=False)
-            parts = [
-                submit(_part, fold.function, shared, pickle.dumps(item), pure=False)
-                for item in fold.items
-            ]
+        shared = sending.shared(fold.arguments)
+        parts = [
+            submit(_part, fold.function, shared, sending.packed(item), pure=False)
+            for item in fold.items
+        ]
         total = parts[0]
         for part in parts[1:]:
-            total = submit(fold.add, total, part, pure=False)
+            total = submit(_added, fold.add, total, part, pure=False)
         if fold.finish is not None:
             total = submit(_result, fold.finish, shared, total, pure=False)
         return parts, total
@@ -150,12 +153,65 @@ class OnCluster(Executor):
                 self._closing.pop().close(timeout=10)
 
 
-def _part(function: Any, arguments: tuple[Any, ...], item: bytes) -> Any:
-    return function(*arguments, pickle.loads(item))
+class _Sending:
+    """Sends arguments to the cluster, and counts their bytes.
+
+    The scheduler sends the arguments of a fold to each worker once, and again if that worker dies. They are bytes to
+    it: it need not know the library nor reach the folder.
+    """
+
+    def __init__(self, client: Any, spent: Spent) -> None:
+        self._client, self._spent = client, spent
+        self._last: tuple[Any, Any] = (None, None)
+
+    def packed(self, value: Any) -> bytes:
+        """A value as bytes that will be sent."""
+        made = pickle.dumps(value)
+        self._spent.sent += len(made)
+        return made
+
+    def shared(self, arguments: tuple[Any, ...]) -> Any:
+        """The arguments as a task of their own; the same for folds that follow each other with the same object."""
+        import dask
+
+        if self._last[0] is not arguments:
+            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+                task = self._client.submit(pickle.loads, self.packed(arguments), pure=False)
+            self._last = (arguments, task)
+        return self._last[1]
 
 
-def _result(function: Any, arguments: tuple[Any, ...], total: Any) -> Any:
-    return function(*arguments, total)
+@dataclass
+class _Measured:
+    """A result, and what all its tasks took."""
+
+    value: Any
+    spent: Spent
+
+    def __sizeof__(self) -> int:
+        """Dask asks how much memory a result takes."""
+        return bytes_held(self.value)
+
+
+def _measured(make: Callable[[], Any], before: Sequence[Spent] = (), tasks: int = 1) -> _Measured:
+    cpu = time.thread_time()
+    value = make()
+    spent = Spent(tasks, time.thread_time() - cpu, 0, bytes_held(value), peak_memory())
+    for each in before:
+        spent.add(each)
+    return _Measured(value, spent)
+
+
+def _part(function: Any, arguments: tuple[Any, ...], item: bytes) -> _Measured:
+    return _measured(lambda: function(*arguments, pickle.loads(item)))
+
+
+def _added(add: Any, a: _Measured, b: _Measured) -> _Measured:
+    return _measured(lambda: add(a.value, b.value), (a.spent, b.spent), tasks=0)
+
+
+def _result(function: Any, arguments: tuple[Any, ...], total: _Measured) -> _Measured:
+    return _measured(lambda: function(*arguments, total.value), (total.spent,), tasks=0)
 
 
 def _connected(address: Any) -> Any:

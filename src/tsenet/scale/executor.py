@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from tsenet.progress import Progress
+from tsenet.scale.report import Spent
 
 __all__ = ["Executor", "InProcess", "Reduction"]
 
@@ -60,8 +61,13 @@ class Executor(ABC):
     is_distributed: bool
 
     @abstractmethod
-    def run(self, folds: Iterable[Reduction], progress: Progress) -> Iterator[Any]:
-        """Yield the result of each fold, in order; progress advances by one for each item."""
+    def run(
+        self, folds: Iterable[Reduction], progress: Progress, spent: Spent | None = None
+    ) -> Iterator[Any]:
+        """Yield the result of each fold, in order; progress advances by one for each item.
+
+        What the tasks take is added to ``spent``. Folds with the same ``arguments`` object share what is sent.
+        """
 
     def close(self) -> None:
         """Stop what was started for the work."""
@@ -93,10 +99,14 @@ class InProcess(Executor):
         self.memory = memory
         self.is_distributed = False
 
-    def run(self, folds: Iterable[Reduction], progress: Progress) -> Iterator[Any]:
+    def run(
+        self, folds: Iterable[Reduction], progress: Progress, spent: Spent | None = None
+    ) -> Iterator[Any]:
         """Yield the result of each fold, in order."""
+        spent = Spent() if spent is None else spent
         for fold in folds:
             parts = deque(fold.items)
+            spent.tasks += len(parts)
             total = fold.function(*fold.arguments, parts.popleft())
             progress.advance()
             while parts:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-import tsenet
 from tsenet.data.shards import ShardFolder
 from tsenet.errors import DataError
 from tsenet.expansion.structure import NetworkStructure, usual_density, usual_link_rule
 from tsenet.scale.context import expand_shards
 from tsenet.scale.labels import with_labels
+from tsenet.scale.learn import learn_tree
 from tsenet.scale.shards import Shards
 
 __all__ = ["label_columns", "learn_structure", "open_rows"]
@@ -91,7 +91,7 @@ def learn_structure(
     """
     if tree_options.get("checkpoint") is None:
         tree_options.pop("checkpoint", None)
-    tree = tsenet.learn_tree(
+    tree = learn_tree(
         shards, random_state=tree_seed, n_jobs=n_jobs, progress=progress, **tree_options
     )
     if tree.n_levels == 0:

@@ -32,7 +32,8 @@ def learn_tree(
     client, n_workers, memory_limit, n_jobs
         As for :class:`Shards`.
     **options
-        Options of :func:`tsenet.learn_tree`.
+        Options of :func:`tsenet.learn_tree`. ``structure_samples=None``, the default, learns the groups from all rows,
+        or from as many as fit ``memory_limit``; the plan says how many.
 
     Returns
     -------
@@ -65,7 +66,10 @@ def learn_tree(
     """
     with ExitStack() as stack:
         shards = _shards(folder, client, n_workers, memory_limit, n_jobs, stack)
-        return tsenet.learn_tree(shards, n_jobs=n_jobs, **options)
+        asked = options.pop("structure_samples", None)
+        return tsenet.learn_tree(
+            shards, n_jobs=n_jobs, structure_samples=shards.structure_rows(asked), **options
+        )
 
 
 def expand(

@@ -8,13 +8,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tsenet._system.threads import chunks_of_equal_work
 from tsenet.data.shards import Partition, ShardFolder
 from tsenet.errors import TooLargeError
 from tsenet.memory import PROCESS, bytes_of, shown_bytes
 from tsenet.scale.executor import Executor
 from tsenet.scale.tasks import UnitTile
+from tsenet.skeleton.information import PairCounter
 
 __all__ = ["PROCESS", "Plan", "bytes_of", "memory_here"]
 
@@ -25,8 +29,8 @@ SHARE = 0.55
 COPIES = 5
 # Bytes per variable that is on in a partition while it is read, cut and transposed.
 PER_ENTRY = 40
-# Bytes of counts that are moved and added in the time in which an entry of a partition is read.
-READ = 10
+# Bytes per entry of a structure sample that is sent to a worker: the rows, the columns, and one of them as it arrives.
+SAMPLE_PER_ENTRY = 16
 # Bytes of this process per variable that is on in the structure sample, per row of it, and per variable.
 DRIVER_PER_ENTRY, DRIVER_PER_ROW, DRIVER_PER_VARIABLE = 60, 60, 5000
 # Bytes per row of the folder: a random order of all pieces, of which there are a few per row.
@@ -39,13 +43,6 @@ def memory_here() -> int:
     with suppress(OSError, ValueError):
         total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
     return total
-
-
-class PairTasks(NamedTuple):
-    """Tasks that count pairs of variables: one for each span and tile, variables ``first..last``."""
-
-    tiles: list[tuple[int, int]]
-    spans: list[tuple[Partition, ...]]
 
 
 @dataclass(frozen=True)
@@ -129,30 +126,28 @@ class Plan:
         least = -(-folder.n_columns // self.n_slots)
         return _tiles(folder.n_columns, min(int(size), least))
 
-    def pair_tasks(self, n_variables: int) -> PairTasks:
-        """How the pairs of variables are counted.
-
-        The partitions are read once for each tile, and the counts of several spans are moved and added. So one task
-        reads all partitions for its tile, with a tile for each slot, unless that reading is the larger part.
-
-        Raises
-        ------
-        TooLargeError
-            If the counts of one variable do not fit a task.
-        """
-        row, room = 4 * n_variables, self.room - self.partition_memory
-        if room < row * COPIES:
+    def pair_tiles(self, n_variables: int) -> list[tuple[int, int]]:
+        """Variables whose counts with all others fit into a task: ``(first, last)`` each."""
+        row = 4 * n_variables * COPIES
+        size = (self.room - self.partition_memory) // row
+        if size < 1:
             raise TooLargeError(
-                f"the counts of one variable with {n_variables:,} others need {shown_bytes(row * COPIES)}, but a task "
-                f"has {shown_bytes(room)}: give workers more memory"
+                f"the counts of one variable with {n_variables:,} others need {shown_bytes(row)}, but a task "
+                f"has {shown_bytes(self.room - self.partition_memory)}: give workers more memory"
             )
-        least = -(-n_variables // self.n_slots)
-        fits = room // (2 * row)  # the counts, and a copy that can be written
-        whole = _tiles(n_variables, min(least, fits))
-        spans = self.spans(2 * self.n_slots)
-        if READ * self.folder.nnz * len(whole) <= row * n_variables * len(spans):
-            return PairTasks(whole, self.spans(1))
-        return PairTasks(_tiles(n_variables, room // (COPIES * row)), spans)
+        return _tiles(n_variables, int(size))
+
+    def sends_sample(self, counter: PairCounter, n_partners: int) -> bool:
+        """Whether a structure sample fits into a task. Else its pairs are counted partition by partition."""
+        n_rows, n_variables = counter.rows.shape
+        found = 12 * n_partners * -(-n_variables // self.n_slots)
+        need = SAMPLE_PER_ENTRY * counter.rows.nnz + 24 * (n_rows + n_variables) + found
+        return need + counter.bits.nbytes < self.room
+
+    def equal_tiles(self, work: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Variables in tiles of about equal work, a few for each worker: ``(first, last)`` each."""
+        per_tile = int((work + 1).sum()) // (4 * self.n_slots) + 1
+        return chunks_of_equal_work(work + 1, per_tile)
 
     def unit_tiles(self, sizes: Sequence[int]) -> list[list[UnitTile]]:
         """Jobs of the expansion: upper units whose counts fit into a task together."""
@@ -191,6 +186,24 @@ class Plan:
             + DRIVER_PER_ROW_OF_ALL * self.folder.n_rows
         )
 
+    def structure_rows(self) -> int:
+        """As many rows as this process can learn the groups from: all, or a multiple of 1,000.
+
+        Raises
+        ------
+        TooLargeError
+            If not even 1,000 rows fit.
+        """
+        if self.driver_need(self.folder.n_rows) <= self.driver_memory:
+            return self.folder.n_rows
+        fits = self._rows_that_fit()
+        return fits if fits >= 1000 else self.check_driver(None)
+
+    def _rows_that_fit(self) -> int:
+        fixed, per_row = self.driver_need(0), self.driver_need(1000) - self.driver_need(0)
+        fits = int((self.driver_memory - fixed) * 1000 / max(1, per_row))
+        return fits - fits % 1000 if fits >= 1000 else fits
+
     def check_driver(self, structure_samples: int | None) -> int:
         """Rows of the structure sample, after the check that they fit into this process.
 
@@ -203,9 +216,7 @@ class Plan:
         n_sampled = n_rows if structure_samples is None else min(structure_samples, n_rows)
         if self.driver_need(n_sampled) <= self.driver_memory:
             return n_sampled
-        fixed, per_row = self.driver_need(0), self.driver_need(1000) - self.driver_need(0)
-        fits = int((self.driver_memory - fixed) * 1000 / max(1, per_row))
-        fits -= fits % 1000 if fits >= 1000 else 0
+        fits = self._rows_that_fit()
         advice = (
             f"structure_samples={fits} would fit, or memory_limit="
             if fits >= 1000
@@ -239,14 +250,14 @@ class Plan:
             widest = max(b - a for a, b in tiles) * folder.n_rows * 24
             phases.insert(0, ("thresholds", len(tiles), stored * len(tiles), widest))
         if self.distributed:
-            pairs = self.pair_tasks(folder.n_columns)
-            copies = 2 if len(pairs.spans) == 1 else COPIES
-            widest = max(b - a for a, b in pairs.tiles) * folder.n_columns * 4 * copies
+            tiles = self.pair_tiles(folder.n_columns)
+            widest = max(b - a for a, b in tiles) * folder.n_columns * 4 * COPIES
+            pair_spans = len(self.spans(2 * self.n_slots))
             phases.append(
                 (
                     "pairs",
-                    len(pairs.tiles) * len(pairs.spans),
-                    stored * len(pairs.tiles),
+                    len(tiles) * pair_spans,
+                    stored * len(tiles),
                     widest + self.partition_memory,
                 )
             )
@@ -256,8 +267,9 @@ class Plan:
             lines.append(
                 f"  {name}: {tasks:,} tasks, {shown_bytes(read)} read, {shown_bytes(memory)} per task"
             )
+        drawn = ", as many as fit" if n_sampled == self.structure_rows() < folder.n_rows else ""
         lines.append(
-            f"  groups of {n_sampled:,} rows: in this process, about "
+            f"  groups of {n_sampled:,} rows{drawn}: in this process, about "
             f"{shown_bytes(self.driver_need(n_sampled))}"
         )
         return "\n".join(lines)

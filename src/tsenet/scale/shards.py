@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from types import TracebackType
 from typing import Any
@@ -28,6 +29,7 @@ from tsenet.scale import tasks
 from tsenet.scale.executor import Executor, InProcess, Reduction
 from tsenet.scale.paired import CountedLayers
 from tsenet.scale.plan import Plan, bytes_of, memory_here
+from tsenet.scale.report import Report, Spent
 from tsenet.scale.tasks import Chosen, Cut, Model, Source, Summary, Tile
 from tsenet.skeleton.inference import children_first
 from tsenet.skeleton.information import PairCounter, PairInformation
@@ -64,6 +66,14 @@ class Shards(RowsOutsideMemory):
         the machine, shared among the workers. Sizes of tasks follow from it; what cannot fit is refused.
     n_jobs : int or None, default=None
         Threads of this process; None or −1 for all cores.
+
+    Attributes
+    ----------
+    plan : Plan
+        Sizes of the tasks.
+    report : Report
+        What the passes took so far: seconds, bytes moved and memory of each phase. ``print(shards.report)`` shows a
+        table.
 
     Raises
     ------
@@ -126,6 +136,7 @@ class Shards(RowsOutsideMemory):
         self._n_jobs = n_jobs
         self._task_jobs = 1 if self._executor.is_distributed else n_jobs
         self._progress = Progress()
+        self.report = Report()
         self._rule: BinaryRule | None = None
         self._summary: Summary | None = None
 
@@ -211,6 +222,13 @@ class Shards(RowsOutsideMemory):
             raise DataError(f"at least two rows are needed to learn from, got {self.n_rows}")
         logger.info("plan:\n%s", self.plan.describe(structure_samples))
 
+    def structure_rows(self, asked: int | None) -> int | None:
+        """How many rows to learn groups from: those asked for; else all (None), or as many as fit the memory."""
+        if asked is not None:
+            return asked
+        fits = self.plan.structure_rows()
+        return None if fits == self.n_rows else fits
+
     def lengths(self) -> LengthSums:
         """How many variables are on in the rows."""
         return self._sums().lengths
@@ -286,13 +304,34 @@ class Shards(RowsOutsideMemory):
             return super().information(counter, chosen, cut, n_partners, workers, progress)
         n_rows, n_variables = counter.rows.shape
         n_partners = min(n_partners, n_variables)
+        if self.plan.sends_sample(counter, n_partners):
+            arguments = (counter.rows, n_partners)
+            tiles = self.plan.equal_tiles(counter.work)
+            folds = [Reduction(tasks.partners_in_sample, [tile], arguments) for tile in tiles]
+        else:
+            folds = self._counts_of_pairs(counter, chosen, cut, n_partners)
+        found = list(self._run("pairs", folds))
+        partners = np.concatenate([part for part, _ in found])
+        gain = np.concatenate([part for _, part in found])
+        partners[~counter.varies] = -1
+        gain[~counter.varies] = 0.0
+        return PairInformation(n_rows, partners, gain)
+
+    def _counts_of_pairs(
+        self,
+        counter: PairCounter,
+        chosen: NDArray[np.int64] | None,
+        cut: tuple[int | None, int],
+        n_partners: int,
+    ) -> list[Reduction]:
+        """Tiles of pairs, counted partition by partition: for a sample that does not fit into a worker."""
+        n_rows, n_variables = counter.rows.shape
         size, key = cut
         whole = self.n_rows if chosen is None else chosen.size
         # Variables that are on in no piece are those that were left out of them, and those that never were on.
         cutting = None if size is None or n_rows == whole else Cut(size, key, counter.n_on == 0)
-        tiles, spans = self.plan.pair_tasks(n_variables)
-        wanted = self.chosen(chosen, spans)
-        folds = [
+        wanted = self.chosen(chosen, self.plan.spans(2 * self.plan.n_slots))
+        return [
             Reduction(
                 tasks.count_pairs,
                 wanted,
@@ -304,14 +343,8 @@ class Shards(RowsOutsideMemory):
                 np.add,
                 tasks.best_partners,
             )
-            for first, last in tiles
+            for first, last in self.plan.pair_tiles(n_variables)
         ]
-        found = list(self._run("pairs", folds))
-        partners = np.concatenate([part for part, _ in found])
-        gain = np.concatenate([part for _, part in found])
-        partners[~counter.varies] = -1
-        gain[~counter.varies] = 0.0
-        return PairInformation(n_rows, partners, gain)
 
     # ---- passes with a finished tree
 
@@ -349,7 +382,7 @@ class Shards(RowsOutsideMemory):
         ]
         parents = [tree_parents(tree, level) for level in range(1, tree.n_levels + 1)]
         if len(jobs) > 1:  # the counts come while links are chosen, which has progress of its own
-            counted = self._executor.run(folds, Progress())
+            counted = self._run_quietly("counts of units", folds)
         else:
             counted = iter(list(self._run("counts of units", folds)))
         return CountedLayers.of_jobs(jobs, counted, parents, self.n_rows)
@@ -382,8 +415,22 @@ class Shards(RowsOutsideMemory):
         if isinstance(folds, list):
             n_items = sum(len(fold.items) for fold in folds)
         self._progress.start(stage, n_items)
-        yield from self._executor.run(folds, self._progress)
+        with self.report.phase(stage) as spent:
+            yield from self._executor.run(folds, self._progress, spent)
         self._progress.finish()
+
+    def _run_quietly(self, stage: str, folds: Iterable[Reduction]) -> Iterator[Any]:
+        """Run folds while another stage shows its progress; only the wait for results counts as time."""
+        results = self._executor.run(folds, Progress(), waited := Spent())
+        done = object()
+        while True:
+            before = replace(waited)
+            with self.report.phase(stage) as spent:
+                result = next(results, done)
+                spent.add(waited.since(before))
+            if result is done:
+                return
+            yield result
 
     def fetch(
         self, cut: Cut | None, wanted: Sequence[tuple[Partition, NDArray[np.int64]]]

@@ -21,6 +21,7 @@ from tsenet.data.shards import Partition, ShardFolder
 from tsenet.data.thresholds import column_thresholds
 from tsenet.expansion.pairs import LayerPair, UnitCounts, empty_counts
 from tsenet.skeleton.inference import BLOCK_CELLS, Inference
+from tsenet.skeleton.information import PairCounter
 from tsenet.skeleton.kernels import pair_kernels
 from tsenet.skeleton.kernels.pair_kernels import Csr
 from tsenet.skeleton.passes import LengthSums
@@ -148,6 +149,16 @@ class Tile(NamedTuple):
     n_on: NDArray[np.int64]
     varies: NDArray[np.bool_]
     n_partners: int
+
+
+def partners_in_sample(
+    rows: BinaryRows, n_partners: int, tile: tuple[int, int]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """The best partners of variables ``first..last`` in some rows, and N·MI: (B, m) both."""
+    counter = PairCounter(rows)
+    variables = np.arange(*tile, dtype=np.int32)
+    with Workers(1) as workers:
+        return counter.best_partners(variables, counter.varies, n_partners, workers)
 
 
 def count_pairs(source: Source, cut: Cut | None, tile: Tile, chosen: Chosen) -> NDArray[np.int32]:
