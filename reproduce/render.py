@@ -218,7 +218,10 @@ def origin(
 ) -> str:
     """The same as a list: the command, what is told of the runs, their versions, what is left out."""
     lines = [*([f"Command: `{command}`"] if command else []), *told]
-    kinds = Counter(json.dumps(dict(result.versions), sort_keys=True) for result in results)
+    kinds = Counter(
+        json.dumps({k: v for k, v in result.versions.items() if k != "code"}, sort_keys=True)
+        for result in results
+    )
     for kind, count in kinds.items():
         parts = ", ".join(f"{name} {value}" for name, value in json.loads(kind).items())
         lines.append(f"Versions: {parts}" + (f" ({count} runs)" if len(kinds) > 1 else ""))

@@ -22,6 +22,7 @@ from reproduce.dataset_context import DatasetContext, QuickSize, TooFewRowsError
 from reproduce.execute import execute
 from reproduce.interrupt import StopAtOnce
 from reproduce.runs import Result, Run, RunStore, Settings, is_stale
+from reproduce.sources import recorded_files
 from tsenet.errors import DivergenceError, TSENetError
 from tsenet.progress import as_progress
 
@@ -101,10 +102,10 @@ class Runner:
         """The context of a data set; only the last one is kept in memory."""
         if self._context is None or self._context[0] != name:
             self._context = None  # free it before the next is loaded
-            self._context = (
-                name,
-                DatasetContext(self._load(name), self.folder / "structures", self.n_jobs),
-            )
+            with recorded_files() as files:
+                dataset = self._load(name)
+            structures = self.folder / "structures"
+            self._context = (name, DatasetContext(dataset, structures, self.n_jobs, files))
         return self._context[1]
 
     def is_text(self, name: str) -> bool:
