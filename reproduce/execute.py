@@ -22,6 +22,8 @@ def execute(
     run: Run, shared: DatasetContext, *, keep: bool = False, probe: Probe | None = None
 ) -> Result:
     """Execute a run: train, score on validation rows, and on test rows if its settings are final."""
+    import reproduce.rivals  # noqa: F401  # before the recording: what its import calls is no part of the run
+
     with recorded_files() as files:
         note_files(shared.loaded_by)
         result = _train_and_score(run, shared, keep, probe)
