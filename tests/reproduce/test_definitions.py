@@ -370,9 +370,13 @@ def test_interpretability(
     assert [path.name for path in vector_files()] == ["googlenews-toy.txt"]
     results, _, _ = quick_table
     report, runner = report_on("interpretability", results, tiny_text())
-    assert runner.n_executed == 8  # what table 3 chose is not chosen again
+    assert runner.n_executed == 16  # what table 3 chose is not chosen again
     found = {line["method"]: line for line in lines_of(results, "interpretability-quick")}
-    assert set(found) == {"tsenet-paper", "random-paper", "fnn", "pruned-paper"}
+    assert set(found) == {
+        *("tsenet-paper", "random-paper", "fnn", "pruned-paper"),
+        *("tsenet", "random", "tsenet-plain", "nmf"),
+    }
+    assert found["nmf"]["units"] == found["tsenet-paper"]["units"]  # as many topics
     for name, line in found.items():
         assert 0.2 < float(line["mean"] or "nan") <= 1.0 or name == "pruned-paper"
         assert line["vectors"] == "googlenews-toy.txt"
@@ -380,7 +384,7 @@ def test_interpretability(
     assert "100.0 %" in report.markdown
     assert len(report.figures[""].axes) == 1
     stored = runner.store("interpretability").items()
-    assert len(stored) == 8
+    assert len(stored) == 16
     for (
         run,
         result,

@@ -381,6 +381,7 @@ def test_every_method_runs_with_some_labels(method: str) -> None:
         "boosting": {"max_iter": 5},
         "svd": {"n_components": 5},
         "ppmi": {"n_components": 5},
+        "nmf": {"n_components": 5},
     }
     for_tables = method in ("scaled-logistic", "boosting", "forest")
     context = DatasetContext(tiny_task("tiny") if for_tables else tiny_text())
