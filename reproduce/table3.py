@@ -17,6 +17,7 @@ from reproduce.runner import CountsRunner, Runner
 from reproduce.runs import Result, Settings, is_stale
 from reproduce.stats import Spread
 from reproduce.summary import CellSummary, summarise
+from reproduce.task_table import task_table
 from tsenet.datasets import names
 from tsenet.datasets.catalog import TOX21_LABELS
 
@@ -200,7 +201,9 @@ def measure(runner: Runner, request: Request, progress: Any = None) -> list[Meas
 def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
     """Measure the table and render it; rows that are not measured are there too."""
     measured = measure(runner, request, progress)
-    averages = mean_of_tasks(measured)
+    started = {one.cell.dataset for one in measured if one.results}
+    averages = mean_of_tasks([one for one in measured if one.cell.dataset in started])
+    several = len(started.intersection(TASKS)) > 1
     earlier = earlier_rows(runner.folder)
     paragraphs, rows, panels = [_INTRODUCTION + (_QUICK if runner.quick else "")], [], {}
     values: dict[str, str] = {}
@@ -213,6 +216,9 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
             continue
         lines = _summaries(own)
         dense = lines.get("fnn")
+        if several and name in TASKS:  # the page has their mean and areas, the file each of them
+            rows += [_file_row(line, dense, {}) for line in lines.values()]
+            continue
         beside = paper.TABLE3.get(paper_name(name), {})
         table = [_page_row(one, lines.get(one.cell.name), dense, beside) for one in own]
         table += [row.page_row() for row in before]
@@ -221,6 +227,10 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
         rows += [row.file_row(name) for row in before]
         panels[name] = [_dot(line, beside) for line in lines.values() if line.test is not None]
         values |= _named(name, lines, dense)
+    if several:
+        by_task, wins = task_table(measured, TASKS, REFERENCE)
+        paragraphs += by_task
+        values |= wins
     if missing:
         paragraphs.append(f"Not run: {', '.join(missing)}.")
     paragraphs += ["## Chosen on validation rows", render.chosen_table(measured)]
