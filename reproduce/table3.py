@@ -18,6 +18,7 @@ from reproduce.runs import Result, Settings, is_stale
 from reproduce.stats import Spread
 from reproduce.summary import CellSummary, summarise
 from reproduce.task_table import task_table
+from reproduce.tox21_folds import FOLDS
 from tsenet.datasets import names
 from tsenet.datasets.catalog import TOX21_LABELS
 
@@ -216,7 +217,9 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
             continue
         lines = _summaries(own)
         dense = lines.get("fnn")
-        if several and name in TASKS:  # the page has their mean and areas, the file each of them
+        if (
+            several and name in TASKS
+        ) or name in FOLDS:  # in a table of their own; the file has each
             rows += [_file_row(line, dense, {}) for line in lines.values()]
             continue
         beside = paper.TABLE3.get(paper_name(name), {})
@@ -227,9 +230,9 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
         rows += [row.file_row(name) for row in before]
         panels[name] = [_dot(line, beside) for line in lines.values() if line.test is not None]
         values |= _named(name, lines, dense)
-    if several:
-        by_task, wins = task_table(measured, TASKS, REFERENCE)
-        paragraphs += by_task
+    by_task = [task_table(measured, TASKS, REFERENCE)] if several else []
+    for text, wins in (*by_task, task_table(measured, FOLDS, REFERENCE, "folds")):
+        paragraphs += text
         values |= wins
     if missing:
         paragraphs.append(f"Not run: {', '.join(missing)}.")
@@ -446,6 +449,6 @@ TABLE3 = Experiment(
     "Table 3: classification",
     (*TASKS, *paper.TEXT_DATASETS),
     make,
-    known=(*names(), SMALL_MNIST),
+    known=(*names(), SMALL_MNIST, *FOLDS),
     runner=CountsRunner,
 )
