@@ -59,6 +59,8 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
                     f"{key}:difference": str(page[3]),
                     f"{key}:p": f"= {page[4]}" if str(page[4])[:1].isdigit() else str(page[4]),
                 }
+                if row[-2] != "":
+                    values[f"{key}:is"] = render.standing(row[-3], row[-2])
             title = f"{name}, {file}"
             paragraphs += [f"## {title}", render.markdown_table(_HEAD, table)]
             panels[title] = [_dot(one, scores[one.cell.name], file) for one in own]

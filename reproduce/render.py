@@ -34,11 +34,13 @@ __all__ = [
     "provenance",
     "runs_csv",
     "shown",
+    "standing",
     "told",
     "write",
 ]
 
 Row = Sequence[Any]
+_SIGNIFICANT = 0.05
 _NAME = re.compile(r"\{([^{}\s]+)\}")
 _NUMBER = re.compile(
     r"[−+<]?\s?\d|–|not run"
@@ -150,6 +152,13 @@ def p_in_text(p: float | None) -> str:
     """What follows the letter p in a sentence: ``= 0.012``, ``< 0.001``."""
     shown = p_value(p)
     return shown if shown[:1] in "<–" else f"= {shown}"
+
+
+def standing(difference: float, *ps: float | None) -> str:
+    """In words, whether a method is better: only if every p-value is below 0.05."""
+    if any(p is None or p >= _SIGNIFICANT for p in ps):
+        return "level with"
+    return "ahead of" if difference > 0 else "behind"
 
 
 def counted(n_parameters: float | None) -> str:

@@ -297,7 +297,10 @@ def _commits(one: Measured) -> str:
 def _named(
     dataset: str, lines: Mapping[str, CellSummary], dense: CellSummary | None
 ) -> dict[str, str]:
-    """Figures by name, for texts: ``ag_news/fnn`` is a score, ``ag_news/fnn:p`` its p-value."""
+    """Figures by name, for texts: ``ag_news/fnn`` is a score, ``ag_news/fnn:p`` its p-value.
+
+    ``ag_news/fnn:is`` says in words whether it is ahead of the method it is compared with.
+    """
     values = {}
     for name, line in lines.items():
         key = f"{dataset}/{name}"
@@ -313,6 +316,9 @@ def _named(
             values[f"{key}:difference"] = render.difference(line.against.difference, line.metric)
             values[f"{key}:p"] = render.p_in_text(line.against.p)
             values[f"{key}:p-seeds"] = render.p_in_text(line.p_over_seeds)
+            # tasks of one network vary together: areas must differ over the seeds too
+            ps = (line.against.p, *([line.p_over_seeds] if line.metric == "auc" else []))
+            values[f"{key}:is"] = render.standing(line.against.difference, *ps)
     return values
 
 
