@@ -25,7 +25,6 @@ from tsenet.skeleton.tree import LatentTree
 N_WORDS = 10_000
 CAP = 15
 READ = 10  # words of a group that a reader is shown
-CLEAR = 0.1
 EXAMPLES = 8
 
 Group = NDArray[np.integer[Any]]
@@ -60,8 +59,7 @@ class Grouping:
 class Comparison:
     """One corpus learned one way.
 
-    ``core`` are the tree's groups without words attached, ``read`` their top words, ``clear`` those of the top words
-    that tell at least a tenth as much as the first.
+    ``core`` are the tree's groups without words attached, ``read`` their top words.
     """
 
     title: str
@@ -70,7 +68,6 @@ class Comparison:
     final: Grouping
     core: Grouping
     read: Grouping
-    clear: Grouping
     loglik: float
     tree: LatentTree
 
@@ -119,25 +116,19 @@ def compare(corpus: Corpus, tested: bool) -> Comparison:
         found=grouping(islands),
         final=grouping(groups),
         core=grouping([np.setdiff1d(group, left_over) for group in groups]),
-        read=grouping(_top_words(tree, 0.0)),
-        clear=grouping(_top_words(tree, CLEAR)),
+        read=grouping(_top_words(tree)),
         loglik=float(tree.log_likelihood(corpus.test).mean()),
         tree=tree,
     )
 
 
-def _top_words(tree: LatentTree, share: float) -> list[Group]:
-    """Of each level-1 latent the ten words that tell most about it, if they tell ``share`` of what the first does."""
+def _top_words(tree: LatentTree) -> list[Group]:
+    """Of each level-1 latent the ten words that tell most about it; words that tell little are not among them."""
     place = {name: k for k, name in enumerate(tree.names[: tree.n_observed])}
     topics = topic_tree(tree, n_words=READ)
     while topics and topics[0].level > 1:
         topics = [child for topic in topics for child in topic.children]
-    return [
-        np.array(
-            [place[w.word] for w in t.words if w.information >= share * t.words[0].information], int
-        )
-        for t in topics
-    ]
+    return [np.array([place[word.word] for word in topic.words], int) for topic in topics]
 
 
 def _summary(results: list[Comparison]) -> str:
@@ -146,7 +137,7 @@ def _summary(results: list[Comparison]) -> str:
         steps = {"as found": result.found, "in the tree": result.final}
         if result.tested:
             steps["… without words attached"] = result.core
-        steps |= {f"… {READ} top words": result.read, "… the clear ones of these": result.clear}
+        steps[f"… {READ} top words"] = result.read
         name = [result.title, _test(result)]
         body += [[*name, step, *grouping.cells()] for step, grouping in steps.items()]
     head = ["corpus", "test", "groups", "number", f"words in groups ≥ {CAP}", "words in none"]

@@ -6,57 +6,67 @@ import ast
 import hashlib
 import inspect
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-__all__ = ["code_of_method", "code_of_structure", "meaning_of"]
+from reproduce.sources import path_of
 
-_NETWORKS = ("_system", "data", "datasets", "estimators", "network", "training")
+__all__ = ["code_of_method", "code_of_structure", "meaning_of", "packed", "unpacked"]
+
 _STRUCTURE = ("_system", "data", "skeleton", "expansion")
-_DENSE = (*_NETWORKS, "baselines")
-_ALL = tuple(sorted({*_DENSE, *_STRUCTURE}))
-#: Methods that are dense networks, and those of scikit-learn; the others learn a structure.
-_OF_DENSE = ("fnn", "fnn-of-size", "pruned", "chi2-fnn", "set", "rigl")
-_OF_SKLEARN = (
-    "logistic", "pruned-logistic", "em-bayes", "self-training", "linear-svc", "complement-nb",
-    "scaled-logistic", "boosting", "forest", "svd", "ppmi",
-)  # fmt: skip
 
 
 @cache
-def code_of_method(name: str) -> str:
-    """Digest of the source that a method's results depend on: tsenet's folders and the method's own function."""
+def code_of_method(name: str, files: frozenset[str]) -> str:
+    """Digest of the source that a method's results depend on: files of a recording and the method's own function."""
     from reproduce.methods import METHODS
 
     made = METHODS.get(name)
-    own = "" if made is None else meaning_of(textwrap.dedent(inspect.getsource(made)))
-    if name in _OF_SKLEARN:
-        folders = [Path(__file__).parent / "rivals", _package() / "data", _package() / "datasets"]
-    else:
-        folders = [_package() / folder for folder in (_DENSE if name in _OF_DENSE else _ALL)]
-    return _digest(own, folders)
+    digest = hashlib.sha256()
+    if made is not None:
+        digest.update(meaning_of(textwrap.dedent(inspect.getsource(made))).encode())
+    for file in sorted(files):
+        digest.update(f"{file} {_digest_of_file(file)}".encode())
+    return digest.hexdigest()[:12]
+
+
+def packed(files: Iterable[str]) -> dict[str, str]:
+    """Files of a recording by folder, to be stored: ``{"tsenet/network": "links maps"}``."""
+    folders: dict[str, list[str]] = {}
+    for file in sorted(files):
+        folder, _, name = file.rpartition("/")
+        folders.setdefault(folder, []).append(name.removesuffix(".py"))
+    return {folder: " ".join(names) for folder, names in folders.items()}
+
+
+def unpacked(folders: Mapping[str, str]) -> frozenset[str]:
+    """The files that :func:`packed` stored."""
+    return frozenset(
+        f"{folder}/{name}.py" for folder, names in folders.items() for name in names.split()
+    )
 
 
 @cache
 def code_of_structure() -> str:
     """Digest of the source that skeletons and wirings depend on."""
-    return _digest("", [_package() / folder for folder in _STRUCTURE])
-
-
-def _package() -> Path:
     import tsenet
 
-    return Path(tsenet.__file__).parent
-
-
-def _digest(text: str, folders: Sequence[Path]) -> str:
-    digest = hashlib.sha256(text.encode())
-    for folder in folders:
-        for path in sorted(folder.rglob("*.py")):
-            digest.update(path.relative_to(folder.parent).as_posix().encode())
+    package = Path(tsenet.__file__).parent
+    digest = hashlib.sha256()
+    for folder in _STRUCTURE:
+        for path in sorted((package / folder).rglob("*.py")):
+            digest.update(path.relative_to(package).as_posix().encode())
             digest.update(meaning_of(path.read_text("utf-8")).encode())
     return digest.hexdigest()[:12]
+
+
+@cache
+def _digest_of_file(file: str) -> str:
+    path = path_of(file)
+    if not path.exists():
+        return "gone"
+    return hashlib.sha256(meaning_of(path.read_text("utf-8")).encode()).hexdigest()
 
 
 def meaning_of(source: str) -> str:

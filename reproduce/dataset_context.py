@@ -10,7 +10,7 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,9 +19,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from reproduce.code import code_of_structure
+from reproduce.code import code_of_structure, packed, unpacked
 from reproduce.files import write_whole
 from reproduce.runs import canonical
+from reproduce.sources import note_files, recorded_files
 from tsenet.errors import DataError, ModelFileError
 
 if TYPE_CHECKING:
@@ -60,16 +61,24 @@ class DatasetContext:
         Where structures are kept; None: in memory only.
     n_jobs : int or None
         Threads; the results do not depend on it.
+    loaded_by : iterable of str
+        Source files that the data set depends on.
     """
 
     def __init__(
-        self, dataset: Dataset, folder: Path | None = None, n_jobs: int | None = None
+        self,
+        dataset: Dataset,
+        folder: Path | None = None,
+        n_jobs: int | None = None,
+        loaded_by: Iterable[str] = (),
     ) -> None:
         self.dataset = dataset
         self.n_jobs = n_jobs
         self.spent = 0.0  # CPU seconds spent so far on what runs share
         self._folder = folder
+        self.loaded_by = frozenset(loaded_by)
         self._cache: dict[str, tuple[Any, float]] = {}
+        self._files: dict[str, frozenset[str]] = {}  # that a cached value depends on
         self._orders: dict[int, NDArray[np.int64]] = {}
         self._fingerprint = fingerprint(dataset.train)
 
@@ -139,16 +148,19 @@ class DatasetContext:
         """The value of ``make()``, computed once, and its CPU seconds without those of other cached values it used."""
         if name not in self._cache:
             before, began = self.spent, time.process_time()
-            value = make()
+            with recorded_files() as files:
+                value = make()
             cost = time.process_time() - began - (self.spent - before)
             self.spent += cost
             self._cache[name] = (value, cost)
+            self._files[name] = frozenset(files)
+        note_files(self._files[name])
         return self._cache[name]
 
     def forget(self, beginning: str) -> None:
         """Drop the cached values whose names have this beginning."""
         for name in [name for name in self._cache if name.startswith(beginning)]:
-            del self._cache[name]
+            del self._cache[name], self._files[name]
 
     def _structure(
         self, kind: str, recipe: dict[str, Any], make: Callable[[], Structure]
@@ -166,15 +178,18 @@ class DatasetContext:
         note = file.with_suffix(".json")
         if file.exists() and note.exists():
             try:
-                cost = float(json.loads(note.read_text("utf-8"))["cpu_seconds"])
-                self._cache[name] = (tsenet.load(file), cost)
-                return self._cache[name]
+                known = json.loads(note.read_text("utf-8"))
+                files = unpacked(known["source"])
+                self._cache[name] = (tsenet.load(file), float(known["cpu_seconds"]))
+                self._files[name] = files
+                return self.cached(name, make)
             except (ModelFileError, ValueError, KeyError) as error:
                 logger.warning("%s cannot be used (%s): it is learned again", file, error)
         value, cost = self.cached(name, make)
         self._folder.mkdir(parents=True, exist_ok=True)
         tsenet.save(value, file)
-        write_whole(note, canonical({**about, "cpu_seconds": cost}) + "\n")
+        about |= {"cpu_seconds": cost, "source": packed(self._files[name])}
+        write_whole(note, canonical(about) + "\n")
         return value, cost
 
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reproduce import figures, paper, render, table3
-from reproduce.cells import Cell, Measured
+from reproduce.cells import Cell, Found, Measured
 from reproduce.experiment import Experiment, Request
 from reproduce.runner import CountsRunner, Runner
-from reproduce.runs import Result
+from reproduce.runs import Result, Settings
 from reproduce.stats import paired_seeds, spread
 from reproduce.summary import by_dataset
 from tsenet.errors import DataError
@@ -26,20 +26,22 @@ if TYPE_CHECKING:
 __all__ = ["INTERPRETABILITY", "paper_score", "top_columns", "vector_files"]
 
 NAME = "interpretability"
+#: Networks of table 3, with the settings that it chose.
 _METHODS = ("tsenet-paper", "random-paper", "fnn", "pruned-paper")
+#: Networks that nothing is chosen for, and a topic model with as many topics as TSE-Net (paper) has top units.
+_OWN: tuple[tuple[str, str, str, Settings], ...] = (
+    ("tsenet", "TSE-Net (default)", "tsenet", {}),
+    ("random", "TSE-Net (default), random wiring", "random", {}),
+    ("tsenet-plain", "TSE-Net (default), plain start", "tsenet", {"init": "fan-in"}),
+    ("nmf", "NMF topics", "nmf", {}),
+)
 _VECTORS = re.compile(r".+\.(bin|txt|vec)(\.gz)?")
 
 
 def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
     """Train the networks of table 3 again, describe their units, and score the words."""
     files = vector_files() if runner.execute else []
-    methods = request.methods or _METHODS
-    wanted = Request(
-        request.datasets, methods, command=request.command, small_grid=request.small_grid
-    )
-    chosen = table3.measure(runner, wanted, progress)
-    cells = [_cell(one, files) for one in chosen if one.results and one.cell.name in methods]
-    measured = runner.measure_all(cells, progress)
+    measured = _measure(runner, request, files, progress)
     paragraphs, rows, panels = [_INTRODUCTION], [], {}
     values: dict[str, str] = {}
     for name, own in by_dataset(measured).items():
@@ -57,6 +59,8 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
                     f"{key}:difference": str(page[3]),
                     f"{key}:p": f"= {page[4]}" if str(page[4])[:1].isdigit() else str(page[4]),
                 }
+                if row[-2] != "":
+                    values[f"{key}:is"] = render.standing(row[-3], row[-2])
             title = f"{name}, {file}"
             paragraphs += [f"## {title}", render.markdown_table(_HEAD, table)]
             panels[title] = [_dot(one, scores[one.cell.name], file) for one in own]
@@ -74,11 +78,45 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
     )
 
 
+def _measure(runner: Runner, request: Request, files: list[Path], progress: Any) -> list[Measured]:
+    """The networks of table 3 that are chosen there, then the others; a data set without the former has none."""
+    own = {name for name, *_ in _OWN}
+    methods = request.methods or (*_METHODS, *own)
+    chosen_there = tuple(name for name in methods if name not in own)
+    if "nmf" in methods:
+        chosen_there = tuple(dict.fromkeys((*chosen_there, table3.REFERENCE)))
+    wanted = Request(
+        request.datasets, chosen_there, command=request.command, small_grid=request.small_grid
+    )
+    chosen = table3.measure(runner, wanted, progress)
+    cells = []
+    for dataset in request.datasets:
+        before = [one for one in chosen if one.cell.dataset == dataset and one.results]
+        cells += [_cell(one, files) for one in before if one.cell.name in chosen_there]
+        cells += _own_cells(dataset, files, methods)
+    return [one for one in runner.measure_all(cells, progress) if one.results]
+
+
+def _own_cells(dataset: str, files: list[Path], methods: Sequence[str]) -> list[Cell]:
+    def as_many_topics(found: Found, seed: int) -> Settings:
+        return {"n_components": found[table3.REFERENCE].results[seed].extra["n_units"]}
+
+    probe = partial(_probe, files)
+    return [
+        Cell(NAME, dataset, name, title, method, as_many_topics, needs=(table3.REFERENCE,), probe=probe)
+        if name == "nmf"
+        else Cell(NAME, dataset, name, title, method, settings, probe=probe)
+        for name, title, method, settings in _OWN
+        if name in methods
+    ]  # fmt: skip
+
+
 _INTRODUCTION = (
     "A unit's ten words are those that correlate most with its activation over the training rows. Its score is the "
     "mean cosine of the vectors of all pairs of them; a network's score is the mean over its top layer: the top "
-    "level of the skeleton for TSE-Net, the last hidden layer of the others. The paper's scores are by word2vec's "
-    "vectors of Google News. Mean ± standard deviation over seeds. "
+    "level of the skeleton for TSE-Net, the last hidden layer of dense networks, the topics of NMF (as many as TSE-Net "
+    "(paper) has top units). The paper's scores are by word2vec's vectors of Google News. Mean ± standard deviation "
+    "over seeds. "
     "*Difference* is the method minus TSE-Net (paper), its p-value by the paired t-test over seeds. The networks have "
     "the settings that table 3 chose."
 )
@@ -113,6 +151,8 @@ def top_columns(model: Any) -> slice:
     if hasattr(model, "wiring_"):
         sizes = model.net_.layer_sizes[1:]  # the feature layer comes after them
         return slice(sum(sizes[:-1]), sum(sizes))
+    if not hasattr(model, "net_"):
+        return slice(None)  # a topic model
     names = model.get_feature_names_out()
     last = names[-1].partition(".")[0]
     first = next(k for k, name in enumerate(names) if name.partition(".")[0] == last)

@@ -5,7 +5,8 @@ On text the rivals are those for words, on tables those for columns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from reproduce import figures, render
@@ -14,6 +15,7 @@ from reproduce.experiment import Experiment, Request, select
 from reproduce.runner import CountsRunner, Runner
 from reproduce.runs import Settings
 from reproduce.scoring import Metric
+from reproduce.stats import Spread
 from reproduce.summary import CellSummary, by_dataset, summarise
 from reproduce.table3 import MEAN, TASKS, mean_of_tasks
 
@@ -78,13 +80,16 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
     means = _means(measured)
     paragraphs, rows = [_INTRODUCTION], []
     panels: dict[Metric, dict[str, list[figures.Curve]]] = {"accuracy": {}, "auc": {}}
+    values: dict[str, str] = {}
     for name, own in by_dataset([*measured, *means]).items():
         lines = _summaries(own)
         rows += [_file_row(line) for line in lines]
         if means and name in TASKS:
             continue  # the page has their mean, the file each of them
         note = [_OF_TASKS] if name.endswith(MEAN) else []
-        paragraphs += [f"## {name}", *note, _score_table(lines), _difference_table(lines)]
+        every = [one.cell for one in (*measured, *means) if one.cell.dataset == name]
+        paragraphs += [f"## {name}", *note, *_tables(lines, every)]
+        values |= _named(lines)
         metric: Metric = "auc" if any(line.metric == "auc" for line in lines) else "accuracy"
         panels[metric][name] = _curves(lines)
     paragraphs += [
@@ -97,6 +102,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
         paragraphs=tuple(paragraphs),
         csv={"": (_CSV_HEAD, rows), "-runs": render.runs_csv(measured)},
         figures=_figures(panels),
+        values=values,
     )
 
 
@@ -154,27 +160,22 @@ def _by_place(
     return titles, counts, {(x.measured.cell.name, x.measured.cell.n_labels): x for x in lines}
 
 
-def _score_table(lines: Sequence[CellSummary]) -> str:
-    titles, counts, at = _by_place(lines)
-    body = [
-        [title, *(_score(at.get((name, count))) for count in counts)]
-        for name, title in titles.items()
-    ]
-    return render.markdown_table(["labels", *map(_labels, counts)], body)
+def _tables(lines: Sequence[CellSummary], every: Sequence[Cell]) -> tuple[str, str]:
+    """Scores, and differences from TSE-Net; what was to be run and was not is there too."""
+    titles = {cell.name: cell.title for cell in every}
+    counts = list(dict.fromkeys(cell.n_labels for cell in every))
+    at = {(x.measured.cell.name, x.measured.cell.n_labels): x for x in lines}
+
+    def table(corner: str, show: Callable[[CellSummary | None], str], names: Iterable[str]) -> str:
+        body = [[titles[name], *(show(at.get((name, n))) for n in counts)] for name in names]
+        return render.markdown_table([corner, *map(_labels, counts)], body)
+
+    others = [name for name in titles if name != "tsenet"]
+    return table("labels", _score, titles), table("TSE-Net minus …", _difference, others)
 
 
 def _score(line: CellSummary | None) -> str:
-    return "–" if line is None else render.shown(line.test, line.metric)
-
-
-def _difference_table(lines: Sequence[CellSummary]) -> str:
-    titles, counts, at = _by_place(lines)
-    body = [
-        [title, *(_difference(at.get((name, count))) for count in counts)]
-        for name, title in titles.items()
-        if name != "tsenet"
-    ]
-    return render.markdown_table(["TSE-Net minus …", *map(_labels, counts)], body)
+    return "not run" if line is None else render.shown(line.test, line.metric)
 
 
 def _difference(line: CellSummary | None) -> str:
@@ -182,6 +183,22 @@ def _difference(line: CellSummary | None) -> str:
         return "–"
     text = render.difference(0.0 - line.against.difference, line.metric)  # and no −0.00
     return f"{text} ({render.p_value(line.against.p)})"
+
+
+def _named(lines: Sequence[CellSummary]) -> dict[str, str]:
+    """Figures by name, for texts: ``ag_news@100/svd`` is a score, ``ag_news@100/svd:behind`` TSE-Net's lead."""
+    values = {}
+    for line in lines:
+        cell = line.measured.cell
+        key = f"{cell.dataset}@{cell.n_labels or 'all'}/{cell.name}"
+        values[key] = _score(
+            replace(line, test=line.test and Spread(line.test.mean, None, line.test.n))
+        )
+        if line.against is not None:
+            values[f"{key}:behind"] = render.difference(0.0 - line.against.difference, line.metric)
+            values[f"{key}:p"] = render.p_in_text(line.against.p)
+            values[f"{key}:is"] = render.standing(line.against.difference, line.against.p)
+    return values
 
 
 def _file_row(line: CellSummary) -> render.Row:

@@ -295,6 +295,13 @@ def _svd(context: RunContext) -> Any:
     return _in_two_stages(svd_logistic_regression, context)
 
 
+def _nmf(context: RunContext) -> Any:
+    """Logistic regression on topics: a non-negative factorization of all training rows."""
+    from reproduce.rivals import nmf_logistic_regression
+
+    return _in_two_stages(nmf_logistic_regression, context)
+
+
 def _ppmi(context: RunContext) -> Any:
     """Logistic regression on word vectors: an SVD of the words' PPMI in all training rows."""
     from reproduce.rivals import ppmi_logistic_regression
@@ -335,4 +342,5 @@ METHODS: dict[str, Callable[[RunContext], Any]] = {
     "forest": _forest,
     "svd": _svd,
     "ppmi": _ppmi,
+    "nmf": _nmf,
 }

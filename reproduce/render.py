@@ -34,11 +34,13 @@ __all__ = [
     "provenance",
     "runs_csv",
     "shown",
+    "standing",
     "told",
     "write",
 ]
 
 Row = Sequence[Any]
+_SIGNIFICANT = 0.05
 _NAME = re.compile(r"\{([^{}\s]+)\}")
 _NUMBER = re.compile(
     r"[−+<]?\s?\d|–|not run"
@@ -152,6 +154,13 @@ def p_in_text(p: float | None) -> str:
     return shown if shown[:1] in "<–" else f"= {shown}"
 
 
+def standing(difference: float, *ps: float | None) -> str:
+    """In words, whether a method is better: only if every p-value is below 0.05."""
+    if any(p is None or p >= _SIGNIFICANT for p in ps):
+        return "level with"
+    return "ahead of" if difference > 0 else "behind"
+
+
 def counted(n_parameters: float | None) -> str:
     """A number of parameters as the paper writes it: ``338 K``, ``1.73 M``."""
     if n_parameters is None:
@@ -218,7 +227,10 @@ def origin(
 ) -> str:
     """The same as a list: the command, what is told of the runs, their versions, what is left out."""
     lines = [*([f"Command: `{command}`"] if command else []), *told]
-    kinds = Counter(json.dumps(dict(result.versions), sort_keys=True) for result in results)
+    kinds = Counter(
+        json.dumps({k: v for k, v in result.versions.items() if k != "code"}, sort_keys=True)
+        for result in results
+    )
     for kind, count in kinds.items():
         parts = ", ".join(f"{name} {value}" for name, value in json.loads(kind).items())
         lines.append(f"Versions: {parts}" + (f" ({count} runs)" if len(kinds) > 1 else ""))

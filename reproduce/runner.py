@@ -22,6 +22,8 @@ from reproduce.dataset_context import DatasetContext, QuickSize, TooFewRowsError
 from reproduce.execute import execute
 from reproduce.interrupt import StopAtOnce
 from reproduce.runs import Result, Run, RunStore, Settings, is_stale
+from reproduce.sources import recorded_files
+from reproduce.tox21_folds import is_fold, tox21_fold
 from tsenet.errors import DivergenceError, TSENetError
 from tsenet.progress import as_progress
 
@@ -101,10 +103,10 @@ class Runner:
         """The context of a data set; only the last one is kept in memory."""
         if self._context is None or self._context[0] != name:
             self._context = None  # free it before the next is loaded
-            self._context = (
-                name,
-                DatasetContext(self._load(name), self.folder / "structures", self.n_jobs),
-            )
+            with recorded_files() as files:
+                dataset = self._load(name)
+            structures = self.folder / "structures"
+            self._context = (name, DatasetContext(dataset, structures, self.n_jobs, files))
         return self._context[1]
 
     def is_text(self, name: str) -> bool:
@@ -128,11 +130,13 @@ class Runner:
             dataset = self._datasets[name]
         else:
             n_words = N_WORDS if small is None else small.n_words
-            whole, _, n_rows = name.partition(":")
+            whole, _, part = name.partition(":")
             dataset = load(whole, n_words=n_words, weighting=self.weighting)
-            if n_rows:
-                part = replace(_WHOLE, n_train=int(n_rows))
-                dataset = replace(shrink(dataset, part), name=name)
+            if is_fold(part):
+                dataset = tox21_fold(dataset, part)
+            elif part:
+                size = replace(_WHOLE, n_train=int(part))
+                dataset = replace(shrink(dataset, size), name=name)
         return dataset if small is None else shrink(dataset, small)
 
     # ---- measuring

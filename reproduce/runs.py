@@ -8,7 +8,7 @@ import logging
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache, cached_property
 from importlib import metadata
@@ -89,7 +89,8 @@ class Result:
     versions : mapping
         Of Python and the packages, and the commit of tsenet's code.
     extra : mapping
-        Further values: areas under the curves, which test rows were predicted right, the sizes of the structure.
+        Further values: areas under the curves, which test rows were predicted right, the sizes of the structure, and
+        the source files that the result depends on (``source``).
     """
 
     validation: float | None
@@ -186,25 +187,28 @@ def canonical(value: Any) -> str:
     )
 
 
-def versions(method: str | None = None) -> dict[str, str]:
+def versions(method: str | None = None, files: Iterable[str] = ()) -> dict[str, str]:
     """Versions of Python and the packages whose numbers a result depends on, the commit, and the kind of machine.
 
-    With a method, also the digest of the source that its results depend on (``code``).
+    With a method, also the digest of the source that its results depend on (``code``), which are those files.
     """
     import tsenet
     from reproduce.code import code_of_method
 
     found = {"tsenet": tsenet.__version__, "commit": _commit(), "python": platform.python_version()}
     found.update({name: metadata.version(name) for name in _PACKAGES})
-    code = {} if method is None else {"code": code_of_method(method)}
+    code = {} if method is None else {"code": code_of_method(method, frozenset(files))}
     return {**found, "machine": platform.machine(), **code}
 
 
 def is_stale(run: Run, result: Result) -> bool:
     """Whether the source that a result depends on has changed since, or is not known."""
-    from reproduce.code import code_of_method
+    from reproduce.code import code_of_method, unpacked
 
-    return result.versions.get("code") != code_of_method(run.method)
+    if "source" not in result.extra:
+        return True
+    files = unpacked(result.extra["source"])
+    return result.versions.get("code") != code_of_method(run.method, files)
 
 
 @cache

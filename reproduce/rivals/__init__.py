@@ -5,10 +5,11 @@ from __future__ import annotations
 from reproduce.rivals.by_label import ByLabel, by_label
 from reproduce.rivals.em_bayes import EMNaiveBayes
 from reproduce.rivals.linear import TunedLogisticRegression
+from reproduce.rivals.parameters import n_parameters
 from reproduce.rivals.pipelines import (
     chi2_fnn,
     logistic_regression,
-    n_parameters,
+    nmf_logistic_regression,
     ppmi_logistic_regression,
     scaled_logistic_regression,
     svd_logistic_regression,
@@ -34,6 +35,7 @@ __all__ = [
     "chi2_fnn",
     "logistic_regression",
     "n_parameters",
+    "nmf_logistic_regression",
     "pivot_wiring",
     "ppmi_logistic_regression",
     "scaled_logistic_regression",

@@ -1,41 +1,28 @@
-"""Models without a learned structure, ready to fit, and the number of parameters of any model."""
+"""Models without a learned structure, ready to fit."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from sklearn.decomposition import PCA, TruncatedSVD
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.decomposition import NMF, PCA, TruncatedSVD
 from sklearn.feature_selection import SelectKBest, chi2
-from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import ComplementNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
-from sklearn.svm import LinearSVC
-from sklearn.utils.validation import check_is_fitted
 
-from reproduce.rivals.by_label import ByLabel
-from reproduce.rivals.em_bayes import EMNaiveBayes
 from reproduce.rivals.linear import STRENGTHS, TunedLogisticRegression
 from reproduce.rivals.ppmi import PPMIVectors
-from reproduce.rivals.pruned_linear import PrunedLogisticRegression
-from reproduce.rivals.semi_supervised import SelfTraining
-from reproduce.rivals.tfidf import OfTfidf
 from reproduce.rivals.two_stage import TwoStage
 from tsenet.baselines import DenseClassifier
 
 __all__ = [
     "chi2_fnn",
     "logistic_regression",
-    "n_parameters",
+    "nmf_logistic_regression",
     "ppmi_logistic_regression",
     "scaled_logistic_regression",
     "svd_logistic_regression",
 ]
-
-#: Steps that only choose or rescale columns: as with the scaling in TSE-Net, nothing of them is counted.
-_WITHOUT_PARAMETERS = (SelectKBest, Normalizer, StandardScaler)
 
 
 def logistic_regression(random_state: Any = None) -> TunedLogisticRegression:
@@ -80,6 +67,12 @@ def svd_logistic_regression(n_components: int = 100, *, random_state: Any = None
     return TwoStage(make_pipeline(svd, Normalizer()), logistic_regression(random_state))
 
 
+def nmf_logistic_regression(n_components: int = 100, *, random_state: Any = None) -> TwoStage:
+    """Topics of all rows by non-negative matrix factorization, then logistic regression on their weights."""
+    topics = NMF(n_components, init="nndsvda", tol=1e-3, max_iter=200, random_state=random_state)
+    return TwoStage(topics, logistic_regression(random_state))
+
+
 def ppmi_logistic_regression(n_components: int = 100, *, random_state: Any = None) -> TwoStage:
     """Word vectors learned from all rows, documents as their means, then logistic regression on the labelled ones.
 
@@ -102,45 +95,3 @@ def chi2_fnn(n_features: int, hidden: Sequence[int] = (512,), **options: Any) ->
         As for :class:`DenseClassifier`.
     """
     return make_pipeline(SelectKBest(chi2, k=n_features), DenseClassifier(hidden=hidden, **options))
-
-
-def n_parameters(model: Any) -> int:
-    """Number of learned parameters of a fitted model: weights and biases, components of an SVD, word vectors.
-
-    It accepts the models of this package, tsenet's estimators, pipelines of them, and scikit-learn's boosted trees and
-    forests (a threshold for each split, a value for each leaf). Scaling and the selection of columns are not counted.
-
-    Raises
-    ------
-    TypeError
-        For any other model.
-    """
-    if isinstance(model, Pipeline):
-        return sum(n_parameters(step) for _, step in model.steps)
-    if isinstance(model, _WITHOUT_PARAMETERS) or model in (None, "passthrough"):
-        return 0
-    check_is_fitted(model)
-    if hasattr(model, "n_parameters_"):  # tsenet's networks, sparse and dense
-        return int(model.n_parameters_)
-    if isinstance(model, ByLabel):
-        return sum(n_parameters(one) for one in model.models_)
-    if isinstance(model, TwoStage):
-        return n_parameters(model.transformer_) + n_parameters(model.classifier_)
-    if isinstance(
-        model, OfTfidf | SelfTraining | PrunedLogisticRegression | TunedLogisticRegression
-    ):
-        return n_parameters(model.model_)
-    if isinstance(model, EMNaiveBayes | ComplementNB):
-        return int(model.feature_log_prob_.size)
-    if isinstance(model, LogisticRegression | LinearSVC):
-        return int(model.coef_.size + model.intercept_.size)
-    if isinstance(model, PCA | TruncatedSVD):
-        return int(model.components_.size)
-    if isinstance(model, PPMIVectors):
-        return int(model.vectors_.size)
-    if isinstance(model, HistGradientBoostingClassifier):
-        # scikit-learn has no public way to its trees
-        return sum(len(tree.nodes) for stage in model._predictors for tree in stage)
-    if isinstance(model, RandomForestClassifier):
-        return sum(int(tree.tree_.node_count) for tree in model.estimators_)
-    raise TypeError(f"the parameters of a {type(model).__name__} cannot be counted")

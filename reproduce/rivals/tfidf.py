@@ -48,6 +48,11 @@ class OfTfidf(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.model_.predict(self.weights_.transform(X))
 
+    def transform(self, X: Any) -> Any:
+        """The features that the classifier reads, where it learns some."""
+        check_is_fitted(self)
+        return self.model_.transform(self.weights_.transform(X))
+
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class: (N, classes)."""
         check_is_fitted(self)

@@ -169,3 +169,19 @@ def test_twelve_curves_all_look_different() -> None:
         (line.get_color(), line.get_marker(), line.get_markerfacecolor()) for line in axes.lines
     }
     assert len(looks) == 12
+
+
+@pytest.mark.parametrize(
+    ("difference", "ps", "words"),
+    [
+        (0.01, (0.01,), "ahead of"),
+        (-0.01, (0.01, 0.04), "behind"),
+        (0.01, (0.01, 0.2), "level with"),
+        (0.01, (None,), "level with"),
+        (0.01, (0.05,), "level with"),
+    ],
+)
+def test_better_is_what_every_test_says(
+    difference: float, ps: tuple[float | None, ...], words: str
+) -> None:
+    assert render.standing(difference, *ps) == words
