@@ -122,6 +122,14 @@ class OnCluster(Executor):
                     with suppress(Exception):  # the scheduler may be gone
                         future.release()
 
+    def map_in_order(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        """Yield ``function(item)`` for each item, in order; a few items per worker are read ahead."""
+        arguments = (function,)
+        return self.run((Reduction(_applied, [item], arguments) for item in items), Progress())
+
+    def __enter__(self) -> OnCluster:
+        return self
+
     def _follow(self, parts: list[Any], progress: Progress) -> None:
         """Report the parts as they are finished; the first error ends the waiting."""
         from distributed import as_completed
@@ -151,6 +159,10 @@ class OnCluster(Executor):
         while self._closing:
             with suppress(Exception):
                 self._closing.pop().close(timeout=10)
+
+
+def _applied(function: Callable[[Any], Any], item: Any) -> Any:
+    return function(item)
 
 
 class _Sending:
