@@ -97,6 +97,14 @@ def scale_out(
     _show("scale-out", made, write, "scale.md")
 
 
+@app.command("cost-model")
+def cost_model(write: Write = False) -> None:
+    """What more documents, words and workers cost: fitted to stored runs of scale-out, checked, extrapolated."""
+    from benchmarks import cost_model as benchmark
+
+    _show("cost-model", benchmark.run(), write, "scale.md")
+
+
 @app.command()
 def threads(
     repeats: Annotated[int, typer.Option(help="Best of so many.")] = 3, write: Write = False

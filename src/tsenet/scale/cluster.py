@@ -168,9 +168,17 @@ class OnCluster(Executor):
             submit(_part, fold.function, shared, sending.packed(item), pure=False)
             for item in fold.items
         ]
-        total = parts[0]
-        for part in parts[1:]:
-            total = submit(_added, fold.add, total, part, pure=False)
+        sums = parts
+        while (
+            len(sums) > 1
+        ):  # neighbours in pairs: as many steps as the number of parts has binary digits
+            sums = [
+                submit(_added, fold.add, *sums[k : k + 2], pure=False)
+                if k + 1 < len(sums)
+                else sums[k]
+                for k in range(0, len(sums), 2)
+            ]
+        (total,) = sums
         if fold.finish is not None:
             total = submit(_result, fold.finish, shared, total, pure=False)
         return parts, total

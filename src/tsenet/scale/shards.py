@@ -381,7 +381,8 @@ class Shards(RowsOutsideMemory):
         self._progress = progress
         model, source = _model(tree), self._source_of(tree)
         jobs = self.plan.unit_tiles(tree.layer_sizes)
-        spans = self.plan.spans(2 * self.plan.n_slots)
+        # Counts are large: few tasks, so that few of them are added among workers.
+        spans = self.plan.spans(max(4, self.plan.n_slots))
         logger.info(
             "plan: expansion in %d passes of %d tasks over %d partitions",
             *(len(jobs), len(spans), len(self.folder.partitions)),
