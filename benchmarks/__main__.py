@@ -83,13 +83,26 @@ def scale_out(
         "400000,800000"
     ),
     memory: Annotated[str, typer.Option(help="Memory limit of each process.")] = "2GB",
+    driver: Annotated[
+        str | None, typer.Option(help="Memory limit of this process, if it is another one.")
+    ] = None,
+    train: Annotated[bool, typer.Option("--train", help="Train an epoch, too.")] = False,
     write: Write = False,
 ) -> None:
     """Rows beyond memory: in memory, streamed, one and two Dask workers; memory as documents grow."""
     from benchmarks import scale_out as benchmark
 
     sizes = [int(size) for size in growth.split(",") if size]
-    _show("scale-out", benchmark.run(rows, sample, sizes, memory), write, "scale.md")
+    made = benchmark.run(rows, sample, sizes, memory, train, driver)
+    _show("scale-out", made, write, "scale.md")
+
+
+@app.command("cost-model")
+def cost_model(write: Write = False) -> None:
+    """What more documents, words and workers cost: fitted to stored runs of scale-out, checked, extrapolated."""
+    from benchmarks import cost_model as benchmark
+
+    _show("cost-model", benchmark.run(), write, "scale.md")
 
 
 @app.command()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,22 +20,23 @@ def zipf_corpus(n_words: int, n_rows: int, row_length: int = 40, seed: int = 0) 
     """Rows of ``row_length`` distinct words; word w has frequency ∝ 1/(w+1) and belongs to one topic.
 
     Each row has three topics (drawn by weight) that give 70 % of its words; the others come from any topic. Rows
-    are topped up until they hold ``row_length`` different words, or as many as ten rounds bring. Memory: the result
-    and one block of 20,000 rows.
+    are topped up until they hold ``row_length`` different words, or as many as ten rounds bring.
     """
+    return BinaryRows.concatenate(zipf_blocks(n_words, n_rows, row_length, seed))
+
+
+def zipf_blocks(
+    n_words: int, n_rows: int, row_length: int = 40, seed: int = 0
+) -> Iterator[BinaryRows]:
+    """The rows of :func:`zipf_corpus` in blocks of 20,000, of which only one is in memory."""
     rng = np.random.default_rng(seed)
     topics = _Topics(n_words, rng)
-    lengths = np.zeros(n_rows + 1, np.int64)
-    indices = np.empty(n_rows * row_length, np.int32)
-    filled = 0
     for first in range(0, n_rows, ROWS_AT_ONCE):
         n = min(ROWS_AT_ONCE, n_rows - first)
         words = np.sort(_draw_rows(topics, n, row_length, rng), axis=1)
-        found = words[words >= 0]  # row by row, ascending; −1 stands for a missing word
-        lengths[first + 1 : first + n + 1] = (words >= 0).sum(axis=1)
-        indices[filled : filled + found.size] = found
-        filled += found.size
-    return BinaryRows(np.cumsum(lengths), indices[:filled], n_words)
+        lengths = (words >= 0).sum(axis=1)  # −1 stands for a missing word
+        ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        yield BinaryRows(ends, words[words >= 0], n_words)
 
 
 class _Topics:

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.corpora import zipf_corpus
+from benchmarks.corpora import zipf_blocks
 from benchmarks.measure import StageClock, in_own_process, peak_bytes, warm_up
 from benchmarks.report import table
 
-N_WORDS, ROW_LENGTH = 10_000, 40
+N_WORDS, ROW_LENGTH, N_CLASSES = 10_000, 40, 4
 WAYS = ("memory", "streamed", "1 worker", "2 workers")
 PHASES = {
     "counts": ("counts", "pieces", "rows of the structure sample", "rows of stepwise EM"),
@@ -28,50 +28,74 @@ PHASES = {
 }
 
 
-def run(n_rows: int, n_sampled: int, growth: list[int], memory: str) -> str:
-    """All ways on ``n_rows`` rows, then the streamed way and one worker on growing numbers of rows."""
+def run(
+    n_rows: int, n_sampled: int, growth: list[int], memory: str, train: bool, driver: str | None
+) -> str:
+    """All ways on ``n_rows`` rows (0: none), then one worker on growing numbers of rows."""
     runs = {}
     with tempfile.TemporaryDirectory() as scratch:
-        for size in sorted({n_rows, *growth}):
-            folder = _make(Path(scratch) / str(size), size)
+        for size in sorted({n_rows, *growth} - {0}):
+            folder = make_folder(Path(scratch) / str(size), size)
             for way in WAYS if size == n_rows else ("1 worker",):
                 report = in_own_process(
-                    "scale_out", folder=folder, way=way, n_sampled=n_sampled, memory=memory
+                    "scale_out",
+                    folder=folder,
+                    way=way,
+                    n_sampled=n_sampled,
+                    memory=memory,
+                    train=train,
+                    driver=driver or memory,
                 )
                 runs[size, way] = report
                 print(f"{size} rows, {way}: {report}", file=sys.stderr, flush=True)
-    digests = {runs[n_rows, way]["digest"] for way in WAYS}
-    body = []
-    for (size, way), report in runs.items():
-        body.append(
-            [
-                *(f"{size:,}", way),
-                *(f"{report['cpu_here']:.0f}", f"{report['cpu_workers']:.0f}"),
-                f"{report['cpu_here'] + report['cpu_workers']:.0f}",
-                *(f"{report['phases'][name]:.1f}" for name in PHASES),
-                f"{report['wall']:.0f}",
-                f"{report['peak_here'] / 1e9:.2f}",
-                f"{report['peak_worker'] / 1e9:.2f}" if report["peak_worker"] else "–",
-            ]
-        )
+    digests = {report["digest"] for (size, _), report in runs.items() if size == n_rows}
+    body = [_line(size, way, report, train) for (size, way), report in runs.items()]
     head = ["rows", "way", "CPU here", "CPU workers", "CPU"]
     head += [f"{name}, wall" for name in PHASES] + ["wall", "peak here, GB", "peak worker, GB"]
+    head += ["MB sent", "MB returned"] + (["epoch, CPU", "peak with training, GB"] if train else [])
+    same = "yes" if len(digests) == 1 else "NO"
     return table(head, body) + (
         f"\n\n{N_WORDS:,} words, documents of {ROW_LENGTH} words; groups from {n_sampled:,} documents, 100 steps of "
-        f"EM, expansion of all documents; limit {memory} for each process. Seconds; one thread a process. "
-        f"All ways gave the same tree and wiring: {'yes' if len(digests) == 1 else 'NO'}."
+        f"EM, expansion of all documents; limit {memory} for each worker, {driver or memory} for this process. "
+        "Seconds; one thread a process."
+        + (f" All ways gave the same tree and wiring: {same}." if digests else "")
     )
 
 
-def _make(folder: Path, n_rows: int) -> Path:
-    from tsenet.data.shard_writer import write_shards
+def _line(size: int, way: str, report: dict[str, Any], train: bool) -> list[str]:
+    return [
+        *(f"{size:,}", way),
+        *(f"{report['cpu_here']:.0f}", f"{report['cpu_workers']:.0f}"),
+        f"{report['cpu_here'] + report['cpu_workers']:.0f}",
+        *(f"{report['phases'][name]:.1f}" for name in PHASES),
+        f"{report['wall']:.0f}",
+        f"{report['peak_here'] / 1e9:.2f}",
+        f"{report['peak_worker'] / 1e9:.2f}" if report["peak_worker"] else "–",
+        *(
+            f"{sum(each[name] for each in report['report']) / 1e6:,.0f}"
+            for name in ("bytes_sent", "bytes_returned")
+        ),
+        *((f"{report['epoch']:.0f}", f"{report['peak_trained'] / 1e9:.2f}") if train else ()),
+    ]
 
-    write_shards(folder, zipf_corpus(N_WORDS, n_rows, ROW_LENGTH).to_csr(), counts=False)
+
+def make_folder(folder: Path, n_rows: int) -> Path:
+    """Write the documents a block at a time; the label ``y`` is the group of words that a document has most of."""
+    from tsenet.data.shard_writer import ShardWriter
+
+    group = np.random.default_rng(0).normal(size=(N_WORDS, N_CLASSES))
+    names = [f"w{j}" for j in range(N_WORDS)]
+    with ShardWriter(folder, names=names, sparse=True, labels=["y"], counts=False) as writer:
+        for rows in zipf_blocks(N_WORDS, n_rows, ROW_LENGTH):
+            documents = rows.to_csr()
+            writer.write(documents, {"y": (documents @ group).argmax(axis=1).tolist()})
     return folder
 
 
-def job(folder: str, way: str, n_sampled: int, memory: str) -> dict[str, Any]:
-    """Learn a tree and expand it in one of the ways: CPU, wall and peak memory of each role."""
+def job(
+    folder: str, way: str, n_sampled: int, memory: str, train: bool, driver: str
+) -> dict[str, Any]:
+    """Learn a tree and expand it in one of the ways, and train an epoch: CPU, wall and peak memory of each role."""
     import scipy.sparse as sp
 
     import tsenet
@@ -101,8 +125,8 @@ def job(folder: str, way: str, n_sampled: int, memory: str) -> dict[str, Any]:
                 )
             )
             client = stack.enter_context(Client(cluster))
-            client.run(warm_up)
-            X = stack.enter_context(Shards(folder, client=client, memory_limit=memory, n_jobs=1))
+            client.run(_warm_up_worker)
+            X = stack.enter_context(Shards(folder, client=client, memory_limit=driver, n_jobs=1))
         before = _worker_cpu(client)
         cpu, wall = time.process_time(), time.perf_counter()
         tree = tsenet.learn_tree(
@@ -121,10 +145,40 @@ def job(folder: str, way: str, n_sampled: int, memory: str) -> dict[str, Any]:
                 for name, stages in PHASES.items()
             },
             "stages": clock.wall,
+            "report": [] if way == "memory" else X.report.to_dict(),
             "layers": tree.layer_sizes,
             "digest": _digest(tree, wiring),
         }
-    return report
+    return {**report, **_one_epoch(folder, wiring)} if train else report
+
+
+def _warm_up_worker() -> None:
+    """Compile what workers need; they have no network."""
+    import tsenet
+
+    logging.disable(logging.WARNING)
+    tsenet.warmup(network=False)
+    logging.disable(logging.NOTSET)
+
+
+def _one_epoch(folder: str, wiring: Any) -> dict[str, Any]:
+    """Train one epoch on a stream of all rows, in this process."""
+    from benchmarks.processes import TrainingClock
+    from tsenet import TSENetClassifier
+
+    clock = TrainingClock()
+    cpu = time.process_time()
+    model = TSENetClassifier(
+        wiring=wiring, random_state=0, max_epochs=1, n_jobs=1, callbacks=[clock]
+    )
+    model.fit(Path(folder))
+    return {
+        "epoch": clock.cpu,
+        "survey": time.process_time() - cpu - clock.cpu,
+        "peak_trained": peak_bytes(),
+        "parameters": model.n_parameters_,
+        "score": model.history_.validation_score,
+    }
 
 
 def _worker_cpu(client: Any) -> float:

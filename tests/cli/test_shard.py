@@ -27,6 +27,18 @@ def test_shard_writes_a_folder(tmp_path: Path) -> None:
     assert "finished shards" in again.stderr
 
 
+def test_words_are_counted_by_several_processes(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    write_documents(path)
+    for name, option in (("one", []), ("two", ["--workers", "2"])):
+        arguments = ["shard", str(path), "--out", str(tmp_path / name), "--quiet", *option]
+        assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert open_shards(tmp_path / "one").digest == open_shards(tmp_path / "two").digest
+    for wrong in (["--table"], ["--cluster", "tcp://127.0.0.1:9"]):
+        result = CliRunner().invoke(app, [*arguments, *wrong])
+        assert result.exit_code == 2, wrong
+
+
 @pytest.mark.parametrize("option", [["--words", "5"], ["--text", "body"], ["--ngrams", "2"]])
 def test_a_table_has_no_words(tmp_path: Path, option: list[str]) -> None:
     path = tmp_path / "t.csv"
@@ -86,6 +98,13 @@ def test_topics_of_shards_are_those_of_the_file(tmp_path: Path) -> None:
     assert (tmp_path / "a" / "documents.csv").read_text() == (
         tmp_path / "b" / "documents.csv"
     ).read_text()
+    loud = [each for each in common if each != "--quiet"]
+    said = run(app, ["topics", str(tmp_path / "s"), "--out", str(tmp_path / "c"), *loud, "--json"])
+    report = {line.split("  ")[0]: line.split() for line in said.stderr.splitlines()}
+    assert {"phase", "counts", "rows of stepwise EM", "in this process"} <= set(report)
+    fields = json.loads(said.stdout)
+    assert [each["phase"] for each in fields["phases"]][-1] == "in this process"
+    assert all(each["peak_here"] > 1e7 for each in fields["phases"])
     model = tsenet.load(tmp_path / "b" / "model.tsenet")
     assert model.transform(["aaword abword acword adword"]).shape[0] == 1
 

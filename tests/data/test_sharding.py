@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,8 @@ import scipy.sparse as sp
 from tsenet.data import WordCounter, sharding
 from tsenet.data.sharding import shard_documents, shard_table
 from tsenet.data.shards import open_shards
-from tsenet.errors import DataError
+from tsenet.data.text import document_counts
+from tsenet.errors import DataError, ProcessLostError
 
 WORDS = ["apple", "bread", "cheese", "dates", "eggs", "figs", "grapes"]
 
@@ -70,6 +73,38 @@ def test_an_interrupted_call_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert sum(seen[5:]) == 60 - 32  # two shards of 16 rows were there
     with pytest.raises(DataError, match="finished shards"):
         shard_documents(paths, tmp_path / "cut")
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_any_number_of_processes_writes_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sharding, "_BATCH", 8)
+    paths, _ = write_texts(tmp_path)
+    options: dict[str, Any] = {"labels": ["kind"], "ngrams": 2, "rows_per_group": 7}
+    shard_documents(paths, tmp_path / "one", **options)
+    shard_documents(paths, tmp_path / "two", n_workers=2, **options)
+    assert content(tmp_path / "one") == content(tmp_path / "two")
+
+
+def ends_the_process(text: str) -> list[str]:
+    os._exit(1)
+
+
+def test_a_lost_process_is_a_clear_error(tmp_path: Path) -> None:
+    paths, _ = write_texts(tmp_path)
+    with pytest.raises(ProcessLostError, match="has ended, perhaps out of memory"):
+        shard_documents(paths, tmp_path / "s", n_workers=1, tokenizer=ends_the_process)
+    with pytest.raises(DataError, match="a tokenizer must be a function of a module"):
+        shard_documents(paths, tmp_path / "s", n_workers=1, tokenizer=lambda text: text.split())
+
+
+def test_half_a_character_is_named_by_its_document() -> None:
+    with pytest.raises(DataError, match="document 5 holds half of a character"):
+        document_counts(["a", "\ud800"], first=4)
 
 
 def test_tables_of_numbers(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -35,20 +36,27 @@ def patience() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
-def client() -> Iterator[Any]:
-    """Two worker processes of one thread each."""
+@contextmanager
+def started_workers(n_workers: int = 2, memory_limit: str = "2GB") -> Iterator[Any]:
+    """Worker processes of one thread each: a client of their cluster."""
     from distributed import Client, LocalCluster
 
     with (
         LocalCluster(
-            n_workers=2,
+            n_workers=n_workers,
             threads_per_worker=1,
             processes=True,
-            memory_limit="2GB",
+            memory_limit=memory_limit,
             dashboard_address=":0",
             silence_logs=logging.CRITICAL,
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
+        yield client
+
+
+@pytest.fixture(scope="session")
+def client() -> Iterator[Any]:
+    """Two workers that tests share; those that stop workers start their own."""
+    with started_workers() as client:
         yield client

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import subprocess
@@ -10,8 +9,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ import pytest
 import scipy.sparse as sp
 
 import tsenet
+from tests.scale.conftest import started_workers
 from tests.scale.test_same_bits import OPTIONS, same_tree, same_wiring
 from tsenet import scale
 from tsenet.data.shard_writer import write_shards
@@ -28,24 +27,6 @@ from tsenet.scale import Shards
 
 pytestmark = pytest.mark.slow
 PATIENCE = 120  # seconds; a loaded machine is slow
-
-
-@contextmanager
-def two_workers() -> Iterator[Any]:
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            memory_limit="2GB",
-            dashboard_address=":0",
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
 
 
 class KillsAWorker(Progress):
@@ -69,7 +50,7 @@ def test_a_killed_worker_changes_nothing(
 ) -> None:
     write_shards(tmp_path, documents, rows_per_group=30)
     tree = tsenet.learn_tree(documents, **OPTIONS)
-    with two_workers() as client, Shards(tmp_path, client=client, memory_limit="1GB") as shards:
+    with started_workers() as client, Shards(tmp_path, client=client, memory_limit="1GB") as shards:
         progress = KillsAWorker(client, stage)
         found = tsenet.learn_tree(shards, progress=progress, **OPTIONS)
         wiring = tsenet.expand(found, shards, density=0.2, progress=progress)
@@ -93,29 +74,23 @@ def test_a_damaged_shard_is_named(tmp_path: Path, documents: sp.csr_array, clien
 
 
 def test_a_lost_scheduler_is_a_clear_error(tmp_path: Path, documents: sp.csr_array) -> None:
-    from distributed import Client, LocalCluster
-
     write_shards(tmp_path, documents, rows_per_group=30)
-    cluster = LocalCluster(
-        n_workers=1, dashboard_address=":0", memory_limit="2GB", silence_logs=logging.CRITICAL
-    )
-    client = Client(cluster, set_as_default=False)
 
     class LosesTheScheduler(Progress):
         def start(self, stage: str, total: int | None = None) -> None:
             if stage == "pairs":
-                self.closing = threading.Thread(target=cluster.close)
+                self.closing = threading.Thread(target=client.cluster.close)
                 self.closing.start()
 
     progress = LosesTheScheduler()
-    try:
-        with pytest.raises(ClusterError, match="cluster was lost"):
-            scale.learn_tree(
-                tmp_path, client=client, memory_limit="1GB", progress=progress, **OPTIONS
-            )
-    finally:
-        progress.closing.join(PATIENCE)
-        client.close(timeout=10)
+    with started_workers(1) as client:
+        try:
+            with pytest.raises(ClusterError, match="cluster was lost"):
+                scale.learn_tree(
+                    tmp_path, client=client, memory_limit="1GB", progress=progress, **OPTIONS
+                )
+        finally:
+            progress.closing.join(PATIENCE)
 
 
 def test_no_scheduler_is_a_clear_error(
@@ -190,7 +165,7 @@ def test_a_worker_that_always_dies_ends_the_work(
     from tsenet.scale.executor import Reduction
 
     write_shards(tmp_path, documents)
-    with two_workers() as client, Shards(tmp_path, client=client, memory_limit="1GB") as shards:
+    with started_workers() as client, Shards(tmp_path, client=client, memory_limit="1GB") as shards:
         fold = Reduction(os._exit, [1])
         with pytest.raises(ClusterError, match="died again and again"):
             list(shards._executor.run([fold], Progress()))

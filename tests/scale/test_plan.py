@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 import scipy.sparse as sp
 
 import tsenet
+from tests.scale.test_same_bits import same_tree
+from tsenet import scale
 from tsenet.data.shard_writer import write_shards
 from tsenet.data.shards import Partition, ShardFolder
 from tsenet.errors import TooLargeError
@@ -85,6 +88,37 @@ def test_a_sample_that_does_not_fit_is_refused_with_one_that_does() -> None:
     assert plan.check_driver(advice) == advice
     with pytest.raises(TooLargeError):
         plan.check_driver(2 * advice)
+
+
+def test_as_many_rows_as_fit() -> None:
+    plan = plan_of(folder_of(5_000_000, 10_000, 40), 2 * GB)
+    fits = plan.structure_rows()
+    assert fits % 1000 == 0
+    assert plan.check_driver(fits) == fits
+    with pytest.raises(TooLargeError):
+        plan.check_driver(fits + 1000)
+    assert f"groups of {fits:,} rows, as many as fit" in plan.describe(fits)
+    assert "as many as fit" not in plan.describe(1000)
+    small = plan_of(folder_of(20_000, 10_000, 40), 2 * GB)
+    assert small.structure_rows() == 20_000
+    assert "as many as fit" not in small.describe()
+    with pytest.raises(TooLargeError, match="not even 1,000 rows"):
+        Plan(plan.folder, 1, 2 * GB, PROCESS + 100_000_000, False).structure_rows()
+
+
+def test_the_rows_that_fit_are_those_of_structure_samples(
+    tmp_path: Path, documents: sp.csr_array
+) -> None:
+    """Drawn by the seed: the tree is that of as many rows in memory, for any partitions."""
+    rows = sp.csr_array(sp.vstack([documents, documents[:, ::-1]]))
+    expected = tsenet.learn_tree(rows, structure_samples=1000, max_top=3, random_state=0)
+    for size in (1800, 170):
+        write_shards(tmp_path / str(size), rows, rows_per_group=size)
+        with Shards(tmp_path / str(size), memory_limit="1GB") as shards:
+            room = shards.plan.driver_need(1000) + 1
+            shards.plan = replace(shards.plan, driver_memory=room)
+            found = scale.learn_tree(shards, max_top=3, random_state=0)
+        assert same_tree(expected, found)
 
 
 def test_the_plan_is_shown_and_nothing_is_read_before_a_refusal(

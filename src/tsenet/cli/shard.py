@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,6 +63,17 @@ def shard(
         int | None,
         typer.Option(metavar="N", min=1, help="Rows that are read at once; default: 16384."),
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Count words in so many processes started here."),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Count words on the workers of this Dask cluster (tcp://host:port).",
+        ),
+    ] = None,
     as_json: AsJson = False,
     config: Config = None,
     quiet: Quiet = False,
@@ -69,7 +81,8 @@ def shard(
 ) -> None:
     """Write text or tables as a folder of Parquet shards, for data beyond memory.
 
-    The files are read in pieces and may be larger than memory. After an interruption the same command goes on where
+    The files are read in pieces and may be larger than memory; --workers counts words in several processes, and the
+    folder is the same for any number of them. After an interruption the same command goes on where
     it ended.
     """
     from tsenet.cli._model_data import stop_words_of_option, tokenizer_of
@@ -87,7 +100,15 @@ def shard(
     common: dict[str, Any] = given(encoding=encoding, rows_per_group=rows_per_partition)
     if table and (choice or text is not None or no_header):
         raise typer.BadParameter("a table of numbers has no words to choose", param_hint="--table")
-    with shown_progress(quiet) as progress:
+    if table and (workers is not None or cluster is not None):
+        raise typer.BadParameter("only words are counted in parallel", param_hint="--table")
+    if workers is not None and cluster is not None:
+        raise typer.BadParameter("give --cluster or --workers, not both", param_hint="--cluster")
+    with shown_progress(quiet) as progress, ExitStack() as stack:
+        if cluster is not None:
+            from tsenet.scale.cluster import OnCluster
+
+            common["map_in_order"] = stack.enter_context(OnCluster(cluster)).map_in_order
         if table:
             made = shard_table(data, out, labels=label or (), progress=progress, **common)
         else:
@@ -98,6 +119,7 @@ def shard(
                 labels=label or (),
                 header=not no_header,
                 progress=progress,
+                n_workers=workers,
                 **common,
                 **choice,
             )

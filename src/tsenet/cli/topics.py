@@ -366,7 +366,10 @@ def topics(
         every = [documents] if shards is None else tables_of(shards)
         n_documents = _write_documents(found, every, documents_format, folder, progress)
         written = sorted(path.name for path in folder.iterdir())
-    _say_result(found, documents, n_documents, written, out, as_json)
+    if shards is not None and not quiet:
+        typer.echo(f"{shards.report}", err=True)
+    phases = {} if shards is None else {"phases": shards.report.to_dict()}
+    _say_result(found, documents, n_documents, written, out, as_json, phases)
 
 
 def _say_result(
@@ -376,6 +379,7 @@ def _say_result(
     written: list[str],
     out: Path,
     as_json: bool,
+    phases: dict[str, Any],
 ) -> None:
     """Say how many documents, words and topics there are, and what was written."""
     from tsenet.cli._results import say
@@ -393,6 +397,7 @@ def _say_result(
         "topics_per_level": sizes,
         "shown": len(found.get_feature_names_out()),  # topics_ would need pandas
         "written": written,
+        **phases,
     }
     levels = ", ".join(f"{size:,}" for size in sizes) or "none"
     said = [f"{count:,} {name}" for name, count in odd.items() if count]

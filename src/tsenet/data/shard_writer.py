@@ -129,6 +129,11 @@ class ShardWriter:
         self._shards = self._finished_shards()
 
     @property
+    def sparse(self) -> bool:
+        """Whether rows are documents."""
+        return self._sparse
+
+    @property
     def n_done(self) -> int:
         """Rows that are in finished shards."""
         return sum(sum(shard["rows"]) for shard in self._shards)

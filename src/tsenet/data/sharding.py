@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter, deque
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,8 @@ from tsenet.data.places import Place
 from tsenet.data.records import Record, records_of
 from tsenet.data.shard_writer import ShardWriter
 from tsenet.data.shards import MANIFEST, ShardFolder, open_shards
-from tsenet.data.text import WordCounter
+from tsenet.data.side_by_side import MapInOrder, in_processes
+from tsenet.data.text import DocumentCounts, WordCounter, document_counts
 from tsenet.errors import DataError
 from tsenet.progress import Progress, as_progress
 
@@ -37,6 +40,8 @@ def shard_documents(
     encoding: str = "utf-8",
     progress: Any = None,
     rows_per_group: int | None = None,
+    n_workers: int | None = None,
+    map_in_order: MapInOrder | None = None,
     **words: Any,
 ) -> ShardFolder:
     r"""Count the words of documents in files, and write them as a folder of shards.
@@ -60,6 +65,11 @@ def shard_documents(
         As for :func:`tsenet.learn_tree`.
     rows_per_group : int or None, default=None
         Documents of a partition.
+    n_workers : int or None, default=None
+        Count words in so many processes, which are started. The folder is the same for any number. In a program that
+        is run as a script the call belongs under ``if __name__ == "__main__":``.
+    map_in_order : callable or None, default=None
+        Instead of processes, ``map_in_order(function, items)`` yields the results in order: a cluster, for example.
     **words
         Options of :meth:`tsenet.data.WordCounter.learn_stream`, such as ``n_words``.
 
@@ -89,13 +99,18 @@ def shard_documents(
     run = {"files": _facts(paths), "text": text, "labels": list(labels), "header": header}
     run |= {"encoding": encoding, "words": {name: _named(value) for name, value in words.items()}}
 
-    def texts() -> Iterator[str]:
-        return (
-            _text(record, text, path) for path, record in _records(paths, wanted, header, encoding)
-        )
+    def batches(first: int) -> Iterator[list[Any]]:
+        return _batches(islice(_records(paths, wanted, header, encoding), first, None))
 
-    with as_progress(progress) as report:
-        counter = _vocabulary(place, run, texts, words, report)
+    def texts_of(batch: list[Any]) -> list[str]:
+        return [_text(record, text, path) for path, record in batch]
+
+    with ExitStack() as stack:
+        report = stack.enter_context(as_progress(progress))
+        each = map_in_order or map
+        if n_workers is not None:
+            each = stack.enter_context(in_processes(n_workers))
+        counter = _vocabulary(place, run, (texts_of(b) for b in batches(0)), words, report, each)
         with ShardWriter(
             place,
             names=counter.words,
@@ -106,15 +121,31 @@ def shard_documents(
             **_sizes(rows_per_group),
         ) as writer:
             report.start("writing shards", None)
-            records = _records(paths, wanted, header, encoding)
-            for batch in _batches(islice(records, writer.n_done, None)):
-                rows = counter.count([_text(record, text, path) for path, record in batch])
+            read: deque[list[Any]] = deque()  # batches whose words are being counted
+            texts = (texts_of(_kept_in(read, batch)) for batch in batches(writer.n_done))
+            for rows in each(partial(_count, counter), texts):
+                batch = read.popleft()
                 writer.write(
                     rows, {name: [record[1].get(name) for _, record in batch] for name in labels}
                 )
                 report.advance(len(batch))
             report.finish()
     return writer.folder
+
+
+def _kept_in(waiting: deque[list[Any]], batch: list[Any]) -> list[Any]:
+    waiting.append(batch)
+    return batch
+
+
+def _count(counter: WordCounter, texts: list[str]) -> Any:
+    """The word counts of some texts: a sparse matrix."""
+    return counter.count(texts).values
+
+
+def _count_documents(splitting: dict[str, Any], item: tuple[int, list[str]]) -> DocumentCounts:
+    first, texts = item
+    return document_counts(texts, first, **splitting)
 
 
 def shard_table(
@@ -262,7 +293,12 @@ def _facts(paths: Sequence[str | Path]) -> list[Any]:
 
 
 def _vocabulary(
-    place: Place, run: dict[str, Any], texts: Any, words: dict[str, Any], report: Progress
+    place: Place,
+    run: dict[str, Any],
+    batches: Iterator[list[str]],
+    words: dict[str, Any],
+    report: Progress,
+    each: MapInOrder,
 ) -> WordCounter:
     """The words that an earlier call of the same kind has chosen, or those of the texts."""
     names = place.names()
@@ -277,15 +313,22 @@ def _vocabulary(
             counter = WordCounter.from_dict(fields["counter"])
             return counter.with_tokenizer(tokenizer)
     report.start("counting words", None)
-    counter = WordCounter.learn_stream(_counted(texts(), report), **words)
+    how = ("tokenizer", "lowercase", "ngrams")
+    splitting = {name: value for name, value in words.items() if name in how}
+    found = DocumentCounts(0, Counter())
+    for part in each(partial(_count_documents, splitting), _numbered(batches)):
+        found += part
+        report.advance(part.n_documents)
+    counter = WordCounter.choose(found, **words)
     report.finish(f"{len(counter.words):,} words")
     content = json.dumps({"run": run, "counter": counter.to_dict()})
     place.write(_VOCABULARY, content.encode())
     return counter
 
 
-def _counted(texts: Iterator[str], report: Progress) -> Iterator[str]:
-    for number, text in enumerate(texts, start=1):
-        if number % _BATCH == 0:
-            report.advance(_BATCH)
-        yield text
+def _numbered(batches: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
+    """Each batch with the number of its first text."""
+    first = 0
+    for texts in batches:
+        yield first, texts
+        first += len(texts)

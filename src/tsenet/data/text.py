@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,60 @@ def _chunks_of(document: str, *, lowercase: bool = True) -> list[str]:
 
 #: The tokenizers that a model file may name.
 _TOKENIZERS: dict[str, Callable[..., list[str]]] = {"unicode": words_of, "whitespace": _chunks_of}
+
+
+class DocumentCounts(NamedTuple):
+    """Number of documents, and in how many of them each word is."""
+
+    n_documents: int
+    n_with: Counter[str]
+
+    def __add__(self, other: Any) -> DocumentCounts:
+        """Those of both parts; the first is changed, so that a sum of many copies nothing."""
+        self.n_with.update(other.n_with)
+        return DocumentCounts(self.n_documents + other.n_documents, self.n_with)
+
+
+def document_counts(
+    documents: Iterable[str],
+    first: int = 0,
+    tokenizer: str | Tokenizer = "unicode",
+    lowercase: bool = True,
+    ngrams: int = 1,
+) -> DocumentCounts:
+    """Count in how many documents each word is.
+
+    Parameters
+    ----------
+    documents : iterable of str
+        The texts.
+    first : int, default=0
+        Number of the first one, for error messages.
+    tokenizer, lowercase, ngrams
+        As for :class:`WordCounter`.
+
+    Returns
+    -------
+    DocumentCounts
+
+    Raises
+    ------
+    DataError
+        If a document is no text.
+
+    Examples
+    --------
+    >>> from tsenet.data.text import document_counts
+    >>> document_counts(["a cat", "a cat and a dog"]).n_with["cat"]
+    2
+    """
+    _check_splitting(tokenizer, lowercase, ngrams)
+    found: Counter[str] = Counter()
+    number = first - 1
+    for number, text in enumerate(documents, start=first):
+        _check_text(number, text)
+        found.update(set(_split(text, tokenizer, lowercase, ngrams)))
+    return DocumentCounts(number + 1 - first, found)
 
 
 @dataclass(frozen=True, repr=False)
@@ -204,14 +258,61 @@ class WordCounter:
         ('cat', 'dog')
         """
         _check_choice(n_words, max_df)
+        counts = document_counts(documents, 0, tokenizer, lowercase, ngrams)
+        return cls.choose(
+            counts,
+            n_words=n_words,
+            stop_words=stop_words,
+            min_documents=min_documents,
+            max_df=max_df,
+            tokenizer=tokenizer,
+            ngrams=ngrams,
+            lowercase=lowercase,
+        )
+
+    @classmethod
+    def choose(
+        cls,
+        counts: DocumentCounts,
+        *,
+        n_words: int | None = 10_000,
+        stop_words: str | Path | Collection[str] | None = "english",
+        min_documents: int = 2,
+        max_df: float = 1.0,
+        tokenizer: str | Tokenizer = "unicode",
+        ngrams: int = 1,
+        lowercase: bool = True,
+    ) -> WordCounter:
+        """Choose the most frequent words, given in how many documents each is.
+
+        Parameters
+        ----------
+        counts : DocumentCounts
+            Those of :func:`document_counts`; those of several parts are added.
+        n_words, stop_words, min_documents, max_df, tokenizer, ngrams, lowercase
+            As for :meth:`learn_stream`.
+
+        Returns
+        -------
+        WordCounter
+
+        Raises
+        ------
+        DataError
+            As for :meth:`learn`.
+
+        Examples
+        --------
+        >>> from tsenet.data import WordCounter
+        >>> from tsenet.data.text import document_counts
+        >>> parts = [document_counts(part) for part in (["the cat", "a dog"], ["cat and dog"])]
+        >>> WordCounter.choose(parts[0] + parts[1]).words
+        ('cat', 'dog')
+        """
+        _check_choice(n_words, max_df)
         _check_splitting(tokenizer, lowercase, ngrams)
         stops = _stop_words(stop_words, tokenizer, lowercase)
-        found: Counter[str] = Counter()
-        n_texts = 0
-        for text in documents:
-            n_texts += 1
-            _check_text(n_texts - 1, text)
-            found.update(set(_split(text, tokenizer, lowercase, ngrams)))
+        n_texts, found = counts
         if not n_texts:
             raise DataError("there are no documents")
         words = sorted(found)

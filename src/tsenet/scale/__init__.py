@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from tsenet.scale.learn import expand, learn_tree
+from tsenet.scale.report import Report
 from tsenet.scale.shards import Shards
 
-__all__ = ["Shards", "expand", "learn_tree"]
+__all__ = ["Report", "Shards", "expand", "learn_tree"]

@@ -21,6 +21,13 @@ __all__ = ["OnCluster"]
 
 AHEAD = 4  # folds per worker that are submitted before the result of the first is taken
 _CONNECT_SECONDS = "30s"
+_LOOK_SECONDS = (
+    2.0  # after so long without a finished task, look whether workers are being restarted
+)
+_MOST_RESTARTS = (
+    3  # of workers that were over their memory limit, without a finished task in between
+)
+_MORE_MEMORY = "give workers more memory, or make shards with smaller partitions"
 _RESUME = "A run with checkpoint= goes on from the last finished layer"
 
 
@@ -109,7 +116,7 @@ class OnCluster(Executor):
                     if not waiting:
                         return
                     parts, last = waiting[0]
-                    self._follow(parts, progress)
+                    self._follow(parts, last, progress)
                     measured: _Measured = last.result()
                     waiting.popleft()
                     del parts, last
@@ -122,14 +129,36 @@ class OnCluster(Executor):
                     with suppress(Exception):  # the scheduler may be gone
                         future.release()
 
-    def _follow(self, parts: list[Any], progress: Progress) -> None:
-        """Report the parts as they are finished; the first error ends the waiting."""
-        from distributed import as_completed
+    def map_in_order(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        """Yield ``function(item)`` for each item, in order; a few items per worker are read ahead."""
+        arguments = (function,)
+        return self.run((Reduction(_applied, [item], arguments) for item in items), Progress())
 
-        for part in as_completed(parts, loop=self.client.loop):
-            if part.status in ("error", "cancelled", "lost"):
-                part.result()
-            progress.advance()
+    def __enter__(self) -> OnCluster:
+        return self
+
+    def _follow(self, parts: list[Any], last: Any, progress: Progress) -> None:
+        """Report the parts as they are finished, until the result is; the first error ends the waiting."""
+        from distributed import wait
+
+        unfinished = {part.key for part in parts}
+        watch = _Restarts(self.client)
+        while not last.done():
+            pending = [part for part in parts if part.key in unfinished] or [last]
+            try:
+                with self.client.as_current():
+                    wait(pending, timeout=_LOOK_SECONDS, return_when="FIRST_COMPLETED")
+            except TimeoutError:
+                watch.look()
+                continue
+            watch.forget()
+            for part in pending:
+                if part.status in ("error", "cancelled", "lost"):
+                    part.result()
+                if part.status == "finished" and part.key in unfinished:
+                    unfinished.remove(part.key)
+                    progress.advance()
+        progress.advance(len(unfinished))
 
     def _submit(self, fold: Reduction, sending: _Sending) -> tuple[list[Any], Any]:
         """Submit the tasks of a fold: its parts, and the one that makes the result."""
@@ -139,9 +168,17 @@ class OnCluster(Executor):
             submit(_part, fold.function, shared, sending.packed(item), pure=False)
             for item in fold.items
         ]
-        total = parts[0]
-        for part in parts[1:]:
-            total = submit(_added, fold.add, total, part, pure=False)
+        sums = parts
+        while (
+            len(sums) > 1
+        ):  # neighbours in pairs: as many steps as the number of parts has binary digits
+            sums = [
+                submit(_added, fold.add, *sums[k : k + 2], pure=False)
+                if k + 1 < len(sums)
+                else sums[k]
+                for k in range(0, len(sums), 2)
+            ]
+        (total,) = sums
         if fold.finish is not None:
             total = submit(_result, fold.finish, shared, total, pure=False)
         return parts, total
@@ -151,6 +188,45 @@ class OnCluster(Executor):
         while self._closing:
             with suppress(Exception):
                 self._closing.pop().close(timeout=10)
+
+
+def _applied(function: Callable[[Any], Any], item: Any) -> Any:
+    return function(item)
+
+
+class _Restarts:
+    """Sees workers that are stopped again and again because they are over their memory limit.
+
+    Dask starts such a worker again, with the same tasks, and may do so for ever: a worker that it stops itself does
+    not count as a failure of its tasks.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._known: int | None = None
+        self._tally = 0
+
+    def forget(self) -> None:
+        """A task is finished: the work goes on."""
+        self._known, self._tally = None, 0
+
+    def look(self) -> None:
+        """Count new restarts.
+
+        Raises
+        ------
+        ClusterError
+            If there were too many without a finished task.
+        """
+        found = len(self._client.get_events("worker-restart-memory") or ())
+        if self._known is not None:
+            self._tally += max(0, found - self._known)
+        self._known = found
+        if self._tally >= _MOST_RESTARTS:
+            raise ClusterError(
+                f"workers were stopped {self._tally} times for being over their memory limit, and no task was "
+                f"finished in between: {_MORE_MEMORY}. {_RESUME}"
+            )
 
 
 class _Sending:
@@ -233,8 +309,12 @@ def _clear_errors(doing: str, client: Any = None) -> Iterator[None]:
         raise
     except KilledWorker as error:
         raise ClusterError(
-            f"a worker died again and again in {doing}, most likely out of memory: give workers more "
-            f"memory, or make shards with smaller partitions. {_RESUME}"
+            f"a worker died again and again in {doing}, most likely out of memory: {_MORE_MEMORY}. "
+            f"{_RESUME}"
+        ) from error
+    except MemoryError as error:
+        raise ClusterError(
+            f"a worker had too little memory for {doing} ({error}): {_MORE_MEMORY}. {_RESUME}"
         ) from error
     except Exception as error:
         lost = isinstance(error, CancelledError | TimeoutError | OSError)  # closed connections too

@@ -1,6 +1,7 @@
 """Where the passes over data run: here, one partition at a time, or on the workers of a Dask cluster.
 
-Both run :class:`Reduction` objects and give the same bits: the parts of a fold are added in the order of its items.
+Both run :class:`Reduction` objects and give the same bits: the parts of a fold are added in the order of its items, and
+their sums are exact however they are grouped.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class Reduction:
     arguments : tuple, default=()
         The same for all items.
     add : callable or None, default=None
-        Makes one part of two, changing neither; not needed for one item.
+        Makes one part of two, changing neither; not needed for one item. It must be associative to the bit, as sums of
+        whole numbers are.
     finish : callable or None, default=None
         Makes the result of the sum: ``finish(*arguments, sum)``; None returns the sum.
     """

@@ -15,14 +15,16 @@ from numpy.typing import NDArray
 from tsenet._system.threads import chunks_of_equal_work
 from tsenet.data.shards import Partition, ShardFolder
 from tsenet.errors import TooLargeError
-from tsenet.memory import PROCESS, bytes_of, shown_bytes
+from tsenet.memory import bytes_of, shown_bytes
 from tsenet.scale.executor import Executor
 from tsenet.scale.tasks import UnitTile
 from tsenet.skeleton.information import PairCounter
 
-__all__ = ["PROCESS", "Plan", "bytes_of", "memory_here"]
+__all__ = ["Plan", "bytes_of", "memory_here"]
 
-# These are estimates (docs/adr/0018-dask.md).
+# A Dask worker that has loaded the library and read its first partition (0.40 GB with 30 MB of rows). This and the
+# following are compared with measurements in docs/results/scale.md.
+PROCESS = 350 << 20
 # Dask moves results to the disk from 60 % of a worker's memory on and restarts the worker at 95 %: tasks stay below.
 SHARE = 0.55
 # Sums of a tile: the sum, the part, the new sum, and two parts that wait.
@@ -30,7 +32,7 @@ COPIES = 5
 # Bytes per variable that is on in a partition while it is read, cut and transposed.
 PER_ENTRY = 40
 # Bytes per entry of a structure sample that is sent to a worker: the rows, the columns, and one of them as it arrives.
-SAMPLE_PER_ENTRY = 16
+SAMPLE_PER_ENTRY = 24
 # Bytes of this process per variable that is on in the structure sample, per row of it, and per variable.
 DRIVER_PER_ENTRY, DRIVER_PER_ROW, DRIVER_PER_VARIABLE = 60, 60, 5000
 # Bytes per row of the folder: a random order of all pieces, of which there are a few per row.

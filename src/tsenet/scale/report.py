@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 __all__ = ["Phase", "Report", "Spent", "bytes_held", "peak_memory"]
 
@@ -203,6 +204,7 @@ def bytes_held(value: Any) -> int:
     Examples
     --------
     >>> import numpy as np
+    import scipy.sparse as sp
     >>> from tsenet.scale.report import bytes_held
     >>> bytes_held({"a": np.zeros(3), "b": [1.0, (np.zeros((2, 2), np.int32),)]})
     48
@@ -213,6 +215,8 @@ def bytes_held(value: Any) -> int:
         return sum(map(bytes_held, value))
     if isinstance(value, Mapping):
         return sum(map(bytes_held, value.values()))
+    if sp.issparse(value):
+        return sum(getattr(value.tocsr(), name).nbytes for name in ("data", "indices", "indptr"))
     if is_dataclass(value):
         return sum(bytes_held(getattr(value, each.name)) for each in fields(value))
     return 8

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -27,6 +28,7 @@ from tsenet.expansion.expand import tree_parents
 from tsenet.progress import Progress
 from tsenet.scale import tasks
 from tsenet.scale.executor import Executor, InProcess, Reduction
+from tsenet.scale.from_dask import is_collection, write_collection
 from tsenet.scale.paired import CountedLayers
 from tsenet.scale.plan import Plan, bytes_of, memory_here
 from tsenet.scale.report import Report, Spent
@@ -54,9 +56,10 @@ class Shards(RowsOutsideMemory):
 
     Parameters
     ----------
-    folder : path, URL or ShardFolder
+    folder : path, URL, ShardFolder, or Dask array or dataframe
         A folder made by ``tsenet shard``, :func:`tsenet.data.write_shards` or
-        :class:`~tsenet.data.ShardWriter`. Workers on other machines must be able to open it.
+        :class:`~tsenet.data.ShardWriter`. Workers on other machines must be able to open it. A Dask array (N, V) of
+        numbers or of scipy's CSR blocks, or a Dask dataframe of numbers, is written as shards first.
     client : distributed.Client or str or None, default=None
         The cluster to work on, or the address of its scheduler. None works here.
     n_workers : int or None, default=None
@@ -66,6 +69,9 @@ class Shards(RowsOutsideMemory):
         the machine, shared among the workers. Sizes of tasks follow from it; what cannot fit is refused.
     n_jobs : int or None, default=None
         Threads of this process; None or −1 for all cores.
+    scratch : path, URL or None, default=None
+        Folder for the shards of a Dask collection, which workers must be able to open; it is kept. None: a temporary
+        one on this machine, removed by :meth:`close`.
 
     Attributes
     ----------
@@ -107,18 +113,22 @@ class Shards(RowsOutsideMemory):
 
     def __init__(
         self,
-        folder: str | os.PathLike[str] | Place | ShardFolder,
+        folder: Any,
         *,
         client: Any = None,
         n_workers: int | None = None,
         memory_limit: int | str | None = None,
         n_jobs: int | None = None,
+        scratch: str | os.PathLike[str] | None = None,
     ) -> None:
         if client is not None and n_workers is not None:
             raise ValueError("give client or n_workers, not both: n_workers starts a new cluster")
         if n_workers is not None and n_workers < 1:
             raise ValueError(f"n_workers must be at least 1, not {n_workers}")
-        self.folder = folder if isinstance(folder, ShardFolder) else open_shards(folder)
+        if scratch is not None and not is_collection(folder):
+            raise ValueError("scratch is for Dask collections: shards are there already")
+        if not is_collection(folder):
+            self.folder = folder if isinstance(folder, ShardFolder) else open_shards(folder)
         limit = bytes_of(memory_limit)
         usual = int(0.6 * memory_here() / (1 + (n_workers or 0)))
         self._executor: Executor
@@ -128,7 +138,10 @@ class Shards(RowsOutsideMemory):
             from tsenet.scale.cluster import OnCluster
 
             self._executor = OnCluster(client, n_workers, limit or usual)
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
         try:
+            if is_collection(folder):
+                self.folder = self._written(folder, scratch)
             self.plan = Plan.of(self.folder, self._executor, limit or usual)
         except BaseException:
             self.close()
@@ -170,6 +183,8 @@ class Shards(RowsOutsideMemory):
     def close(self) -> None:
         """Stop the workers that were started here, and close a connection that was opened here."""
         self._executor.close()
+        if self._scratch is not None:
+            self._scratch.cleanup()
 
     def __enter__(self) -> Shards:
         return self
@@ -366,7 +381,8 @@ class Shards(RowsOutsideMemory):
         self._progress = progress
         model, source = _model(tree), self._source_of(tree)
         jobs = self.plan.unit_tiles(tree.layer_sizes)
-        spans = self.plan.spans(2 * self.plan.n_slots)
+        # Counts are large: few tasks, so that few of them are added among workers.
+        spans = self.plan.spans(max(4, self.plan.n_slots))
         logger.info(
             "plan: expansion in %d passes of %d tasks over %d partitions",
             *(len(jobs), len(spans), len(self.folder.partitions)),
@@ -392,6 +408,19 @@ class Shards(RowsOutsideMemory):
         return self.source(tree.rule)
 
     # ---- how
+
+    def _written(self, collection: Any, scratch: str | os.PathLike[str] | None) -> ShardFolder:
+        """The shards of a Dask collection, in ``scratch`` or in a folder that :meth:`close` removes."""
+        client = getattr(self._executor, "client", None)
+        if scratch is not None:
+            return write_collection(collection, Place.of(scratch), client)
+        self._scratch = tempfile.TemporaryDirectory(prefix="tsenet-")
+        if client is not None and not all(client.run(os.path.isdir, self._scratch.name).values()):
+            raise DataError(
+                f"the workers do not see {self._scratch.name}, where the rows would be written as shards: give a "
+                "folder or URL that all machines can open as Shards(…, scratch=…)"
+            )
+        return write_collection(collection, Place.of(self._scratch.name), client)
 
     def _learn_rule(self) -> BinaryRule:
         folder = self.folder

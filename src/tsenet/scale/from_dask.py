@@ -1,0 +1,137 @@
+"""Dask arrays and dataframes as folders of shards: written once, a chunk at a time, then worked on like any folder."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tsenet.data.places import Place
+from tsenet.data.shard_writer import ROWS_PER_GROUP, ShardWriter
+from tsenet.data.shards import ShardFolder
+from tsenet.data.table import Table
+from tsenet.errors import DataError
+
+__all__ = ["is_collection", "write_collection"]
+
+_AHEAD = 2  # chunks that are computed while one is written
+_VALUES_PER_GROUP = 1 << 22  # of dense rows
+
+
+def is_collection(X: Any) -> bool:
+    """Whether ``X`` is a Dask array, dataframe or other collection."""
+    return hasattr(X, "__dask_graph__")
+
+
+def write_collection(collection: Any, place: Place, client: Any = None) -> ShardFolder:
+    """Write a Dask array or dataframe as a folder of shards.
+
+    The files do not depend on the chunks. A few chunks are in memory at a time.
+
+    Parameters
+    ----------
+    collection : dask.array.Array (N, V) or dask.dataframe.DataFrame
+        Blocks of numbers or scipy CSR blocks of counts; or columns of numbers.
+    place : Place
+        The folder to make.
+    client : distributed.Client or None
+        Where to compute the chunks; None: where Dask does by default.
+
+    Raises
+    ------
+    DataError
+        If it is another kind of collection, or holds something else than numbers.
+    """
+    rows = _rows_of(collection)
+    writer: ShardWriter | None = None
+    for block in _computed(rows, client):
+        if not block.shape[0] > 0:
+            continue
+        table = _table(block, collection)
+        if writer is None:
+            writer = _writer(place, table)
+        elif table.is_sparse != writer.sparse:
+            raise DataError("some chunks are sparse and others are dense: make all of one kind")
+        writer.write(table)
+    if writer is None:
+        raise DataError("the Dask collection has no rows")
+    writer.finish()
+    return writer.folder
+
+
+def _rows_of(collection: Any) -> list[list[Any]]:
+    """For each block of rows the blocks of its columns, as delayed values."""
+    if hasattr(collection, "columns") and hasattr(collection, "to_delayed"):
+        return [[part] for part in collection.to_delayed()]
+    if getattr(collection, "ndim", 0) != 2:
+        kind = type(collection).__name__
+        raise DataError(f"expected a two-dimensional Dask array or a Dask dataframe, not a {kind}")
+    return [list(parts) for parts in collection.to_delayed()]
+
+
+def _computed(rows: list[list[Any]], client: Any) -> Iterator[Any]:
+    """The blocks of rows, in order."""
+    import dask
+
+    if client is None:
+        for parts in rows:
+            yield _joined(dask.compute(*parts))
+        return
+    waiting: deque[list[Any]] = deque()
+    rest = iter(rows)
+    while True:
+        for parts in rest:
+            waiting.append(client.compute(parts))
+            if len(waiting) > _AHEAD:
+                break
+        if not waiting:
+            return
+        yield _joined(client.gather(waiting.popleft()))
+
+
+def _joined(parts: Any) -> Any:
+    """The blocks of some columns side by side."""
+    if len(parts) == 1:
+        return parts[0]
+    if any(map(sp.issparse, parts)):
+        return sp.hstack(parts, format="csr")
+    return np.concatenate(parts, axis=1)
+
+
+def _table(block: Any, collection: Any) -> Table:
+    """A block as a table of numbers, with the type that all blocks have."""
+    table = Table.of(block, missing=True)
+    if any(levels is not None for levels in table.levels):
+        column = next(k for k, levels in enumerate(table.levels) if levels is not None)
+        raise DataError(
+            f"{table.label(column)} of the Dask dataframe holds categories: make numbers of them, or write "
+            "shards of the frame with tsenet.data.write_shards"
+        )
+    if table.is_sparse:
+        return table
+    dtypes = getattr(collection, "dtypes", None)
+    dtype = collection.dtype if dtypes is None else np.result_type(*map(_plain_type, dtypes))
+    if np.dtype(dtype).kind not in "fiu":
+        dtype = table.values.dtype
+    return Table(table.values.astype(dtype), table.names, table.levels, table.named)
+
+
+def _plain_type(dtype: Any) -> np.dtype[Any]:
+    """The NumPy type of a column; columns that can hold missing values are fractions."""
+    return dtype if isinstance(dtype, np.dtype) and dtype.kind in "fiu" else np.dtype(np.float64)
+
+
+def _writer(place: Place, table: Table) -> ShardWriter:
+    rows_per_group = ROWS_PER_GROUP
+    if not table.is_sparse:
+        rows_per_group = int(np.clip(_VALUES_PER_GROUP // table.n_columns, 64, ROWS_PER_GROUP))
+    return ShardWriter(
+        place,
+        names=table.names,
+        sparse=table.is_sparse,
+        named=table.named,
+        rows_per_group=rows_per_group,
+    )
