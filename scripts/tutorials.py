@@ -1,7 +1,8 @@
 """Run the tutorials: each ``docs/tutorials/NAME.py`` becomes the notebook ``NAME.ipynb`` with its output.
 
 The sources are Python with ``# %%`` above a cell of code and ``# %% [markdown]`` above a cell of text, as editors and
-jupytext read them; ``# %% include NAME`` stands for the cells of ``shared/NAME.py``. A cell that raises ends the program. ``make tutorials`` runs all, or those in ARGS by name.
+jupytext read them; ``# %% include NAME`` stands for the cells of ``shared/NAME.py``. A cell that raises ends the
+program. ``make tutorials`` runs all, or those in ARGS by name.
 """
 
 from __future__ import annotations

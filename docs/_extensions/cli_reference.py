@@ -18,8 +18,9 @@ from tsenet.cli.app import app
 PAGE = "cli.md"
 INTRODUCTION = """# Commands
 
-This page is made from the program: `tsenet COMMAND --help` prints the same. A default in parentheses is that of the library; an option
-without one leaves the choice to it. An error ends a command with exit code 1, a wrong option with 2, Ctrl-C with 130.
+This page is made from the program: `tsenet COMMAND --help` prints the same. A default in parentheses is that of the
+library; an option without one leaves the choice to it. An error ends a command with exit code 1, a wrong option with 2,
+Ctrl-C with 130.
 """
 
 
@@ -52,10 +53,10 @@ def sections(command: Any, above: Any) -> Iterator[str]:
     yield f"```text\n{' '.join(command.get_usage(context).split())}\n```\n"
     yield paragraphs(command.help or "")
     if inner:
-        yield "\n".join(
-            f"- [`{context.command_path} {name}`](#{context.command_path.replace(' ', '-')}-{name}): {first_sentence(child)}"
-            for name, child in inner.items()
-        )
+        path = context.command_path
+        for name, child in inner.items():
+            anchor = f"{path} {name}".replace(" ", "-")
+            yield f"- [`{path} {name}`](#{anchor}): {first_sentence(child)}"
         yield ""
     if described := list(records(command, context)):
         yield "| | |\n|---|---|"

@@ -1,4 +1,4 @@
-"""An mkdocs hook: the explorer's page of a small model, fitted while the site is built, to embed in the page explorer.md.
+"""An mkdocs hook: the explorer's page of a small model, fitted while the site is built; explorer.md embeds it.
 
 So the site always shows the explorer of this version. ``mkdocs serve`` fits once and keeps the page in memory.
 """

@@ -34,7 +34,9 @@ for budget in (8_000, 4_000, 2_000, 1_000):
     small.save(f"digits-{budget}.tsenet")
     sizes.append(small.n_parameters_)
     scores.append(small.score(X[1200:1500], y[1200:1500]))
-    print(f"{budget:>6,} parameters: {Path(f'digits-{budget}.tsenet').stat().st_size / 1000:.0f} kB")
+    print(
+        f"{budget:>6,} parameters: {Path(f'digits-{budget}.tsenet').stat().st_size / 1000:.0f} kB"
+    )
 
 figure, axes = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
 axes.semilogx(sizes, scores, "o-", color="#00796b")
@@ -45,7 +47,9 @@ _ = axes.set(xlabel="parameters", ylabel="accuracy on 300 images")  # Accuracy a
 
 # %%
 chosen = tsenet.load("digits-4000.tsenet")
-print(f"{chosen.n_parameters_:,} parameters: {chosen.score(X[1500:], y[1500:]):.1%} on the last images")
+print(
+    f"{chosen.n_parameters_:,} parameters: {chosen.score(X[1500:], y[1500:]):.1%} on the last images"
+)
 
 # %% [markdown]
 # ## The light runtime
@@ -91,7 +95,12 @@ session = onnxruntime.InferenceSession("digits.onnx")
 label, probability = session.run(["label", "probabilities"], {"X": X[1500:].astype(np.float32)})
 difference = np.abs(probability - chosen.predict_proba(X[1500:])).max()
 print(f"digits.onnx: {Path('digits.onnx').stat().st_size / 1000:.0f} kB")
-print("the same labels:", bool((label == chosen.predict(X[1500:])).all()), "- largest difference below 1e-5:", bool(difference < 1e-5))
+print(
+    "the same labels:",
+    bool((label == chosen.predict(X[1500:])).all()),
+    "- largest difference below 1e-5:",
+    bool(difference < 1e-5),
+)
 
 # %% [markdown]
 # ## Where to go next

@@ -49,7 +49,12 @@ from tsenet.explain import describe_units
 units = describe_units(model, X[:1300], n_features=64)
 first = units["Z1.0"]
 print(first.label)
-print({str(name): round(float(effect), 2) for name, effect in zip(units.class_names, first.classes, strict=True)})
+print(
+    {
+        str(name): round(float(effect), 2)
+        for name, effect in zip(units.class_names, first.classes, strict=True)
+    }
+)
 
 # %% [markdown]
 # For pixels a picture says more. These are the correlations of three units with all pixels, orange positive and violet

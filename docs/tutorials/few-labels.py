@@ -28,7 +28,9 @@ y = modules[chosen]
 
 order = np.random.default_rng(0).permutation(len(texts))
 test, train = order[:300], order[300:]
-print(f"{len(train)} documents to learn from, {len(test)} to test, {len(classes)} classes:", *classes)
+print(
+    f"{len(train)} documents to learn from, {len(test)} to test, {len(classes)} classes:", *classes
+)
 
 # %% [markdown]
 # Five labels for each class. A row without a label has `None`, `NaN` or an empty string.
@@ -86,12 +88,14 @@ import matplotlib.pyplot as plt
 counter, wiring = model.word_counter_, model.learned_wiring_
 counts, test_counts = counter.count(list(texts[train])), counter.count(list(texts[test]))
 scores = {"TSE-Net": [], "logistic regression": []}
-sizes = (2, 5, 10, 20)
+sizes = (2, 5, 20)
 for per_class in sizes:
     partly, known = hide_labels(per_class)
     network = tsenet.TSENetClassifier(wiring=wiring, random_state=0).fit(counts, partly)
     scores["TSE-Net"].append(network.score(test_counts, y[test]))
-    scores["logistic regression"].append(rival().fit(texts[known], y[known]).score(texts[test], y[test]))
+    scores["logistic regression"].append(
+        rival().fit(texts[known], y[known]).score(texts[test], y[test])
+    )
 
 figure, axes = plt.subplots(figsize=(6.5, 4), layout="constrained")
 for name, values in scores.items():

@@ -98,7 +98,9 @@ share = model.feature_importances_
 first = share.argsort()[::-1][:10]
 figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
 axes.barh(X.columns[first][::-1], share[first][::-1], color="#00796b")
-_ = axes.set_xlabel("share of what all columns add to the outputs")  # The ten most important columns
+_ = axes.set_xlabel(
+    "share of what all columns add to the outputs"
+)  # The ten most important columns
 
 # %% [markdown]
 # ## Where to go next

@@ -90,7 +90,9 @@ figure, axes = plt.subplots(figsize=(9, 5.5), layout="constrained")
 image = axes.imshow(table, cmap="GnBu", vmin=0, vmax=1, aspect="auto")
 axes.set_xticks(range(len(top)), top["label"], rotation=40, ha="right")
 axes.set_yticks(range(len(table)), table.index)
-_ = figure.colorbar(image, label="mean probability of the topic")  # Topics of the top level by module
+_ = figure.colorbar(
+    image, label="mean probability of the topic"
+)  # Topics of the top level by module
 
 # %% [markdown]
 # ## Keep it
