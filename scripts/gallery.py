@@ -95,25 +95,21 @@ def mnist_fields() -> Figure:
 
 
 def newsgroups_map() -> Figure:
-    """The topics of 20 Newsgroups as areas; inside each of the top level, those below it."""
+    """The most coherent topics of level 2 of 20 Newsgroups as areas with their words."""
     import tsenet
 
     dataset = need("20newsgroups")
-    model = tsenet.TopicModel(n_words=5000, max_top=20, random_state=0).fit(dataset.train.texts)
+    model = tsenet.TopicModel(n_words=5000, random_state=0).fit(dataset.train.texts)
     topics = model.topics_
-    top = topics[topics["level"] == topics["level"].max()].nlargest(16, "size")
-    figure = Figure(figsize=(10, 6), layout="constrained")
+    shown = topics[(topics["level"] == 2) & (topics["size"] < 0.5)]
+    shown = shown.nlargest(36, "coherence").sort_values("size", ascending=False)
+    figure = Figure(figsize=(11, 6.6), layout="constrained")
     axes = figure.subplots()
-    axes.set(xlim=(0, 10), ylim=(0, 6), xticks=[], yticks=[])
+    axes.set(xlim=(0, 11), ylim=(0, 6.6))
     axes.axis("off")
-    # A topic that is on in more than half of the documents separates the others: as in the explorer.
-    areas = [min(size, 1 - size) for size in top["size"]]
-    for number, (topic, box) in enumerate(
-        zip(top.itertuples(), boxes(areas, (0, 0, 10, 6)), strict=True)
-    ):
-        colour = COLOURS[number % len(COLOURS)]
-        below = topics[topics["parent"] == topic.id].nlargest(4, "size")
-        draw_topic(axes, box, topic.label, topic.size, list(below["label"]), colour)
+    areas = boxes(shown["size"].tolist(), (0, 0, 11, 6.6))
+    for number, (topic, box) in enumerate(zip(shown.itertuples(), areas, strict=True)):
+        draw_topic(axes, box, [word for word, _ in topic.words], COLOURS[number % len(COLOURS)])
     return figure
 
 
@@ -137,33 +133,24 @@ def boxes(
 
 
 def draw_topic(
-    axes: Any,
-    box: tuple[float, float, float, float],
-    label: str,
-    size: float,
-    below: list[str],
-    colour: str,
+    axes: Any, box: tuple[float, float, float, float], words: list[str], colour: str
 ) -> None:
-    """One area: the topic's words and share, and the topics below it as far as there is room."""
+    """One area, with as many of the topic's words as there is room for."""
     x, y, width, height = box
     axes.add_patch(
-        Rectangle((x, y), width, height, facecolor=colour, alpha=0.25, edgecolor="white", lw=3)
+        Rectangle((x, y), width, height, facecolor=colour, alpha=0.22, edgecolor="white", lw=3)
     )
-    letters = max(6, int(width * 8.5))
-    lines = [f"{label[:letters]}", f"{size:.0%}"]
-    lines += [text[: int(letters * 1.25)] for text in below if text != label]
-    room = max(1, int(height / 0.26))
-    for number, line in enumerate(lines[:room]):
-        weight = "bold" if number == 0 else "normal"
+    line = 0.2
+    words = [word for word in words if 0.09 * len(word) < width - 0.1]
+    for number, word in enumerate(words[: max(1, int((height - 0.1) / line))]):
         axes.text(
-            x + 0.08,
-            y + height - 0.18 - 0.25 * number,
-            line,
+            x + 0.07,
+            y + height - 0.16 - line * number,
+            word,
             va="center",
-            fontsize=10 if number == 0 else 8,
-            fontweight=weight,
+            fontsize=9,
+            fontweight="bold" if number == 0 else "normal",
             color=INK,
-            clip_on=True,
         )
 
 
@@ -203,8 +190,11 @@ def accuracy_by_size() -> Figure:
         rows = rows_of("frontier.csv", dataset="ag_news", n_labels="all", method=method)
         sizes = [int(row["n_parameters"]) for row in rows]
         scores = [100 * float(row["mean"]) for row in rows]
-        axes.plot(sizes, scores, "o-", color=colour, label=NAMES[method])
-    axes.set(xscale="log", xlabel="parameters", ylabel="accuracy, %", title="AG's News, all labels")
+        dashes = "--" if method.startswith("random") else "-"  # TSE-Net's line is below this one
+        axes.plot(sizes, scores, "o", linestyle=dashes, color=colour, label=NAMES[method])
+    # A dense network of 10,000 parameters has 42 %: far below what the others can be told apart by.
+    axes.set(xscale="log", xlabel="parameters", ylabel="accuracy, %", ylim=(85, 91.5))
+    axes.set_title("AG's News, all labels")
     axes.legend()
     return plain_frame(figure)
 
