@@ -79,7 +79,7 @@ def mnist_fields() -> Figure:
     X, y = train.X[:5000], train.y[:5000]
     model = tsenet.TSENetClassifier(max_top=30, max_epochs=15, random_state=0).fit(X, y)
     units = describe_units(model, X, n_features=X.shape[1])
-    names = [f"Z2.{number}" for number in range(12)]
+    names = [f"Z1.{number}" for number in range(12)]
     figure = Figure(figsize=(9, 5), layout="constrained")
     image: Any = None
     for name, axes in zip(names, figure.subplots(3, 4).ravel(), strict=True):
@@ -224,7 +224,7 @@ def explorer() -> Image.Image:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1200, "height": 750})
         page.goto(page_file.as_uri(), timeout=120_000)
-        page.get_by_role("searchbox").wait_for(timeout=60_000)
+        page.get_by_placeholder("Search words and units").wait_for(timeout=60_000)
         page.screenshot(path=picture, timeout=60_000)
         browser.close()
         return Image.open(picture).convert("RGB")

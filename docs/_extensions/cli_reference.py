@@ -5,6 +5,7 @@ What it says of a command and its options is what ``tsenet COMMAND --help`` prin
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -59,7 +60,7 @@ def sections(command: Any, above: Any) -> Iterator[str]:
             yield f"- [`{path} {name}`](#{anchor}): {first_sentence(child)}"
         yield ""
     if described := list(records(command, context)):
-        yield "| | |\n|---|---|"
+        yield "| argument, option | what it is |\n|---|---|"
         yield from (f"| {cell(names)} | {escape(text)} |" for names, text in described)
         yield ""
     for child in inner.values():
@@ -75,8 +76,8 @@ def records(command: Any, context: Any) -> Iterator[tuple[str, str]]:
 
 
 def cell(names: str) -> str:
-    """Names of an option as code, its metavar with them."""
-    return " ".join(f"`{name.strip()}`" for name in names.replace("|", "\\|").split(",  "))
+    """Names of an option and its metavar as code; in HTML, as a bar ends a cell of Markdown's tables."""
+    return f"<code>{html.escape(names).replace('|', '&#124;')}</code>"
 
 
 def paragraphs(text: str) -> str:

@@ -39,7 +39,8 @@ def sections() -> dict[str, str]:
 
 def plain(text: str) -> str:
     """Text without Markdown's marks, line breaks and hyphens at their ends."""
-    text = html.unescape(re.sub(r"\\(.)", r"\1", text)).replace("`", "")
+    text = re.sub(r"\\(.)", r"\1", re.sub("</?code>", "", text))
+    text = html.unescape(text).replace("`", "")
     return re.sub(r"[\s|]+", "", text)
 
 
