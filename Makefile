@@ -20,7 +20,7 @@ PYTHON ?= $(shell for candidate in python3.11 python3; do \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo check test reproduce results lint format fuzz coverage mutation oldest matrix bench docs explorer dist clean
+.PHONY: help demo check test reproduce results lint format fuzz coverage mutation oldest matrix bench docs tutorials figures gallery explorer dist clean
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -104,8 +104,18 @@ WITHOUT_TORCH := tests/without_torch tests/skeleton/test_learn_tree.py tests/ske
 bench: $(INSTALLED) ## Run the benchmarks (ARGS go to benchmarks)
 	$(BIN)/python -m benchmarks $(ARGS)
 
-docs: $(DOCS_INSTALLED) ## Build the documentation site into site/
-	$(BIN)/python -m mkdocs build --strict $(ARGS)
+docs: $(DOCS_INSTALLED) ## Build the documentation site into site/ and check its links
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict $(ARGS)
+	$(BIN)/python scripts/check_links.py site
+
+tutorials: $(DOCS_INSTALLED) ## Run the tutorials and store their output (ARGS=topics runs one)
+	$(BIN)/python scripts/tutorials.py $(ARGS)
+
+figures: $(DOCS_INSTALLED) ## Draw the figures of the method anew
+	$(BIN)/python scripts/method_figures.py
+
+gallery: $(DOCS_INSTALLED) ## Draw the pictures of the gallery anew; those of large data sets need TSENET_DATA
+	PYTHONPATH=. $(BIN)/python scripts/gallery.py $(ARGS)
 
 explorer: ## Check, test and build the report page's program from explorer-src/ (needs Node.js)
 	cd explorer-src && npm ci && npm run lint && npm test && npm run build

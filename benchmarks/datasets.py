@@ -21,7 +21,7 @@ def folder(name: str) -> Path:
     if not given:
         raise SystemExit(
             "TSENET_DATA is not set: this benchmark needs real data. Set it to the folder that holds "
-            f"{name}/, for example TSENET_DATA=../shared/data"
+            f"{name}/, for example TSENET_DATA=folder"
         )
     path = Path(given) / name
     if not path.is_dir():

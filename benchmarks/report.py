@@ -1,4 +1,4 @@
-"""How figures are shown: Markdown tables, each figure beside its target, printed and kept in the documentation."""
+"""How figures are shown: Markdown tables, printed beside their targets, and kept in the documentation without them."""
 
 from __future__ import annotations
 
@@ -65,8 +65,29 @@ def table(head: Sequence[str], body: Iterable[Sequence[object]]) -> str:
     return "\n".join([line(list(head)), line(rule), *map(line, rows)])
 
 
+def without_targets(text: str) -> str:
+    """Markdown whose tables have neither the column ``target`` nor the verdict right of it."""
+    lines: list[str] = []
+    dropped: int | None = None
+    for line in text.split("\n"):
+        cells = line.split("|")
+        if not line.startswith("|"):
+            dropped = None
+        elif not (lines and lines[-1].startswith("|")):  # the head of a table
+            heads = [cell.strip() for cell in cells]
+            dropped = heads.index("target") if "target" in heads else None
+        if dropped is not None:
+            del cells[dropped : dropped + 2]
+        lines.append("|".join(cells))
+    return "\n".join(lines)
+
+
 def write_block(page: str, name: str, text: str) -> None:
-    """Put text between ``<!-- name -->`` and ``<!-- /name -->`` of a page of results."""
+    """Put text between ``<!-- name -->`` and ``<!-- /name -->`` of a page of results, without targets.
+
+    Targets are for those who change the code; readers of the page want the figures.
+    """
+    text = without_targets(text)
     path = PAGES / page
     before = path.read_text("utf-8")
     pattern = re.compile(

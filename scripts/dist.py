@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import tarfile
 import venv
 import zipfile
 from collections.abc import Iterable
+from email import message_from_bytes
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -66,6 +68,24 @@ def check_contents(wheel: Path, archive: Path) -> None:
     if foreign := [name for name in in_wheel if not name.startswith(("tsenet/", "tsenet-"))]:
         raise CheckFailedError(f"the wheel has files outside the package: {', '.join(foreign[:5])}")
     print(f"{wheel.name}: {len(in_wheel)} files; {archive.name}: {len(in_archive)}")
+
+
+def relative_links(text: str) -> list[str]:
+    """Links and pictures of a Markdown text that an index cannot resolve, by their targets."""
+    outside_code = re.sub(r"^```.*?^```$|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)
+    targets = re.findall(r"\]\(([^)\s]+)[^)]*\)", outside_code)
+    return [target for target in targets if not target.startswith(("https://", "http://", "#"))]
+
+
+def check_description(wheel: Path) -> None:
+    """The metadata's description, which an index shows, has no relative link."""
+    opened = zipfile.ZipFile(wheel)
+    (name,) = [name for name in opened.namelist() if name.endswith(".dist-info/METADATA")]
+    description = message_from_bytes(opened.read(name)).get_payload()
+    if not isinstance(description, str) or len(description) < 1000:
+        raise CheckFailedError("the metadata have no description")
+    if relative := relative_links(description):
+        raise CheckFailedError(f"the description has relative links: {', '.join(relative[:5])}")
 
 
 def install(wheel: Path) -> Path:
@@ -162,6 +182,7 @@ def main() -> None:
         wheel, archive = build()
         tool("twine", "check", "--strict", wheel, archive)
         check_contents(wheel, archive)
+        check_description(wheel)
         python = install(wheel)
         check_install(python, wheel)
         write_sbom(python, wheel)

@@ -14,7 +14,7 @@ from benchmarks.corpora import ROWS_AT_ONCE, zipf_corpus
 from benchmarks.measure import StageClock, in_own_process
 from benchmarks.planted import mistakes
 from benchmarks.planted_trees import SIZES, draw_rows, planted_tree
-from benchmarks.report import Figure, table
+from benchmarks.report import Figure, figures, table, without_targets
 from tsenet.data.rows import BinaryRows
 
 ROOT = Path(__file__).parents[2]
@@ -96,6 +96,17 @@ def test_coherence_of_known_rows() -> None:
     assert meetings.npmi([0, 1]) == pytest.approx(pair)
     assert meetings.npmi([0, 1, 2]) == pytest.approx((pair - 1 - 1) / 3)
     assert np.isnan(meetings.npmi_of([np.array([0])])).all()
+
+
+def test_pages_show_figures_without_targets() -> None:
+    printed = figures([Figure("speed", 3.0, 2.0, at_least=True), Figure("shown", 1.0)], "Java")
+    assert "≥ 2.00" in printed
+    kept = without_targets(f"Some text | here.\n\n{printed}\n\nmore | text | target | met")
+    assert "≥" not in kept
+    assert "| speed |" in kept
+    assert kept.startswith("Some text | here.\n")
+    assert kept.endswith("\n\nmore | text | target | met")
+    assert len({line.count("|") for line in kept.split("\n") if line.startswith("|")}) == 1
 
 
 def test_figures_say_whether_the_target_is_met() -> None:

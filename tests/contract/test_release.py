@@ -83,7 +83,7 @@ def test_a_changelog_in_form_passes() -> None:
 
 def test_the_version_is_written_once() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    assert settings["project"]["dynamic"] == ["version"]
+    assert "version" in settings["project"]["dynamic"]
     assert "version" not in settings["project"]
     source = ROOT / settings["tool"]["hatch"]["version"]["path"]
     assert f'\n__version__ = "{tsenet.__version__}"\n' in source.read_text("utf-8")
@@ -168,3 +168,27 @@ def test_built_files_are_found_in_a_release(dist: ModuleType) -> None:
         "tsenet/__pycache__/a.pyc",
         "e/node_modules/x",
     ]
+
+
+def description() -> str:
+    """The description that the build writes into the metadata: README.md after pyproject's substitutions."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    hook = settings["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    text = "".join((ROOT / part["path"]).read_text("utf-8") for part in hook["fragments"])
+    for change in hook["substitutions"]:
+        text = re.sub(change["pattern"], change["replacement"], text)
+    return text
+
+
+def test_the_description_has_no_relative_link_and_keeps_its_words(dist: ModuleType) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert dist.relative_links(readme)  # what there is to replace
+    assert dist.relative_links(description()) == []
+    assert "https://arxiv.org/abs/1803.06120" in description()
+    for heading in re.findall("^## .+$", readme, re.MULTILINE):
+        assert heading in description()
+
+
+def test_relative_links_are_found(dist: ModuleType) -> None:
+    text = "[a](docs/a.md), ![b](b.png), [c](https://c.org), [d](#d), `[e](e)`\n```\n[f](f)\n```\n"
+    assert dist.relative_links(text) == ["docs/a.md", "b.png"]

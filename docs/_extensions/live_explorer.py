@@ -1,0 +1,54 @@
+"""An mkdocs hook: the explorer's page of a small model, fitted while the site is built; explorer.md embeds it.
+
+So the site always shows the explorer of this version. ``mkdocs serve`` fits once and keeps the page in memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import runpy
+import tempfile
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+PAGE = "explorer-live.html"
+CORPUS = "tutorials/shared/docstrings.py"
+MIN_DOCUMENTS = 30
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Add the explorer's page to the site's files."""
+    files.append(File.generated(config, PAGE, content=explorer(Path(config.docs_dir) / CORPUS)))
+    return files
+
+
+@functools.cache
+def explorer(corpus: Path) -> str:
+    """Fit a classifier of the docstrings that the tutorials use, by module; return its report.
+
+    Parameters
+    ----------
+    corpus : Path
+        The program that finds the docstrings: it leaves them in ``found``, text to (name, module).
+    """
+    from tsenet import TSENetClassifier
+    from tsenet.data import vectorize
+
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        with contextlib.redirect_stdout(None):
+            found: dict[str, tuple[str, str]] = runpy.run_path(str(corpus))["found"]
+        modules = [module for _, module in found.values()]
+        texts = [
+            text for text, (_, module) in found.items() if modules.count(module) >= MIN_DOCUMENTS
+        ]
+        labels = [found[text][1] for text in texts]
+        counts = vectorize(texts, n_words=2000, min_documents=5)
+        # Without a linear skip every decision goes through units that the page can show.
+        model = TSENetClassifier(max_top=20, linear_skip=False, max_epochs=30, random_state=0)
+        model.fit(counts, labels)
+        title = "Docstrings of SciPy and scikit-learn"
+        model.report("report.html", counts, labels, texts=texts, title=title)
+        return Path("report.html").read_text("utf-8")

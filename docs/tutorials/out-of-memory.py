@@ -1,0 +1,96 @@
+"""Source of the tutorial on data beyond memory; ``make tutorials`` runs it."""
+
+# %% [markdown]
+# # More rows than memory
+#
+# Write the rows once as a folder of shards, and give that folder instead of the table: to one process with little memory, or to
+# several on a Dask cluster. The result is the same tree, bit for bit. You need `pip install 'tsenet[dask,text]'`.
+#
+# The corpus below is small, so that everything runs in seconds; nothing in the code would change for a larger one.
+
+# %% include docstrings
+
+# %% [markdown]
+# ## 1. Shards
+#
+# `tsenet shard` reads the file twice, for the vocabulary and for the counts; it never holds all of it. `--label` keeps a column beside
+# the rows.
+
+# %%
+# !tsenet shard docs.csv --out shards --words 2000 --min-documents 5 --label module --quiet
+# !ls shards
+
+# %%
+from tsenet.data import open_shards
+
+folder = open_shards("shards")
+print(folder.shape, "rows and words;", len(folder.partitions), "partitions")
+
+# %% [markdown]
+# ## 2. One process, a fixed amount of memory
+#
+# `Shards` stands where a table would. `memory_limit` is an amount to plan with: the plan is made before the work, and what cannot fit
+# is refused at once.
+
+# %%
+import tsenet
+from tsenet.scale import Shards
+
+with Shards("shards", memory_limit="1GB") as shards:
+    tree = tsenet.learn_tree(shards, random_state=0)
+    wiring = tsenet.expand(tree, shards)
+    likelihood = tree.log_likelihood(shards).mean()
+    print(shards.plan.describe())
+print(tree, f"mean ln P(row) = {likelihood:.2f}", sep="\n")
+
+# %% [markdown]
+# What happens when the limit is too small?
+
+# %%
+try:
+    with Shards("shards", memory_limit="10MB") as shards:
+        tsenet.learn_tree(shards, random_state=0)
+except tsenet.TSENetError as error:
+    print(error)
+
+# %% [markdown]
+# ## 3. Several processes
+#
+# Any `distributed.Client` will do: here two processes on this machine; on a cluster, the address of its scheduler. All workers must
+# reach the folder under the same name.
+
+# %%
+from distributed import Client, LocalCluster
+
+with (
+    LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+    Client(cluster) as client,
+    Shards("shards", client=client) as shards,
+):
+    from_cluster = tsenet.learn_tree(shards, random_state=0)
+print("the same tree:", from_cluster == tree)
+
+# %% [markdown]
+# And the same as from the table in memory:
+
+# %%
+from tsenet.data import read_documents, vectorize
+
+counts = vectorize(read_documents("docs.csv", "text").texts, n_words=2000, min_documents=5)
+print("the same tree:", tsenet.learn_tree(counts, random_state=0) == tree)
+
+# %% [markdown]
+# ## 4. A network on top
+#
+# `tsenet fit` reads a folder of shards, too, a batch at a time. It needs `tsenet[train]`.
+
+# %%
+# !tsenet fit shards --target module --out model.tsenet --epochs 5 --quiet
+# !tsenet predict model.tsenet docs.csv --out predictions.csv --quiet && head -n 3 predictions.csv | cut -c 1-90
+
+# %% [markdown]
+# ## Where to go next
+#
+# - [When one machine is not enough](../guide/scale.md): what happens if a worker dies, which pass reads what, cloud storage.
+# - [Training over several processes](../guide/distributed-training.md): `tsenet fit --processes`.
+# - [Shard format](../shard-format.md): plain Parquet, to write from other programs.

@@ -1,0 +1,113 @@
+"""Source of the tutorial on topics; ``make tutorials`` runs it."""
+
+# %% [markdown]
+# # Topics of a corpus
+#
+# From a file of texts to a tree of topics that you can read, search and use: in the shell with one command, in Python with one class.
+# Everything here runs in a few seconds on a laptop. You need `pip install 'tsenet[plot,text]'`.
+#
+# ## The corpus
+#
+# A tutorial that has to run offline needs texts that every reader has. The documentation of SciPy and scikit-learn is installed with
+# tsenet: each public function and class has a docstring. We take its prose, and the module as a label that we do **not** use for learning.
+
+# %% include docstrings
+
+# %% [markdown]
+# ## One command
+#
+# `--words 2000 --min-documents 5` keeps the 2,000 most frequent words that are in at least five documents: in a small corpus rarer ones
+# cannot be told from noise.
+
+# %%
+# !tsenet topics docs.csv --text text --words 2000 --min-documents 5 --out topics --quiet
+# !head -n 24 topics/topics.md | cut -c 1-110
+
+# %% [markdown]
+# Each line is a topic: the share of documents in which it is on, the words that set it apart, and its name. Indented below are the
+# topics that it consists of. The folder also has `topics.html`, the [explorer](../explorer.md) for the browser.
+#
+# ## The same in Python
+
+# %%
+import tsenet
+from tsenet.data import read_documents
+
+documents = read_documents("docs.csv", "text")
+model = tsenet.TopicModel(n_words=2000, min_documents=5, random_state=0).fit(documents)
+model.topics_[["id", "level", "label", "size", "coherence"]].head(8).round(3)
+
+# %% [markdown]
+# `coherence` is the NPMI of a topic's words within ten words of text: 1 if they always occur together, 0 if they are independent. Words
+# that go with no others are in no topic:
+
+# %%
+print(model.tree_)
+print(len(model.ungrouped_), "words in no topic, such as", ", ".join(model.ungrouped_[:8]))
+
+# %% [markdown]
+# ## A picture of the tree
+
+# %%
+import matplotlib.pyplot as plt
+
+from tsenet.explain.plots import plot_tree
+
+figure, axes = plt.subplots(figsize=(9, 9), layout="constrained")
+_ = plot_tree(model.tree_, axes, max_topics=45, n_words=4)  # The topics of the upper levels
+
+# %% [markdown]
+# ## Which topics has this text?
+#
+# Posteriors are exact in the model, for texts that it has never seen, too.
+
+# %%
+question = "Fit a smoothing spline through noisy samples, choosing the knots automatically."
+model.topics_of(question).head(5)
+
+# %% [markdown]
+# The other direction: the documents in which a topic is most probable.
+
+# %%
+topics = model.topics_
+spline = topics[(topics["level"] == 1) & topics["label"].str.contains("spline")]["id"].iloc[0]
+names = [name for name, _ in found.values()]
+for document in model.documents_of(spline, n_documents=5)["document"]:
+    print(names[document])
+
+# %% [markdown]
+# ## Topics beside labels
+#
+# The modules were not used. Do the topics follow them all the same? `per_class` gives the mean share of each topic in each class.
+
+# %%
+modules = [module for _, module in found.values()]
+top = topics[topics["level"] == topics["level"].max()]
+table = model.per_class(modules)[top["id"]]
+table = table.loc[[module for module in table.index if modules.count(module) >= 30]]
+
+figure, axes = plt.subplots(figsize=(9, 5.5), layout="constrained")
+image = axes.imshow(table, cmap="GnBu", vmin=0, vmax=1, aspect="auto")
+axes.set_xticks(range(len(top)), top["label"], rotation=40, ha="right")
+axes.set_yticks(range(len(table)), table.index)
+_ = figure.colorbar(
+    image, label="mean probability of the topic"
+)  # Topics of the top level by module
+
+# %% [markdown]
+# ## Keep it
+#
+# A saved model holds its vocabulary and tokenizer, so it reads texts; it holds no documents.
+
+# %%
+model.save("docstrings.tsenet")
+again = tsenet.load("docstrings.tsenet")
+assert again.tree_ == model.tree_
+
+# %% [markdown]
+# ## Where to go next
+#
+# - [Topics of documents](../guide/topics.md): fewer topics, guided topics, topics over time, all options.
+# - [Texts](../guide/text.md): other files, scripts and languages.
+# - [Classify with few labels](few-labels.md): the same corpus, and 40 labels.
+# - [Topics beside other methods](../results/topics.md): how coherent they are, measured.

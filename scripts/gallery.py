@@ -1,0 +1,272 @@
+"""Draw the six pictures of ``docs/gallery.md``: ``make gallery``, or some of them by name.
+
+Two need data sets that are not bundled and are skipped, with a message, where ``TSENET_DATA`` does not have them; the
+picture of the explorer is skipped where there is no Chromium. Two are drawn from the results in ``docs/results``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from PIL import Image
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "docs" / "images" / "gallery"
+RESULTS = ROOT / "docs" / "results"
+MOST_BYTES = 200_000
+INK = "#26323c"
+#: Okabe and Ito's colours, as all of tsenet's plots.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
+NAMES = {
+    "tsenet": "TSE-Net",
+    "tsenet-pruned": "TSE-Net, pruned",
+    "backbone": "Backbone",
+    "random": "random links",
+    "random-pruned": "random links, pruned",
+    "logistic": "logistic regression",
+    "fnn-512": "dense network",
+    "fnn": "dense network",
+    "pruned": "dense network, pruned",
+}
+
+
+class Skipped(Exception):  # noqa: N818 - not an error
+    """What a picture needs is not here."""
+
+
+def need(dataset: str) -> Any:
+    """A data set, if its files are here."""
+    from tsenet import datasets
+
+    if not datasets.is_available(dataset):
+        raise Skipped(f"needs the files of {dataset}: set TSENET_DATA, see docs/guide/datasets.md")
+    return datasets.load(dataset, download=False)
+
+
+def digits_tree() -> Figure:
+    """The groups of pixels at each level of a tree of scikit-learn's digits."""
+    from sklearn.datasets import load_digits
+
+    import tsenet
+    from tsenet.explain.plots import plot_pixel_groups
+
+    X = load_digits().data
+    tree = tsenet.learn_tree(X, max_top=4, random_state=0)
+    figure = Figure(figsize=(3.2 * (tree.n_levels + 1), 3.6), layout="constrained")
+    first, *panels = figure.subplots(1, tree.n_levels + 1)
+    first.imshow(X.mean(axis=0).reshape(8, 8), cmap="Greys")
+    first.set(xticks=[], yticks=[], title="Mean image")
+    plot_pixel_groups(tree, (8, 8), range(1, tree.n_levels + 1), panels)
+    return figure
+
+
+def mnist_fields() -> Figure:
+    """What twelve units of a network of MNIST respond to."""
+    import tsenet
+    from tsenet.explain import describe_units
+
+    train = need("mnist").train
+    X, y = train.X[:5000], train.y[:5000]
+    model = tsenet.TSENetClassifier(max_top=30, max_epochs=15, random_state=0).fit(X, y)
+    units = describe_units(model, X, n_features=X.shape[1])
+    names = [f"Z1.{number}" for number in range(12)]
+    figure = Figure(figsize=(9, 5), layout="constrained")
+    image: Any = None
+    for name, axes in zip(names, figure.subplots(3, 4).ravel(), strict=True):
+        unit = units[name]
+        field = np.zeros(X.shape[1])
+        for feature in unit.features:
+            field[int(feature.name.removeprefix("x"))] = feature.correlation
+        image = axes.imshow(field.reshape(28, 28), cmap="PuOr_r", vmin=-0.8, vmax=0.8)
+        axes.set(xticks=[], yticks=[])
+        axes.set_title(name, fontsize=9, color=INK)
+    figure.colorbar(image, ax=figure.axes, label="correlation with the unit", shrink=0.6)
+    return figure
+
+
+def newsgroups_map() -> Figure:
+    """The most coherent topics of level 2 of 20 Newsgroups as areas with their words."""
+    import tsenet
+
+    dataset = need("20newsgroups")
+    model = tsenet.TopicModel(n_words=5000, random_state=0).fit(dataset.train.texts)
+    topics = model.topics_
+    shown = topics[(topics["level"] == 2) & (topics["size"] < 0.5)]
+    shown = shown.nlargest(36, "coherence").sort_values("size", ascending=False)
+    figure = Figure(figsize=(11, 6.6), layout="constrained")
+    axes = figure.subplots()
+    axes.set(xlim=(0, 11), ylim=(0, 6.6))
+    axes.axis("off")
+    areas = boxes(shown["size"].tolist(), (0, 0, 11, 6.6))
+    for number, (topic, box) in enumerate(zip(shown.itertuples(), areas, strict=True)):
+        draw_topic(axes, box, [word for word, _ in topic.words], COLOURS[number % len(COLOURS)])
+    return figure
+
+
+def boxes(
+    areas: Sequence[float], box: tuple[float, float, float, float]
+) -> list[tuple[float, float, float, float]]:
+    """Divide a box (x, y, width, height) in proportion to areas, halving the longer side again and again."""
+    if len(areas) <= 1:
+        return [box] * len(areas)
+    x, y, width, height = box
+    total = np.cumsum(areas)
+    cut = int(np.argmin(np.abs(total[:-1] - total[-1] / 2))) + 1
+    share = float(total[cut - 1] / total[-1])
+    if width >= height:
+        one = (x, y, width * share, height)
+        other = (x + width * share, y, width * (1 - share), height)
+    else:
+        one = (x, y + height * (1 - share), width, height * share)
+        other = (x, y, width, height * (1 - share))
+    return [*boxes(areas[:cut], one), *boxes(areas[cut:], other)]
+
+
+def draw_topic(
+    axes: Any, box: tuple[float, float, float, float], words: list[str], colour: str
+) -> None:
+    """One area, with as many of the topic's words as there is room for."""
+    x, y, width, height = box
+    axes.add_patch(
+        Rectangle((x, y), width, height, facecolor=colour, alpha=0.22, edgecolor="white", lw=3)
+    )
+    line = 0.2
+    words = [word for word in words if 0.09 * len(word) < width - 0.1]
+    for number, word in enumerate(words[: max(1, int((height - 0.1) / line))]):
+        axes.text(
+            x + 0.07,
+            y + height - 0.16 - line * number,
+            word,
+            va="center",
+            fontsize=9,
+            fontweight="bold" if number == 0 else "normal",
+            color=INK,
+        )
+
+
+def rows_of(name: str, **wanted: str) -> list[dict[str, str]]:
+    """Lines of a table of results in which the columns have these values."""
+    with (RESULTS / name).open(encoding="utf-8", newline="") as file:
+        return [
+            row
+            for row in csv.DictReader(file)
+            if all(row[key] == value for key, value in wanted.items())
+        ]
+
+
+def label_efficiency() -> Figure:
+    """Accuracy against the number of labels."""
+    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+    axes = figure.subplots()
+    methods = ("tsenet", "backbone", "random", "logistic", "fnn-512")
+    for colour, method in zip(COLOURS, methods, strict=False):
+        rows = rows_of("label-efficiency.csv", dataset="ag_news", method=method)
+        rows = [row for row in rows if row["n_labels"] != "all"]
+        labels = [int(row["n_labels"]) for row in rows]
+        scores = [100 * float(row["mean"]) for row in rows]
+        spread = [100 * float(row["sd"]) for row in rows]
+        axes.errorbar(labels, scores, spread, fmt="o-", color=colour, label=NAMES[method])
+    axes.set(xscale="log", xlabel="labels", ylabel="accuracy, %", title="AG's News")
+    axes.legend()
+    return plain_frame(figure)
+
+
+def accuracy_by_size() -> Figure:
+    """Accuracy against the number of parameters."""
+    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+    axes = figure.subplots()
+    methods = ("tsenet-pruned", "random-pruned", "pruned", "fnn")
+    for colour, method in zip(COLOURS, methods, strict=False):
+        rows = rows_of("frontier.csv", dataset="ag_news", n_labels="all", method=method)
+        sizes = [int(row["n_parameters"]) for row in rows]
+        scores = [100 * float(row["mean"]) for row in rows]
+        dashes = "--" if method.startswith("random") else "-"  # TSE-Net's line is below this one
+        axes.plot(sizes, scores, "o", linestyle=dashes, color=colour, label=NAMES[method])
+    # A dense network of 10,000 parameters has 42 %: far below what the others can be told apart by.
+    axes.set(xscale="log", xlabel="parameters", ylabel="accuracy, %", ylim=(85, 91.5))
+    axes.set_title("AG's News, all labels")
+    axes.legend()
+    return plain_frame(figure)
+
+
+def plain_frame(figure: Figure) -> Figure:
+    """No upper and right side, light grid lines."""
+    for axes in figure.axes:
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(color="#e6e6e6", linewidth=0.8)
+    return figure
+
+
+def explorer() -> Image.Image:
+    """The explorer of the site's model, as Chromium shows it."""
+    program = shutil.which("chromium")
+    if program is None:
+        raise Skipped("needs Chromium")
+    from playwright.sync_api import sync_playwright
+
+    sys.path.insert(0, str(ROOT / "docs" / "_extensions"))
+    from live_explorer import CORPUS
+    from live_explorer import explorer as page_of
+
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        page_file, picture = Path(folder) / "report.html", Path(folder) / "picture.png"
+        page_file.write_text(page_of(ROOT / "docs" / CORPUS), encoding="utf-8")
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1200, "height": 750})
+        page.goto(page_file.as_uri(), timeout=120_000)
+        page.get_by_placeholder("Search words and units").wait_for(timeout=60_000)
+        page.screenshot(path=picture, timeout=60_000)
+        browser.close()
+        return Image.open(picture).convert("RGB")
+
+
+PICTURES: dict[str, Callable[[], Figure | Image.Image]] = {
+    "digits-tree": digits_tree,
+    "mnist-fields": mnist_fields,
+    "newsgroups-map": newsgroups_map,
+    "label-efficiency": label_efficiency,
+    "accuracy-by-size": accuracy_by_size,
+    "explorer": explorer,
+}
+
+
+def write(picture: Figure | Image.Image, path: Path) -> int:
+    """Write a picture with as few colours as it needs; return its size in bytes."""
+    if isinstance(picture, Figure):
+        picture.savefig(path, dpi=110)
+        picture = Image.open(path).convert("RGB")
+    picture.quantize(255, dither=Image.Dither.NONE).save(path, optimize=True)
+    return path.stat().st_size
+
+
+def main() -> None:
+    """Draw the pictures named on the command line, or all."""
+    parser = argparse.ArgumentParser(description="Draw the pictures of the gallery.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PICTURES))
+    names = parser.parse_args().names or list(PICTURES)
+    if unknown := [name for name in names if name not in PICTURES]:
+        parser.error(f"no picture {unknown[0]!r}: choose of {', '.join(PICTURES)}")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        try:
+            size = write(PICTURES[name](), FOLDER / f"{name}.png")
+        except Skipped as reason:
+            print(f"{name}: skipped, {reason}", flush=True)
+            continue
+        if size > MOST_BYTES:
+            raise SystemExit(f"{name}.png has {size:,} bytes, more than {MOST_BYTES:,}")
+        print(f"{name}.png: {size / 1000:.0f} kB", flush=True)
+
+
+if __name__ == "__main__":
+    main()

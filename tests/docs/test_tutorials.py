@@ -1,0 +1,130 @@
+"""The tutorials run, and their notebooks show what they print now."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient.exceptions import CellExecutionError
+
+from scripts.tutorials import FOLDER, cells_of, execute
+from tests.docs.test_cli_page import extension
+
+NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))
+NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
+
+
+def stored(name: str) -> Any:
+    return nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
+
+
+def run(source: str) -> Any:
+    """Run a source; the kernel's own sockets may warn."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return execute(source)
+
+
+def printed(notebook: Any) -> list[str]:
+    """What each cell prints, numbers left out: processors round differently."""
+    texts = [
+        "".join(o.text for o in cell.outputs if o.output_type == "stream")
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+    return [re.sub(r"\s+", " ", NUMBER.sub("#", text)) for text in texts]
+
+
+def shown(notebook: Any) -> list[list[str]]:
+    """The kinds of output of each cell."""
+    return [
+        [kind for output in cell.outputs for kind in sorted(output.get("data", {}))]
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+
+
+def test_there_are_six_and_each_has_its_notebook() -> None:
+    assert len(NAMES) == 6
+    assert sorted(path.stem for path in FOLDER.glob("*.ipynb")) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_is_of_its_source(name: str) -> None:
+    source = cells_of((FOLDER / f"{name}.py").read_text("utf-8"))
+    notebook = stored(name)
+    nbformat.validate(notebook)
+    assert [(c.cell_type, c.source) for c in notebook.cells] == [
+        (c.cell_type, c.source) for c in source
+    ], "run make tutorials"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_tutorial_has_a_title_and_says_where_to_go_next(name: str) -> None:
+    cells = cells_of((FOLDER / f"{name}.py").read_text("utf-8"))
+    assert cells[0].source.startswith("# ")
+    assert cells[-1].source.startswith("## Where to go next\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_a_tutorial_runs_and_prints_what_its_notebook_says(name: str) -> None:
+    fresh = run((FOLDER / f"{name}.py").read_text("utf-8"))
+    assert printed(fresh) == printed(stored(name)), "run make tutorials"
+    assert shown(fresh) == shown(stored(name)), "run make tutorials"
+
+
+@pytest.mark.slow
+def test_a_cell_that_raises_is_an_error() -> None:
+    with pytest.raises(CellExecutionError, match="KeyError"):
+        run("# %%\nprint(1)\n\n# %%\nraise KeyError\n")
+
+
+def test_cells_are_read() -> None:
+    source = (
+        '"""For readers of the source."""\n\n# %% [markdown]\n# # A\n#\n# b\n\n# %%\n# !ls\nx = 1\n'
+    )
+    assert [(c.cell_type, c.source) for c in cells_of(source)] == [
+        ("markdown", "# A\n\nb"),
+        ("code", "!ls\nx = 1"),
+    ]
+
+
+def test_a_notebook_becomes_a_page() -> None:
+    notebook = {
+        "cells": [
+            {"cell_type": "markdown", "source": ["# Title\n", "\n", "Text."]},
+            {
+                "cell_type": "code",
+                "source": "draw()  # A picture of x",
+                "outputs": [
+                    {"output_type": "stream", "text": ["a\n", "```\n"]},
+                    {"output_type": "display_data", "data": {"image/png": "aGk="}},
+                    {"output_type": "execute_result", "data": {"text/html": "<b>\n\nc</b>"}},
+                    {"output_type": "execute_result", "data": {"text/plain": "d"}},
+                ],
+            },
+            {"cell_type": "code", "source": "!ls", "outputs": []},
+        ]
+    }
+    page, pictures = extension("notebooks").page_of(notebook, "name")
+    assert pictures == {"name-1.png": b"hi"}
+    assert page.startswith("# Title\n\n[Download this page as a notebook](name.ipynb)")
+    for part in (
+        "```python\ndraw()  # A picture of x\n```",
+        "````{ .text .notebook-output }\na\n```\n````",
+        "![A picture of x](name-1.png)",
+        "<b>\nc</b>",
+        "```{ .text .notebook-output }\nd\n```",
+        "```sh\nls\n```",
+    ):
+        assert part in page
+
+
+def test_sources_hold_no_address_of_a_machine() -> None:
+    for path in Path(FOLDER).glob("*.ipynb"):
+        assert not re.search(r"/(home|root|work|tmp)/", path.read_text("utf-8")), path.name
