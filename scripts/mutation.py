@@ -1,0 +1,239 @@
+"""Change modules in small ways and see whether their tests notice: ``make mutation``.
+
+cosmic-ray makes the mutants: another operator, number or comparison, a loop that never runs, and so on. Those that
+change annotations only are left out, and of the others a seeded sample is tried. Each is written into a copy of the
+tree, and the module's tests run on it in a process forked from one that has loaded the heavy packages already, so that
+a mutant takes about a second. Kernels run as plain Python (``NUMBA_DISABLE_JIT=1``), as compiled ones would hide that
+they have changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = "src/tsenet"
+#: Modules, and the tests that know what they shall do.
+TESTED = {
+    "training/split": "tests/training/test_split.py",
+    "skeleton/layers": "tests/skeleton/test_layers.py",
+    "skeleton/kernels/completion_kernels": "tests/skeleton/test_completion.py",
+    "skeleton/chow_liu": "tests/skeleton/test_chow_liu.py",
+    "skeleton/merge": "tests/skeleton/test_merge.py",
+    "expansion/wiring": "tests/expansion/test_wiring.py",
+    "store/hlta_text": "tests/store/test_hlta_text.py",
+    "training/history": "tests/training/test_history.py",
+    "training/comparison": "tests/training/test_comparison.py",
+}
+_HEAVY = (
+    "hypothesis",
+    "numba",
+    "pandas",
+    "pytest",
+    "scipy.sparse",
+    "scipy.special",
+    "sklearn.metrics",
+    "torch",
+)
+_PER_MODULE = 20
+_LEAST_SECONDS = (
+    30.0  # until a mutant counts as one that never ends; ten times its tests, if that is more
+)
+_NEEDED = 0.85
+
+
+class Mutant(NamedTuple):
+    """A module with one change."""
+
+    operator: str
+    line: int
+    code: str
+
+
+class Outcome(NamedTuple):
+    """What became of the mutants of a module."""
+
+    module: str
+    n_mutants: int  # all that cosmic-ray makes and that mean something
+    n_tried: int
+    survivors: list[tuple[int, str]]  # line and difference
+    seconds: float
+
+
+def mutants_of(path: Path) -> Iterator[Mutant]:
+    """All mutants of a module whose meaning differs from it."""
+    from cosmic_ray.ast import ast_nodes, get_ast
+    from cosmic_ray.mutating import mutate_code
+    from cosmic_ray.plugins import get_operator, operator_names
+
+    source = path.read_text("utf-8")
+    meaning, tree = _meaning(source), get_ast(source)
+    for name in sorted(operator_names()):
+        kind = get_operator(name)
+        if kind.arguments():
+            continue
+        operator = kind()
+        places = [
+            start for node in ast_nodes(tree) for start, _ in operator.mutation_positions(node)
+        ]
+        for occurrence, (line, _) in enumerate(places):
+            code = mutate_code(source, operator, occurrence)
+            if code is not None and _meaning(code) != meaning:
+                yield Mutant(name.removeprefix("core/"), line, code)
+
+
+def _meaning(source: str) -> str:
+    """The syntax tree without annotations, which nothing evaluates, and docstrings."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return source  # a mutant that does not compile is killed by any test
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+        elif isinstance(node, ast.arg):
+            node.annotation = None
+        elif isinstance(node, ast.AnnAssign):
+            node.annotation = ast.Constant(None)
+    return ast.dump(tree)
+
+
+def copy_of_tree(folder: Path) -> None:
+    """Copy the files that git knows, as they are now."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True
+    ).stdout.decode()
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file() and not name.startswith("docs/results/"):
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, target)
+
+
+def passes(tree: Path, tests: str, seconds: float) -> bool:
+    """Whether the tests pass on the tree as it is, within some time."""
+    child = os.fork()
+    if child == 0:
+        _run_tests(tree, tests)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status) == 0
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+def _run_tests(tree: Path, tests: str) -> None:
+    """Run pytest in this process, a child, and end it."""
+    code = 3
+    try:
+        os.setsid()
+        silent = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(silent, stream)
+        os.chdir(tree)
+        sys.path[:0] = [str(tree / "src"), str(tree)]
+        import pytest
+
+        options = ["-x", "-q", "-p", "no:cacheprovider", "-W", "ignore", "--hypothesis-seed=0"]
+        code = int(pytest.main([*options, *tests.split()]))
+    finally:
+        os._exit(code)
+
+
+def try_module(tree: Path, module: str, tests: str, n_tried: int, seed: int) -> Outcome:
+    """Try a sample of a module's mutants."""
+    started = time.monotonic()
+    path = tree / SOURCE / f"{module}.py"
+    original = path.read_text("utf-8")
+    if not passes(tree, tests, 600.0):
+        sys.exit(f"the tests of {module} fail as it is: {tests}")
+    limit = max(_LEAST_SECONDS, 10 * (time.monotonic() - started))
+    found = list(mutants_of(path))
+    sample = random.Random(f"{seed} {module}").sample(found, min(n_tried, len(found)))
+    survivors = []
+    try:
+        for mutant in sorted(sample):
+            path.write_text(mutant.code, "utf-8")
+            if passes(tree, tests, limit):
+                survivors.append((mutant.line, _difference(original, mutant.code)))
+    finally:
+        path.write_text(original, "utf-8")
+    return Outcome(module, len(found), len(sample), survivors, time.monotonic() - started)
+
+
+def _difference(before: str, after: str) -> str:
+    """The lines that differ."""
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm="")
+    return "\n".join(line for line in list(lines)[2:] if not line.startswith("@@"))
+
+
+def _load_heavy_packages() -> None:
+    """What a child would load anew for each mutant; nothing of tsenet, which is what changes."""
+    for name in _HEAVY:
+        import_module(name)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Try the modules; 1 if too few mutants are noticed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("modules", nargs="*", help=f"default: {' '.join(TESTED)}")
+    parser.add_argument("--tests", help="tests of the one module given, if it is none of these")
+    parser.add_argument("--mutants", type=int, default=_PER_MODULE, help="of each module, at most")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--json", type=Path, help="file for the outcomes")
+    chosen = parser.parse_args(arguments)
+    pairs = {name: chosen.tests or TESTED[name] for name in chosen.modules or TESTED}
+    os.environ.update(NUMBA_DISABLE_JIT="1", PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1")
+    sys.dont_write_bytecode = True
+    _load_heavy_packages()
+    outcomes: list[Outcome] = []
+    with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
+        tree = Path(folder)
+        copy_of_tree(tree)
+        os.environ["PYTHONPATH"] = f"{tree / 'src'}{os.pathsep}{tree}"
+        for module, tests in pairs.items():
+            outcome = try_module(tree, module, tests, chosen.mutants, chosen.seed)
+            outcomes.append(outcome)
+            _say(outcome)
+    if chosen.json is not None:
+        fields: list[dict[str, Any]] = [outcome._asdict() for outcome in outcomes]
+        chosen.json.write_text(json.dumps(fields, indent=1), "utf-8")
+    n_tried = sum(outcome.n_tried for outcome in outcomes)
+    n_alive = sum(len(outcome.survivors) for outcome in outcomes)
+    share = 1 - n_alive / max(1, n_tried)
+    print(f"{n_tried - n_alive} of {n_tried} mutants were noticed ({share:.0%})")
+    return 0 if share >= _NEEDED else 1
+
+
+def _say(outcome: Outcome) -> None:
+    n_killed = outcome.n_tried - len(outcome.survivors)
+    print(
+        f"{outcome.module}: {n_killed} of {outcome.n_tried} noticed, of {outcome.n_mutants} in all, "
+        f"{outcome.seconds:.0f} s",
+        flush=True,
+    )
+    for line, difference in outcome.survivors:
+        print(f"  line {line}\n    " + difference.replace("\n", "\n    "), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
