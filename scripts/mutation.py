@@ -22,6 +22,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,10 +51,10 @@ _HEAVY = (
     "torch",
 )
 _PER_MODULE = 20
-_LEAST_SECONDS = (
-    30.0  # until a mutant counts as one that never ends; ten times its tests, if that is more
-)
+# Of CPU time, until a mutant counts as endless; ten times what its tests take, if that is more.
+_LEAST_SECONDS = 20
 _NEEDED = 0.85
+_NOT_RUN = 99
 
 
 class Mutant(NamedTuple):
@@ -68,32 +69,39 @@ class Outcome(NamedTuple):
     """What became of the mutants of a module."""
 
     module: str
-    n_mutants: int  # all that cosmic-ray makes and that mean something
+    n_mutants: int  # all that cosmic-ray makes, also of annotations
     n_tried: int
     survivors: list[tuple[int, str]]  # line and difference
     seconds: float  # of CPU time
 
 
-def mutants_of(path: Path) -> Iterator[Mutant]:
-    """All mutants of a module whose meaning differs from it."""
+def mutants_of(path: Path, draw: random.Random) -> tuple[int, Iterator[Mutant]]:
+    """How many mutants of a module there are; and, in a random order, those whose meaning differs from it."""
     from cosmic_ray.ast import ast_nodes, get_ast
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator, operator_names
 
     source = path.read_text("utf-8")
-    meaning, tree = _meaning(source), get_ast(source)
-    for name in sorted(operator_names()):
-        kind = get_operator(name)
-        if kind.arguments():
-            continue
-        operator = kind()
-        places = [
-            start for node in ast_nodes(tree) for start, _ in operator.mutation_positions(node)
-        ]
-        for occurrence, (line, _) in enumerate(places):
-            code = mutate_code(source, operator, occurrence)
+    nodes = list(ast_nodes(get_ast(source)))
+    operators = {
+        name.removeprefix("core/"): get_operator(name)()
+        for name in sorted(operator_names())
+        if not get_operator(name).arguments()
+    }
+    places = []
+    for name, operator in operators.items():
+        starts = [start for node in nodes for start, _ in operator.mutation_positions(node)]
+        places += [(name, occurrence, line) for occurrence, (line, _) in enumerate(starts)]
+    draw.shuffle(places)
+
+    def made() -> Iterator[Mutant]:
+        meaning = _meaning(source)
+        for name, occurrence, line in places:
+            code = mutate_code(source, operators[name], occurrence)
             if code is not None and _meaning(code) != meaning:
-                yield Mutant(name.removeprefix("core/"), line, code)
+                yield Mutant(name, line, code)
+
+    return len(places), made()
 
 
 def _meaning(source: str) -> str:
@@ -130,12 +138,15 @@ def passes(tree: Path, tests: str, seconds: int) -> tuple[bool, float]:
     if child == 0:
         _run_tests(tree, tests, seconds)
     _, status, used = os.wait4(child, 0)
-    return os.waitstatus_to_exitcode(status) == 0, used.ru_utime + used.ru_stime
+    code = os.waitstatus_to_exitcode(status)
+    if code == _NOT_RUN:
+        raise RuntimeError("the tests could not be started")
+    return code == 0, used.ru_utime + used.ru_stime
 
 
 def _run_tests(tree: Path, tests: str, seconds: int) -> None:
     """Run pytest in this process, a child, and end it."""
-    code = 3
+    code = _NOT_RUN
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         silent = os.open(os.devnull, os.O_RDWR)
@@ -162,8 +173,8 @@ def try_module(tree: Path, module: str, tests: str, n_tried: int, seed: int) -> 
     if not passed:
         sys.exit(f"the tests of {module} fail as it is: {tests}")
     limit = max(_LEAST_SECONDS, round(10 * seconds))
-    found = list(mutants_of(path))
-    sample = random.Random(f"{seed} {module}").sample(found, min(n_tried, len(found)))
+    n_mutants, found = mutants_of(path, random.Random(f"{seed} {module}"))
+    sample = list(islice(found, n_tried))
     survivors, used = [], 0.0
     try:
         for mutant in sorted(sample):
@@ -174,7 +185,7 @@ def try_module(tree: Path, module: str, tests: str, n_tried: int, seed: int) -> 
                 survivors.append((mutant.line, _difference(original, mutant.code)))
     finally:
         _write(path, original)
-    return Outcome(module, len(found), len(sample), survivors, used)
+    return Outcome(module, n_mutants, len(sample), survivors, used)
 
 
 def _write(path: Path, code: str) -> None:
