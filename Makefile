@@ -64,18 +64,8 @@ coverage: $(QUALITY_INSTALLED) ## Branches of src that the tests run, kernels in
 PYTHON_MODE := tests/network/test_activation_kernels.py tests/network/test_sparse_kernels.py tests/network/test_forward_kernels.py \
 	tests/network/test_directions.py tests/skeleton/test_em_kernels.py tests/skeleton/test_island_kernels.py tests/expansion
 
-mutation: $(QUALITY_INSTALLED) ## Mutate one module in a copy of the tree: MODULE=training/split TESTS=tests/training/test_split.py
-	rm -rf .mutation && mkdir .mutation
-	git archive HEAD | tar -x -C .mutation
-	printf '[cosmic-ray]\nmodule-path = "src/tsenet/%s.py"\ntimeout = 300.0\nexcluded-modules = []\ntest-command = "%s -m pytest -x -q -p no:cacheprovider %s"\n[cosmic-ray.distributor]\nname = "local"\n' \
-		"$(MODULE)" "$(CURDIR)/$(BIN)/python" "$(TESTS)" > .mutation/mutation.toml
-	cd .mutation && export PYTHONPATH=$(CURDIR)/.mutation/src:$(CURDIR)/.mutation && \
-		$(CURDIR)/$(BIN)/cosmic-ray init mutation.toml mutation.sqlite && \
-		$(CURDIR)/$(BIN)/cosmic-ray exec mutation.toml mutation.sqlite && \
-		$(CURDIR)/$(BIN)/cr-report --surviving-only --show-diff mutation.sqlite && \
-		$(CURDIR)/$(BIN)/cr-rate --fail-over 15 mutation.sqlite
-MODULE ?= training/split
-TESTS ?= tests/training/test_split.py
+mutation: $(QUALITY_INSTALLED) ## Change modules in small ways in a copy of the tree; do their tests notice? (ARGS=--help)
+	$(BIN)/python scripts/mutation.py $(ARGS)
 
 oldest: ## Run the fast tests and all scikit-learn checks with the lowest versions that pyproject.toml allows
 	$(PYTHON) -m venv .venv-oldest

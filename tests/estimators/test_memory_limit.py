@@ -19,7 +19,16 @@ import tsenet
 from tests.cli.program import run
 from tsenet.data.shard_writer import write_shards
 from tsenet.errors import TooLargeError
-from tsenet.memory import Size, bytes_of, check_memory, shown_bytes, topics_need, tree_need
+from tsenet.memory import (
+    Size,
+    bytes_of,
+    check_memory,
+    n_outputs_of,
+    network_need,
+    shown_bytes,
+    topics_need,
+    tree_need,
+)
 
 Make = Callable[..., Any]
 
@@ -147,6 +156,65 @@ def test_amounts_are_shown_as_they_are_read(n_bytes: float, text: str) -> None:
     read = bytes_of(text)
     assert read is not None
     assert abs(read - n_bytes) <= 0.005 * n_bytes
+
+
+@pytest.mark.parametrize(
+    ("X", "size"),
+    [
+        (np.ones((3, 2)), Size(3, 2, 6, False)),
+        (sp.eye_array(4, format="csr"), Size(4, 4, 4, True)),
+        (tsenet.Table.of(sp.eye_array(4, format="csr")), Size(4, 4, 4, True)),
+        ([[1, 2], [3, 4], [5, 6]], Size(3, 2, 6, False)),
+        (["a", "b"], None),
+        ([], None),
+        (np.ones(3), None),
+        (None, None),
+    ],
+    ids=str,
+)
+def test_sizes_of_tables(X: Any, size: Size | None) -> None:
+    assert Size.of(X) == size
+
+
+@pytest.mark.parametrize(
+    ("y", "classifies", "n_outputs"),
+    [
+        (np.arange(30) % 5, True, 5),
+        (["a", "b", None], True, 3),
+        (np.arange(30.0), False, 1),
+        (np.zeros((30, 4)), False, 4),
+        (pd.Series([1, 2, 1]), True, 2),
+        (None, True, 1),
+        ([[1], [2, 3]], True, 1),
+    ],
+    ids=str,
+)
+def test_outputs_are_counted_from_targets(y: Any, classifies: bool, n_outputs: int) -> None:
+    assert n_outputs_of(y, classifies) == n_outputs
+
+
+def test_a_network_of_more_links_and_outputs_needs_more() -> None:
+    size = Size(10_000, 5000, 200_000, True)
+
+    def training(*options: Any) -> float:
+        return network_need(*options)(size, None)["training the network"]
+
+    usual = training(2, 2, None, None)
+    assert training(20, 2, None, None) > usual
+    assert training(2, 16, None, None) > usual
+    assert training(2, 2, 0.2, None) > usual
+    assert training(2, 2, None, 10) < usual
+    assert set(network_need(2, 2, None, 10)(size, None)) == {"training the network"}
+
+
+def test_where_the_system_does_not_tell_what_is_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(self: Path, *_: Any) -> str:
+        raise FileNotFoundError(self)
+
+    monkeypatch.setattr(Path, "read_text", missing)
+    monkeypatch.setitem(sys.modules, "tsenet.skeleton.kernels.pair_kernels", None)
+    with pytest.raises(TooLargeError, match="the process without it 377MB"):
+        check_memory("1MB", np.ones((3, 2)), tree_need, None, otherwise="or so")
 
 
 def test_a_folder_of_shards(tmp_path: Path) -> None:

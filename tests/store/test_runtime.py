@@ -22,7 +22,7 @@ from tsenet.errors import DataError, MissingDependencyError, ModelFileError
 from tsenet.network.array_net import ArrayNet, parameter_shapes
 from tsenet.network.batches import Inputs
 from tsenet.network.compact import used_network
-from tsenet.network.forward import network_outputs
+from tsenet.network.forward import ForwardPass, network_outputs
 from tsenet.network.options import NetworkOptions
 from tsenet.network.tsenet import TSENet
 from tsenet.store.runtime.plain_pass import PlainPass, add_products
@@ -34,9 +34,22 @@ IN_ANOTHER_PROCESS = """
 import json, sys
 import tsenet
 model = tsenet.load(sys.argv[1], runtime=sys.argv[3])
-found = model.predict_proba(json.loads(sys.argv[2]))
-there = [name for name in ("torch", "sklearn", "pandas", "numba") if name in sys.modules]
-print(json.dumps([there, [share.hex() for share in found.ravel().tolist()]]))
+
+def answer(texts):
+    found = model.predict_proba(texts)
+    there = [name for name in ("torch", "sklearn", "pandas", "numba") if name in sys.modules]
+    return there, [share.hex() for share in found.ravel().tolist()]
+
+def megabytes():
+    try:
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) / 1000 for line in status if line.startswith("VmHWM:"))
+    except OSError:
+        return 0.0
+
+texts = json.loads(sys.argv[2])
+first, memory = answer(texts), megabytes()
+print(json.dumps([memory, first, answer(texts * 40), answer(texts)]))
 """
 
 Runtime = Literal["light", "plain"]
@@ -108,9 +121,38 @@ def test_texts_without_torch_and_scikit_learn(
         timeout=300,
     )
     assert run.returncode == 0, run.stderr
-    there, found = json.loads(run.stdout)
-    assert there == loaded
-    assert found == [share.hex() for share in of_texts.predict_proba(new).ravel().tolist()]
+    memory, first, many, last = json.loads(run.stdout)
+    assert memory < 120  # of the first answer; 65 when this was written
+    bits = [share.hex() for share in of_texts.predict_proba(new).ravel().tolist()]
+    assert first == [[], bits]  # few rows are answered before numba would be there
+    assert many == [loaded, 40 * bits]
+    assert last == [loaded, bits]
+
+
+def test_rows_are_counted_until_kernels_are_worth_it(
+    of_texts: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = light(of_texts, tmp_path)
+    monkeypatch.delitem(sys.modules, "numba")
+    for _ in range(100):
+        assert isinstance(made._pass_for(1), PlainPass)
+    assert isinstance(made._pass_for(1), ForwardPass)
+    assert "_plain_pass" not in vars(made)
+    one_batch = light(of_texts, tmp_path)
+    assert isinstance(one_batch._pass_for(101), ForwardPass)
+    where_numba_is_loaded = light(of_texts, tmp_path)
+    monkeypatch.undo()
+    assert isinstance(where_numba_is_loaded._pass_for(1), ForwardPass)
+
+
+def test_units_whose_bits_would_differ_have_kernels_from_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = np.random.default_rng(0).normal(size=(80, 4))
+    model = tsenet.TSENetClassifier(**SMALL, activation="tanh").fit(X, X[:, 0] > 0)
+    made = light(model, tmp_path)
+    monkeypatch.delitem(sys.modules, "numba")
+    assert isinstance(made._pass_for(1), ForwardPass)
 
 
 @pytest.mark.parametrize("sparse", [True, False])

@@ -26,8 +26,9 @@ def test_each_class_has_its_share() -> None:
         assert np.abs(np.bincount(classes[out]) - [50, 40, 10]).max() <= 1
 
 
-def test_training_keeps_a_row_of_every_class() -> None:
-    classes = np.arange(40) // 2 * (np.arange(40) < 30)  # pairs, and one large class
+@pytest.mark.parametrize("n_pairs", [15, 16])
+def test_training_keeps_a_row_of_every_class(n_pairs: int) -> None:
+    classes = np.arange(40) // 2 * (np.arange(40) < 2 * n_pairs)  # pairs, and one large class
     for seed in range(50):
         kept, out = split_rows(40, 0.6, seed, classes)
         assert set(classes[kept]) == set(classes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from functools import cached_property
 from importlib.util import find_spec
@@ -39,13 +40,15 @@ __all__ = ["LightModel"]
 
 _SLAB = 4096  # sparse rows made dense at a time
 _FEW_ROWS = 64  # up to so many, one thread is faster
+_FIRST_ROWS = 100  # so many in all are answered before numba is loaded
 
 
 class LightModel:
     """Answers of a saved `TSENetClassifier` or `TSENetRegressor`, without torch and scikit-learn.
 
-    ``tsenet.load(path, runtime="light")`` makes one, which answers with the kernels of the full package; with
-    ``runtime="plain"``, or where numba is not installed, it answers with numpy and scipy alone.
+    ``tsenet.load(path, runtime="light")`` makes one, which answers the first hundred rows with numpy and scipy alone and
+    the others with the kernels of the full package. With ``runtime="plain"``, or where numba is not installed, numpy
+    and scipy answer all.
 
     Attributes
     ----------
@@ -62,7 +65,7 @@ class LightModel:
     source_ : dict or None
         Which columns of a file the model was fitted on, if ``tsenet fit`` made it.
     jit : bool
-        Whether to use compiled kernels if numba is installed. Set it before the first answer.
+        Whether to use compiled kernels if numba is installed.
     n_jobs : int or None
         Threads of the kernels; None: all cores.
 
@@ -94,6 +97,7 @@ class LightModel:
     ) -> None:
         self.jit = True
         self.n_jobs: int | None = None
+        self._n_answered = 0
         self.n_features_in_ = rule.n_columns_in
         self.binary_rule_, self.word_counter_, self.source_ = rule, word_counter, source
         if not isinstance(targets, ValueTargets):
@@ -101,16 +105,30 @@ class LightModel:
         self._scaling, self._targets = scaling, targets
         self._net = used_network(net)
 
-    @cached_property
-    def _pass(self) -> ForwardPass | PlainPass:
-        """Compiled kernels, or numpy."""
-        if self.jit and find_spec("numba") is not None:
-            from tsenet.network.forward import ForwardPass
+    def _pass_for(self, n_rows: int) -> ForwardPass | PlainPass:
+        """Numpy for the first rows, then compiled kernels.
 
-            return ForwardPass(self._net)
+        numba and the kernels take about as long to load as numpy takes to answer the first hundred rows, and more memory
+        than all else. Both passes give the same bits, but for tanh and sigmoid units, which have kernels from the start.
+        """
+        self._n_answered += n_rows
+        few = self._n_answered <= _FIRST_ROWS and "numba" not in sys.modules
+        if not self.jit or (few and self._net.activation == "relu") or find_spec("numba") is None:
+            return self._plain_pass
+        return self._kernels
+
+    @cached_property
+    def _plain_pass(self) -> PlainPass:
         from tsenet.store.runtime.plain_pass import PlainPass
 
         return PlainPass(self._net)
+
+    @cached_property
+    def _kernels(self) -> ForwardPass:
+        from tsenet.network.forward import ForwardPass
+
+        self.__dict__.pop("_plain_pass", None)  # it is done
+        return ForwardPass(self._net)
 
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
@@ -196,7 +214,7 @@ class LightModel:
 
     def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
         with Workers(self.n_jobs if len(inputs) > _FEW_ROWS else 1) as workers:
-            return self._pass.outputs(inputs, None, workers)
+            return self._pass_for(len(inputs)).outputs(inputs, None, workers)
 
     def _inputs(self, X: Any) -> Iterator[Inputs]:
         """Blocks of rows as the network reads them."""
