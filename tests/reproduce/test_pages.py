@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from reproduce import label_efficiency, pages, render, table3
-from reproduce.runs import RunStore
+from reproduce.runs import Result, Run, RunStore
 from reproduce.stats import Spread, spread
+from tsenet.errors import DataError
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "results"
@@ -30,7 +31,15 @@ def lines_of(name: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize(
-    "name", ["table3", "figure-parameters", "interpretability", "verdict", "differences"]
+    "name",
+    [
+        "table3",
+        "figure-parameters",
+        "interpretability",
+        "label-efficiency",
+        "verdict",
+        "differences",
+    ],
 )
 def test_pages_are_what_the_stored_runs_give(name: str, reports: dict[str, render.Report]) -> None:
     """After a change, or after new runs: make results. A dagger says that code has changed, so it may come and go."""
@@ -75,7 +84,7 @@ def _shown(values: Iterable[float], metric: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "name", ["label-efficiency", "label-efficiency-tables", "frontier", "structure"]
+    "name", ["label-efficiency-earlier", "label-efficiency-tables", "frontier", "structure"]
 )
 def test_scores_of_earlier_pages_are_those_of_their_runs(name: str) -> None:
     groups: dict[tuple[str, ...], list[float]] = {}
@@ -115,10 +124,10 @@ def _means_of_tasks(groups: dict[tuple[str, ...], list[float]]) -> set[str]:
 
 def test_differences_of_the_label_efficiency_page_are_those_of_its_runs() -> None:
     means: dict[tuple[str, str, str], float] = {}
-    for line in lines_of("label-efficiency.csv"):
+    for line in lines_of("label-efficiency-earlier.csv"):
         means[line["dataset"], line["method"], line["n_labels"]] = float(line["mean"])
     titles = {cell.title: cell.name for cell in label_efficiency.cells("", None)}
-    page = (FOLDER / "label-efficiency.md").read_text("utf-8")
+    page = (FOLDER / "label-efficiency-earlier.md").read_text("utf-8")
     checked = 0
     for dataset in ("ag_news", "20newsgroups_headers"):
         section = page.split(f"\n## {dataset}\n")[1].split("\n## ")[0]
@@ -162,3 +171,30 @@ def test_figures_in_readme_are_those_of_the_files() -> None:
     best = max(whole, key=lambda line: float(line["n_parameters"]))
     wanted = f"({100 * linear:.1f} against {100 * float(best['mean']):.1f} %)"
     assert wanted in readme
+
+
+def test_runs_are_taken_over_once(tmp_path: Path) -> None:
+    """A later run takes the place of an earlier one of the same settings; others stay."""
+
+    def result(score: float, commit: str) -> Result:
+        return Result(score, score, 1, 1.0, 1.0, {"commit": commit})
+
+    first, second, third = (Run("table3", "d", "fnn", {}, seed) for seed in range(3))
+    here, there = tmp_path / "here", tmp_path / "there"
+    stored = RunStore(here / "runs" / "table3.jsonl")
+    for run in (first, second):
+        stored.add(run, result(0.1, "aaa"))
+    new = RunStore(there / "runs" / "table3.jsonl")
+    for run in (second, third):
+        new.add(run, result(0.2, "bbb"))
+    assert pages.take_runs(there, here) == 2
+    found = RunStore(here / "runs" / "table3.jsonl")
+    assert [(run.seed, r.versions["commit"]) for run, r in found.items()] == [
+        (0, "aaa"),
+        (1, "bbb"),
+        (2, "bbb"),
+    ]
+    assert len((here / "runs" / "table3.jsonl").read_text("utf-8").splitlines()) == 3
+    new.add(first, result(0.3, "ccc+"))
+    with pytest.raises(DataError, match="differed from its commit"):
+        pages.take_runs(there, here)
