@@ -83,10 +83,14 @@ class Report:
     def with_notes(self, notes: str) -> Report:
         """The report with a text of conclusions above its tables, whose ``{names}`` are filled in.
 
-        The text's first paragraph is the conclusion; the lead follows it.
+        The text's first paragraph is the conclusion; the lead follows it. What comes after ``<!-- tables -->`` ends
+        the page.
         """
-        conclusion, *more = filled(notes, self.values).strip().split("\n\n", 1)
-        return replace(self, paragraphs=(conclusion, *self.lead, *more, *self.paragraphs), lead=())
+        above, _, below = filled(notes, self.values).partition("<!-- tables -->")
+        conclusion, *more = above.strip().split("\n\n", 1)
+        end = [below.strip()] if below.strip() else []
+        text = (conclusion, *self.lead, *more, *self.paragraphs, *end)
+        return replace(self, paragraphs=text, lead=())
 
 
 def write(report: Report, folder: Path) -> list[Path]:

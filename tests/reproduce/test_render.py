@@ -174,5 +174,8 @@ def test_twelve_curves_all_look_different() -> None:
 def test_the_lead_follows_the_conclusion() -> None:
     report = render.Report("r", "T", ("details",), values={"x": "1 %"}, lead=("| table |",))
     assert report.markdown == "# T\n\n| table |\n\ndetails\n"
-    noted = report.with_notes("It is {x}.\nSo.\n\nMore, {y}.\n")
-    assert noted.markdown == "# T\n\nIt is 1 %.\nSo.\n\n| table |\n\nMore, *not run*.\n\ndetails\n"
+    noted = report.with_notes("It is {x}.\nSo.\n\nMore, {y}.\n\n<!-- tables -->\n\nOld.\n")
+    assert (
+        noted.markdown
+        == "# T\n\nIt is 1 %.\nSo.\n\n| table |\n\nMore, *not run*.\n\ndetails\n\nOld.\n"
+    )
