@@ -49,7 +49,11 @@ def pages(folder: Path) -> list[render.Report]:
         runner,
         Request(_TEXT_SETS, None, None, _COMMAND.replace("table3", "interpretability"), True),
     )
-    few = label_efficiency.make(runner, Request(_TEXT_SETS, None, _LABELS, _FEW))
+    few = replace(
+        label_efficiency.make(runner, Request(_TEXT_SETS, None, _LABELS, _FEW)),
+        name="few-labels",
+        title="Few labels: rivals that learn from rows without labels too",
+    )
     known = {**table.values, **words.values, **few.values}
     known |= verdicts(known)
     texts = [
@@ -58,7 +62,12 @@ def pages(folder: Path) -> list[render.Report]:
     ]
     with_notes = [
         _valued(report, known).with_notes(_notes(report.name))
-        for report in (table, size, words, few)
+        for report in (
+            table,
+            size,
+            words,
+            *([few] if few.values else []),
+        )  # no page of what was not run
     ]
     return [*with_notes, *texts]
 
