@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tsenet.errors import MissingDependencyError
 
@@ -38,6 +38,14 @@ class Curve:
     look: int
 
 
+Kind = Literal["learned wiring", "random wiring", "others"]
+_OF_KIND: dict[Kind, str] = {
+    "learned wiring": _COLOURS[0],
+    "random wiring": _COLOURS[1],
+    "others": _COLOURS[7],
+}
+
+
 @dataclass(frozen=True)
 class Dot:
     """A method's score, its deviation, and the paper's score; None where one is not known."""
@@ -46,6 +54,7 @@ class Dot:
     mean: float
     sd: float | None = None
     paper: float | None = None
+    kind: Kind = "others"
 
 
 def require_matplotlib() -> None:
@@ -87,14 +96,16 @@ def dots(panels: Mapping[str, Sequence[Dot]], x_label: str) -> Figure:
     n_lines = max(len(own) for own in panels.values())
     figure, all_axes = _grid(len(panels), 5.0, 0.9 + 0.32 * n_lines)
     for axes, (title, own) in zip(all_axes, panels.items(), strict=True):
-        ours, theirs = _COLOURS[0], _COLOURS[3]
         for place, dot in enumerate(own):
             error = None if dot.sd is None else [dot.sd]
+            colour = _OF_KIND[dot.kind]
             axes.errorbar(
-                [dot.mean], [place], xerr=error, fmt="o", color=ours, capsize=3, label="ours"
+                [dot.mean], [place], xerr=error, fmt="o", color=colour, capsize=3, label=dot.kind
             )
             if dot.paper is not None:
-                axes.plot([dot.paper], [place], "D", mfc="none", mec=theirs, label="paper")
+                axes.plot(
+                    [dot.paper], [place], "D", mfc="none", mec=_COLOURS[3], label="the paper's"
+                )
         axes.set_yticks(range(len(own)), [dot.title for dot in own])
         axes.invert_yaxis()
         axes.set(title=title, xlabel=x_label)

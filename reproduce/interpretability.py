@@ -16,7 +16,7 @@ from reproduce.cells import Cell, Found, Measured
 from reproduce.experiment import Experiment, Request
 from reproduce.runner import CountsRunner, Runner
 from reproduce.runs import Result, Settings
-from reproduce.stats import paired_seeds, spread
+from reproduce.stats import paired_seeds, spread, standing
 from reproduce.summary import by_dataset
 from tsenet.errors import DataError
 
@@ -60,7 +60,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
                     f"{key}:p": f"= {page[4]}" if str(page[4])[:1].isdigit() else str(page[4]),
                 }
                 if row[-2] != "":
-                    values[f"{key}:is"] = render.standing(row[-3], row[-2])
+                    values[f"{key}:is"] = standing(row[-3], row[-2])
             title = f"{name}, {file}"
             paragraphs += [f"## {title}", render.markdown_table(_HEAD, table)]
             panels[title] = [_dot(one, scores[one.cell.name], file) for one in own]
@@ -218,7 +218,8 @@ def paper_score(one: Measured, file: str) -> float | None:
 def _dot(one: Measured, scores: Sequence[float], file: str) -> figures.Dot:
     found = spread(scores)
     mean, sd = (float("nan"), None) if found is None else found[:2]
-    return figures.Dot(one.cell.title, mean, sd, paper_score(one, file))
+    kind = table3.kind_of_wiring(one.cell.name)
+    return figures.Dot(one.cell.title, mean, sd, paper_score(one, file), kind)
 
 
 def _rows(

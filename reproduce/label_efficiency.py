@@ -197,7 +197,7 @@ def _named(lines: Sequence[CellSummary]) -> dict[str, str]:
         if line.against is not None:
             values[f"{key}:behind"] = render.difference(0.0 - line.against.difference, line.metric)
             values[f"{key}:p"] = render.p_in_text(line.against.p)
-            values[f"{key}:is"] = render.standing(line.against.difference, line.against.p)
+            values[f"{key}:is"] = line.standing
     return values
 
 

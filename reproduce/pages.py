@@ -8,22 +8,30 @@ name figures instead of holding them: ``{ag_news/tsenet-paper}`` is the score of
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from reproduce import figure_parameters, interpretability, render, table3
+from reproduce import figure_parameters, interpretability, label_efficiency, render, table3
 from reproduce.console import plain_errors
 from reproduce.experiment import Request
+from reproduce.files import write_whole
 from reproduce.runner import CountsRunner
+from reproduce.runs import RunStore, line_of
+from reproduce.verdicts import verdicts
+from tsenet.errors import DataError
 
-__all__ = ["pages", "write_pages"]
+__all__ = ["pages", "take_runs", "write_pages"]
 
 FOLDER = Path("docs/results")
 #: What the pages of table 3 show; the paper's other text sets are not at hand.
 _DATASETS = ("ag_news", "20newsgroups", "tox21", table3.SMALL_MNIST)
 _NOT_RUN = (*table3.TASKS, "yelp_review_full", "dbpedia", "sogou_news", "yahoo_answers")
+_TEXT_SETS = ("ag_news", "20newsgroups")
+_LABELS = (100, 400, 1_600)
+_FEW = "python -m reproduce label-efficiency --labels 100,400,1600"
 _COMMAND = "python -m reproduce table3 --small-grid"
 #: Pages that are texts with figures of table 3: file, and heading.
 _TEXTS = {
@@ -39,24 +47,34 @@ def pages(folder: Path) -> list[render.Report]:
     size = figure_parameters.make(runner, Request(_DATASETS, None, None, _COMMAND, True))
     words = interpretability.make(
         runner,
-        Request(("ag_news",), None, None, _COMMAND.replace("table3", "interpretability"), True),
+        Request(_TEXT_SETS, None, None, _COMMAND.replace("table3", "interpretability"), True),
     )
-    known = {**table.values, **words.values}
+    few = replace(
+        label_efficiency.make(runner, Request(_TEXT_SETS, None, _LABELS, _FEW)),
+        name="few-labels",
+        title="Few labels: rivals that learn from rows without labels too",
+    )
+    known = {**table.values, **words.values, **few.values}
+    known |= verdicts(known)
     texts = [
         render.Report(name, title, (render.filled(_notes(name), known).strip(),))
         for name, title in _TEXTS.items()
     ]
     with_notes = [
-        report.with_notes(_notes(report.name)) for report in (table, _valued(size, known), words)
+        _valued(report, known).with_notes(_notes(report.name))
+        for report in (
+            table,
+            size,
+            words,
+            *([few] if few.values else []),
+        )  # no page of what was not run
     ]
     return [*with_notes, *texts]
 
 
 def _valued(report: render.Report, values: Mapping[str, str]) -> render.Report:
     """A report whose notes may name another one's figures."""
-    return render.Report(
-        report.name, report.title, report.paragraphs, report.csv, report.figures, values
-    )
+    return replace(report, values=values)
 
 
 def _notes(name: str) -> str:
@@ -68,6 +86,28 @@ def write_pages(folder: Path) -> list[Path]:
     return [path for report in pages(folder) for path in render.write(report, folder)]
 
 
+def take_runs(source: Path, folder: Path) -> int:
+    """Take the runs of another folder over, each instead of an earlier one of the same settings; return how many.
+
+    Raises
+    ------
+    DataError
+        If one comes from a tree that was not clean: nobody could run it again.
+    """
+    n_taken = 0
+    for path in sorted((source / "runs").glob("*.jsonl")):
+        new = RunStore(path).items()
+        dirty = [run for run, result in new if result.versions.get("commit", "+").endswith("+")]
+        if dirty:
+            raise DataError(f"{path}: {dirty[0]} is of a tree that differed from its commit")
+        target = folder / "runs" / path.name
+        kept = {run.key: (run, result) for run, result in RunStore(target).items()}
+        kept |= {run.key: (run, result) for run, result in new}
+        write_whole(target, "".join(line_of(*pair) for pair in kept.values()))
+        n_taken += len(new)
+    return n_taken
+
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -76,9 +116,15 @@ def main(
     folder: Annotated[
         Path, typer.Option(help="Has the runs in runs/; the pages go there.")
     ] = FOLDER,
+    runs_from: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Take the runs over from this --out of reproduce first."),
+    ] = None,
 ) -> None:
     """Write the results pages anew from the stored runs."""
     with plain_errors(False):
+        if runs_from is not None:
+            typer.echo(f"{take_runs(runs_from, folder)} runs taken over from {runs_from}")
         for path in write_pages(folder):
             typer.echo(path)
 

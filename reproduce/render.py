@@ -34,13 +34,11 @@ __all__ = [
     "provenance",
     "runs_csv",
     "shown",
-    "standing",
     "told",
     "write",
 ]
 
 Row = Sequence[Any]
-_SIGNIFICANT = 0.05
 _NAME = re.compile(r"\{([^{}\s]+)\}")
 _NUMBER = re.compile(
     r"[−+<]?\s?\d|–|not run"
@@ -64,6 +62,8 @@ class Report:
         Pictures by the end of the file's name.
     values : mapping of str to str
         Figures by name, as the texts of notes may refer to them.
+    lead : tuple of str
+        Markdown that comes first, or next to the conclusion.
     """
 
     name: str
@@ -72,16 +72,25 @@ class Report:
     csv: Mapping[str, tuple[Row, Sequence[Row]]] = field(default_factory=dict)
     figures: Mapping[str, Figure] = field(default_factory=dict)
     values: Mapping[str, str] = field(default_factory=dict)
+    lead: tuple[str, ...] = ()
 
     @property
     def markdown(self) -> str:
         """The page; the pictures come first."""
         pictures = [f"![{self.title}]({self.name}{end}.png)" for end in self.figures]
-        return "\n\n".join([f"# {self.title}", *pictures, *self.paragraphs]) + "\n"
+        return "\n\n".join([f"# {self.title}", *pictures, *self.lead, *self.paragraphs]) + "\n"
 
     def with_notes(self, notes: str) -> Report:
-        """The report with a text of conclusions above its tables, whose ``{names}`` are filled in."""
-        return replace(self, paragraphs=(filled(notes, self.values).strip(), *self.paragraphs))
+        """The report with a text of conclusions above its tables, whose ``{names}`` are filled in.
+
+        The text's first paragraph is the conclusion; the lead follows it. What comes after ``<!-- tables -->`` ends
+        the page.
+        """
+        above, _, below = filled(notes, self.values).partition("<!-- tables -->")
+        conclusion, *more = above.strip().split("\n\n", 1)
+        end = [below.strip()] if below.strip() else []
+        text = (conclusion, *self.lead, *more, *self.paragraphs, *end)
+        return replace(self, paragraphs=text, lead=())
 
 
 def write(report: Report, folder: Path) -> list[Path]:
@@ -152,13 +161,6 @@ def p_in_text(p: float | None) -> str:
     """What follows the letter p in a sentence: ``= 0.012``, ``< 0.001``."""
     shown = p_value(p)
     return shown if shown[:1] in "<–" else f"= {shown}"
-
-
-def standing(difference: float, *ps: float | None) -> str:
-    """In words, whether a method is better: only if every p-value is below 0.05."""
-    if any(p is None or p >= _SIGNIFICANT for p in ps):
-        return "level with"
-    return "ahead of" if difference > 0 else "behind"
 
 
 def counted(n_parameters: float | None) -> str:

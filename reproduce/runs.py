@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Result", "Run", "RunStore", "is_stale", "versions"]
+__all__ = ["Result", "Run", "RunStore", "is_stale", "line_of", "versions"]
 
 logger = logging.getLogger("tsenet")
 
@@ -156,7 +156,7 @@ class RunStore:
 
     def add(self, run: Run, result: Result) -> None:
         """Write a finished run to the disk, then remember it."""
-        line = canonical({"key": run.key, "run": asdict(run), "result": asdict(result)}) + "\n"
+        line = line_of(run, result)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         torn = self.path.exists() and not _ends_with_newline(self.path)
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
@@ -178,6 +178,11 @@ class RunStore:
             number += 1
         os.replace(self.path, aside)
         return aside
+
+
+def line_of(run: Run, result: Result) -> str:
+    """A finished run as the store writes it."""
+    return canonical({"key": run.key, "run": asdict(run), "result": asdict(result)}) + "\n"
 
 
 def canonical(value: Any) -> str:

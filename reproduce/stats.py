@@ -24,8 +24,10 @@ __all__ = [
     "paired_seeds",
     "paired_tasks",
     "spread",
+    "standing",
 ]
 
+_SIGNIFICANT = 0.05
 _FEWEST_TASKS = 6  # below, no outcome of Wilcoxon's test reaches 0.05
 
 
@@ -143,6 +145,13 @@ def paired_seeds(first: Sequence[float], second: Sequence[float]) -> PairedCompa
     return PairedComparison(
         difference, float(stats.ttest_1samp(each, 0.0).pvalue), "paired over seeds"
     )
+
+
+def standing(difference: float, *ps: float | None) -> str:
+    """In words, whether a method is better: only if every p-value is below 0.05."""
+    if any(p is None or p >= _SIGNIFICANT for p in ps):
+        return "level with"
+    return "ahead of" if difference > 0 else "behind"
 
 
 def _rows(results: Sequence[Result]) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ import numpy as np
 from reproduce.cells import Measured
 from reproduce.runs import Result
 from reproduce.scoring import Metric
-from reproduce.stats import PairedComparison, Spread, compare, paired_seeds, spread
+from reproduce.stats import PairedComparison, Spread, compare, paired_seeds, spread, standing
 
 __all__ = ["CellSummary", "by_dataset", "summarise"]
 
@@ -42,6 +42,14 @@ class CellSummary:
     cpu_seconds: float
     against: PairedComparison | None
     p_over_seeds: float | None = None
+
+    @property
+    def standing(self) -> str:
+        """In words, how it is beside the reference: ``ahead of``, ``level with`` or ``behind`` it."""
+        assert self.against is not None
+        # tasks of one network vary together: areas must differ over the seeds too
+        ps = (self.against.p, *([self.p_over_seeds] if self.metric == "auc" else []))
+        return standing(self.against.difference, *ps)
 
 
 def summarise(measured: Measured, reference: Measured | None = None) -> CellSummary:

@@ -13,6 +13,7 @@ from reproduce.cells import Cell, Found, Measured
 from reproduce.earlier import earlier_rows
 from reproduce.experiment import Experiment, Request, select
 from reproduce.methods import PAPER_SHAPES, PRUNING
+from reproduce.overview import overview
 from reproduce.runner import CountsRunner, Runner
 from reproduce.runs import Result, Settings, is_stale
 from reproduce.stats import Spread
@@ -208,6 +209,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
     earlier = earlier_rows(runner.folder)
     paragraphs, rows, panels = [_INTRODUCTION + (_QUICK if runner.quick else "")], [], {}
     values: dict[str, str] = {}
+    summaries: dict[str, dict[str, CellSummary]] = {}
     missing = []
     for name in dict.fromkeys(one.cell.dataset for one in [*measured, *averages]):
         own = [one for one in [*measured, *averages] if one.cell.dataset == name]
@@ -230,6 +232,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
         rows += [row.file_row(name) for row in before]
         panels[name] = [_dot(line, beside) for line in lines.values() if line.test is not None]
         values |= _named(name, lines, dense)
+        summaries[name] = lines
     by_task = [task_table(measured, TASKS, REFERENCE)] if several else []
     for text, wins in (*by_task, task_table(measured, FOLDS, REFERENCE, "folds")):
         paragraphs += text
@@ -246,6 +249,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
         name=NAME + ("-quick" if runner.quick else ""),
         title="Table 3: classification" + (" (quick look: small data)" if runner.quick else ""),
         paragraphs=tuple(paragraphs),
+        lead=tuple(overview(summaries)),
         csv={"": (_CSV_HEAD, rows), "-runs": render.runs_csv(measured)},
         figures={"": figures.dots(drawn, "test score")} if drawn else {},
         values=values,
@@ -316,9 +320,7 @@ def _named(
             values[f"{key}:difference"] = render.difference(line.against.difference, line.metric)
             values[f"{key}:p"] = render.p_in_text(line.against.p)
             values[f"{key}:p-seeds"] = render.p_in_text(line.p_over_seeds)
-            # tasks of one network vary together: areas must differ over the seeds too
-            ps = (line.against.p, *([line.p_over_seeds] if line.metric == "auc" else []))
-            values[f"{key}:is"] = render.standing(line.against.difference, *ps)
+            values[f"{key}:is"] = line.standing
     return values
 
 
@@ -383,7 +385,17 @@ def _dot(line: CellSummary, beside: PaperColumn) -> figures.Dot:
     figure = paper_figure(beside, line.measured.cell.name)
     assert line.test is not None
     theirs = None if figure is None else figure.score
-    return figures.Dot(line.measured.cell.title, line.test.mean, line.test.sd, theirs)
+    name = line.measured.cell.name
+    return figures.Dot(
+        line.measured.cell.title, line.test.mean, line.test.sd, theirs, kind_of_wiring(name)
+    )
+
+
+def kind_of_wiring(name: str) -> figures.Kind:
+    """Whether a row is a learned wiring, a random one, or something else."""
+    if name in TWINS:
+        return "random wiring"
+    return "learned wiring" if name in (*SIZES, "tsenet-pruned", "tsenet-plain") else "others"
 
 
 def _shares(

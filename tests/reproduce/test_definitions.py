@@ -173,6 +173,10 @@ def test_table3_has_every_method(quick_table: tuple[Path, Report, Runner]) -> No
     for line in lines.values():
         assert 0.2 < float(line["mean"]) <= 1.0
         assert line["seeds"] == "2"
+    (short,) = (line for line in report.lead[0].splitlines() if line.startswith("| tiny "))
+    assert (
+        short.count("%") == len(report.lead[0].splitlines()[0].split("|")) - 3
+    )  # each has a score
     assert lines["tsenet-paper"]["p"] == ""
     assert 0.0 <= float(lines["fnn"]["p"]) <= 1.0
     page = report.markdown

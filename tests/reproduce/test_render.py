@@ -152,7 +152,7 @@ def test_dots_stand_beside_the_papers() -> None:
     assert [line.get_xdata()[0] for line in hollow] == [0.95]  # type: ignore[index]
     assert second.get_title() == "ag_news"
     (legend,) = figure.legends
-    assert {text.get_text() for text in legend.get_texts()} == {"ours", "paper"}
+    assert {text.get_text() for text in legend.get_texts()} == {"others", "the paper's"}
 
 
 def test_many_panels_stand_in_rows_of_four() -> None:
@@ -171,17 +171,11 @@ def test_twelve_curves_all_look_different() -> None:
     assert len(looks) == 12
 
 
-@pytest.mark.parametrize(
-    ("difference", "ps", "words"),
-    [
-        (0.01, (0.01,), "ahead of"),
-        (-0.01, (0.01, 0.04), "behind"),
-        (0.01, (0.01, 0.2), "level with"),
-        (0.01, (None,), "level with"),
-        (0.01, (0.05,), "level with"),
-    ],
-)
-def test_better_is_what_every_test_says(
-    difference: float, ps: tuple[float | None, ...], words: str
-) -> None:
-    assert render.standing(difference, *ps) == words
+def test_the_lead_follows_the_conclusion() -> None:
+    report = render.Report("r", "T", ("details",), values={"x": "1 %"}, lead=("| table |",))
+    assert report.markdown == "# T\n\n| table |\n\ndetails\n"
+    noted = report.with_notes("It is {x}.\nSo.\n\nMore, {y}.\n\n<!-- tables -->\n\nOld.\n")
+    assert (
+        noted.markdown
+        == "# T\n\nIt is 1 %.\nSo.\n\n| table |\n\nMore, *not run*.\n\ndetails\n\nOld.\n"
+    )

@@ -16,6 +16,7 @@ from reproduce.stats import (
     paired_seeds,
     paired_tasks,
     spread,
+    standing,
 )
 
 
@@ -140,3 +141,19 @@ def test_compare_leaves_out_what_is_not_known() -> None:
     diverged = Result(None, None, 1, 1.0, 1.0)
     assert compare([diverged], [diverged]) is None
     assert compare([], []) is None
+
+
+@pytest.mark.parametrize(
+    ("difference", "ps", "words"),
+    [
+        (0.01, (0.01,), "ahead of"),
+        (-0.01, (0.01, 0.04), "behind"),
+        (0.01, (0.01, 0.2), "level with"),
+        (0.01, (None,), "level with"),
+        (0.01, (0.05,), "level with"),
+    ],
+)
+def test_better_is_what_every_test_says(
+    difference: float, ps: tuple[float | None, ...], words: str
+) -> None:
+    assert standing(difference, *ps) == words
