@@ -291,17 +291,10 @@ def topics(
         _refuse(
             {**choice, **learning, **shown, **given(along=along)}, "a model has its topics already"
         )
-    placed = given(cluster=cluster, workers=workers)
-    checked_memory(memory)
     sharded = is_sharded(data)
     if sharded:
         _refuse({**columns, **choice}, "the folder has its words chosen already")
-    else:
-        _refuse(placed, "only a folder made by tsenet shard is worked on in parts")
-        if model is not None:
-            _refuse(given(memory=memory), "it is for learning")
-    if cluster is not None and workers is not None:
-        raise typer.BadParameter("give --cluster or --workers, not both", param_hint="--cluster")
+    _check_place(sharded, model is not None, cluster, workers, memory)
     if along is not None and no_explorer:
         raise typer.BadParameter("it shows in topics.html only", param_hint="--along")
     with (
@@ -415,6 +408,20 @@ def _format_of(data: Path, data_format: DataFormat) -> DataFormat:
     if data_format is DataFormat.auto and data.name.startswith("docword."):
         return DataFormat.docword
     return data_format
+
+
+def _check_place(
+    sharded: bool, has_model: bool, cluster: str | None, workers: int | None, memory: str | None
+) -> None:
+    """Refuse options of where to work that do not suit the data."""
+    checked_memory(memory)
+    if cluster is not None and workers is not None:
+        raise typer.BadParameter("give --cluster or --workers, not both", param_hint="--cluster")
+    if not sharded:
+        placed = given(cluster=cluster, workers=workers)
+        _refuse(placed, "only a folder made by tsenet shard is worked on in parts")
+        if has_model:
+            _refuse(given(memory=memory), "it is for learning")
 
 
 def _check_options(
