@@ -99,7 +99,11 @@ class OnCluster(Executor):
     def run(
         self, folds: Iterable[Reduction], progress: Progress, spent: Spent | None = None
     ) -> Iterator[Any]:
-        """Yield the result of each fold, in order; at most a few folds per worker are in work."""
+        """Yield the result of each fold, in order.
+
+        At most a few folds per worker are in work. One of several items fills the workers by itself, and its parts may
+        fill their memory: it is finished before the next begins.
+        """
         spent = Spent() if spent is None else spent
         sending = Sending(self.client, spent)
         waiting: deque[tuple[list[Any], Any]] = deque()
@@ -109,7 +113,7 @@ class OnCluster(Executor):
                 while True:
                     for fold in rest:
                         waiting.append(self._submit(fold, sending))
-                        if len(waiting) >= AHEAD * self.n_slots:
+                        if len(fold.items) > 1 or len(waiting) >= AHEAD * self.n_slots:
                             break
                     if not waiting:
                         return
@@ -139,10 +143,9 @@ class OnCluster(Executor):
         """Report the parts as they are finished, until the result is; the first error ends the waiting."""
         from distributed import wait
 
-        unfinished = {part.key for part in parts}
         watch = _Restarts(self.client)
         while not last.done():
-            pending = [part for part in parts if part.key in unfinished] or [last]
+            pending = [part for part in parts if part is not last] or [last]
             try:
                 with self.client.as_current():
                     wait(pending, timeout=_LOOK_SECONDS, return_when="FIRST_COMPLETED")
@@ -153,10 +156,11 @@ class OnCluster(Executor):
             for part in pending:
                 if part.status in ("error", "cancelled", "lost"):
                     part.result()
-                if part.status == "finished" and part.key in unfinished:
-                    unfinished.remove(part.key)
+                if part.status == "finished" and part is not last:
+                    parts.remove(part)
+                    part.release()  # workers drop it as soon as it is added
                     progress.advance()
-        progress.advance(len(unfinished))
+        progress.advance(len(parts))
 
     def _submit(self, fold: Reduction, sending: Sending) -> tuple[list[Any], Any]:
         """Submit the tasks of a fold: its parts, and the one that makes the result."""
@@ -171,7 +175,9 @@ class OnCluster(Executor):
             len(sums) > 1
         ):  # neighbours in pairs: as many steps as the number of parts has binary digits
             sums = [
-                submit(added, fold.add, *sums[k : k + 2], pure=False)
+                submit(
+                    added, fold.add, *sums[k : k + 2], pure=False, priority=1
+                )  # before more parts
                 if k + 1 < len(sums)
                 else sums[k]
                 for k in range(0, len(sums), 2)
