@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import logging
-import pickle
-import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 from tsenet.errors import ClusterError, MissingDependencyError, TSENetError
 from tsenet.progress import Progress
+from tsenet.scale.cluster_tasks import Measured, Sending, added, applied, part_of, result_of
 from tsenet.scale.executor import Executor, Reduction
-from tsenet.scale.report import Spent, bytes_held, peak_memory
+from tsenet.scale.report import Spent
 
 __all__ = ["OnCluster"]
 
@@ -101,9 +99,13 @@ class OnCluster(Executor):
     def run(
         self, folds: Iterable[Reduction], progress: Progress, spent: Spent | None = None
     ) -> Iterator[Any]:
-        """Yield the result of each fold, in order; at most a few folds per worker are in work."""
+        """Yield the result of each fold, in order.
+
+        At most a few folds per worker are in work. One of several items fills the workers by itself, and its parts may
+        fill their memory: it is finished before the next begins.
+        """
         spent = Spent() if spent is None else spent
-        sending = _Sending(self.client, spent)
+        sending = Sending(self.client, spent)
         waiting: deque[tuple[list[Any], Any]] = deque()
         rest = iter(folds)
         try:
@@ -111,13 +113,13 @@ class OnCluster(Executor):
                 while True:
                     for fold in rest:
                         waiting.append(self._submit(fold, sending))
-                        if len(waiting) >= AHEAD * self.n_slots:
+                        if len(fold.items) > 1 or len(waiting) >= AHEAD * self.n_slots:
                             break
                     if not waiting:
                         return
                     parts, last = waiting[0]
                     self._follow(parts, last, progress)
-                    measured: _Measured = last.result()
+                    measured: Measured = last.result()
                     waiting.popleft()
                     del parts, last
                     spent.add(measured.spent)
@@ -132,7 +134,7 @@ class OnCluster(Executor):
     def map_in_order(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         """Yield ``function(item)`` for each item, in order; a few items per worker are read ahead."""
         arguments = (function,)
-        return self.run((Reduction(_applied, [item], arguments) for item in items), Progress())
+        return self.run((Reduction(applied, [item], arguments) for item in items), Progress())
 
     def __enter__(self) -> OnCluster:
         return self
@@ -141,10 +143,9 @@ class OnCluster(Executor):
         """Report the parts as they are finished, until the result is; the first error ends the waiting."""
         from distributed import wait
 
-        unfinished = {part.key for part in parts}
         watch = _Restarts(self.client)
         while not last.done():
-            pending = [part for part in parts if part.key in unfinished] or [last]
+            pending = [part for part in parts if part is not last] or [last]
             try:
                 with self.client.as_current():
                     wait(pending, timeout=_LOOK_SECONDS, return_when="FIRST_COMPLETED")
@@ -155,17 +156,18 @@ class OnCluster(Executor):
             for part in pending:
                 if part.status in ("error", "cancelled", "lost"):
                     part.result()
-                if part.status == "finished" and part.key in unfinished:
-                    unfinished.remove(part.key)
+                if part.status == "finished" and part is not last:
+                    parts.remove(part)
+                    part.release()  # workers drop it as soon as it is added
                     progress.advance()
-        progress.advance(len(unfinished))
+        progress.advance(len(parts))
 
-    def _submit(self, fold: Reduction, sending: _Sending) -> tuple[list[Any], Any]:
+    def _submit(self, fold: Reduction, sending: Sending) -> tuple[list[Any], Any]:
         """Submit the tasks of a fold: its parts, and the one that makes the result."""
         submit = self.client.submit
         shared = sending.shared(fold.arguments)
         parts = [
-            submit(_part, fold.function, shared, sending.packed(item), pure=False)
+            submit(part_of, fold.function, shared, sending.packed(item), pure=False)
             for item in fold.items
         ]
         sums = parts
@@ -173,14 +175,16 @@ class OnCluster(Executor):
             len(sums) > 1
         ):  # neighbours in pairs: as many steps as the number of parts has binary digits
             sums = [
-                submit(_added, fold.add, *sums[k : k + 2], pure=False)
+                submit(
+                    added, fold.add, *sums[k : k + 2], pure=False, priority=1
+                )  # before more parts
                 if k + 1 < len(sums)
                 else sums[k]
                 for k in range(0, len(sums), 2)
             ]
         (total,) = sums
         if fold.finish is not None:
-            total = submit(_result, fold.finish, shared, total, pure=False)
+            total = submit(result_of, fold.finish, shared, total, pure=False)
         return parts, total
 
     def close(self) -> None:
@@ -188,10 +192,6 @@ class OnCluster(Executor):
         while self._closing:
             with suppress(Exception):
                 self._closing.pop().close(timeout=10)
-
-
-def _applied(function: Callable[[Any], Any], item: Any) -> Any:
-    return function(item)
 
 
 class _Restarts:
@@ -227,67 +227,6 @@ class _Restarts:
                 f"workers were stopped {self._tally} times for being over their memory limit, and no task was "
                 f"finished in between: {_MORE_MEMORY}. {_RESUME}"
             )
-
-
-class _Sending:
-    """Sends arguments to the cluster, and counts their bytes.
-
-    The scheduler sends the arguments of a fold to each worker once, and again if that worker dies. They are bytes to
-    it: it need not know the library nor reach the folder.
-    """
-
-    def __init__(self, client: Any, spent: Spent) -> None:
-        self._client, self._spent = client, spent
-        self._last: tuple[Any, Any] = (None, None)
-
-    def packed(self, value: Any) -> bytes:
-        """A value as bytes that will be sent."""
-        made = pickle.dumps(value)
-        self._spent.sent += len(made)
-        return made
-
-    def shared(self, arguments: tuple[Any, ...]) -> Any:
-        """The arguments as a task of their own; the same for folds that follow each other with the same object."""
-        import dask
-
-        if self._last[0] is not arguments:
-            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-                task = self._client.submit(pickle.loads, self.packed(arguments), pure=False)
-            self._last = (arguments, task)
-        return self._last[1]
-
-
-@dataclass
-class _Measured:
-    """A result, and what all its tasks took."""
-
-    value: Any
-    spent: Spent
-
-    def __sizeof__(self) -> int:
-        """Dask asks how much memory a result takes."""
-        return bytes_held(self.value)
-
-
-def _measured(make: Callable[[], Any], before: Sequence[Spent] = (), tasks: int = 1) -> _Measured:
-    cpu = time.thread_time()
-    value = make()
-    spent = Spent(tasks, time.thread_time() - cpu, 0, bytes_held(value), peak_memory())
-    for each in before:
-        spent.add(each)
-    return _Measured(value, spent)
-
-
-def _part(function: Any, arguments: tuple[Any, ...], item: bytes) -> _Measured:
-    return _measured(lambda: function(*arguments, pickle.loads(item)))
-
-
-def _added(add: Any, a: _Measured, b: _Measured) -> _Measured:
-    return _measured(lambda: add(a.value, b.value), (a.spent, b.spent), tasks=0)
-
-
-def _result(function: Any, arguments: tuple[Any, ...], total: _Measured) -> _Measured:
-    return _measured(lambda: function(*arguments, total.value), (total.spent,), tasks=0)
 
 
 def _connected(address: Any) -> Any:

@@ -27,7 +27,7 @@ __all__ = ["Plan", "bytes_of", "memory_here"]
 PROCESS = 350 << 20
 # Dask moves results to the disk from 60 % of a worker's memory on and restarts the worker at 95 %: tasks stay below.
 SHARE = 0.55
-# Sums of a tile: the sum, the part, the new sum, and two parts that wait.
+# Counts of a task: two parts, their sum, an earlier sum, and the part in work.
 COPIES = 5
 # Bytes per variable that is on in a partition while it is read, cut and transposed.
 PER_ENTRY = 40

@@ -7,15 +7,12 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from types import TracebackType
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tsenet._system.seeds import seed_sequence
 from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRule
 from tsenet.data.places import Place
@@ -27,12 +24,15 @@ from tsenet.errors import DataError
 from tsenet.expansion.expand import tree_parents
 from tsenet.progress import Progress
 from tsenet.scale import tasks
+from tsenet.scale.documents import drawn_documents
 from tsenet.scale.executor import Executor, InProcess, Reduction
 from tsenet.scale.from_dask import is_collection, write_collection
 from tsenet.scale.paired import CountedLayers
+from tsenet.scale.pairs import pairs_in_sample, pairs_in_shards
+from tsenet.scale.pieces import ShardPieces
 from tsenet.scale.plan import Plan, bytes_of, memory_here
 from tsenet.scale.report import Report, Spent
-from tsenet.scale.tasks import Chosen, Cut, Model, Source, Summary, Tile
+from tsenet.scale.tasks import Chosen, Cut, Model, Source, Summary
 from tsenet.skeleton.inference import children_first
 from tsenet.skeleton.information import PairCounter, PairInformation
 from tsenet.skeleton.passes import LengthSums, Pieces, RowsOutsideMemory
@@ -41,11 +41,6 @@ from tsenet.skeleton.tree import LatentTree
 __all__ = ["Shards"]
 
 logger = logging.getLogger("tsenet")
-
-# Documents from which topics are described: sizes, coherence, typical documents.
-_DESCRIBED = 20_000
-# Steps of stepwise EM whose rows are fetched in one pass.
-_STEPS_PER_FETCH = 200
 
 
 class Shards(RowsOutsideMemory):
@@ -205,28 +200,8 @@ class Shards(RowsOutsideMemory):
         return None if facts is None else WordCounter(self.folder.names, **facts)
 
     def drawn_documents(self, seed: Any, progress: Progress) -> Table:
-        """Up to 20,000 documents, drawn at random, in memory: from them topics are described.
-
-        Raises
-        ------
-        DataError
-            If the rows are no documents.
-        """
-        folder = self.folder
-        if not folder.is_sparse:
-            raise DataError(f"{folder.place.url} holds a table of numbers, not documents")
-        progress.start("reading documents", len(folder.partitions))
-        chosen = np.arange(folder.n_rows)
-        if folder.n_rows > _DESCRIBED:
-            rng = np.random.default_rng(seed_sequence(seed))
-            chosen = np.sort(rng.choice(folder.n_rows, _DESCRIBED, replace=False))
-        parts = []
-        for block in folder.blocks():
-            first, last = np.searchsorted(chosen, [block.start, block.start + block.table.n_rows])
-            parts.append(block.table.values[chosen[first:last] - block.start])
-            progress.advance()
-        progress.finish(f"{folder.n_rows:,} documents")
-        return Table.of(sp.vstack(parts, format="csr"), names=folder.names)
+        """Up to 20,000 documents, drawn at random, in memory: from them topics are described."""
+        return drawn_documents(self.folder, seed, progress)
 
     # ---- passes of learn_tree
 
@@ -320,46 +295,15 @@ class Shards(RowsOutsideMemory):
         n_rows, n_variables = counter.rows.shape
         n_partners = min(n_partners, n_variables)
         if self.plan.sends_sample(counter, n_partners):
-            arguments = (counter.rows, n_partners)
-            tiles = self.plan.equal_tiles(counter.work)
-            folds = [Reduction(tasks.partners_in_sample, [tile], arguments) for tile in tiles]
+            folds = pairs_in_sample(self.plan, counter, n_partners)
         else:
-            folds = self._counts_of_pairs(counter, chosen, cut, n_partners)
+            folds = pairs_in_shards(self, counter, chosen, cut, n_partners)
         found = list(self._run("pairs", folds))
         partners = np.concatenate([part for part, _ in found])
         gain = np.concatenate([part for _, part in found])
         partners[~counter.varies] = -1
         gain[~counter.varies] = 0.0
         return PairInformation(n_rows, partners, gain)
-
-    def _counts_of_pairs(
-        self,
-        counter: PairCounter,
-        chosen: NDArray[np.int64] | None,
-        cut: tuple[int | None, int],
-        n_partners: int,
-    ) -> list[Reduction]:
-        """Tiles of pairs, counted partition by partition: for a sample that does not fit into a worker."""
-        n_rows, n_variables = counter.rows.shape
-        size, key = cut
-        whole = self.n_rows if chosen is None else chosen.size
-        # Variables that are on in no piece are those that were left out of them, and those that never were on.
-        cutting = None if size is None or n_rows == whole else Cut(size, key, counter.n_on == 0)
-        wanted = self.chosen(chosen, self.plan.spans(2 * self.plan.n_slots))
-        return [
-            Reduction(
-                tasks.count_pairs,
-                wanted,
-                (
-                    self.source(),
-                    cutting,
-                    Tile(first, last, n_rows, counter.n_on, counter.varies, n_partners),
-                ),
-                np.add,
-                tasks.best_partners,
-            )
-            for first, last in self.plan.pair_tiles(n_variables)
-        ]
 
     # ---- passes with a finished tree
 
@@ -472,42 +416,6 @@ class Shards(RowsOutsideMemory):
         arguments = (self.source(), cut)
         folds = [Reduction(tasks.take_pieces, [group], arguments) for group in groups]
         return BinaryRows.concatenate(self._run("rows of stepwise EM", folds))
-
-
-class ShardPieces(Pieces):
-    """Pieces of the rows of a folder: ``per_partition`` of them in each partition."""
-
-    def __init__(self, shards: Shards, cut: Cut | None, per_partition: Sequence[int]) -> None:
-        self._shards = shards
-        self._cut = cut
-        self._starts = np.concatenate([[0], np.cumsum(per_partition)]).astype(np.int64)
-        self.n_rows, self.n_columns = int(self._starts[-1]), shards.n_columns
-
-    def rows(self) -> BinaryRows:
-        """All pieces in memory."""
-        return self._shards.gather(self._cut, self._shards.chosen(None, self._shards.plan.spans()))
-
-    def batches(
-        self, numbers: Iterable[NDArray[np.int64]]
-    ) -> Iterator[tuple[BinaryRows, NDArray[np.int64]]]:
-        """For each list of pieces, rows that hold them; those of many lists are fetched at once."""
-        rest = iter(numbers)
-        while window := list(islice(rest, _STEPS_PER_FETCH)):
-            every = np.unique(np.concatenate(window))
-            rows = self._fetch(every)
-            for batch in window:
-                yield rows, np.searchsorted(every, batch).astype(np.int64)
-
-    def _fetch(self, numbers: NDArray[np.int64]) -> BinaryRows:
-        ends = np.searchsorted(numbers, self._starts)
-        wanted = [
-            (part, numbers[a:b] - self._starts[k])
-            for k, (part, a, b) in enumerate(
-                zip(self._shards.folder.partitions, ends[:-1], ends[1:], strict=True)
-            )
-            if a < b
-        ]
-        return self._shards.fetch(self._cut, wanted)
 
 
 def _model(tree: LatentTree) -> Model:
