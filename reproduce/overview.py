@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from reproduce import render
 from reproduce.stats import Spread
-from reproduce.summary import CellSummary
+from reproduce.summary import CellSummary, summarise
 
-__all__ = ["overview"]
+__all__ = ["default_beside", "overview"]
 
 _TEXT = (
     "*Level*, *ahead* and *behind* are beside the learned network of the same recipe for random links, else beside "
@@ -28,6 +28,22 @@ _COLUMNS = {
     "pruned-paper": "dense, pruned",
     "logistic": "logistic regression",
 }
+#: What the default is compared with: rows of the table, and what the columns are called.
+_RIVALS = {
+    "tsenet-paper": "TSE-Net (paper)",
+    "fnn": "dense, validated",
+    "pruned": "dense, pruned to its size",
+    "pruned-paper": "dense, pruned",
+    "set-paper": "SET",
+    "rigl-paper": "RigL",
+    "logistic": "logistic regression",
+    "forest": "random forest",
+    "boosting": "boosting",
+}
+_BESIDE = (
+    "In parentheses p-values: over test rows and seeds, for areas over the seeds. SET, RigL and the pruned network "
+    "without a note have the size of TSE-Net (paper)."
+)
 _SHORT = {"level with": "level", "ahead of": "ahead", "behind": "behind"}
 
 
@@ -48,10 +64,43 @@ def overview(datasets: Mapping[str, Mapping[str, CellSummary]]) -> list[str]:
     return [render.markdown_table(head, body), _TEXT]
 
 
+def default_beside(
+    datasets: Mapping[str, Mapping[str, CellSummary]],
+) -> tuple[list[str], dict[str, str]]:
+    """TSE-Net (default) minus each rival as a table, and the same by name: ``ag_news/default-fnn:p``."""
+    values: dict[str, str] = {}
+    body: list[render.Row] = []
+    rivals = [
+        name
+        for name in _RIVALS
+        if any(name in rows and "tsenet" in rows for rows in datasets.values())
+    ]
+    for dataset, rows in datasets.items():
+        if "tsenet" not in rows or len(rows) < 2:
+            continue
+        cells = []
+        for name in rivals:
+            line = summarise(rows["tsenet"].measured, rows[name].measured) if name in rows else None
+            if line is None or line.against is None:
+                cells.append("–")
+                continue
+            gain = render.difference(line.against.difference, line.metric)
+            p = line.p_over_seeds if line.metric == "auc" else line.against.p
+            cells.append(f"{gain} ({render.p_value(p)})")
+            key = f"{dataset}/default-{name}"
+            values |= {f"{key}:difference": gain, f"{key}:p": render.p_in_text(p)}
+            values[f"{key}:is"] = line.standing
+        body.append([dataset, *cells])
+    if not body or not rivals:
+        return [], {}
+    titles = [_RIVALS[name] for name in rivals]
+    return [render.markdown_table(["TSE-Net (default) minus …", *titles], body), _BESIDE], values
+
+
 def _cell(line: CellSummary | None) -> str:
     if line is None or line.test is None:
         return "not run"
     score = render.shown(Spread(line.test.mean, None, line.test.n), line.metric)
-    if line.against is None:
-        return score
-    return f"{score}, {_SHORT[line.standing]}"
+    if line.test.n == 1:
+        return f"{score}, 1 seed"
+    return score if line.against is None else f"{score}, {_SHORT[line.standing]}"

@@ -13,7 +13,7 @@ from reproduce.cells import Cell, Found, Measured
 from reproduce.earlier import earlier_rows
 from reproduce.experiment import Experiment, Request, select
 from reproduce.methods import PAPER_SHAPES, PRUNING
-from reproduce.overview import overview
+from reproduce.overview import default_beside, overview
 from reproduce.runner import CountsRunner, Runner
 from reproduce.runs import Result, Settings, is_stale
 from reproduce.stats import Spread
@@ -245,11 +245,13 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
         render.provenance(measured, request.command, runner.skipped),
     ]
     drawn = {name: own for name, own in panels.items() if own}
+    beside_default, more = default_beside(summaries)
+    values |= more
     return render.Report(
         name=NAME + ("-quick" if runner.quick else ""),
         title="Table 3: classification" + (" (quick look: small data)" if runner.quick else ""),
         paragraphs=tuple(paragraphs),
-        lead=tuple(overview(summaries)),
+        lead=(*overview(summaries), *beside_default),
         csv={"": (_CSV_HEAD, rows), "-runs": render.runs_csv(measured)},
         figures={"": figures.dots(drawn, "test score")} if drawn else {},
         values=values,

@@ -177,6 +177,11 @@ def test_table3_has_every_method(quick_table: tuple[Path, Report, Runner]) -> No
     assert (
         short.count("%") == len(report.lead[0].splitlines()[0].split("|")) - 3
     )  # each has a score
+    (beside,) = (line for line in report.lead[2].splitlines() if line.startswith("| tiny "))
+    assert beside.count("(") == report.lead[2].splitlines()[0].count("|") - 2  # each has a p-value
+    gain = float(report.values["tiny/default-fnn:difference"].replace("−", "-"))
+    wanted = 100 * (float(lines["tsenet"]["mean"]) - float(lines["fnn"]["mean"]))
+    assert gain == pytest.approx(wanted, abs=0.0051)
     assert lines["tsenet-paper"]["p"] == ""
     assert 0.0 <= float(lines["fnn"]["p"]) <= 1.0
     page = report.markdown

@@ -158,12 +158,27 @@ def test_figures_in_readme_are_those_of_the_files() -> None:
     }
     behind = 100 * tables["digits", "boosting", "100"]
     assert f"boosted trees are {behind:.1f} points behind at 100 labels" in readme
-    frontier = [line for line in lines_of("frontier.csv") if line["n_labels"] == "all"]
-    linear = next(float(line["mean"]) for line in frontier if line["method"] == "logistic")
-    whole = [line for line in frontier if line["method"] == "tsenet-pruned"]
-    best = max(whole, key=lambda line: float(line["n_parameters"]))
-    wanted = f"({100 * linear:.1f} against {100 * float(best['mean']):.1f} %)"
-    assert wanted in readme
+    table = {
+        line["method"]: line
+        for line in lines_of("table3.csv")
+        if line["dataset"] == "ag_news" and "stale" not in line["method"]
+    }
+
+    def percent(method: str) -> str:
+        return f"{100 * float(table[method]['mean']):.1f}"
+
+    sizes = {name: float(line["n_parameters"]) for name, line in table.items()}
+    assert (
+        f"the default has {percent('tsenet')} % with {sizes['tsenet'] / 1e3:.0f} thousand parameters, over random "
+        f"links {percent('random')} %. A validated dense network has {percent('fnn')} % with "
+        f"{sizes['fnn'] / 1e6:.1f} million, the same pruned to our size {percent('pruned')} %, dynamic sparse training "
+        f"(RigL) {percent('rigl-paper')} %, logistic regression {percent('logistic')} %"
+    ) in readme
+    assert f"The paper's own recipe has {percent('tsenet-paper')} %" in readme
+    assert float(table["random-paper"]["p"]) > 0.05  # random links do as well
+    assert f"half a point less ({percent('logistic')} against {percent('tsenet')} %)" in readme
+    assert 0.4 < float(percent("tsenet")) - float(percent("logistic")) < 0.6
+    assert 7.5 < sizes["tsenet"] / sizes["logistic"] < 8.5  # an eighth of the parameters
 
 
 def test_runs_are_taken_over_once(tmp_path: Path) -> None:
