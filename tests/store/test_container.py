@@ -143,7 +143,7 @@ class TestRoundTrip:
         assert hashlib.sha256(text.encode()).hexdigest() == digest
         assert json.loads(text)["kind"] == "Thing"
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(
         array=hnp.arrays(
             st.sampled_from(
@@ -548,7 +548,7 @@ class TestObjects:
                 refused += 1
         assert refused >= len(good) - 8  # at most the padding of the header may change freely
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=100, deadline=None)
     @given(data=st.data())
     def test_flipping_any_bits_of_a_byte(
         self, tmp_path_factory: pytest.TempPathFactory, tree: LatentTree, data: st.DataObject
@@ -568,7 +568,7 @@ class TestObjects:
             return
         assert found == tree
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=80, deadline=None)
     @given(content=st.binary(max_size=200))
     def test_any_bytes_are_refused(
         self, tmp_path_factory: pytest.TempPathFactory, content: bytes
