@@ -63,7 +63,7 @@ except tsenet.TSENetError as error:
 from distributed import Client, LocalCluster
 
 with (
-    LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+    LocalCluster(2, threads_per_worker=1, dashboard_address=None, silence_logs="ERROR") as cluster,
     Client(cluster) as client,
     Shards("shards", client=client) as shards,
 ):

@@ -39,7 +39,8 @@ def text_of(page: Path) -> str:
 
 @pytest.mark.slow
 def test_no_role_or_reference_is_left_as_text(site: Path) -> None:
-    pages = sorted(site.rglob("*.html"))
+    explorer = site / "explorer-live.html"  # which quotes documents
+    pages = sorted({*site.rglob("*.html")} - {explorer})
     assert len(pages) > 30
     left = {
         str(page.relative_to(site)): found
