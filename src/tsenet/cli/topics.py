@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tsenet.data.text import Documents
     from tsenet.estimators.topic_model import TopicModel
     from tsenet.progress import Progress
+    from tsenet.scale import Report
 
 __all__ = ["topics"]
 
@@ -359,10 +360,8 @@ def topics(
         every = [documents] if shards is None else tables_of(shards)
         n_documents = _write_documents(found, every, documents_format, folder, progress)
         written = sorted(path.name for path in folder.iterdir())
-    if shards is not None and not quiet:
-        typer.echo(f"{shards.report}", err=True)
-    phases = {} if shards is None else {"phases": shards.report.to_dict()}
-    _say_result(found, documents, n_documents, written, out, as_json, phases)
+    report = None if shards is None else shards.report
+    _say_result(found, documents, n_documents, written, out, as_json, quiet, report)
 
 
 def _say_result(
@@ -372,11 +371,14 @@ def _say_result(
     written: list[str],
     out: Path,
     as_json: bool,
-    phases: dict[str, Any],
+    quiet: bool,
+    report: Report | None,
 ) -> None:
-    """Say how many documents, words and topics there are, and what was written."""
+    """Say how many documents, words and topics there are, and what was written; before it, what the phases took."""
     from tsenet.cli._results import say
 
+    if report is not None and not quiet:
+        typer.echo(f"{report}", err=True)
     tree = found.tree_
     sizes = list(tree.layer_sizes[1:])
     odd = {
@@ -390,7 +392,7 @@ def _say_result(
         "topics_per_level": sizes,
         "shown": len(found.get_feature_names_out()),  # topics_ would need pandas
         "written": written,
-        **phases,
+        **({} if report is None else {"phases": report.to_dict()}),
     }
     levels = ", ".join(f"{size:,}" for size in sizes) or "none"
     said = [f"{count:,} {name}" for name, count in odd.items() if count]

@@ -204,7 +204,6 @@ def bytes_held(value: Any) -> int:
     Examples
     --------
     >>> import numpy as np
-    import scipy.sparse as sp
     >>> from tsenet.scale.report import bytes_held
     >>> bytes_held({"a": np.zeros(3), "b": [1.0, (np.zeros((2, 2), np.int32),)]})
     48
