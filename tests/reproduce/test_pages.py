@@ -139,7 +139,7 @@ def test_differences_of_the_label_efficiency_page_are_those_of_its_runs() -> Non
     assert checked > 60
 
 
-def test_figures_in_readme_are_those_of_the_files() -> None:
+def test_figures_in_readme_are_those_of_the_files(reports: dict[str, render.Report]) -> None:
     readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
     earlier: dict[tuple[str, str, str], list[float]] = {}
     for line in lines_of("runs/table3-earlier.csv"):
@@ -168,11 +168,13 @@ def test_figures_in_readme_are_those_of_the_files() -> None:
         return f"{100 * float(table[method]['mean']):.1f}"
 
     sizes = {name: float(line["n_parameters"]) for name, line in table.items()}
+    values = reports["table3"].values
+    p = {name: values[f"ag_news/default-{name}:p"] for name in ("fnn", "pruned", "logistic")}
     assert (
         f"the default has {percent('tsenet')} % with {sizes['tsenet'] / 1e3:.0f} thousand parameters, over random "
-        f"links {percent('random')} %. A validated dense network has {percent('fnn')} % with "
-        f"{sizes['fnn'] / 1e6:.1f} million, the same pruned to our size {percent('pruned')} %, dynamic sparse training "
-        f"(RigL) {percent('rigl-paper')} %, logistic regression {percent('logistic')} %"
+        f"links {percent('random')} % (p {values['ag_news/random:p']}). A validated dense network has "
+        f"{percent('fnn')} % with {sizes['fnn'] / 1e6:.1f} million (p {p['fnn']}), pruned to our size {percent('pruned')} % "
+        f"(p {p['pruned']}), logistic regression {percent('logistic')} % (p {p['logistic']})"
     ) in readme
     assert f"The paper's own recipe has {percent('tsenet-paper')} %" in readme
     assert float(table["random-paper"]["p"]) > 0.05  # random links do as well
