@@ -184,6 +184,15 @@ def test_figures_in_readme_are_those_of_the_files(reports: dict[str, render.Repo
         f"{percent('fnn')} % with {sizes['fnn'] / 1e6:.1f} million (p {p['fnn']}), pruned to our size "
         f"{percent('pruned')} % (p {p['pruned']}), logistic regression {percent('logistic')} % (p {p['logistic']})"
     ) in readme
+    alone = {
+        (dataset, name): f"{100 * float(rows[dataset, name]['mean']):.1f} %"
+        for dataset in ("ag_news", "20newsgroups")
+        for name in ("backbone", "backbone-random")
+    }
+    assert (
+        f"it is {alone['ag_news', 'backbone']} against {alone['ag_news', 'backbone-random']} over random links there, "
+        f"and {alone['20newsgroups', 'backbone']} against {alone['20newsgroups', 'backbone-random']} on 20 Newsgroups"
+    ) in readme
     assert f"The paper's own recipe has {percent('tsenet-paper')} %" in readme
     assert float(table["random-paper"]["p"]) > 0.05  # random links do as well
     assert f"half a point less ({percent('logistic')} against {percent('tsenet')} %)" in readme
