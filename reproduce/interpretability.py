@@ -64,6 +64,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
             title = f"{name}, {file}"
             paragraphs += [f"## {title}", render.markdown_table(_HEAD, table)]
             panels[title] = [_dot(one, scores[one.cell.name], file) for one in own]
+    paragraphs += _not_run(measured, request)
     paragraphs += [
         "## Where the figures come from",
         render.provenance(measured, request.command, runner.skipped),
@@ -95,6 +96,22 @@ def _measure(runner: Runner, request: Request, files: list[Path], progress: Any)
         cells += [_cell(one, files) for one in before if one.cell.name in chosen_there]
         cells += _own_cells(dataset, files, methods)
     return [one for one in runner.measure_all(cells, progress) if one.results]
+
+
+def _not_run(measured: Sequence[Measured], request: Request) -> list[str]:
+    """What was asked for and is not done."""
+    done = {(one.cell.dataset, one.cell.name) for one in measured}
+    methods = request.methods or (*_METHODS, *(name for name, *_ in _OWN))
+    missing = {
+        dataset: [name for name in methods if (dataset, name) not in done]
+        for dataset in request.datasets
+    }
+    told = [
+        dataset if len(names) == len(methods) else f"{dataset}: {', '.join(names)}"
+        for dataset, names in missing.items()
+        if names
+    ]
+    return [f"Not run: {'; '.join(told)}."] if told else []
 
 
 def _own_cells(dataset: str, files: list[Path], methods: Sequence[str]) -> list[Cell]:
@@ -212,7 +229,10 @@ def _scores(results: Sequence[Result], file: str) -> list[float]:
 def paper_score(one: Measured, file: str) -> float | None:
     """The paper's score, which is by the vectors of Google News: no other vectors' can be compared with it."""
     known = paper.INTERPRETABILITY.get(one.cell.dataset, {})
-    return known.get(one.cell.name.removesuffix("-paper")) if "googlenews" in file.lower() else None
+    name = one.cell.name
+    if "googlenews" not in file.lower() or not (name == "fnn" or name.endswith("-paper")):
+        return None
+    return known.get(name.removesuffix("-paper"))
 
 
 def _dot(one: Measured, scores: Sequence[float], file: str) -> figures.Dot:

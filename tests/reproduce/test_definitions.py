@@ -410,6 +410,7 @@ def test_interpretability(
         assert line["vectors"] == "googlenews-toy.txt"
     assert "## tiny, googlenews-toy.txt" in report.markdown
     assert "100.0 %" in report.markdown
+    assert "Not run" not in report.markdown
     assert len(report.figures[""].axes) == 1
     stored = runner.store("interpretability").items()
     assert len(stored) == 16
@@ -423,7 +424,9 @@ def test_interpretability(
 
 
 def test_the_papers_interpretability_is_by_the_vectors_of_google_news() -> None:
-    one = with_results(Cell("interpretability", "ag_news", "tsenet", "TSE-Net", "tsenet"), 0.5)
+    cell = Cell("interpretability", "ag_news", "tsenet-paper", "TSE-Net", "tsenet-paper")
+    one = with_results(cell, 0.5)
+    assert paper_score(replace(one, cell=replace(cell, name="tsenet")), "googlenews.bin") is None
     assert paper_score(one, "GoogleNews-vectors-negative300.bin.gz") == 0.0531
     assert paper_score(one, "glove.6B.50d.txt") is None
 

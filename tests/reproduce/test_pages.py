@@ -139,7 +139,7 @@ def test_differences_of_the_label_efficiency_page_are_those_of_its_runs() -> Non
     assert checked > 60
 
 
-def test_figures_in_readme_are_those_of_the_files() -> None:
+def test_figures_in_readme_are_those_of_the_files(reports: dict[str, render.Report]) -> None:
     readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
     earlier: dict[tuple[str, str, str], list[float]] = {}
     for line in lines_of("runs/table3-earlier.csv"):
@@ -149,30 +149,49 @@ def test_figures_in_readme_are_those_of_the_files() -> None:
     def of(*key: str) -> str:
         return f"{np.mean(earlier[key]):.3f}"[1:]  # type: ignore[index]  # three strings
 
-    fnn, ours = of("tox21", "fnn", "43535a8"), of("tox21", "tsenet", "43535a8")
-    assert f"{fnn} against {ours}, and so was a pruned dense network" in readme
-    assert f"a pruned dense network, {of('tox21', 'pruned', '19ae2e9')} " in readme
+    assert (
+        f"a pruned one had {of('tox21', 'pruned', '19ae2e9')} in an earlier measurement" in readme
+    )
     tables = {
         (line["dataset"], line["method"], line["n_labels"]): float(line["tsenet_minus_method"] or 0)
         for line in lines_of("label-efficiency-tables.csv")
     }
     behind = 100 * tables["digits", "boosting", "100"]
     assert f"boosted trees are {behind:.1f} points behind at 100 labels" in readme
-    table = {
-        line["method"]: line
-        for line in lines_of("table3.csv")
-        if line["dataset"] == "ag_news" and "stale" not in line["method"]
+    rows = {(line["dataset"], line["method"]): line for line in lines_of("table3.csv")}
+    area = {
+        name: f"{float(rows['tox21', name]['mean']):.3f}"[1:]
+        for name in ("tsenet", "random", "fnn")
     }
+    assert (
+        f"a mean area of {area['tsenet']}, over random links {area['random']}; a dense network has {area['fnn']}"
+    ) in readme
+    more = float(rows["tox21", "fnn"]["n_parameters"]) / float(
+        rows["tox21", "tsenet"]["n_parameters"]
+    )
+    assert 5.5 < more < 6.6  # six times the parameters
+    table = {name: line for (dataset, name), line in rows.items() if dataset == "ag_news"}
 
     def percent(method: str) -> str:
         return f"{100 * float(table[method]['mean']):.1f}"
 
     sizes = {name: float(line["n_parameters"]) for name, line in table.items()}
+    values = reports["table3"].values
+    p = {name: values[f"ag_news/default-{name}:p"] for name in ("fnn", "pruned", "logistic")}
     assert (
         f"the default has {percent('tsenet')} % with {sizes['tsenet'] / 1e3:.0f} thousand parameters, over random "
-        f"links {percent('random')} %. A validated dense network has {percent('fnn')} % with "
-        f"{sizes['fnn'] / 1e6:.1f} million, the same pruned to our size {percent('pruned')} %, dynamic sparse training "
-        f"(RigL) {percent('rigl-paper')} %, logistic regression {percent('logistic')} %"
+        f"links {percent('random')} % (p {values['ag_news/random:p']}). A validated dense network has "
+        f"{percent('fnn')} % with {sizes['fnn'] / 1e6:.1f} million (p {p['fnn']}), pruned to our size "
+        f"{percent('pruned')} % (p {p['pruned']}), logistic regression {percent('logistic')} % (p {p['logistic']})"
+    ) in readme
+    alone = {
+        (dataset, name): f"{100 * float(rows[dataset, name]['mean']):.1f} %"
+        for dataset in ("ag_news", "20newsgroups")
+        for name in ("backbone", "backbone-random")
+    }
+    assert (
+        f"it is {alone['ag_news', 'backbone']} against {alone['ag_news', 'backbone-random']} over random links there, "
+        f"and {alone['20newsgroups', 'backbone']} against {alone['20newsgroups', 'backbone-random']} on 20 Newsgroups"
     ) in readme
     assert f"The paper's own recipe has {percent('tsenet-paper')} %" in readme
     assert float(table["random-paper"]["p"]) > 0.05  # random links do as well
