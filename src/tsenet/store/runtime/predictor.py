@@ -46,9 +46,9 @@ _FIRST_ROWS = 100  # so many in all are answered before numba is loaded
 class LightModel:
     """Answers of a saved `TSENetClassifier` or `TSENetRegressor`, without torch and scikit-learn.
 
-    ``tsenet.load(path, runtime="light")`` makes one, which answers the first hundred rows with numpy and scipy alone and
-    the others with the kernels of the full package. With ``runtime="plain"``, or where numba is not installed, numpy
-    and scipy answer all.
+    ``tsenet.load(path, runtime="light")`` makes one, which answers the first hundred rows with numpy and scipy alone
+    and the others with the kernels of the full package. With ``runtime="plain"``, or where numba is not installed,
+    numpy and scipy answer all.
 
     Attributes
     ----------
@@ -108,8 +108,9 @@ class LightModel:
     def _pass_for(self, n_rows: int) -> ForwardPass | PlainPass:
         """Numpy for the first rows, then compiled kernels.
 
-        numba and the kernels take about as long to load as numpy takes to answer the first hundred rows, and more memory
-        than all else. Both passes give the same bits, but for tanh and sigmoid units, which have kernels from the start.
+        numba and the kernels take about as long to load as numpy takes to answer the first hundred rows, and more
+        memory than all else. Both passes give the same bits, but for tanh and sigmoid units, which have kernels from
+        the start.
         """
         self._n_answered += n_rows
         few = self._n_answered <= _FIRST_ROWS and "numba" not in sys.modules
