@@ -62,7 +62,8 @@ coverage: $(QUALITY_INSTALLED) ## Branches of src that the tests run, kernels in
 
 # Tests that call kernels directly, on data small enough for plain Python.
 PYTHON_MODE := tests/network/test_activation_kernels.py tests/network/test_sparse_kernels.py tests/network/test_forward_kernels.py \
-	tests/network/test_directions.py tests/skeleton/test_em_kernels.py tests/skeleton/test_island_kernels.py tests/expansion
+	tests/network/test_directions.py tests/skeleton/test_em_kernels.py tests/skeleton/test_island_kernels.py tests/expansion \
+	tests/skeleton/test_completion.py --deselect=tests/network/test_sparse_kernels.py::test_every_kernel_has_a_check
 
 mutation: $(QUALITY_INSTALLED) ## Change modules in small ways in a copy of the tree; do their tests notice? (ARGS=--help)
 	$(BIN)/python scripts/mutation.py $(ARGS)

@@ -63,3 +63,19 @@ def test_equality() -> None:
 def test_broken_patterns_are_refused(changes: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         wiring(**changes)
+
+
+def test_layers_that_do_not_fit_the_names_are_told_apart() -> None:
+    upper = WiringLayer([0, 1], [0], [True], [1.0], 2)
+    two = Wiring((wiring().layers[0], upper), (*NAMES, ("Z2.0",)), "balanced")
+    assert two.layer_sizes == (3, 2, 1)
+    with pytest.raises(ValueError, match="layer 2 links 2 to 1 units, but 2 and 3 are named"):
+        Wiring(two.layers, (*NAMES, ("Z2.0", "Z2.1", "Z2.2")), "balanced")
+    with pytest.raises(ValueError, match="layer 1 links 3 to 2 units, but 1 and 2 are named"):
+        Wiring(two.layers, (("a",), *two.names[1:]), "balanced")
+
+
+def test_parts_bring_it_back() -> None:
+    upper = WiringLayer([0, 1], [0], [True], [1.0], 2)
+    two = Wiring((wiring().layers[0], upper), (*NAMES, ("Z2.0",)), "balanced")
+    assert Wiring.from_parts(*two.to_parts()) == two

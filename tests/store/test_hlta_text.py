@@ -72,6 +72,18 @@ def test_what_is_no_pair(tmp_path: Path, content: bytes | str, message: str) -> 
     assert "data.sparse.txt" in str(caught.value)
 
 
+def test_the_longest_line_and_one_more(tmp_path: Path) -> None:
+    longest = "d, " + "x" * (65_536 - len("d, \n"))
+    assert read(tmp_path, f"{longest}\ne, y\n").n_rows == 2
+    with pytest.raises(DataError, match="line 1: longer than 65536 bytes"):
+        read(tmp_path, f"{longest}x\ne, y\n")
+
+
+def test_a_long_line_is_quoted_in_part(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=f"found '{'y' * 80}'$"):
+        read(tmp_path, "y" * 81)
+
+
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read: No such file"):
         read_hlta_tuples(tmp_path / "absent.txt")

@@ -58,6 +58,7 @@ def test_json_brings_every_bit_back(
         ("validation_loss", [1.0]),
         ("train_loss", ["x", 1.0]),
         ("best_epoch", 2),
+        ("best_epoch", 3),
         ("best_epoch", -1),
     ],
 )
@@ -85,3 +86,16 @@ def test_it_says_what_happened() -> None:
     plain = History(stopped="max_epochs").after_epoch(1.0, None, 1e-3, 0.1)
     assert repr(plain) == "History(1 epochs, train loss 1, stopped: max_epochs)"
     assert plain.last_epoch() == "epoch 1: train loss 1, learning rate 0.001, 0.10 s"
+
+
+def test_the_table_has_a_line_for_each_epoch() -> None:
+    made = (
+        History().after_epoch(2.0, (0.7, 0.25), 1e-3, 0.5).after_epoch(1.0, (0.6, 0.75), 2e-3, 1.5)
+    )
+    head, first, second = made.table().splitlines()
+    assert head == "epoch  train loss  validation loss  score  learning rate  seconds"
+    assert first.split() == ["1", "2", "0.7", "0.25", "0.001", "0.5"]
+    assert second.split() == ["2", "1", "0.6", "0.75", "0.002", "1.5", "best"]
+    head, only = History().after_epoch(2.0, None, 1e-3, 0.5).table().splitlines()
+    assert head == "epoch  train loss  learning rate  seconds"
+    assert only.split() == ["1", "2", "0.001", "0.5"]

@@ -26,11 +26,12 @@ def test_each_class_has_its_share() -> None:
         assert np.abs(np.bincount(classes[out]) - [50, 40, 10]).max() <= 1
 
 
+@pytest.mark.parametrize("fraction", [0.6, 0.9])  # of 0.9, both rows of the last class are drawn
 @pytest.mark.parametrize("n_pairs", [15, 16])
-def test_training_keeps_a_row_of_every_class(n_pairs: int) -> None:
+def test_training_keeps_a_row_of_every_class(n_pairs: int, fraction: float) -> None:
     classes = np.arange(40) // 2 * (np.arange(40) < 2 * n_pairs)  # pairs, and one large class
     for seed in range(50):
-        kept, out = split_rows(40, 0.6, seed, classes)
+        kept, out = split_rows(40, fraction, seed, classes)
         assert set(classes[kept]) == set(classes)
         assert np.array_equal(np.sort(np.concatenate([kept, out])), np.arange(40))
 
