@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from reproduce.cells import Cell
-from reproduce.render import Report
+from reproduce.render import ExperimentReport
 from reproduce.runner import Runner
 from tsenet.errors import DataError
 
@@ -62,7 +62,7 @@ class Experiment:
     name: str
     title: str
     datasets: tuple[str, ...]
-    make: Callable[[Runner, Request, Any], Report]
+    make: Callable[[Runner, Request, Any], ExperimentReport]
     known: tuple[str, ...] = ()
     runner: type[Runner] = Runner
 

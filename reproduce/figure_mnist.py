@@ -28,7 +28,7 @@ _LEVELS = 3  # as many as the paper shows
 _SETTINGS = {"max_top": 10}
 
 
-def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
+def make(runner: Runner, request: Request, progress: Any = None) -> render.ExperimentReport:
     """Learn trees of images and draw their partitions of the pixels."""
     paragraphs, rows, pictures, all_results = [_INTRODUCTION], [], {}, []
     for name in request.datasets:
@@ -63,7 +63,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
     paragraphs.append(
         render.origin(all_results, [f"{len(all_results)} trees."], request.command, runner.skipped)
     )
-    return render.Report(
+    return render.ExperimentReport(
         name=NAME + ("-quick" if runner.quick else ""),
         title="Groups of pixels",
         paragraphs=tuple(paragraphs),

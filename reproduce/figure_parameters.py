@@ -15,7 +15,7 @@ NAME = "figure-parameters"
 _METHODS = ("fnn", "tsenet-paper", "backbone-paper", "tsenet", "backbone")
 
 
-def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
+def make(runner: Runner, request: Request, progress: Any = None) -> render.ExperimentReport:
     """Count the parameters of table 3 and draw them."""
     wanted = Request(
         request.datasets,
@@ -40,7 +40,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
                 panel.setdefault(one.cell.title, {})[label] = size / 1e6
     drawn = {title: own for title, own in panels.items() if own}
     page = [(*row[:2], render.counted(row[2]), render.counted(row[3])) for row in rows]
-    return render.Report(
+    return render.ExperimentReport(
         name=NAME + ("-quick" if runner.quick else ""),
         title="Parameters of TSE-Nets and dense networks",
         paragraphs=(

@@ -78,7 +78,7 @@ def cells(dataset: str, n_labels: int | None = None, quick: bool = False) -> lis
     ]
 
 
-def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
+def make(runner: Runner, request: Request, progress: Any = None) -> render.ExperimentReport:
     """Measure the points and render them."""
     quick = runner.quick is not None
     wanted = [
@@ -104,7 +104,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
         "## Where the figures come from",
         render.provenance(measured, request.command, runner.skipped),
     ]
-    return render.Report(
+    return render.ExperimentReport(
         name=NAME + ("-quick" if quick else ""),
         title="Accuracy against parameters" + (" (quick look: small data)" if quick else ""),
         paragraphs=tuple(paragraphs),

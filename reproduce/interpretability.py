@@ -38,7 +38,7 @@ _OWN: tuple[tuple[str, str, str, Settings], ...] = (
 _VECTORS = re.compile(r".+\.(bin|txt|vec)(\.gz)?")
 
 
-def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
+def make(runner: Runner, request: Request, progress: Any = None) -> render.ExperimentReport:
     """Train the networks of table 3 again, describe their units, and score the words."""
     files = vector_files() if runner.execute else []
     measured = _measure(runner, request, files, progress)
@@ -69,7 +69,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
         "## Where the figures come from",
         render.provenance(measured, request.command, runner.skipped),
     ]
-    return render.Report(
+    return render.ExperimentReport(
         name=NAME + ("-quick" if runner.quick else ""),
         title="Table 4: interpretability" + (" (quick look: small data)" if runner.quick else ""),
         paragraphs=tuple(paragraphs),

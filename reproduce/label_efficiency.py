@@ -66,7 +66,7 @@ def cells(dataset: str, n_labels: int | None, quick: bool = False, text: bool = 
     ]
 
 
-def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
+def make(runner: Runner, request: Request, progress: Any = None) -> render.ExperimentReport:
     """Measure the curves and render them."""
     quick = runner.quick is not None
     counts = request.n_labels or (_QUICK_LABELS if quick else LABELS)
@@ -96,7 +96,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
         "## Where the figures come from",
         render.provenance(measured, request.command, runner.skipped),
     ]
-    return render.Report(
+    return render.ExperimentReport(
         name=NAME + ("-quick" if quick else ""),
         title="Label efficiency" + (" (quick look: small data)" if quick else ""),
         paragraphs=tuple(paragraphs),

@@ -40,7 +40,7 @@ _TEXTS = {
 }
 
 
-def pages(folder: Path) -> list[render.Report]:
+def pages(folder: Path) -> list[render.ExperimentReport]:
     """The reports, with their notes, from the runs in a folder."""
     runner = CountsRunner(folder, seeds=3, execute=False)
     table = table3.make(runner, Request((*_DATASETS, *_NOT_RUN), None, None, _COMMAND, True))
@@ -57,7 +57,7 @@ def pages(folder: Path) -> list[render.Report]:
     known = {**table.values, **words.values, **few.values}
     known |= verdicts(known)
     texts = [
-        render.Report(name, title, (render.filled(_notes(name), known).strip(),))
+        render.ExperimentReport(name, title, (render.filled(_notes(name), known).strip(),))
         for name, title in _TEXTS.items()
     ]
     with_notes = [
@@ -72,7 +72,7 @@ def pages(folder: Path) -> list[render.Report]:
     return [*with_notes, *texts]
 
 
-def _valued(report: render.Report, values: Mapping[str, str]) -> render.Report:
+def _valued(report: render.ExperimentReport, values: Mapping[str, str]) -> render.ExperimentReport:
     """A report whose notes may name another one's figures."""
     return replace(report, values=values)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reproduce.cells import Measured
 
 __all__ = [
-    "Report",
+    "ExperimentReport",
     "chosen_table",
     "counted",
     "difference",
@@ -46,7 +46,7 @@ _NUMBER = re.compile(
 
 
 @dataclass(frozen=True)
-class Report:
+class ExperimentReport:
     """An experiment's results, ready to be written.
 
     Attributes
@@ -80,7 +80,7 @@ class Report:
         pictures = [f"![{self.title}]({self.name}{end}.png)" for end in self.figures]
         return "\n\n".join([f"# {self.title}", *pictures, *self.lead, *self.paragraphs]) + "\n"
 
-    def with_notes(self, notes: str) -> Report:
+    def with_notes(self, notes: str) -> ExperimentReport:
         """The report with a text of conclusions above its tables, whose ``{names}`` are filled in.
 
         The text's first paragraph is the conclusion; the lead follows it. What comes after ``<!-- tables -->`` ends
@@ -93,7 +93,7 @@ class Report:
         return replace(self, paragraphs=text, lead=())
 
 
-def write(report: Report, folder: Path) -> list[Path]:
+def write(report: ExperimentReport, folder: Path) -> list[Path]:
     """Write a report's files, each whole or not at all; return their paths, the page first."""
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / f"{report.name}.md"

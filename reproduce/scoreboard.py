@@ -199,7 +199,7 @@ def _runs(
                         )  # fmt: skip
 
 
-def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
+def make(runner: Runner, request: Request, progress: Any = None) -> render.ExperimentReport:
     """Do the runs that are not done and render the board."""
     if not isinstance(runner, SuiteRunner):
         raise TypeError(f"the scoreboard needs a SuiteRunner, not a {type(runner).__name__}")
@@ -224,7 +224,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
         render.origin(done.values(), told, request.command, runner.skipped),
     ]
     end = ("-test" if request.part == "test" else "") + ("-quick" if runner.quick else "")
-    return render.Report(
+    return render.ExperimentReport(
         NAME + end,
         "Scoreboard" + (" (quick look: small data)" if runner.quick else ""),
         tuple(paragraphs),

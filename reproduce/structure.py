@@ -34,7 +34,7 @@ __all__ = ["STRUCTURE", "versus"]
 LABELS: tuple[int | None, ...] = (400,)
 
 
-def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
+def make(runner: Runner, request: Request, progress: Any = None) -> render.ExperimentReport:
     """Measure the variants and render them."""
     quick = runner.quick is not None
     wanted = [
@@ -54,7 +54,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
             end = f"-{name.replace('/', '-')}-{'all' if n_labels is None else n_labels}"
             pictures[end] = _picture(lines)
     paragraphs += ["## Where the figures come from", _provenance(measured, request, runner)]
-    return render.Report(
+    return render.ExperimentReport(
         name=NAME + ("-quick" if quick else ""),
         title="How the structure is learned" + (" (quick look: small data)" if quick else ""),
         paragraphs=tuple(paragraphs),

@@ -200,7 +200,7 @@ def measure(runner: Runner, request: Request, progress: Any = None) -> list[Meas
     return runner.measure_all(wanted, progress)
 
 
-def make(runner: Runner, request: Request, progress: Any = None) -> render.Report:
+def make(runner: Runner, request: Request, progress: Any = None) -> render.ExperimentReport:
     """Measure the table and render it; rows that are not measured are there too."""
     measured = measure(runner, request, progress)
     started = {one.cell.dataset for one in measured if one.results}
@@ -247,7 +247,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Repor
     drawn = {name: own for name, own in panels.items() if own}
     beside_default, more = default_beside(summaries)
     values |= more
-    return render.Report(
+    return render.ExperimentReport(
         name=NAME + ("-quick" if runner.quick else ""),
         title="Table 3: classification" + (" (quick look: small data)" if runner.quick else ""),
         paragraphs=tuple(paragraphs),

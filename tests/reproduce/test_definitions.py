@@ -19,7 +19,7 @@ from reproduce.experiment import Request, expand_names, select
 from reproduce.figure_mnist import image_shape
 from reproduce.interpretability import paper_score, top_columns, vector_files
 from reproduce.methods import METHODS, PAPER_SHAPES
-from reproduce.render import Report, write
+from reproduce.render import ExperimentReport, write
 from reproduce.runner import Runner
 from reproduce.runs import Result, Run
 from reproduce.task_table import task_table
@@ -33,7 +33,7 @@ SIZE = QuickSize(n_train=120, n_validation=60, n_test=80)
 
 def report_on(
     name: str, folder: Path, dataset: Dataset, seeds: int = 2, **more: Any
-) -> tuple[Report, Runner]:
+) -> tuple[ExperimentReport, Runner]:
     runner = Runner(folder, seeds=seeds, quick=SIZE, n_jobs=1, datasets={dataset.name: dataset})
     request = Request((dataset.name,), command=f"python -m reproduce {name}", **more)
     report = EXPERIMENTS[name].make(runner, request, None)
@@ -160,13 +160,13 @@ ROWS = ("random-paper", "backbone-paper-random", "backbone-random", "random", "p
 
 
 @pytest.fixture(scope="module")
-def quick_table(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report, Runner]:
+def quick_table(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExperimentReport, Runner]:
     folder = tmp_path_factory.mktemp("table3")
     report, runner = report_on("table3", folder, tiny_text(), methods=ROWS)
     return folder, report, runner
 
 
-def test_table3_has_every_method(quick_table: tuple[Path, Report, Runner]) -> None:
+def test_table3_has_every_method(quick_table: tuple[Path, ExperimentReport, Runner]) -> None:
     folder, report, _ = quick_table
     lines = {line["method"]: line for line in lines_of(folder, "table3-quick")}
     assert set(lines) == {cell.name for cell in select(table3.cells("tiny"), ROWS)}
@@ -200,7 +200,7 @@ def test_table3_has_every_method(quick_table: tuple[Path, Report, Runner]) -> No
     assert again.markdown == page
 
 
-def test_controls_are_of_the_same_size(quick_table: tuple[Path, Report, Runner]) -> None:
+def test_controls_are_of_the_same_size(quick_table: tuple[Path, ExperimentReport, Runner]) -> None:
     folder, _, _ = quick_table
     size = {x["method"]: float(x["n_parameters"]) for x in lines_of(folder, "table3-quick")}
     for twin, learned in table3.TWINS.items():
@@ -213,7 +213,7 @@ def test_controls_are_of_the_same_size(quick_table: tuple[Path, Report, Runner])
 
 
 def test_random_wirings_have_the_settings_of_the_learned_one(
-    quick_table: tuple[Path, Report, Runner],
+    quick_table: tuple[Path, ExperimentReport, Runner],
 ) -> None:
     _, _, runner = quick_table
     finals = [run for run, _ in runner.store("table3").items() if run.final]
@@ -349,7 +349,7 @@ def test_frontier(tmp_path: Path) -> None:
 
 
 def test_figure_of_parameters_comes_from_table3(
-    quick_table: tuple[Path, Report, Runner],
+    quick_table: tuple[Path, ExperimentReport, Runner],
 ) -> None:
     folder, _, _ = quick_table
     report, runner = report_on("figure-parameters", folder, tiny_text())
@@ -384,7 +384,9 @@ def test_only_square_images_have_pixels() -> None:
 
 
 def test_interpretability(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_table: tuple[Path, Report, Runner]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    quick_table: tuple[Path, ExperimentReport, Runner],
 ) -> None:
     """Vectors in which the words of a class are alike: all networks find words that go together."""
     rng = np.random.default_rng(0)
@@ -442,7 +444,7 @@ def test_without_vectors_it_says_where_they_go(
         vector_files()
 
 
-def test_the_top_layer_of_a_network(quick_table: tuple[Path, Report, Runner]) -> None:
+def test_the_top_layer_of_a_network(quick_table: tuple[Path, ExperimentReport, Runner]) -> None:
     from tsenet import TSENetClassifier
     from tsenet.baselines import DenseClassifier
 

@@ -15,7 +15,7 @@ from reproduce.dataset_context import DatasetContext, QuickSize
 from reproduce.experiment import Request
 from reproduce.label_efficiency import _curves, _difference, cells, make
 from reproduce.methods import METHODS
-from reproduce.render import Report, write
+from reproduce.render import ExperimentReport, write
 from reproduce.rivals import TwoStage
 from reproduce.run_context import RunContext
 from reproduce.runner import Runner
@@ -109,7 +109,7 @@ def test_boosting_learns_from_the_labels_it_has() -> None:
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report, Runner]:
+def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExperimentReport, Runner]:
     """Two tasks, digits, and text, on one page."""
     folder = tmp_path_factory.mktemp("tables")
     tasks = {name: tiny_task(name, seed) for seed, name in enumerate(TASKS[:2])}
@@ -126,7 +126,9 @@ def lines_of(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_the_page_has_the_mean_and_the_file_each_task(tables: tuple[Path, Report, Runner]) -> None:
+def test_the_page_has_the_mean_and_the_file_each_task(
+    tables: tuple[Path, ExperimentReport, Runner],
+) -> None:
     folder, report, runner = tables
     heads = [line for line in report.markdown.splitlines() if line.startswith("## ")]
     mean = "tox21, 2 tasks (mean)"
@@ -146,7 +148,9 @@ def test_the_page_has_the_mean_and_the_file_each_task(tables: tuple[Path, Report
     assert "each task are in the CSV" in section
 
 
-def test_accuracies_and_areas_are_drawn_apart(tables: tuple[Path, Report, Runner]) -> None:
+def test_accuracies_and_areas_are_drawn_apart(
+    tables: tuple[Path, ExperimentReport, Runner],
+) -> None:
     folder, report, _ = tables
     assert set(report.figures) == {"", "-areas"}
     shown = {

@@ -21,7 +21,7 @@ SCORE = re.compile(r"\d+\.\d{2} % ± \d+\.\d{2}|0\.\d{4} ± 0\.\d{4}")
 
 
 @pytest.fixture(scope="module")
-def reports() -> dict[str, render.Report]:
+def reports() -> dict[str, render.ExperimentReport]:
     return {report.name: report for report in pages.pages(FOLDER)}
 
 
@@ -30,7 +30,7 @@ def lines_of(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_pages_are_what_the_stored_runs_give(reports: dict[str, render.Report]) -> None:
+def test_pages_are_what_the_stored_runs_give(reports: dict[str, render.ExperimentReport]) -> None:
     """After a change, or after new runs: make results. A dagger says that code has changed, so it may come and go."""
     always = {"table3", "figure-parameters", "interpretability", "verdict", "differences"}
     assert always <= set(reports) <= always | {"few-labels"}
@@ -139,7 +139,9 @@ def test_differences_of_the_label_efficiency_page_are_those_of_its_runs() -> Non
     assert checked > 60
 
 
-def test_figures_in_readme_are_those_of_the_files(reports: dict[str, render.Report]) -> None:
+def test_figures_in_readme_are_those_of_the_files(
+    reports: dict[str, render.ExperimentReport],
+) -> None:
     readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
     earlier: dict[tuple[str, str, str], list[float]] = {}
     for line in lines_of("runs/table3-earlier.csv"):

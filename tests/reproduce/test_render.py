@@ -87,7 +87,7 @@ def test_the_origin_is_told() -> None:
 def test_a_report_becomes_files(tmp_path: Path) -> None:
     points = [figures.Point(10, 0.5, 0.1), figures.Point(100, 0.9, None)]
     panels = {"digits": [figures.Curve("FNN", points, 0), figures.Curve("LR", points[:1], 1)]}
-    report = render.Report(
+    report = render.ExperimentReport(
         "table",
         "A title",
         ("text", render.markdown_table(["a"], [[1]])),
@@ -123,7 +123,7 @@ BARS = {"Tox21": {"FNN": {"a": 2.0, "b": 1.0}, "TSE-Net": {"a": 0.5}}, "text": {
 
 def test_pictures_depend_on_the_figures_alone(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        report = render.Report(name, "t", (), {}, {"": figures.bars(BARS, "y")})
+        report = render.ExperimentReport(name, "t", (), {}, {"": figures.bars(BARS, "y")})
         render.write(report, tmp_path)
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
 
@@ -172,7 +172,9 @@ def test_twelve_curves_all_look_different() -> None:
 
 
 def test_the_lead_follows_the_conclusion() -> None:
-    report = render.Report("r", "T", ("details",), values={"x": "1 %"}, lead=("| table |",))
+    report = render.ExperimentReport(
+        "r", "T", ("details",), values={"x": "1 %"}, lead=("| table |",)
+    )
     assert report.markdown == "# T\n\n| table |\n\ndetails\n"
     noted = report.with_notes("It is {x}.\nSo.\n\nMore, {y}.\n\n<!-- tables -->\n\nOld.\n")
     assert (

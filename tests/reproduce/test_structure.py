@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, hstack
 from reproduce import structure
 from reproduce.dataset_context import QuickSize
 from reproduce.experiment import Request
-from reproduce.render import Report, write
+from reproduce.render import ExperimentReport, write
 from reproduce.runner import Runner
 from reproduce.runs import Result
 from reproduce.scoring import pack
@@ -36,7 +36,7 @@ SOME = ("default", "no-global-em", "paper-groups", "bare-tree")
 TREE: dict[str, Any] = {"max_top": 2, "random_state": 0, "n_jobs": 1}
 
 
-def report_on(folder: Path, dataset: Dataset, **more: Any) -> tuple[Report, Runner]:
+def report_on(folder: Path, dataset: Dataset, **more: Any) -> tuple[ExperimentReport, Runner]:
     seeds, n_labels = more.pop("seeds", 2), more.pop("n_labels", (40,))
     runner = Runner(folder, seeds=seeds, quick=SIZE, n_jobs=1, datasets={dataset.name: dataset})
     wanted = Request((dataset.name,), more.pop("methods", SOME), n_labels, "python -m reproduce")
@@ -65,7 +65,7 @@ def lines_of(folder: Path) -> dict[tuple[str, str], dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report, Runner]:
+def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExperimentReport, Runner]:
     folder = tmp_path_factory.mktemp("structure")
     return folder, *report_on(folder, some_noise())
 
@@ -200,7 +200,7 @@ def test_areas_are_paired_over_seeds() -> None:
 # ---- the report
 
 
-def test_no_run_has_seen_the_test_rows(quick: tuple[Path, Report, Runner]) -> None:
+def test_no_run_has_seen_the_test_rows(quick: tuple[Path, ExperimentReport, Runner]) -> None:
     folder, report, runner = quick
     runs = runner.store("structure").items()
     assert len(runs) == 2 * 2 * len(SOME)  # networks, seeds
@@ -214,7 +214,9 @@ def test_no_run_has_seen_the_test_rows(quick: tuple[Path, Report, Runner]) -> No
     assert again.n_executed == 0
 
 
-def test_the_test_rows_have_no_say(quick: tuple[Path, Report, Runner], tmp_path: Path) -> None:
+def test_the_test_rows_have_no_say(
+    quick: tuple[Path, ExperimentReport, Runner], tmp_path: Path
+) -> None:
     data = some_noise()
     other = replace(data, test=Part(data.test.X, (data.test.y + 1) % 3))
     methods = ("default", "paper-groups")
@@ -227,7 +229,7 @@ def test_the_test_rows_have_no_say(quick: tuple[Path, Report, Runner], tmp_path:
         }
 
 
-def test_the_lines_are_the_means_of_the_runs(quick: tuple[Path, Report, Runner]) -> None:
+def test_the_lines_are_the_means_of_the_runs(quick: tuple[Path, ExperimentReport, Runner]) -> None:
     folder, report, runner = quick
     lines = lines_of(folder)
     assert [name for name, _ in lines] == [v.name for v in VARIANTS if v.name in SOME]
@@ -261,7 +263,7 @@ def test_the_lines_are_the_means_of_the_runs(quick: tuple[Path, Report, Runner])
 _CHANGED = {name for variant in VARIANTS for name in variant.change}
 
 
-def test_structures_are_those_of_the_library(quick: tuple[Path, Report, Runner]) -> None:
+def test_structures_are_those_of_the_library(quick: tuple[Path, ExperimentReport, Runner]) -> None:
     """Each change reaches the function it is meant for, those that no estimator has too."""
     folder, _, runner = quick
     X = runner.context("tiny").dataset.train.X
