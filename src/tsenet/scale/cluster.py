@@ -11,7 +11,7 @@ from typing import Any
 
 from tsenet.errors import ClusterError, MissingDependencyError, TSENetError
 from tsenet.progress import Progress
-from tsenet.scale.cluster_tasks import Measured, Sending, added, applied, part_of, result_of
+from tsenet.scale.cluster_tasks import Sending, TaskResult, added, applied, part_of, result_of
 from tsenet.scale.executor import Executor, Reduction
 from tsenet.scale.report import Spent
 
@@ -19,12 +19,10 @@ __all__ = ["OnCluster"]
 
 AHEAD = 4  # folds per worker that are submitted before the result of the first is taken
 _CONNECT_SECONDS = "30s"
-_LOOK_SECONDS = (
-    2.0  # after so long without a finished task, look whether workers are being restarted
-)
-_MOST_RESTARTS = (
-    3  # of workers that were over their memory limit, without a finished task in between
-)
+# After so long without a finished task, look whether workers are being restarted.
+_LOOK_SECONDS = 2.0
+# Of workers that were over their memory limit, without a finished task in between.
+_MOST_RESTARTS = 3
 _MORE_MEMORY = "give workers more memory, or make shards with smaller partitions"
 _RESUME = "A run with checkpoint= goes on from the last finished layer"
 
@@ -119,7 +117,7 @@ class OnCluster(Executor):
                         return
                     parts, last = waiting[0]
                     self._follow(parts, last, progress)
-                    measured: Measured = last.result()
+                    measured: TaskResult = last.result()
                     waiting.popleft()
                     del parts, last
                     spent.add(measured.spent)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tsenet.scale.report import Spent, bytes_held, peak_memory
 
-__all__ = ["Measured", "Sending", "added", "applied", "part_of", "result_of"]
+__all__ = ["Sending", "TaskResult", "added", "applied", "part_of", "result_of"]
 
 
 def applied(function: Callable[[Any], Any], item: Any) -> Any:
@@ -47,7 +47,7 @@ class Sending:
 
 
 @dataclass
-class Measured:
+class TaskResult:
     """A result, and what all its tasks took."""
 
     value: Any
@@ -58,25 +58,25 @@ class Measured:
         return bytes_held(self.value)
 
 
-def _measured(make: Callable[[], Any], before: Sequence[Spent] = (), tasks: int = 1) -> Measured:
+def _measured(make: Callable[[], Any], before: Sequence[Spent] = (), tasks: int = 1) -> TaskResult:
     cpu = time.thread_time()
     value = make()
     spent = Spent(tasks, time.thread_time() - cpu, 0, bytes_held(value), peak_memory())
     for each in before:
         spent.add(each)
-    return Measured(value, spent)
+    return TaskResult(value, spent)
 
 
-def part_of(function: Any, arguments: tuple[Any, ...], item: bytes) -> Measured:
+def part_of(function: Any, arguments: tuple[Any, ...], item: bytes) -> TaskResult:
     """The part of one item."""
     return _measured(lambda: function(*arguments, pickle.loads(item)))
 
 
-def added(add: Any, a: Measured, b: Measured) -> Measured:
+def added(add: Any, a: TaskResult, b: TaskResult) -> TaskResult:
     """The sum of two parts."""
     return _measured(lambda: add(a.value, b.value), (a.spent, b.spent), tasks=0)
 
 
-def result_of(function: Any, arguments: tuple[Any, ...], total: Measured) -> Measured:
+def result_of(function: Any, arguments: tuple[Any, ...], total: TaskResult) -> TaskResult:
     """The result of the sum."""
     return _measured(lambda: function(*arguments, total.value), (total.spent,), tasks=0)
