@@ -103,11 +103,11 @@ class OnCluster(Executor):
         fill their memory: it is finished before the next begins.
         """
         spent = Spent() if spent is None else spent
-        sending = Sending(self.client, spent)
         waiting: deque[tuple[list[Any], Any]] = deque()
         rest = iter(folds)
         try:
             with _clear_errors("the work", self.client):
+                sending = Sending(self.client, spent)
                 while True:
                     for fold in rest:
                         waiting.append(self._submit(fold, sending))
@@ -164,18 +164,20 @@ class OnCluster(Executor):
         """Submit the tasks of a fold: its parts, and the one that makes the result."""
         submit = self.client.submit
         shared = sending.shared(fold.arguments)
+        places = sending.places(len(fold.items))
         parts = [
-            submit(part_of, fold.function, shared, sending.packed(item), pure=False)
-            for item in fold.items
+            submit(
+                *(part_of, fold.function, shared, sending.packed(item)),
+                pure=False,
+                workers=place,
+                allow_other_workers=True,
+            )
+            for item, place in zip(fold.items, places, strict=True)
         ]
         sums = parts
-        while (
-            len(sums) > 1
-        ):  # neighbours in pairs: as many steps as the number of parts has binary digits
+        while len(sums) > 1:  # neighbours in pairs, and before more parts are made
             sums = [
-                submit(
-                    added, fold.add, *sums[k : k + 2], pure=False, priority=1
-                )  # before more parts
+                submit(added, fold.add, *sums[k : k + 2], pure=False, priority=1)
                 if k + 1 < len(sums)
                 else sums[k]
                 for k in range(0, len(sums), 2)

@@ -28,6 +28,22 @@ class Sending:
     def __init__(self, client: Any, spent: Spent) -> None:
         self._client, self._spent = client, spent
         self._last: tuple[Any, Any] = (None, None)
+        self._workers = sorted(client.nthreads())
+        self._n_folds = 0
+
+    def places(self, n_items: int) -> list[str | None]:
+        """Workers on which the items of a fold should be worked on: neighbours on the same one, or folds in turn.
+
+        Left alone, Dask takes the worker that got the arguments first, and moves tasks to others only when it knows how
+        long they take. A place is a wish: a worker that is gone is replaced by any other.
+        """
+        if not self._workers:
+            return [None] * n_items
+        first, n_workers = self._n_folds, len(self._workers)
+        self._n_folds += 1
+        return [
+            self._workers[(first + k * n_workers // n_items) % n_workers] for k in range(n_items)
+        ]
 
     def packed(self, value: Any) -> bytes:
         """A value as bytes that will be sent."""
