@@ -113,14 +113,9 @@ def until(condition: Callable[[], bool]) -> bool:
     return False
 
 
-def state(pid: int) -> str:
-    """Of a process's main thread, as in /proc: S for asleep, Z for ended."""
-    return Path(f"/proc/{pid}/stat").read_text().split(")")[1].split()[0]
-
-
 def alive(pid: int) -> bool:
     try:
-        return state(pid) != "Z"
+        return Path(f"/proc/{pid}/stat").read_text().split(")")[1].split()[0] != "Z"
     except FileNotFoundError:
         return False
 
@@ -130,7 +125,7 @@ def test_ctrl_c_leaves_no_process(tmp_path: Path, documents: sp.csr_array) -> No
     write_shards(tmp_path / "s", documents, rows_per_group=30)
     program = textwrap.dedent(
         """
-        import os, sys, time
+        import os, signal, sys, time
         from tsenet.progress import Progress
         from tsenet.scale import Shards
         import tsenet
@@ -142,6 +137,8 @@ def test_ctrl_c_leaves_no_process(tmp_path: Path, documents: sp.csr_array) -> No
                     time.sleep(600)
 
         if __name__ == "__main__":
+            # A shell without job control has programs in the background ignore it.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             with Shards(sys.argv[1], n_workers=2, memory_limit="1GB") as shards:
                 tsenet.learn_tree(shards, progress=Waits(), random_state=0)
         """
@@ -157,8 +154,6 @@ def test_ctrl_c_leaves_no_process(tmp_path: Path, documents: sp.csr_array) -> No
     assert process.stdout is not None
     workers = [int(pid) for pid in process.stdout.readline().split()]
     assert len(workers) == 2
-    # Python drops an interrupt that comes while it frees an object, as it does between the printing and the waiting.
-    assert until(lambda: all(state(process.pid) == "S" for _ in range(1000)))
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=PATIENCE)
     assert "KeyboardInterrupt" in errors

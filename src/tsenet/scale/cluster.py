@@ -170,7 +170,7 @@ class OnCluster(Executor):
                 *(part_of, fold.function, shared, sending.packed(item)),
                 pure=False,
                 workers=place,
-                allow_other_workers=True,
+                allow_other_workers=place is not None,
             )
             for item, place in zip(fold.items, places, strict=True)
         ]
