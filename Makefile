@@ -72,9 +72,10 @@ oldest: ## Run the fast tests and all scikit-learn checks with the lowest versio
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/pip install --quiet --disable-pip-version-check -c constraints-oldest.txt \
 		-e ".[plot,text]" "torch==$(OLDEST_TORCH)" pytest hypothesis polars
-	NUMBA_CACHE_DIR=$(CURDIR)/.venv-oldest/numba .venv-oldest/bin/python -m pytest -q -m "not slow and not data" $(WITHOUT_EXTRAS) $(ARGS)
-	NUMBA_CACHE_DIR=$(CURDIR)/.venv-oldest/numba .venv-oldest/bin/python -m pytest -q tests/estimators/test_tsenet.py tests/estimators/test_latent_tree_transformer.py $(ARGS)
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-oldest/numba .venv-oldest/bin/python -m pytest -q $(OLD_WARNINGS) -m "not slow and not data" $(WITHOUT_EXTRAS) $(ARGS)
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-oldest/numba .venv-oldest/bin/python -m pytest -q $(OLD_WARNINGS) tests/estimators/test_tsenet.py tests/estimators/test_latent_tree_transformer.py $(ARGS)
 OLDEST_TORCH ?= 2.4.0
+OLD_WARNINGS := -W "ignore:You are using .torch.load:FutureWarning"  # torch's own, when it reads a pickle
 # What needs packages that only the development install has; and early versions of typer load rich for --help.
 WITHOUT_EXTRAS := --ignore=tests/store/test_onnx.py --ignore=tests/store/test_bif.py --ignore=tests/docs --ignore=tests/test_docs.py \
 	--ignore=tests/browser --ignore=tests/benchmarks --ignore=tests/reproduce --ignore=tests/explain/test_scores.py \
