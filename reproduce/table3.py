@@ -46,6 +46,8 @@ RATES: tuple[Settings, ...] = (
 )
 #: Words as tf-idf, or their counts as in the paper: a validated network chooses.
 _WEIGHTINGS: tuple[Settings, ...] = ({}, {"weighting": "counts"})
+#: Where a further row chooses among all of the paper's shapes, also with a small grid.
+_ALL_SHAPES = ("ag_news", "tox21")
 _SMALL_GRID = ("rectangle 512×1", "rectangle 1024×1", "rectangle 512×2", "rectangle 1024×2")
 _SHARE = 0.15  # of the dense network's parameters, for a TSE-Net that is pruned
 _RETRAINING: tuple[Settings, ...] = ({"learning_rate_factor": 0.1}, {"learning_rate_factor": 1.0})
@@ -152,6 +154,8 @@ def cells(
 
     backbone = {**short, "skip_units": 0}
     weightings = (_WEIGHTINGS,) if text and not quick else ()
+    every = tuple({"shape": name} for name in PAPER_SHAPES)
+    grid = (every, *weightings, training)
     return [
         cell("fnn", "FNN (validated)", "fnn", {**short, **PLAIN}, shapes, *weightings, training, keep=True),
         *learned_and_random("tsenet-paper", "tsenet-paper", "random-paper", short, rates),
@@ -168,6 +172,11 @@ def cells(
         *made_to_size("tsenet-paper"),
         *made_to_size("backbone-paper"),
         cell("fnn-100", "FNN, 100 units", "fnn", {**short, "hidden": [100]}, training),
+        *(
+            [cell("fnn-21", "FNN (validated, 21 shapes)", "fnn", PLAIN, *grid)]
+            if small_grid and not quick and dataset in _ALL_SHAPES
+            else []
+        ),
         *learned_and_random("tsenet", "tsenet", "random", short),
         *learned_and_random("backbone", "tsenet", "random", {**backbone, "linear_skip": False}),
         *made_to_size("tsenet"),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tsenet._system import atomic
 from tsenet._system.atomic import atomic_folder, atomic_write
 
 DIE = """
@@ -71,8 +72,30 @@ def test_what_is_being_written_stays(tmp_path: Path, kind: str) -> None:
     assert names(tmp_path) == ["result"]
 
 
-def test_something_new_stays(tmp_path: Path) -> None:
-    """Its writer may not have locked it yet."""
-    (tmp_path / ".result.0123456789abcdef.tmp").write_text("")
-    write("file", tmp_path / "result")
-    assert len(names(tmp_path)) == 2
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_what_has_just_been_left_is_swept_too(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "result"
+    subprocess.run([sys.executable, "-c", DIE, kind, str(path)], check=False, timeout=60)
+    assert len(names(tmp_path)) == 1
+    write(kind, path)
+    assert names(tmp_path) == ["result"]
+
+
+def test_something_new_has_a_moment_to_be_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its writer is between making and locking it, and goes on while the other waits."""
+    fcntl = pytest.importorskip("fcntl", reason="Windows: nothing is swept")
+    new = tmp_path / ".result.0123456789abcdef.tmp"
+    with new.open("w") as file:
+        waits = []
+
+        def go_on(seconds: float) -> None:
+            waits.append(seconds)
+            fcntl.flock(file, fcntl.LOCK_EX)
+
+        monkeypatch.setattr(atomic.time, "sleep", go_on)
+        os.utime(new, (time.time() + 3600,) * 2)  # by a clock that is ahead
+        write("file", tmp_path / "result")
+    assert waits == [1.0]
+    assert names(tmp_path) == [new.name, "result"]

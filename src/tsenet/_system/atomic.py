@@ -134,11 +134,19 @@ def atomic_folder(path: str | os.PathLike[str], *, force: bool = False) -> Itera
 
 
 def _sweep(target: Path) -> None:
-    """Delete what dead writers of ``target`` left behind: what is not quite new and nobody holds a lock on."""
+    """Delete what dead writers of ``target`` left behind: what nobody holds a lock on.
+
+    What is new may belong to a writer that has not locked it yet, so it is looked at again a moment later.
+    """
     for leftover in _temporary_siblings(target):
         with suppress(OSError):  # another user's, or gone already
-            if time.time() - leftover.stat().st_mtime < _NEW or not _is_free(leftover):
+            if not _is_free(leftover):
                 continue
+            age = time.time() - leftover.stat().st_mtime
+            if age < _NEW:
+                time.sleep(min(_NEW, _NEW - age))  # a clock that is behind must not make it longer
+                if not _is_free(leftover):
+                    continue
             if leftover.is_dir():
                 shutil.rmtree(leftover, ignore_errors=True)
             else:
