@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from reproduce import figures, render
-from reproduce.cells import Cell
+from reproduce.cells import Cell, Measured
 from reproduce.experiment import Experiment, Request, select
 from reproduce.methods import PRUNING
 from reproduce.runner import CountsRunner, Runner
 from reproduce.runs import Settings
+from reproduce.stats import Spread
 from reproduce.summary import CellSummary, by_dataset, summarise
 
 __all__ = ["FRONTIER", "cells"]
@@ -90,9 +91,11 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Exper
     measured = runner.measure_all(wanted, progress)
     paragraphs, rows = [_INTRODUCTION], []
     panels: dict[str, list[figures.Curve]] = {}
+    values: dict[str, str] = {}
     for name, own in by_dataset(measured).items():
         for n_labels in dict.fromkeys(one.cell.n_labels for one in own):
-            lines = [summarise(one) for one in own if one.cell.n_labels == n_labels]
+            lines = _summaries([one for one in own if one.cell.n_labels == n_labels])
+            values |= _named(lines)
             lines = sorted(lines, key=lambda line: (line.measured.cell.title, line.n_parameters))
             title = name if n_labels is None else f"{name}, {n_labels:,} labels"
             paragraphs += [f"## {title}", render.markdown_table(_HEAD, map(_page_row, lines))]
@@ -110,18 +113,53 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Exper
         paragraphs=tuple(paragraphs),
         csv={"": (_CSV_HEAD, rows), "-runs": render.runs_csv(measured)},
         figures={"": figures.curves(panels, "parameters", "test accuracy")} if panels else {},
+        values=values,
     )
 
 
 _INTRODUCTION = (
     "Test accuracy, mean ± standard deviation over seeds, and the number of trained parameters. Learned and randomly "
     "wired networks vary in density and in the width of their skip-paths; the others are made to 20 thousand … 5 "
-    "million parameters, or the nearest they can have."
+    "million parameters, or the nearest they can have. *Difference* is the method minus the pruned TSE-Net made to "
+    "the same number, in points, with its two-sided p-value, paired over test rows and seeds together and not "
+    "corrected for the number of comparisons."
 )
-_HEAD = ("method", "parameters", "score", "settings", "CPU s")
+REFERENCE = "tsenet-pruned"
+_HEAD = ("method", "parameters", "score", "difference", "p", "settings", "CPU s")
 _CSV_HEAD = (
-    "dataset", "n_labels", "method", "n_parameters", "seeds", "mean", "sd", "cpu_seconds",
+    "dataset", "n_labels", "method", "n_parameters", "seeds", "mean", "sd", "difference", "p", "cpu_seconds",
 )  # fmt: skip
+
+
+def _budget(cell: Cell) -> int | None:
+    """The number of parameters that a cell's network is made to."""
+    assert not callable(cell.settings)
+    return cell.settings.get("n_parameters")
+
+
+def _summaries(group: Sequence[Measured]) -> list[CellSummary]:
+    """Each point beside the pruned TSE-Net made to the same size."""
+    reference = {_budget(one.cell): one for one in group if one.cell.name == REFERENCE}
+    return [summarise(one, reference.get(_budget(one.cell))) for one in group]
+
+
+def _named(lines: Sequence[CellSummary]) -> dict[str, str]:
+    """Figures by name, for texts: ``ag_news/set@20000`` is the score of SET with 20 thousand parameters."""
+    values = {}
+    for line in lines:
+        cell = line.measured.cell
+        budget = _budget(cell)
+        if line.test is None:
+            continue
+        labels = "" if cell.n_labels is None else f"@{cell.n_labels} labels"
+        key = f"frontier:{cell.dataset}{labels}/{cell.name}" + (f"@{budget}" if budget else "")
+        values[key] = render.shown(Spread(line.test.mean, None, line.test.n), line.metric)
+        values[f"{key}:parameters"] = render.counted(line.n_parameters)
+        if line.against is not None:
+            values[f"{key}:difference"] = render.difference(line.against.difference, line.metric)
+            values[f"{key}:p"] = render.p_in_text(line.against.p)
+            values[f"{key}:is"] = line.standing
+    return values
 
 
 def _page_row(line: CellSummary) -> render.Row:
@@ -129,6 +167,8 @@ def _page_row(line: CellSummary) -> render.Row:
         line.measured.cell.title,
         render.counted(line.n_parameters),
         render.shown(line.test, line.metric),
+        "–" if line.against is None else render.difference(line.against.difference, line.metric),
+        "–" if line.against is None else render.p_value(line.against.p),
         render.told(line.measured.settings(0)),
         f"{line.cpu_seconds:.1f}",
     ]
@@ -143,6 +183,7 @@ def _file_row(line: CellSummary) -> render.Row:
         round(line.n_parameters),
         len(line.measured.results),
         *((None, None) if line.test is None else line.test[:2]),
+        *((None, None) if line.against is None else line.against[:2]),
         round(line.cpu_seconds, 1),
     ]
     return ["" if value is None else value for value in values]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from reproduce import frontier, label_efficiency, paper, table3
 from reproduce.cells import Cell, Measured
@@ -260,7 +261,7 @@ def test_the_mean_of_the_tox21_tasks() -> None:
 
 
 def test_the_tasks_in_which_a_method_is_ahead_are_counted() -> None:
-    ours = {"tox21/NR-AR": (0.7, 0.9), "tox21/NR-ER": (0.6, 0.6), "tox21/SR-p53": (0.5, 0.7)}
+    ours = {"tox21/NR-AR": (0.7, 0.9), "tox21/NR-ER": (0.6, 0.62), "tox21/SR-p53": (0.5, 0.7)}
     theirs = {"tox21/NR-AR": (0.8, 0.7), "tox21/NR-ER": (0.6, 0.7)}
     measured = [
         with_results(Cell("table3", task, name, name.upper(), name), *areas)
@@ -268,12 +269,20 @@ def test_the_tasks_in_which_a_method_is_ahead_are_counted() -> None:
         for task, areas in own.items()
     ]
     paragraphs, values = task_table(measured, table3.TASKS, "tsenet-paper")
-    assert values == {"tasks/fnn:wins": "1 of 2"}
+    p = stats.ttest_rel([0.75, 0.65], [0.8, 0.61]).pvalue
+    assert values == {
+        "tasks/fnn:wins": "1 of 2",
+        "tasks/fnn:difference": "−0.0050",
+        "tasks/fnn:p": f"= {p:.3f}",
+        "tasks/fnn:is": "level with",
+    }
     rows = {line.split(" | ")[0].strip("| "): line for line in paragraphs[-1].splitlines()}
-    assert "0.8000 ± 0.1414 | 0.7500 ± 0.0707" in rows["NR-AR"]
+    for area in ("0.8000 ± 0.1414", "0.7500 ± 0.0707"):
+        assert area in rows["NR-AR"]
     assert "not run" in rows["SR-p53"]
     assert "1 of 2" in rows["TSE-Net (paper) ahead"]
-    assert set(rows) == {"task", "-" * 21, "NR-AR", "NR-ER", "SR-p53", "TSE-Net (paper) ahead"}
+    ends = {"TSE-Net (paper) ahead", "minus TSE-Net (paper)"}
+    assert set(rows) == {"task", "-" * 21, "NR-AR", "NR-ER", "SR-p53", *ends}
     assert task_table(measured, ["tox21/SR-HSE"], "tsenet-paper") == ([], {})
 
 
@@ -348,6 +357,13 @@ def test_frontier(tmp_path: Path) -> None:
     sizes = [float(x["n_parameters"]) for x in lines if x["method"] == "fnn"]
     for size, budget in zip(sizes, [*budgets, *budgets], strict=True):
         assert 0.99 * budget < size <= budget
+    at = {(x["method"], x["n_labels"]): x for x in reversed(lines)}  # the smallest of each
+    found = float(at["fnn", "all"]["mean"]) - float(at["tsenet-pruned", "all"]["mean"])
+    assert float(at["fnn", "all"]["difference"]) == pytest.approx(found)
+    assert at["logistic", "all"]["difference"] == ""  # made to no size
+    key = "frontier:tiny/fnn@20000"
+    assert report.values[key] == f"{100 * float(at['fnn', 'all']['mean']):.2f} %"
+    assert report.values[f"{key}:difference"].replace("−", "-") == f"{100 * found:+.2f}"
 
 
 def test_figure_of_parameters_comes_from_table3(
