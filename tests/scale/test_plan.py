@@ -63,6 +63,17 @@ def test_tiles_cover_everything_and_fit(memory: int, n_words: int) -> None:
         assert cells * 4 * 5 + PROCESS < 0.6 * memory
 
 
+@pytest.mark.parametrize(("here", "n_passes"), [(1.0, 2), (1.5, 1), (8.0, 1)])
+def test_counts_that_workers_send_fit_this_process(here: float, n_passes: int) -> None:
+    memory, sizes = int(here * GB), (10_000, 1_108, 199, 14)
+    plan = Plan(folder_of(1_000_000, 10_000, 40), 1, 2 * GB, memory, True)
+    jobs = plan.unit_tiles(sizes)
+    assert len(jobs) == n_passes
+    for job in jobs:
+        cells = sum((t.last - t.first) * (2 * sizes[t.level - 1] + sizes[t.level]) for t in job)
+        assert cells * 4 * 3 + PROCESS < 0.6 * memory
+
+
 @pytest.mark.parametrize("slots", [1, 2, 7])
 def test_spans_are_all_partitions_in_order(slots: int) -> None:
     plan = plan_of(folder_of(1_000_000, 100, 5), 2 * GB, slots, distributed=True)

@@ -29,6 +29,8 @@ PROCESS = 350 << 20
 SHARE = 0.55
 # Counts of a task: two parts, their sum, an earlier sum, and the part in work.
 COPIES = 5
+# Counts in this process when workers send them: as they arrive, as arrays that may be written, and the tile in use.
+COPIES_HERE = 3
 # Bytes per variable that is on in a partition while it is read, cut and transposed.
 PER_ENTRY = 40
 # Bytes per entry of a structure sample that is sent to a worker: the rows, the columns, and one of them as it arrives.
@@ -154,8 +156,9 @@ class Plan:
     def unit_tiles(self, sizes: Sequence[int]) -> list[list[UnitTile]]:
         """Jobs of the expansion: upper units whose counts fit into a task together."""
         posteriors = 80 << 20
-        room = min(self.room, int(self.driver_memory * SHARE) - PROCESS)
-        room = (room - self.partition_memory - posteriors) // COPIES
+        room = (self.room - self.partition_memory - posteriors) // COPIES
+        if self.distributed:
+            room = min(room, (int(self.driver_memory * SHARE) - PROCESS) // COPIES_HERE)
         jobs: list[list[UnitTile]] = [[]]
         left = room
         for level in range(1, len(sizes)):
