@@ -56,6 +56,9 @@ _FEWEST_TO_HOLD_OUT = 100
 # Up to so many rows, numpy has answered before the compiled kernels are loaded.
 _FEW_TO_PREDICT = 1000
 
+# Names under which nobody would look for a csv.
+_OTHER_FORMATS = (".json", ".npz", ".ods", ".parquet", ".pq", ".tsv", ".xls", ".xlsx")
+
 
 class Task(StrEnum):
     """What kind of target it is."""
@@ -482,6 +485,10 @@ def predict(
     if processes is not None or cluster is not None:
         raise DataError(f"{data} is no folder of shards: --processes and --cluster are for those")
     if out is not None:
+        if out.suffix.lower() in _OTHER_FORMATS:
+            raise DataError(
+                f"predictions are written as csv or jsonl: {out} has the name of neither"
+            )
         check_output(out, force)
     fitted = _load_to_predict(model, jobs, tokenizer)
     with shown_progress(quiet) as progress:
