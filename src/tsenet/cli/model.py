@@ -298,7 +298,7 @@ def fit(
         return
     if processes is not None or streams is not None:
         raise DataError(
-            f"{data} is no folder of shards: --processes and --streams are for those, "
+            f"{data} is not a folder of shards: --processes and --streams are for those, "
             "which tsenet shard makes"
         )
     check_output(out, force)
@@ -483,7 +483,7 @@ def predict(
         )
         return
     if processes is not None or cluster is not None:
-        raise DataError(f"{data} is no folder of shards: --processes and --cluster are for those")
+        raise DataError(f"{data} is not a folder of shards: --processes and --cluster are for those")
     if out is not None:
         if out.suffix.lower() in _OTHER_FORMATS:
             raise DataError(
