@@ -483,7 +483,9 @@ def predict(
         )
         return
     if processes is not None or cluster is not None:
-        raise DataError(f"{data} is not a folder of shards: --processes and --cluster are for those")
+        raise DataError(
+            f"{data} is not a folder of shards: --processes and --cluster are for those"
+        )
     if out is not None:
         if out.suffix.lower() in _OTHER_FORMATS:
             raise DataError(
