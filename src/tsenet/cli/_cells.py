@@ -81,10 +81,10 @@ def without_marks(file: DataFile, names: Iterable[str]) -> DataFile:
 
 def refuse_keys(file: DataFile, table: Table) -> None:
     """Raise a DataError for a column of keys or free text, before anything is compiled or learned."""
-    for name, levels in zip(table.names, table.levels, strict=True):
+    for j, (name, levels) in enumerate(zip(table.names, table.levels, strict=True)):
         if levels is None or not is_free_text(len(levels), table.n_rows):
             continue
-        strays = _strays(file.texts(name))
+        strays = _strays(table, j, levels)
         option = shlex.quote(name)
         if strays is not None:
             raise DataError(
@@ -113,7 +113,7 @@ def tell_odd_columns(file: DataFile, table: Table) -> None:
                     f"column {name!r} only counts the rows: if it is their key, give --id {shlex.quote(name)}",
                 )
             continue
-        strays = _strays(file.texts(name))
+        strays = _strays(table, j, levels)
         if strays is not None:
             _warn(
                 file,
@@ -154,13 +154,17 @@ def tell_unknown_texts(file: DataFile, table: Table) -> None:
         )
 
 
-def _strays(texts: Sequence[str]) -> str | None:
+def _strays(table: Table, column: int, levels: Sequence[str]) -> str | None:
     """What to say of the cells that are no numbers, in a column that is mostly numbers; None for other columns."""
-    given = [text for text in texts if text]
-    wrong = [text for text in given if not is_number(text)]
-    if not wrong or 2 * len(wrong) > len(given):
+    wrong = [code for code, level in enumerate(levels) if not is_number(level)]
+    codes = np.asarray(table.values[:, column])
+    given = codes[~np.isnan(codes)].astype(np.int64)
+    counts = np.bincount(given, minlength=len(levels))
+    n_wrong = int(counts[wrong].sum())
+    if not wrong or 2 * n_wrong > given.size:
         return None
-    return f"not in {len(wrong):,} of {len(given):,} rows, such as {wrong[0]!r}"
+    first = levels[given[np.isin(given, wrong)][0]]
+    return f"not in {n_wrong:,} of {given.size:,} rows, such as {first!r}"
 
 
 def _look_like_numbers(levels: Sequence[str]) -> bool:
