@@ -1,8 +1,8 @@
 """Run the tutorials: each ``docs/tutorials/NAME.py`` becomes the notebook ``NAME.ipynb`` with its output.
 
 The sources are Python with ``# %%`` above a cell of code and ``# %% [markdown]`` above a cell of text, as editors and
-jupytext read them; ``# %% include NAME`` stands for the cells of ``shared/NAME.py``. A cell that raises ends the
-program. ``make tutorials`` runs all, or those in ARGS by name.
+jupytext read them; ``# %% include NAME`` stands for the cells of ``shared/NAME.py``. A cell that raises, or whose
+shell command fails, ends the program. ``make tutorials`` runs all, or those in ARGS by name.
 """
 
 from __future__ import annotations
@@ -22,6 +22,22 @@ from nbformat import NotebookNode, v4
 FOLDER = Path(__file__).parents[1] / "docs" / "tutorials"
 MARK = re.compile(r"^# %%( \[markdown\])?\n", re.MULTILINE)
 INCLUDE = re.compile(r"^# %% include (\w+)\n", re.MULTILINE)
+# What the kernel runs first: IPython goes on after a shell command that failed.
+CHECKED_SHELL = """
+def _check_shell(shell):
+    run = shell.system
+
+    def checked(command):
+        run(command)
+        if shell.user_ns["_exit_code"] != 0:
+            raise RuntimeError(f"{command} ended with {shell.user_ns['_exit_code']}")
+
+    shell.system = checked
+
+
+_check_shell(get_ipython())
+del _check_shell
+"""
 
 
 def cells_of(source: str) -> list[NotebookNode]:
@@ -55,10 +71,12 @@ def notebook_of(source: str) -> NotebookNode:
 
 
 def execute(source: str, timeout: int = 600) -> NotebookNode:
-    """Run a source's cells in a new kernel, in an empty folder; a cell that raises is an error here."""
+    """Run a source's cells in a new kernel, in an empty folder; a cell that raises or fails is an error here."""
     notebook = notebook_of(source)
     language: dict[str, Any] = dict(notebook.metadata.language_info)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as apart:
+        startup = Path(apart, "startup.py")
+        startup.write_text(CHECKED_SHELL, encoding="utf-8")
         client = NotebookClient(
             notebook,
             timeout=timeout,
@@ -67,7 +85,7 @@ def execute(source: str, timeout: int = 600) -> NotebookNode:
         )
         # The shell commands of a tutorial are those of this interpreter's environment.
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        client.execute(env={**os.environ, "PATH": path})
+        client.execute(env={**os.environ, "PATH": path, "PYTHONSTARTUP": str(startup)})
     notebook.metadata.language_info = language  # the kernel's says which Python it was
     nbformat.validate(notebook)
     return notebook

@@ -85,7 +85,7 @@ print("the same tree:", tsenet.learn_tree(counts, random_state=0) == tree)
 # `tsenet fit` reads a folder of shards, too, a batch at a time. It needs `tsenet[train]`.
 
 # %%
-# !tsenet fit shards --target module --out model.tsenet --epochs 5 --quiet
+# !tsenet fit shards --target module --out model.tsenet --max-epochs 5 --quiet
 # !tsenet predict model.tsenet docs.csv --out predictions.csv --quiet && head -n 3 predictions.csv | cut -c 1-90
 
 # %% [markdown]

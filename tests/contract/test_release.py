@@ -192,3 +192,29 @@ def test_the_description_has_no_relative_link_and_keeps_its_words(dist: ModuleTy
 def test_relative_links_are_found(dist: ModuleType) -> None:
     text = "[a](docs/a.md), ![b](b.png), [c](https://c.org), [d](#d), `[e](e)`\n```\n[f](f)\n```\n"
     assert dist.relative_links(text) == ["docs/a.md", "b.png"]
+
+
+def test_the_examples_of_the_readme_run_with_what_they_need(
+    dist: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They train networks: torch is there when they run, and not yet when the bare package is tried."""
+    done: list[str] = []
+    monkeypatch.setattr(dist, "tool", lambda *given: done.append(str(given[-1])))
+    monkeypatch.setattr(dist, "check_install", lambda *_: done.append("tried"))
+    monkeypatch.setattr(dist.venv, "create", lambda *_, **__: None)
+    dist.install(Path("tsenet-1.2.3-py3-none-any.whl"))
+    assert done == ["tsenet==1.2.3", "tsenet==1.2.3", "tried", "tsenet[train]==1.2.3"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    assert any(package.startswith("torch") for package in extras[dist.EXTRA])
+
+
+def test_the_source_archive_has_the_files_that_make_and_the_tests_read() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    packed = settings["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    named = re.findall(r"\b([\w-]+\.(?:txt|toml|yml|md))\b", (ROOT / "Makefile").read_text("utf-8"))
+    wanted = {name for name in named if (ROOT / name).is_file()} - {"pyproject.toml", "README.md"}
+    assert "constraints-oldest.txt" in wanted
+    assert {f"/{name}" for name in wanted | {".github", ".pre-commit-config.yaml"}} <= set(packed)
+    assert [path for path in packed if not (ROOT / path[1:]).exists()] == []

@@ -114,6 +114,19 @@ def test_a_cell_that_raises_is_an_error() -> None:
         run("# %%\nprint(1)\n\n# %%\nraise KeyError\n")
 
 
+@pytest.mark.slow
+def test_a_shell_command_that_fails_is_an_error() -> None:
+    with pytest.raises(CellExecutionError, match="exit 3 ended with 3"):
+        run("# %%\n# !echo fine\n\n# %%\n# !exit 3\n")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_notebook_shows_an_error_of_the_program(name: str) -> None:
+    outputs = [o for cell in stored(name).cells for o in cell.get("outputs", [])]
+    text = "".join(o.text for o in outputs if o.output_type == "stream")
+    assert not re.search(r"^(error:|Error:|Usage: tsenet)", text, re.MULTILINE)
+
+
 def test_cells_are_read() -> None:
     source = (
         '"""For readers of the source."""\n\n# %% [markdown]\n# # A\n#\n# b\n\n# %%\n# !ls\nx = 1\n'

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,8 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet.cli._cells import (
+    blank_marks,
+    is_number,
+    refuse_keys,
+    tell_odd_columns,
+    tell_unknown_texts,
+    tell_unknown_values,
+    without_marks,
+)
 from tsenet.cli._options import given
-from tsenet.data.binary import is_free_text
 from tsenet.data.files import DataFile
 from tsenet.data.table import Table
 from tsenet.errors import DataError
@@ -132,24 +139,15 @@ def columns_of_file(file: DataFile, left_out: set[str]) -> tuple[Table, dict[str
     """All columns but ``left_out`` as a table, and what a model file keeps of them."""
     for name in left_out:
         file.column(name)  # its error names the columns there are
-    names = [name for name in file.columns if name not in left_out]
-    table = file.table(names)
     if file.rows is not None:
-        return table, {"columns": None}
-    _refuse_keys(file, table)
+        return file.table(()), {"columns": None}
+    names = [name for name in file.columns if name not in left_out]
+    file = without_marks(file, names)
+    table = file.table(names)
+    refuse_keys(file, table)
+    tell_odd_columns(file, table)
     categories = [name for name, found in zip(names, table.levels, strict=True) if found]
     return table, {"columns": names, "categories": categories}
-
-
-def _refuse_keys(file: DataFile, table: Table) -> None:
-    """Raise a DataError for a column of keys or free text, before anything is compiled or learned."""
-    for name, levels in zip(table.names, table.levels, strict=True):
-        if levels is not None and is_free_text(len(levels), table.n_rows):
-            raise DataError(
-                f"{file.path}: column {name!r} holds {len(levels):,} different texts in {table.n_rows:,} rows: a key "
-                f"or free text. If it is a key, give --id {shlex.quote(name)}; to learn from its words, "
-                f"--text {shlex.quote(name)}; to leave it out, --ignore {shlex.quote(name)}"
-            )
 
 
 def model_rows(fitted: Any, file: DataFile) -> Table:
@@ -162,16 +160,39 @@ def model_rows(fitted: Any, file: DataFile) -> Table:
 
         # Files of older versions do not say how words were counted: it was always so.
         counter = counter or WordCounter(fitted.binary_rule_.names)
-        return counter.count(file.texts(column))
+        table = counter.count(file.texts(column))
+        tell_unknown_texts(file, table)
+        return table
     names = source.get("columns")
-    if names is None and file.rows is None:
+    if file.rows is not None:
+        return _rows_without_names(fitted, file, names)
+    if names is None:
         names = getattr(fitted, "feature_names_in_", None)
         if names is None:
             raise DataError(
                 f"the model knows its {fitted.n_features_in_} columns by place, not by name: "
                 "give the rows as an array X in an npz file"
             )
-    return file.table(() if names is None else list(names), source.get("categories"))
+    categories = source.get("categories")
+    if categories is None:
+        return file.table(list(names))
+    table = without_marks(file, set(names) - set(categories)).table(list(names), categories)
+    tell_unknown_values(file, table, fitted.binary_rule_)
+    return table
+
+
+def _rows_without_names(fitted: Any, file: DataFile, names: list[str] | None) -> Table:
+    if names is not None:
+        listed = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
+        raise DataError(
+            f"{file.path} holds rows without column names, but the model knows its columns by name ({listed}): give "
+            "a csv, json or parquet file"
+        )
+    if file.rows.shape[1] != fitted.n_features_in_:
+        raise DataError(
+            f"{file.path} has {file.rows.shape[1]:,} columns, but the model was fitted on {fitted.n_features_in_:,}"
+        )
+    return file.table(())
 
 
 # ---- targets
@@ -203,6 +224,12 @@ def targets_of(file: DataFile, names: list[str], task: str, unlabeled: str | Non
         wanted = _one_target(file, names[0], task, unlabeled)
     if not wanted.known.any():
         raise DataError(f"{file.path}: no row has a value in {', '.join(map(repr, names))}")
+    if len(names) == 1 and wanted.classifies:
+        classes = set(wanted.values[wanted.known].tolist())
+        if len(classes) == 1:
+            raise DataError(
+                f"{file.path}: column {names[0]!r} holds only one class, {classes.pop()!r}: a classifier needs two"
+            )
     return wanted
 
 
@@ -215,6 +242,7 @@ def _one_target(file: DataFile, name: str, task: str, unlabeled: str | None) -> 
             not np.array_equal(numbers, np.floor(numbers)) or np.unique(numbers).size > MOST_CLASSES
         )
         task = "regression" if quantity else "classification"
+        _refuse_strays(file, name, known)
     if task == "regression":
         return Wanted(_numbers(file, name, unlabeled), False)
     classes: list[Any] = texts
@@ -223,6 +251,16 @@ def _one_target(file: DataFile, name: str, task: str, unlabeled: str | None) -> 
         if [str(value) for value in whole.tolist()] == known:  # "007" is a name, not a number
             classes = [None if text is None else int(text) for text in texts]
     return Wanted(np.array(classes, object if len(known) < len(texts) else None), True)
+
+
+def _refuse_strays(file: DataFile, name: str, known: list[str]) -> None:
+    """Raise a DataError for a quantity with a few cells that are no numbers: they would make a class of each number."""
+    wrong = [text for text in known if not is_number(text)]
+    if wrong and 2 * len(wrong) < len(known) and len(set(known) - set(wrong)) > MOST_CLASSES:
+        raise DataError(
+            f"{file.path}: column {name!r} holds numbers, but not in {len(wrong):,} of {len(known):,} rows, such as "
+            f"{wrong[0]!r}: correct these cells or leave them blank; or give --task classification"
+        )
 
 
 def truth_of(
@@ -277,8 +315,9 @@ def _some(values: NDArray[Any]) -> str:
 def _texts(file: DataFile, name: str, unlabeled: str | None) -> list[str | None]:
     """A column as texts, None where it is blank or holds the marker."""
     marker = None if unlabeled is None else unlabeled.strip()
-    texts = (text.strip() for text in file.texts(name))
-    return [None if not text or text == marker else text for text in texts]
+    texts = [text.strip() for text in file.texts(name)]
+    texts, _ = blank_marks(["" if text == marker else text for text in texts])
+    return [text or None for text in texts]
 
 
 def _as_numbers(texts: Iterable[str | None]) -> NDArray[np.float64] | None:

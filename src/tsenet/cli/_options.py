@@ -89,7 +89,8 @@ Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="Rows: csv, tsv, json, jsonl, parquet or npz; - for csv or JSON from standard input.",
+        help="Rows: csv, tsv, json, jsonl, parquet or npz, or a folder of txt files; "
+        "- for csv or JSON from standard input.",
     ),
 ]
 Encoding = Annotated[

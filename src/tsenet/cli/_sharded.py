@@ -11,12 +11,21 @@ if TYPE_CHECKING:
     from tsenet.estimators.topic_model import TopicModel
     from tsenet.scale import Shards
 
-__all__ = ["fit_sharded", "is_sharded", "opened", "tables_of"]
+__all__ = ["fit_sharded", "is_folder_of_shards", "is_sharded", "opened", "tables_of"]
 
 
 def is_sharded(data: Path) -> bool:
     """Whether a path is a finished folder of shards."""
     return (data / "shards.json").is_file()
+
+
+def is_folder_of_shards(data: Path) -> bool:
+    """Whether a path is a folder of shards, finished or not, rather than a file or a folder of texts."""
+    if not data.is_dir() or is_sharded(data):
+        return data.is_dir()
+    return not any(
+        ".txt" in (suffix.lower() for suffix in path.suffixes) for path in data.rglob("*")
+    )
 
 
 def opened(

@@ -20,6 +20,7 @@ from tsenet.cli._processes import (
     started_by_torchrun,
 )
 from tsenet.cli._results import say
+from tsenet.data.columns import count_of
 from tsenet.data.shards import ShardFolder, open_shards
 from tsenet.errors import DataError
 from tsenet.progress import Progress
@@ -102,7 +103,7 @@ def _say_fitted(model: Any, folder: ShardFolder, out: Path, table: bool, as_json
         fields,
         f"{folder.n_rows:,} rows, {folder.n_columns:,} words; network {sizes}, "
         f"{model.n_parameters_:,} parameters",
-        f"{history.n_epochs} epochs{many}{best}; written to {out}",
+        f"{count_of(history.n_epochs, 'epoch')}{many}{best}; written to {out}",
     )
 
 

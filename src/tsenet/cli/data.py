@@ -141,8 +141,9 @@ def verify(
             needs = CATALOG[name].kind != "bundled"
             lines.append(f"{name}: {'no files found' if needs else 'needs no files'}")
             all_good = all_good and not needs
-    if lines or as_json:
-        say(as_json, {"good": all_good, "sets": found}, *lines)
+    if not lines:
+        lines.append(f"nothing to check: no files found in {_places()}")
+    say(as_json, {"good": all_good, "sets": found}, *lines)
     if not all_good:
         raise typer.Exit(1)
 

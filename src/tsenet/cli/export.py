@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,11 +17,12 @@ __all__ = ["export"]
 
 def export(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A saved tree, classifier or regressor.")
+        Path,
+        typer.Argument(metavar="MODEL", help="A saved tree, topic model, classifier or regressor."),
     ],
     bif: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a tree as a Bayesian network in BIF."),
+        typer.Option(metavar="FILE", help="Write the tree as a Bayesian network in BIF."),
     ] = None,
     onnx: Annotated[
         Path | None,
@@ -38,7 +39,8 @@ def export(
         raise typer.BadParameter("give one of --bif FILE and --onnx FILE")
     if bif is not None:
         check_output(bif, force)
-        write_bif(load(model, "LatentTree"), bif)
+        fitted = load(model)
+        write_bif(_tree_of(fitted, model), bif)
         say(as_json, {"out": bif}, f"written to {bif}")
     if onnx is not None:
         check_output(onnx, force)
@@ -51,3 +53,15 @@ def export(
         write_onnx(network, onnx)
         n_bytes = onnx.stat().st_size
         say(as_json, {"out": onnx, "bytes": n_bytes}, f"written to {onnx} ({n_bytes:,} bytes)")
+
+
+def _tree_of(fitted: Any, path: Path) -> Any:
+    """A tree, or the one that a model was made from."""
+    from tsenet import LatentTree
+
+    tree = fitted if isinstance(fitted, LatentTree) else getattr(fitted, "tree_", None)
+    if tree is None:
+        raise DataError(
+            f"{path} holds a {type(fitted).__name__} without a tree: nothing to write as BIF"
+        )
+    return tree

@@ -37,6 +37,7 @@ from tsenet.cli._options import (
     library_option,
 )
 from tsenet.cli._results import say, write_csv, write_json_lines
+from tsenet.cli._sharded import is_folder_of_shards
 from tsenet.errors import DataError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -54,6 +55,9 @@ _FEWEST_TO_HOLD_OUT = 100
 
 # Up to so many rows, numpy has answered before the compiled kernels are loaded.
 _FEW_TO_PREDICT = 1000
+
+# Names under which nobody would look for a csv.
+_OTHER_FORMATS = (".json", ".npz", ".ods", ".parquet", ".pq", ".tsv", ".xls", ".xlsx")
 
 
 class Task(StrEnum):
@@ -274,7 +278,8 @@ def fit(
         n_jobs=jobs,
         memory_limit=checked_memory(memory),
     )
-    if data.is_dir():
+    _refuse_roles(target, text, id_column)
+    if is_folder_of_shards(data):
         from tsenet.cli._shards import fit_folder
 
         if preset is Preset.paper:
@@ -293,7 +298,7 @@ def fit(
         return
     if processes is not None or streams is not None:
         raise DataError(
-            f"{data} is not a folder: --processes and --streams are for folders of shards, "
+            f"{data} is not a folder of shards: --processes and --streams are for those, "
             "which tsenet shard makes"
         )
     check_output(out, force)
@@ -334,6 +339,16 @@ def fit(
     _say_fitted(model, table, n_unlabelled, held.size, scores, out, resumes, as_json)
 
 
+def _refuse_roles(target: list[str], text: str | None, id_column: str | None) -> None:
+    """Raise a DataError if a column is named twice."""
+    for name in target:
+        if target.count(name) > 1:
+            raise DataError(f"--target names {name!r} twice")
+        for option, other in (("--text", text), ("--id", id_column)):
+            if name == other:
+                raise DataError(f"{option} and --target name the same column, {name!r}")
+
+
 def _say_fitted(
     model: Any,
     table: Table,
@@ -356,6 +371,8 @@ def _say_fitted(
         "stopped": model.history_.stopped,
         "held_out": {"rows": n_held, **_by_key(scores)},
     }
+    from tsenet.data.columns import count_of
+
     sizes = "-".join(map(str, model.wiring_.layer_sizes))
     lines = [
         f"{table.n_rows:,} rows, {table.n_columns:,} {'words' if model.word_counter_ else 'columns'}; "
@@ -366,10 +383,15 @@ def _say_fitted(
         lines.append(
             f"{n_unlabelled:,} of {table.n_rows:,} rows have no {names}: they are unlabelled rows"
         )
-    lines.append(f"{model.history_.n_epochs} epochs{_best_of(model)}; written to {out}")
+    epochs = count_of(model.history_.n_epochs, "epoch")
+    lines.append(f"{epochs}{_best_of(model)}; written to {out}")
     if scores:
         shown = ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
         lines.append(f"held out {n_held:,} labelled rows: {shown}")
+    elif table.n_rows - n_unlabelled < _FEWEST_TO_HOLD_OUT:
+        lines.append(
+            f"no score: fewer than {_FEWEST_TO_HOLD_OUT} rows have a label; tsenet evaluate tells it on other rows"
+        )
     if resumes and model.history_.stopped == "interrupted":
         lines.append("to continue, give the same command with --force")
     say(as_json, fields, *lines)
@@ -413,7 +435,8 @@ def predict(
         typer.Option(
             "--id",
             metavar="COLUMN",
-            help="Column to repeat beside the predictions; default: the --id of fit, if DATA has it.",
+            help="Column to repeat beside the predictions; default: the --id of fit, if DATA has it; of a folder "
+            "of txt files, their names.",
         ),
     ] = None,
     encoding: Encoding = None,
@@ -444,7 +467,7 @@ def predict(
     from tsenet.cli._model_data import answers_of, model_rows, read_rows
     from tsenet.store.runtime import LightModel
 
-    if data.is_dir():
+    if is_folder_of_shards(data):
         from tsenet.cli._shards import predict_folder
 
         predict_folder(
@@ -461,9 +484,13 @@ def predict(
         return
     if processes is not None or cluster is not None:
         raise DataError(
-            f"{data} is not a folder: --processes and --cluster are for folders of shards"
+            f"{data} is not a folder of shards: --processes and --cluster are for those"
         )
     if out is not None:
+        if out.suffix.lower() in _OTHER_FORMATS:
+            raise DataError(
+                f"predictions are written as csv or jsonl: {out} has the name of neither"
+            )
         check_output(out, force)
     fitted = _load_to_predict(model, jobs, tokenizer)
     with shown_progress(quiet) as progress:
@@ -473,6 +500,8 @@ def predict(
         known = (fitted.source_ or {}).get("id")
         if id_column is None and known in file.columns:
             id_column = known
+        elif id_column is None and data.is_dir():
+            id_column = "file"
         ids = None if id_column is None else file.texts(id_column)
         names, columns = answers_of(fitted, model_rows(fitted, file))
     if id_column is not None and ids is not None:
@@ -545,8 +574,16 @@ def load_model(path: Path, jobs: int | None, tokenizer: str | None) -> Any:
 
     fitted = tsenet.load(path, tokenizer=tokenizer_of(tokenizer))
     if not isinstance(fitted, tsenet.TSENetClassifier | tsenet.TSENetRegressor):
-        raise DataError(f"{path} holds a {type(fitted).__name__}, which predicts nothing")
+        raise DataError(_predicts_nothing(path, type(fitted).__name__))
     return fitted.set_params(n_jobs=jobs)
+
+
+def _predicts_nothing(path: Path, kind: str) -> str:
+    """What to say of a file that is no classifier or regressor, and what it is for."""
+    use = "tsenet fit writes a model that predicts"
+    if kind == "TopicModel":
+        use = f"tsenet topics DATA --model {path} --out DIR finds its topics in new documents"
+    return f"{path} holds a {kind}, which predicts nothing: {use}"
 
 
 def _load_to_predict(path: Path, jobs: int | None, tokenizer: str | None) -> Any:
@@ -558,6 +595,10 @@ def _load_to_predict(path: Path, jobs: int | None, tokenizer: str | None) -> Any
         fitted = tsenet.load(path, tokenizer=tokenizer_of(tokenizer), runtime="light")
     except MissingDependencyError:
         return load_model(path, jobs, tokenizer)
+    except DataError:
+        if tokenizer is not None:
+            raise
+        return load_model(path, jobs, None)  # its error says what the file is for
     fitted.n_jobs = jobs
     return fitted
 

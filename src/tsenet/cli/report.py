@@ -123,6 +123,8 @@ def _rows_of(fitted: Any, file: DataFile, target: list[str] | None, text: str | 
     if not hasattr(fitted, "wiring_"):
         if target is not None:
             raise DataError("--target is for models that predict: this one holds a tree only")
+        if text is None and hasattr(fitted, "word_counter_") and "text" in file.columns:
+            text = "text"  # as tsenet topics reads documents
         return _tree_rows(fitted, file, text)
     if text is not None:
         raise DataError("--text is for topic trees: a model knows its column of texts itself")

@@ -123,6 +123,8 @@ def shard(
                 **common,
                 **choice,
             )
+    from tsenet.data.columns import count_of
+
     files = sorted({part.file for part in made.partitions})
     fields = {
         "rows": made.n_rows,
@@ -137,5 +139,5 @@ def shard(
         as_json,
         fields,
         f"{made.n_rows:,} rows, {made.n_columns:,} {kind}, {made.nnz:,} entries",
-        f"written to {out}: {len(files)} shards of {len(made.partitions)} partitions",
+        f"written to {out}: {count_of(len(files), 'shard')} of {count_of(len(made.partitions), 'partition')}",
     )

@@ -32,6 +32,7 @@ from tsenet.cli._options import (
     library_option,
 )
 from tsenet.cli._sharded import fit_sharded, is_sharded, opened, tables_of
+from tsenet.errors import DataError
 
 if TYPE_CHECKING:
     from tsenet.data import Table
@@ -347,6 +348,7 @@ def topics(
                 found.fit(documents, **given(checkpoint=checkpoint))
             else:
                 fit_sharded(found, shards, documents, checkpoint)
+            _refuse_no_topics(found)
             _write_model(found, folder, progress)
             if not no_explorer:
                 _write_explorer(
@@ -495,6 +497,15 @@ def _load(path: Path, tokenizer: Any) -> TopicModel:
 
     model: TopicModel = load(path, kind="TopicModel", tokenizer=tokenizer)
     return model
+
+
+def _refuse_no_topics(model: TopicModel) -> None:
+    """Raise a DataError if nothing was found, before files are written."""
+    if not len(model.get_feature_names_out()):
+        raise DataError(
+            f"no topic was found among {model.tree_.n_observed:,} words: there are too few documents, or their words "
+            "hardly occur together. More documents help, or --min-documents 1 and --min-coherence -1, which fold less"
+        )
 
 
 def _write_model(model: TopicModel, folder: Path, progress: Progress) -> None:
