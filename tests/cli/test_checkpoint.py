@@ -55,7 +55,7 @@ def watch(tmp_path: Path, documents: list[str], monkeypatch: pytest.MonkeyPatch)
     def shown(quiet: bool) -> Iterator[Progress]:
         yield watches[-1]
 
-    for module in ("topics", "model"):
+    for module in ("topics", "fit"):
         monkeypatch.setattr(f"tsenet.cli.{module}.shown_progress", shown)
     frame = pd.DataFrame({"body": make_documents(2100)})  # with fewer, nothing but a linear start
     frame["sport"] = ["goal" in text for text in frame["body"]]

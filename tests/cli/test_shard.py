@@ -27,6 +27,17 @@ def test_shard_writes_a_folder(tmp_path: Path) -> None:
     assert "finished shards" in again.stderr
 
 
+@pytest.mark.parametrize(
+    ("rows", "written"), [(3, "1 shard of 1 partition"), (2, "1 shard of 2 partitions")]
+)
+def test_shard_says_what_it_wrote(tmp_path: Path, rows: int, written: str) -> None:
+    path, out = tmp_path / "pets.txt", tmp_path / "out"
+    path.write_text("cats purr\ndogs bark\ncats bark\n")
+    arguments = ["shard", path, "--out", out, "--rows-per-partition", rows, "--quiet"]
+    result = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert result.stdout.splitlines()[1:] == [f"written to {out}: {written}"], result.output
+
+
 def test_words_are_counted_by_several_processes(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
     write_documents(path)

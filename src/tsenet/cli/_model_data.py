@@ -1,17 +1,15 @@
-"""Rows, word counts and targets from files, and the predictions and scores that the commands write."""
+"""Rows and targets from files, models that predict, and the predictions and scores that the commands write."""
 
 from __future__ import annotations
 
-import importlib
-import os
-import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+import tsenet
 from tsenet.cli._cells import (
     blank_marks,
     is_number,
@@ -22,26 +20,25 @@ from tsenet.cli._cells import (
     without_marks,
 )
 from tsenet.cli._options import given
+from tsenet.cli._results import FEWEST_TO_HOLD_OUT
+from tsenet.cli._words import tokenizer_of
 from tsenet.data.files import DataFile
 from tsenet.data.table import Table
-from tsenet.errors import DataError
+from tsenet.errors import DataError, MissingDependencyError
 from tsenet.progress import Progress
-
-if TYPE_CHECKING:
-    from tsenet.data.text import Documents, WordCounter
 
 __all__ = [
     "Wanted",
     "answers_of",
     "columns_of_file",
+    "held_out_rows",
+    "load_model",
+    "load_to_predict",
     "model_rows",
     "read_rows",
     "scores_of",
-    "stop_words_of_option",
     "targets_of",
-    "tokenizer_of",
     "truth_of",
-    "word_counts",
 ]
 
 # A target of numbers with more distinct values than this is a quantity, not a class.
@@ -59,80 +56,6 @@ def read_rows(path: Path, progress: Progress, encoding: str | None = None) -> Da
     file = read_data(path, **given(encoding=encoding))
     progress.finish(f"{file.n_rows:,} rows")
     return file
-
-
-def word_counts(
-    documents: Documents | Iterable[str],
-    progress: Progress,
-    words: int | None = None,
-    stop_words: str | None = None,
-    min_documents: int | None = None,
-    select: str | None = None,
-    *,
-    max_df: float | None = None,
-    ngrams: int | None = None,
-    tokenizer: str | None = None,
-) -> tuple[WordCounter, Table]:
-    """Count the words of documents; options that are None are the library's to choose."""
-    from tsenet.data import text
-
-    progress.start("counting words", None)
-    splitting = given(tokenizer=tokenizer_of(tokenizer), ngrams=ngrams)
-    table = text.vectorize(
-        documents,
-        **splitting,
-        **given(
-            n_words=words,
-            stop_words=None if stop_words is None else stop_words_of_option(stop_words),
-            min_documents=min_documents,
-            max_df=max_df,
-            select=None if select is None else str(select),
-        ),
-    )
-    progress.finish(f"{table.n_columns:,} words")
-    return text.WordCounter(table.names, **splitting), table
-
-
-def tokenizer_of(choice: str | None) -> Any:
-    """What ``--tokenizer`` means: the name of a tokenizer, or a function to import."""
-    module, colon, path = (choice or "").partition(":")
-    if not colon:
-        return choice
-    try:
-        found: Any = _import(module)
-        for name in path.split("."):
-            found = getattr(found, name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise DataError(f"--tokenizer: {choice} cannot be imported: {error}") from error
-    return found
-
-
-def _import(module: str) -> Any:
-    """Import a module that is installed, or a file of the current folder."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name != module:
-            raise
-    sys.path.insert(0, os.getcwd())
-    try:
-        return importlib.import_module(module)
-    finally:
-        sys.path.remove(os.getcwd())
-
-
-def stop_words_of_option(choice: str) -> str | list[str] | Path:
-    """What ``--stop-words`` means: a language, none, or a file of words."""
-    path = Path(choice)
-    if choice == "none":
-        return []
-    if path.is_file():
-        return path
-    if path.suffix or path.name != choice:
-        raise DataError(
-            f"--stop-words: there is no file {choice}; give a language, none, or a file of words"
-        )
-    return choice
 
 
 def columns_of_file(file: DataFile, left_out: set[str]) -> tuple[Table, dict[str, Any]]:
@@ -263,6 +186,24 @@ def _refuse_strays(file: DataFile, name: str, known: list[str]) -> None:
         )
 
 
+def held_out_rows(
+    table: Table, wanted: Wanted, share: float, seed: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows to learn from, and labelled rows to score the model on; classes keep their shares."""
+    from tsenet.data.order import duplicate_groups
+    from tsenet.training.split import split_rows
+
+    labelled = np.flatnonzero(wanted.known)
+    if share == 0 or labelled.size < FEWEST_TO_HOLD_OUT:
+        return np.arange(table.n_rows), labelled[:0]
+    classes = None
+    if wanted.classifies and wanted.values.ndim == 1:
+        classes = np.unique(wanted.values[labelled].astype(str), return_inverse=True)[1]
+    groups = duplicate_groups(table.take(labelled).values)
+    _, chosen = split_rows(labelled.size, share, seed, classes, groups)
+    return np.setdiff1d(np.arange(table.n_rows), labelled[chosen]), labelled[chosen]
+
+
 def truth_of(
     fitted: Any, file: DataFile, names: list[str], unlabeled: str | None = None
 ) -> NDArray[Any]:
@@ -339,7 +280,37 @@ def _numbers(file: DataFile, name: str, unlabeled: str | None) -> NDArray[np.flo
     return numbers
 
 
-# ---- answers
+# ---- models that predict
+
+
+def load_model(path: Path, jobs: int | None, tokenizer: str | None) -> Any:
+    """Read a classifier or a regressor."""
+    fitted = tsenet.load(path, tokenizer=tokenizer_of(tokenizer))
+    if not isinstance(fitted, tsenet.TSENetClassifier | tsenet.TSENetRegressor):
+        raise DataError(_predicts_nothing(path, type(fitted).__name__))
+    return fitted.set_params(n_jobs=jobs)
+
+
+def _predicts_nothing(path: Path, kind: str) -> str:
+    """What to say of a file that is no classifier or regressor, and what it is for."""
+    use = "tsenet fit writes a model that predicts"
+    if kind == "TopicModel":
+        use = f"tsenet topics DATA --model {path} --out DIR finds its topics in new documents"
+    return f"{path} holds a {kind}, which predicts nothing: {use}"
+
+
+def load_to_predict(path: Path, jobs: int | None, tokenizer: str | None) -> Any:
+    """The model without torch; with it only if it has batch normalisation."""
+    try:
+        fitted = tsenet.load(path, tokenizer=tokenizer_of(tokenizer), runtime="light")
+    except MissingDependencyError:
+        return load_model(path, jobs, tokenizer)
+    except DataError:
+        if tokenizer is not None:
+            raise
+        return load_model(path, jobs, None)  # its error says what the file is for
+    fitted.n_jobs = jobs
+    return fitted
 
 
 def answers_of(fitted: Any, table: Table) -> tuple[list[str], list[list[Any]]]:

@@ -7,6 +7,7 @@ given, and only given ones are passed on (`given`). Its help shows the library's
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,6 +32,7 @@ __all__ = [
     "MinDocuments",
     "Model",
     "Ngrams",
+    "NoHeader",
     "Processes",
     "Quiet",
     "Seed",
@@ -42,6 +44,9 @@ __all__ = [
     "checked_memory",
     "given",
     "library_option",
+    "number_option",
+    "refuse_both",
+    "whole_option",
 ]
 
 _REFERENCE = "library:"
@@ -64,9 +69,19 @@ def checked_memory(memory: str | None) -> str | None:
     return memory
 
 
-def library_option(function: str, parameter: str, **settings: Any) -> Any:
-    """Declare an option that sets ``parameter`` of the library's ``function``; its default has to be None."""
-    return typer.Option(show_default=f"{_REFERENCE}{function}.{parameter}", **settings)
+def refuse_both(cluster: str | None, workers: int | None) -> None:
+    """Refuse two places to work at."""
+    if cluster is not None and workers is not None:
+        raise typer.BadParameter("give --cluster or --workers, not both", param_hint="--cluster")
+
+
+def library_option(parameter: str, help: str, **settings: Any) -> Any:
+    """Declare an option that sets a parameter of the library, as ``vectorize.ngrams``; its default has to be None."""
+    return typer.Option(help=help, show_default=_REFERENCE + parameter, **settings)
+
+
+whole_option = partial(library_option, metavar="N")
+number_option = partial(library_option, metavar="X")
 
 
 class ShowsDefaults(TyperCommand):
@@ -97,6 +112,7 @@ Encoding = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Encoding of a text file, such as latin-1; default: utf-8."),
 ]
+NoHeader = Annotated[bool, typer.Option("--no-header", help="The csv has no line of column names.")]
 Unlabeled = Annotated[
     str | None,
     typer.Option(metavar="VALUE", help="Marks rows without a target, besides blank cells."),
@@ -125,53 +141,41 @@ Config = Annotated[
 
 # ---- which words of documents to count
 
-Words = Annotated[
-    int | None,
-    library_option("vectorize", "n_words", metavar="N", min=2, help="Most words to keep."),
-]
+Words = Annotated[int | None, whole_option("vectorize.n_words", "Most words to keep.", min=2)]
 StopWords = Annotated[
     str | None,
     library_option(
-        *("vectorize", "stop_words"),
+        "vectorize.stop_words",
+        "Words to leave out: english, another language such as german, none, or a file of words.",
         metavar="WHICH",
-        help="Words to leave out: english, another language such as german, none, or a file of words.",
     ),
 ]
 MinDocuments = Annotated[
     int | None,
-    library_option(
-        *("vectorize", "min_documents"),
-        metavar="N",
-        min=1,
-        help="Leave out words that are in fewer documents.",
-    ),
+    whole_option("vectorize.min_documents", "Leave out words that are in fewer documents.", min=1),
 ]
 MaxDf = Annotated[
     float | None,
-    library_option(
-        *("vectorize", "max_df"),
-        metavar="X",
+    number_option(
+        *("vectorize.max_df", "Leave out words that are in a larger share of the documents."),
         min=1e-6,
         max=1.0,
-        help="Leave out words that are in a larger share of the documents.",
     ),
 ]
 Ngrams = Annotated[
     int | None,
-    library_option(
-        *("vectorize", "ngrams"),
-        metavar="N",
+    whole_option(
+        *("vectorize.ngrams", "Longest n-gram: 2 also counts pairs of neighbouring words."),
         min=1,
         max=5,
-        help="Longest n-gram: 2 also counts pairs of neighbouring words.",
     ),
 ]
 Tokenizer = Annotated[
     str | None,
     library_option(
-        *("vectorize", "tokenizer"),
+        "vectorize.tokenizer",
+        "How to split text into words: unicode, whitespace, or MODULE:FUNCTION to import, such as jieba:lcut.",
         metavar="NAME",
-        help="How to split text into words: unicode, whitespace, or MODULE:FUNCTION to import, such as jieba:lcut.",
     ),
 ]
 FittedTokenizer = Annotated[

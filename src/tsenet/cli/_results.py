@@ -6,11 +6,18 @@ import csv
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import IO, Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
-__all__ = ["say", "write_csv", "write_json_lines"]
+if TYPE_CHECKING:
+    from tsenet.data.table import Table
+
+__all__ = ["FEWEST_TO_HOLD_OUT", "by_key", "say", "say_fitted", "write_csv", "write_json_lines"]
+
+# With fewer labelled rows a score of a tenth of them says nothing.
+FEWEST_TO_HOLD_OUT = 100
 
 # A spreadsheet takes a cell that begins so for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -19,6 +26,69 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def say(as_json: bool, fields: Mapping[str, Any], *lines: str) -> None:
     """Print a result: its fields as one JSON object, or the lines."""
     typer.echo(json.dumps(_plain(fields), ensure_ascii=False) if as_json else "\n".join(lines))
+
+
+def by_key(figures: Mapping[str, float]) -> dict[str, float]:
+    """Figures under names without spaces, for JSON."""
+    return {name.replace(" ", "_"): value for name, value in figures.items()}
+
+
+def say_fitted(
+    model: Any,
+    table: Table,
+    n_unlabelled: int,
+    n_held: int,
+    scores: dict[str, float],
+    out: Path,
+    resumes: bool,
+    as_json: bool,
+) -> None:
+    """Say what a model was fitted to, how large it is, and how it does on the rows held out."""
+    fields = {
+        "model": out,
+        "rows": table.n_rows,
+        "unlabelled": n_unlabelled,
+        "columns": table.n_columns,
+        "layers": model.wiring_.layer_sizes,
+        "parameters": model.n_parameters_,
+        "epochs": model.history_.n_epochs,
+        "stopped": model.history_.stopped,
+        "held_out": {"rows": n_held, **by_key(scores)},
+    }
+    from tsenet.data.columns import count_of
+
+    sizes = "-".join(map(str, model.wiring_.layer_sizes))
+    lines = [
+        f"{table.n_rows:,} rows, {table.n_columns:,} {'words' if model.word_counter_ else 'columns'}; "
+        f"network {sizes}, {model.n_parameters_:,} parameters"
+    ]
+    if n_unlabelled:
+        names = " and ".join(map(repr, model.source_["targets"]))
+        lines.append(
+            f"{n_unlabelled:,} of {table.n_rows:,} rows have no {names}: they are unlabelled rows"
+        )
+    epochs = count_of(model.history_.n_epochs, "epoch")
+    lines.append(f"{epochs}{_best_of(model)}; written to {out}")
+    if scores:
+        shown = ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
+        lines.append(f"held out {n_held:,} labelled rows: {shown}")
+    elif table.n_rows - n_unlabelled < FEWEST_TO_HOLD_OUT:
+        lines.append(
+            f"no score: fewer than {FEWEST_TO_HOLD_OUT} rows have a label; tsenet evaluate tells it on other rows"
+        )
+    if resumes and model.history_.stopped == "interrupted":
+        lines.append("to continue, give the same command with --force")
+    say(as_json, fields, *lines)
+
+
+def _best_of(model: Any) -> str:
+    """Why the training stopped if it was stopped, and its best epoch."""
+    history = model.history_
+    stopped = ", stopped by Ctrl-C" if history.stopped == "interrupted" else ""
+    if history.best_epoch is None:
+        return stopped
+    best = history.validation_loss[history.best_epoch]
+    return f"{stopped}, best validation loss {best:.4f} in epoch {history.best_epoch + 1}"
 
 
 def write_csv(stream: IO[str], names: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:

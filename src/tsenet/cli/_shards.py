@@ -218,8 +218,10 @@ def predict_folder(
         progress.finish()
     if is_first_process():
         fields = {"out": out, "rows": folder.n_rows, "files": len(files)}
-        written = "1 file" if len(files) == 1 else f"{len(files)} files"
-        say(as_json, fields, f"{folder.n_rows:,} predictions written to {written} in {out}")
+        written = (
+            f"{folder.n_rows:,} predictions written to {count_of(len(files), 'file')} in {out}"
+        )
+        say(as_json, fields, written)
 
 
 def _predict_on_cluster(
@@ -260,6 +262,6 @@ def _predict_file(
 @lru_cache(maxsize=1)
 def _model(path: str, tokenizer: str | None, jobs: int | None) -> tuple[Any, str]:
     """A model, and the SHA-256 of its file."""
-    from tsenet.cli.model import load_model
+    from tsenet.cli._model_data import load_model
 
     return load_model(Path(path), jobs, tokenizer), sha256(Path(path).read_bytes()).hexdigest()

@@ -13,8 +13,10 @@ import typer
 from tsenet.cli import data
 from tsenet.cli._console import PlainErrors
 from tsenet.cli._options import Debug, ShowsDefaults
+from tsenet.cli.evaluate import evaluate
 from tsenet.cli.export import export
-from tsenet.cli.model import evaluate, fit, predict
+from tsenet.cli.fit import fit
+from tsenet.cli.predict import predict
 from tsenet.cli.report import report
 from tsenet.cli.reproduce import reproduce
 from tsenet.cli.shard import shard

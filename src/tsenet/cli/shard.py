@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from tsenet.cli import _options as shared
 from tsenet.cli._console import shown_progress
-from tsenet.cli._options import (
-    AsJson,
-    Config,
-    Debug,
-    Encoding,
-    MaxDf,
-    MinDocuments,
-    Ngrams,
-    Quiet,
-    StopWords,
-    Tokenizer,
-    Words,
-    given,
-)
+from tsenet.cli._options import given, refuse_both
 
 __all__ = ["shard"]
 
@@ -49,16 +37,14 @@ def shard(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Keep a column as a label; may be repeated."),
     ] = None,
-    encoding: Encoding = None,
-    no_header: Annotated[
-        bool, typer.Option("--no-header", help="The csv has no line of column names.")
-    ] = False,
-    words: Words = None,
-    stop_words: StopWords = None,
-    min_documents: MinDocuments = None,
-    max_df: MaxDf = None,
-    ngrams: Ngrams = None,
-    tokenizer: Tokenizer = None,
+    encoding: shared.Encoding = None,
+    no_header: shared.NoHeader = False,
+    words: shared.Words = None,
+    stop_words: shared.StopWords = None,
+    min_documents: shared.MinDocuments = None,
+    max_df: shared.MaxDf = None,
+    ngrams: shared.Ngrams = None,
+    tokenizer: shared.Tokenizer = None,
     rows_per_partition: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, help="Rows that are read at once; default: 16384."),
@@ -74,10 +60,10 @@ def shard(
             help="Count words on the workers of this Dask cluster (tcp://host:port).",
         ),
     ] = None,
-    as_json: AsJson = False,
-    config: Config = None,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    as_json: shared.AsJson = False,
+    config: shared.Config = None,
+    quiet: shared.Quiet = False,
+    debug: shared.Debug = False,
 ) -> None:
     """Write text or tables as a folder of Parquet shards, for data beyond memory.
 
@@ -85,25 +71,18 @@ def shard(
     folder is the same for any number of them. After an interruption the same command goes on where
     it ended.
     """
-    from tsenet.cli._model_data import stop_words_of_option, tokenizer_of
     from tsenet.cli._results import say
+    from tsenet.cli._words import word_parameters
+    from tsenet.data.columns import count_of
     from tsenet.data.sharding import shard_documents, shard_table
 
-    choice: dict[str, Any] = given(
-        n_words=words,
-        stop_words=None if stop_words is None else stop_words_of_option(stop_words),
-        min_documents=min_documents,
-        max_df=max_df,
-        ngrams=ngrams,
-        tokenizer=tokenizer_of(tokenizer),
-    )
-    common: dict[str, Any] = given(encoding=encoding, rows_per_group=rows_per_partition)
+    choice = word_parameters(words, stop_words, min_documents, max_df, ngrams, tokenizer)
+    common = given(encoding=encoding, rows_per_group=rows_per_partition)
     if table and (choice or text is not None or no_header):
         raise typer.BadParameter("a table of numbers has no words to choose", param_hint="--table")
     if table and (workers is not None or cluster is not None):
         raise typer.BadParameter("only words are counted in parallel", param_hint="--table")
-    if workers is not None and cluster is not None:
-        raise typer.BadParameter("give --cluster or --workers, not both", param_hint="--cluster")
+    refuse_both(cluster, workers)
     with shown_progress(quiet) as progress, ExitStack() as stack:
         if cluster is not None:
             from tsenet.scale.cluster import OnCluster
@@ -123,8 +102,6 @@ def shard(
                 **common,
                 **choice,
             )
-    from tsenet.data.columns import count_of
-
     files = sorted({part.file for part in made.partitions})
     fields = {
         "rows": made.n_rows,

@@ -1,0 +1,92 @@
+"""The documents of ``tsenet topics``: from a file, or from a folder of shards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from tsenet.cli._options import given
+from tsenet.errors import DataError
+
+if TYPE_CHECKING:
+    from tsenet.data import Table
+    from tsenet.data.text import Documents
+    from tsenet.progress import Progress
+    from tsenet.scale import Shards
+
+__all__ = ["is_folder_of_shards", "is_sharded", "opened_shards", "read", "tables_of"]
+
+
+def read(
+    path: Path,
+    data_format: str,
+    text: str,
+    along: str | None,
+    no_header: bool,
+    encoding: str | None,
+    progress: Progress,
+) -> Documents | Table:
+    """Read texts, with the column ``along`` if one is named; or word counts."""
+    from tsenet.data.docword import read_docword
+    from tsenet.data.text import read_documents
+    from tsenet.store.hlta_text import read_hlta_tuples
+
+    progress.start("reading documents", None)
+    if data_format != "auto":
+        table = (read_hlta_tuples if data_format == "hlta" else read_docword)(path)
+        progress.finish(f"{table.n_rows:,} documents, {table.n_columns:,} words")
+        return table
+    columns = [] if along is None else [along]
+    documents = read_documents(
+        path, text, columns=columns, header=not no_header, **given(encoding=encoding)
+    )
+    progress.finish(documents.report())
+    return documents
+
+
+# ---- folders of shards
+
+
+def is_sharded(data: Path) -> bool:
+    """Whether a path is a finished folder of shards."""
+    return (data / "shards.json").is_file()
+
+
+def is_folder_of_shards(data: Path) -> bool:
+    """Whether a path is a folder of shards, finished or not, rather than a file or a folder of texts."""
+    if not data.is_dir() or is_sharded(data):
+        return data.is_dir()
+    return not any(
+        ".txt" in (suffix.lower() for suffix in path.suffixes) for path in data.rglob("*")
+    )
+
+
+@contextmanager
+def opened_shards(
+    data: Path, cluster: str | None, workers: int | None, memory: str | None, jobs: int | None
+) -> Iterator[Shards | None]:
+    """A folder of shards, and the cluster to work on, until the end; None if the data are no such folder."""
+    if not is_sharded(data):
+        yield None
+        return
+    from tsenet.scale import Shards
+
+    try:
+        shards = Shards(data, client=cluster, n_workers=workers, memory_limit=memory, n_jobs=jobs)
+    except ValueError as error:
+        if isinstance(error, DataError):
+            raise
+        raise typer.BadParameter(str(error), param_hint="--memory") from error
+    with shards:
+        if not shards.is_sparse:
+            raise DataError(f"{data} holds a table of numbers, not documents")
+        yield shards
+
+
+def tables_of(shards: Shards) -> Iterator[Table]:
+    """The documents, a partition at a time."""
+    return (block.table for block in shards.folder.blocks())

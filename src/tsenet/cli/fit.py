@@ -1,0 +1,279 @@
+"""``tsenet fit``: rows in, a model that predicts some of their columns out."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tsenet.cli import _options as shared
+from tsenet.cli._console import check_output, shown_progress, warm_up
+from tsenet.cli._options import checked_memory, given, library_option, number_option, whole_option
+from tsenet.cli._results import say_fitted
+from tsenet.errors import DataError
+
+__all__ = ["fit"]
+
+
+class Task(StrEnum):
+    """What kind of target it is."""
+
+    auto = "auto"
+    classification = "classification"
+    regression = "regression"
+
+
+class Preset(StrEnum):
+    """Which recipe the options that are not given follow."""
+
+    default = "default"
+    paper = "paper"
+
+
+class LinkRule(StrEnum):
+    """How links are added to the tree."""
+
+    balanced = "balanced"
+    context = "context"
+    topk = "top-k"
+    random = "random"
+    tree = "tree"
+
+
+def fit(
+    context: typer.Context,
+    data: shared.Data,
+    target: Annotated[
+        list[str],
+        typer.Option(metavar="COLUMN", help="Column to predict; several for several labels."),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="Model file to write.")],
+    text: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Learn from the words of this column alone."),
+    ] = None,
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="COLUMN",
+            help="Key of the rows: nothing is learned from it, and predict repeats it.",
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out.")
+    ] = None,
+    unlabeled: shared.Unlabeled = None,
+    task: Annotated[
+        Task,
+        typer.Option(
+            help="auto: regression if the target holds numbers that are not whole, or more "
+            "than 20 different ones."
+        ),
+    ] = Task.auto,
+    preset: Annotated[
+        Preset,
+        typer.Option(
+            help="paper: the recipe of Chen, Li and Zhang (2018), TSENetClassifier.paper(); other options still count."
+        ),
+    ] = Preset.default,
+    words: shared.Words = None,
+    stop_words: shared.StopWords = None,
+    min_documents: shared.MinDocuments = None,
+    max_df: shared.MaxDf = None,
+    ngrams: shared.Ngrams = None,
+    tokenizer: shared.Tokenizer = None,
+    density: Annotated[
+        float | None,
+        number_option(
+            *("TSENetClassifier.density", "Links per unit, as a share of the layer below."),
+            min=1e-6,
+            max=1.0,
+        ),
+    ] = None,
+    link_rule: Annotated[
+        LinkRule | None,
+        library_option("TSENetClassifier.link_rule", "How links are added to the tree."),
+    ] = None,
+    max_top: Annotated[
+        int | None, whole_option("TSENetClassifier.max_top", "Most units in the top layer.", min=1)
+    ] = None,
+    skip_units: Annotated[
+        int | None,
+        whole_option("TSENetClassifier.skip_units", "Units of each skip path; 0: none.", min=0),
+    ] = None,
+    dropout: Annotated[
+        float | None,
+        number_option(
+            *("TSENetClassifier.dropout", "Share of units left out in a step."), min=0.0, max=0.99
+        ),
+    ] = None,
+    learning_rate: Annotated[
+        float | None,
+        number_option(
+            "TSENetClassifier.learning_rate",
+            "Step size of Adam; default: chosen by how the weights are started.",
+            min=1e-9,
+        ),
+    ] = None,
+    batch_size: Annotated[
+        int | None, whole_option("TSENetClassifier.batch_size", "Most rows in a step.", min=1)
+    ] = None,
+    max_epochs: Annotated[
+        int | None, whole_option("TSENetClassifier.max_epochs", "Most epochs of training.", min=1)
+    ] = None,
+    patience: Annotated[
+        int | None,
+        whole_option(
+            "TSENetClassifier.patience",
+            "Stop after this many epochs without a better validation score.",
+            min=1,
+        ),
+    ] = None,
+    held_out: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            min=0.0,
+            max=0.5,
+            help="Share of the labelled rows to score the model on, which it does not learn from; 0: none.",
+        ),
+    ] = 0.1,
+    keep_on_interrupt: Annotated[
+        bool,
+        typer.Option(
+            "--keep-on-interrupt",
+            help="Write the best network so far if Ctrl-C stops the training, and end with 0.",
+        ),
+    ] = False,
+    encoding: shared.Encoding = None,
+    seed: shared.Seed = 0,
+    jobs: shared.Jobs = None,
+    processes: shared.Processes = None,
+    streams: Annotated[
+        int | None,
+        whole_option(
+            "ShardOptions.n_streams",
+            "Parts of DIR that every batch draws from, and most processes; the result depends on it.",
+            min=1,
+        ),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Most memory to use, such as 2GB: what is estimated to need more is refused before any work.",
+        ),
+    ] = None,
+    checkpoint: shared.Checkpoint = None,
+    config: shared.Config = None,
+    force: shared.Force = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show a table of the epochs at the end.")
+    ] = False,
+    as_json: shared.AsJson = False,
+    quiet: shared.Quiet = False,
+    debug: shared.Debug = False,
+) -> None:
+    """Learn to predict columns of a table, or of documents, and write the model.
+
+    The structure of the network is learned from the rows without their target. Rows whose target is blank have no
+    label: they teach structure and first weights. A tenth of the labelled rows, if these are 100 or more, is kept
+    from training; the score on it is printed at the end.
+
+    DATA may be a folder of shards, which tsenet shard writes: then the rows need not fit into memory, several
+    processes can share the training, and the target is a label column of the folder.
+    """
+    import tsenet
+    from tsenet._system.packages import need_torch
+    from tsenet.cli._documents import is_folder_of_shards
+    from tsenet.cli._model_data import (
+        columns_of_file,
+        held_out_rows,
+        read_rows,
+        scores_of,
+        targets_of,
+    )
+    from tsenet.cli._words import word_counts, word_parameters
+
+    chosen = given(
+        random_state=seed,
+        density=density,
+        link_rule=None if link_rule is None else link_rule.value,
+        max_top=max_top,
+        skip_units=skip_units,
+        dropout=dropout,
+        learning_rate=learning_rate,
+        batch_size=batch_size,
+        max_epochs=max_epochs,
+        patience=patience,
+        n_jobs=jobs,
+        memory_limit=checked_memory(memory),
+    )
+    _refuse_roles(target, text, id_column)
+    if is_folder_of_shards(data):
+        from tsenet.cli._shards import fit_folder
+
+        if preset is Preset.paper:
+            raise DataError(f"{data} is a folder of shards: --preset is for rows in memory")
+        fit_folder(
+            *(context, data, target, out, task.value, chosen),
+            unlabeled=unlabeled,
+            processes=processes,
+            options=given(n_streams=streams),
+            checkpoint=checkpoint,
+            force=force,
+            table=verbose,
+            as_json=as_json,
+            quiet=quiet,
+        )
+        return
+    if processes is not None or streams is not None:
+        raise DataError(
+            f"{data} is not a folder of shards: --processes and --streams are for those, "
+            "which tsenet shard makes"
+        )
+    check_output(out, force)
+    need_torch("training")
+    with shown_progress(quiet) as progress:
+        file = read_rows(data, progress, encoding)
+        wanted = targets_of(file, target, task.value, unlabeled)
+        keys = [] if id_column is None else [id_column]
+        for name in keys:
+            file.column(name)  # its error names the columns there are
+        if text is not None:
+            counting = word_parameters(words, stop_words, min_documents, max_df, ngrams, tokenizer)
+            counter, table = word_counts(file.texts(text), progress, **counting)
+            source: dict[str, Any] = {"text": text}
+        else:
+            counter = None
+            table, source = columns_of_file(file, {*target, *(ignore or ()), *keys})
+        kept, held = held_out_rows(table, wanted, held_out, seed)
+        warm_up(progress)
+        kind = tsenet.TSENetClassifier if wanted.classifies else tsenet.TSENetRegressor
+        make = kind.paper if preset is Preset.paper else kind
+        model = make(verbose=progress, **chosen)
+        model.fit(table.take(kept), wanted.values[kept], **given(checkpoint=checkpoint))
+        if model.history_.stopped == "interrupted" and not keep_on_interrupt:
+            raise KeyboardInterrupt
+        model.source_ = {"targets": target, **source, **given(unlabeled=unlabeled, id=id_column)}
+        scores = scores_of(model, table.take(held), wanted.values[held]) if held.size else {}
+        model.word_counter_ = counter
+        model.save(out)
+    if verbose:
+        typer.echo(model.history_.table(), err=as_json)
+    n_unlabelled = int((~wanted.known).sum())
+    resumes = checkpoint is not None
+    say_fitted(model, table, n_unlabelled, held.size, scores, out, resumes, as_json)
+
+
+def _refuse_roles(target: list[str], text: str | None, id_column: str | None) -> None:
+    """Raise a DataError if a column is named twice."""
+    for name in target:
+        if target.count(name) > 1:
+            raise DataError(f"--target names {name!r} twice")
+        for option, other in (("--text", text), ("--id", id_column)):
+            if name == other:
+                raise DataError(f"{option} and --target name the same column, {name!r}")

@@ -1,0 +1,128 @@
+"""``tsenet predict``: a model and rows in, predictions out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tsenet.cli import _options as shared
+from tsenet.cli._console import check_output, shown_progress
+from tsenet.cli._results import say, write_csv, write_json_lines
+from tsenet.errors import DataError
+
+__all__ = ["predict"]
+
+# Up to so many rows, numpy has answered before the compiled kernels are loaded.
+_FEW_ROWS = 1000
+
+# Names under which nobody would look for a csv.
+_OTHER_FORMATS = (".json", ".npz", ".ods", ".parquet", ".pq", ".tsv", ".xls", ".xlsx")
+
+
+def predict(
+    context: typer.Context,
+    model: shared.Model,
+    data: shared.Data,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="csv or jsonl file to write; default: csv to stdout. For a folder of shards, a folder.",
+        ),
+    ] = None,
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="COLUMN",
+            help="Column to repeat beside the predictions; default: the --id of fit, if DATA has it; of a folder "
+            "of txt files, their names.",
+        ),
+    ] = None,
+    encoding: shared.Encoding = None,
+    tokenizer: shared.FittedTokenizer = None,
+    jobs: shared.Jobs = None,
+    processes: shared.Processes = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="Dask scheduler whose workers predict a folder of shards."
+        ),
+    ] = None,
+    config: shared.Config = None,
+    force: shared.Force = False,
+    as_json: shared.AsJson = False,
+    quiet: shared.Quiet = False,
+    debug: shared.Debug = False,
+) -> None:
+    """Predict the target of each row: a csv of predictions and probabilities, in the order of the rows.
+
+    DATA may be a folder of shards: then each shard gets a Parquet file of predictions in the folder --out, and a
+    command that was stopped continues with the next one.
+
+    With --json and without --out, one JSON object for each row. Texts that a spreadsheet would run as a formula,
+    such as =A1, get a leading ' in the csv.
+    """
+    from tsenet._system.atomic import atomic_write
+    from tsenet.cli._documents import is_folder_of_shards
+    from tsenet.cli._model_data import answers_of, load_to_predict, model_rows, read_rows
+    from tsenet.store.runtime import LightModel
+
+    if is_folder_of_shards(data):
+        from tsenet.cli._shards import predict_folder
+
+        predict_folder(
+            *(context, model, data, out),
+            id_column=id_column,
+            processes=processes,
+            cluster=cluster,
+            tokenizer=tokenizer,
+            jobs=jobs,
+            force=force,
+            as_json=as_json,
+            quiet=quiet,
+        )
+        return
+    if processes is not None or cluster is not None:
+        raise DataError(
+            f"{data} is not a folder of shards: --processes and --cluster are for those"
+        )
+    if out is not None:
+        if out.suffix.lower() in _OTHER_FORMATS:
+            raise DataError(
+                f"predictions are written as csv or jsonl: {out} has the name of neither"
+            )
+        check_output(out, force)
+    fitted = load_to_predict(model, jobs, tokenizer)
+    with shown_progress(quiet) as progress:
+        file = read_rows(data, progress, encoding)
+        if isinstance(fitted, LightModel) and file.n_rows <= _FEW_ROWS:
+            fitted.jit = False
+        known = (fitted.source_ or {}).get("id")
+        if id_column is None and known in file.columns:
+            id_column = known
+        elif id_column is None and data.is_dir():
+            id_column = "file"
+        ids = None if id_column is None else file.texts(id_column)
+        names, columns = answers_of(fitted, model_rows(fitted, file))
+    if id_column is not None and ids is not None:
+        names, columns = [id_column, *names], [ids, *columns]
+    if out is None:
+        write = write_json_lines if as_json else write_csv
+        try:
+            write(sys.stdout, names, columns)
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader, such as head, has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return
+    write = write_json_lines if out.suffix in (".jsonl", ".ndjson") else write_csv
+    with atomic_write(out, "w") as stream:
+        write(stream, names, columns)
+    fields = {"out": out, "rows": file.n_rows, "columns": names}
+    say(as_json, fields, f"{file.n_rows:,} predictions written to {out}")

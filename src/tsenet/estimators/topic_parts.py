@@ -1,0 +1,58 @@
+"""The file form of a topic model: plain fields and arrays, both ways."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from tsenet.data.text import WordCounter
+from tsenet.estimators.topic_facts import Facts, plain_parameters
+from tsenet.skeleton.tree import LatentTree
+from tsenet.store.network_files import arrays_under
+
+if TYPE_CHECKING:
+    from tsenet.estimators.topic_model import TopicModel
+
+__all__ = ["fill_model", "model_parts"]
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def model_parts(model: TopicModel) -> tuple[dict[str, Any], Arrays]:
+    """Everything a fitted model needs to be the same again, but its documents."""
+    tree, arrays = model.tree_.to_parts()
+    params = plain_parameters(model.get_params(deep=False))
+    del params["client"]
+    meta = {
+        # How it was run is no part of the model: the same topics are the same file.
+        "params": {**params, "n_jobs": None, "progress": None, "memory_limit": None},
+        "tree": tree,
+        "counter": None if model.word_counter_ is None else model.word_counter_.to_dict(),
+        "labels": dict(model._labels),
+        "selection": None if model._selection is None else list(model._selection),
+        "n_documents": int(model.n_documents_),
+        "n_pieces": int(model._n_pieces),
+        "piece_size": model._piece_size,
+    }
+    arrays = {f"tree.{name}": array for name, array in arrays.items()}
+    return meta, {**arrays, **model._facts.to_arrays()}
+
+
+def fill_model(model: TopicModel, meta: dict[str, Any], arrays: Arrays) -> None:
+    """Give a new model what the file holds; refuse parts that do not belong together."""
+    tree = model.tree_ = LatentTree.from_parts(meta["tree"], arrays_under("tree", arrays))
+    fields, chosen = meta["counter"], meta["selection"]
+    counter = model.word_counter_ = None if fields is None else WordCounter.from_dict(fields)
+    if counter is not None and counter.words != model.vocabulary_:
+        raise ValueError("the vocabulary is not that of the tree")
+    model._labels = {str(name): str(label) for name, label in meta["labels"].items()}
+    model._selection = None if chosen is None else tuple(chosen)
+    model.n_documents_ = int(meta["n_documents"])
+    model._n_pieces = int(meta["n_pieces"])
+    model._piece_size = meta["piece_size"]
+    model._rows = None
+    model._facts = Facts.from_arrays(arrays, tree)
+    unknown = {*model._labels, *(model._selection or ())} - set(tree.latent_names)
+    if unknown:
+        raise ValueError(f"there is no topic {sorted(unknown)[0]!r}")

@@ -1,0 +1,65 @@
+"""The words of documents: counted for a topic model, and those that a user wants in one topic."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tsenet.data.table import Table
+from tsenet.data.text import WordCounter
+from tsenet.errors import DataError
+from tsenet.estimators.texts import are_texts
+from tsenet.skeleton.tree import LatentTree
+
+__all__ = ["count_words", "labels_of_seeds", "learn_words", "seed_groups"]
+
+
+def learn_words(texts: Any, **options: Any) -> tuple[WordCounter | None, Table]:
+    """Choose and count the words of documents; a table of counts stays as it is and has no counter."""
+    if are_texts(texts):
+        return WordCounter.learn(texts, **options)
+    expected = "expected documents: a list of strings, or a sparse table of word counts"
+    if isinstance(texts, list | tuple):
+        found = f"the first is {texts[0]!r}" if texts else "there is none"
+        raise DataError(f"{expected}; {found}")
+    table = Table.of(texts)
+    if not table.is_sparse:
+        if hasattr(texts, "columns"):
+            expected += f"; of a data frame give one column, such as frame[{table.names[0]!r}]"
+        raise DataError(expected)
+    return None, table
+
+
+def count_words(texts: Any, counter: WordCounter | None) -> Table:
+    """New documents as a table of word counts."""
+    if not are_texts(texts):
+        return Table.of(texts)
+    if counter is None:
+        raise DataError("the model was fitted on word counts: give word counts, not texts")
+    return counter.count(texts)
+
+
+def seed_groups(
+    seed_words: Mapping[str, Sequence[str]] | Sequence[Sequence[str]] | None, words: Sequence[str]
+) -> list[tuple[str, list[str]]]:
+    """Label and words of each group of two or more seed words that are in the vocabulary."""
+    given = () if seed_words is None else seed_words
+    pairs = list(given.items()) if isinstance(given, Mapping) else [("", group) for group in given]
+    known = set(words)
+    missing = [word for _, group in pairs for word in group if word not in known]
+    if missing:
+        warnings.warn(
+            f"seed words that are not in the vocabulary are left out: {', '.join(missing)}",
+            stacklevel=4,  # where fit() was called
+        )
+    kept = [(label, [word for word in group if word in known]) for label, group in pairs]
+    return [(label, group) for label, group in kept if len(group) > 1]
+
+
+def labels_of_seeds(
+    tree: LatentTree, seeds: Sequence[tuple[str, Sequence[str]]], words: Sequence[str]
+) -> dict[str, str]:
+    """Labels of the topics that seed words came into, by their ids."""
+    above = [(label, tree.parent[words.index(group[0])]) for label, group in seeds]
+    return {tree.names[parent]: label for label, parent in above if label and parent >= 0}
