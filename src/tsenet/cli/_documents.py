@@ -80,7 +80,8 @@ def opened_shards(
     except ValueError as error:
         if isinstance(error, DataError):
             raise
-        raise typer.BadParameter(str(error), param_hint="--memory") from error
+        hint = "--memory" if cluster is None else "--cluster or --memory"
+        raise typer.BadParameter(str(error), param_hint=hint) from error
     with shards:
         if not shards.is_sparse:
             raise DataError(f"{data} holds a table of numbers, not documents")
