@@ -1,4 +1,4 @@
-"""Tox21 by the challenge's own five folds: the test has 645 compounds, the folds have all 11,000 training compounds."""
+"""Tox21 by the challenge's own five folds: the test has 645 compounds, the folds 7,900 of the training compounds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["FOLDS", "is_fold", "tox21_fold"]
 
 _BEGINNING = "fold"
 #: Names of the data sets in which a fold of the training compounds takes the place of the test rows.
-FOLDS = tuple(f"tox21:{_BEGINNING}{number}" for number in range(1, 6))
+FOLDS = tuple(f"tox21:{_BEGINNING}{number}" for number in range(5))
 
 
 def is_fold(part: str) -> bool:
@@ -37,7 +37,7 @@ def tox21_fold(dataset: Dataset, part: str, folds: NDArray[np.float64] | None = 
     dataset : Dataset
         All of Tox21.
     part : str
-        ``"fold1"`` … ``"fold5"``.
+        ``"fold0"`` … ``"fold4"``, as the file numbers them.
     folds : float (N,), optional
         Number of the fold of each training compound, NaN for none. Default: from the file of the data set.
     """
