@@ -15,7 +15,7 @@ from reproduce.experiment import Experiment, Request, select
 from reproduce.methods import PAPER_SHAPES, PRUNING
 from reproduce.overview import default_beside, overview
 from reproduce.runner import CountsRunner, Runner
-from reproduce.runs import Result, Settings, is_stale
+from reproduce.runs import Result, Run, Settings, is_stale
 from reproduce.stats import Spread
 from reproduce.summary import CellSummary, summarise
 from reproduce.task_table import task_table
@@ -446,13 +446,20 @@ def mean_of_tasks(measured: Sequence[Measured]) -> list[Measured]:
         by_seed = zip(*(one.finals for one in own), strict=False)
         title = paper.TOX21_AVERAGE if len(tasks) == len(TASKS) else f"tox21, {len(tasks)} tasks"
         cell = replace(own[0].cell, dataset=title + MEAN)
-        finals = tuple((pairs[0][0], _mean_result([r for _, r in pairs])) for pairs in by_seed)
+        finals = tuple(map(_mean_run, by_seed))
         averages.append(Measured(cell, {}, (), finals))
     return averages
 
 
-def _mean_result(results: Sequence[Result]) -> Result:
-    """One seed's results of several tasks as one."""
+def _mean_run(pairs: Sequence[tuple[Run, Result]]) -> tuple[Run, Result]:
+    """One seed's runs of several tasks as one, whose code has changed if that of any has."""
+    run, like = next((pair for pair in pairs if is_stale(*pair)), pairs[0])
+    return run, _mean_result([result for _, result in pairs], like)
+
+
+def _mean_result(results: Sequence[Result], like: Result) -> Result:
+    """One seed's results of several tasks as one, with the versions and the source files of one of them."""
+    source = {name: like.extra[name] for name in ("source",) if name in like.extra}
     areas = [result.test for result in results]
     sizes = [result.extra["n_train"] for result in results if "n_train" in result.extra]
     return Result(
@@ -461,8 +468,8 @@ def _mean_result(results: Sequence[Result]) -> Result:
         n_parameters=round(np.mean([result.n_parameters for result in results])),
         cpu_seconds=sum(result.cpu_seconds for result in results),
         wall_seconds=sum(result.wall_seconds for result in results),
-        versions=results[0].versions,
-        extra={"areas": areas, **({"n_train": round(np.mean(sizes))} if sizes else {})},
+        versions=like.versions,
+        extra={"areas": areas, **source, **({"n_train": round(np.mean(sizes))} if sizes else {})},
     )
 
 

@@ -22,7 +22,7 @@ from reproduce.interpretability import paper_score, top_columns, vector_files
 from reproduce.methods import METHODS, PAPER_SHAPES
 from reproduce.render import ExperimentReport, write
 from reproduce.runner import Runner
-from reproduce.runs import Result, Run
+from reproduce.runs import Result, Run, is_stale
 from reproduce.task_table import task_table
 from tests.reproduce.tiny import tiny_task, tiny_text
 from tsenet.baselines import paper_grid
@@ -254,6 +254,7 @@ def test_the_mean_of_the_tox21_tasks() -> None:
     assert [result.test for result in mean.results] == pytest.approx(areas.mean(axis=0))
     assert mean.results[0].extra["areas"] == areas[:, 0].tolist()
     assert mean.results[0].cpu_seconds == 24.0
+    assert is_stale(*mean.finals[0])  # as each of them is: none says what code it was
     (some,) = table3.mean_of_tasks(measured[:3])
     assert some.cell.dataset == "tox21, 3 tasks (mean)"
     assert table3.mean_of_tasks(measured[:1]) == []
