@@ -95,7 +95,7 @@ OWN = {
         "--preset --seed --force --verbose --json --quiet --debug --processes --streams"
     ),
     "topics": (
-        "--out --model --text --format --encoding --no-header --along --documents --no-explorer --no-full-depth "
+        "--out -o --model --text --format --encoding --no-header --along --documents --no-explorer --no-full-depth "
         "--seed --force --json --config --quiet --debug --cluster --workers"
     ),
 }
@@ -251,3 +251,15 @@ def test_help_shows_the_default_of_the_library(option: Option) -> None:
         assert "[default:" not in text
     else:
         assert f"[default: ({default})" in text
+
+
+def test_out_is_short_everywhere() -> None:
+    commands = typer.main.get_group(app).commands  # type: ignore[attr-defined]  # a group has them
+    found = {
+        name: parameter.opts
+        for name, command in commands.items()
+        for parameter in command.params
+        if "--out" in parameter.opts
+    }
+    assert {"fit", "predict", "report", "shard", "topics"} <= set(found)
+    assert all("-o" in names for names in found.values()), found

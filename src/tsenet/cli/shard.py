@@ -25,7 +25,11 @@ def shard(
     ],
     out: Annotated[
         str,
-        typer.Option(metavar="DIR", help="Folder to make, or a URL such as s3://bucket/folder."),
+        typer.Option(
+            *("--out", "-o"),
+            metavar="DIR",
+            help="Folder to make, or a URL such as s3://bucket/folder.",
+        ),
     ],
     text: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of the text; default: text.")

@@ -71,7 +71,9 @@ def topics(
             "standard input; word counts: HLTA 'doc, word' lines, UCI docword; or a folder made by tsenet shard.",
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to make for the results.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to make for the results.")
+    ],
     model: Annotated[
         Path | None,
         typer.Option(
