@@ -32,6 +32,7 @@ _COLUMNS = {
 _RIVALS = {
     "tsenet-paper": "TSE-Net (paper)",
     "fnn": "dense, validated",
+    "equal-size": "dense, of its size",
     "pruned": "dense, pruned to its size",
     "pruned-paper": "dense, pruned",
     "set-paper": "SET",

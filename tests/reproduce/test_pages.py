@@ -186,6 +186,14 @@ def test_figures_in_readme_are_those_of_the_files(
         f"{percent('fnn')} % with {sizes['fnn'] / 1e6:.1f} million (p {p['fnn']}), pruned to our size "
         f"{percent('pruned')} % (p {p['pruned']}), logistic regression {percent('logistic')} % (p {p['logistic']})"
     ) in readme
+    news = {name: line for (dataset, name), line in rows.items() if dataset == "20newsgroups"}
+    ours, theirs = (f"{100 * float(news[name]['mean']):.1f}" for name in ("tsenet", "equal-size"))
+    assert values["ag_news/default-equal-size:is"] == "level with"
+    assert (
+        f"A plain dense network of our size is level with it there ({percent('equal-size')} %, "
+        f"p {values['ag_news/default-equal-size:p']}), and behind on 20 Newsgroups ({theirs} against {ours} %, "
+        f"p {values['20newsgroups/default-equal-size:p']})"
+    ) in readme
     alone = {
         (dataset, name): f"{100 * float(rows[dataset, name]['mean']):.1f} %"
         for dataset in ("ag_news", "20newsgroups")
