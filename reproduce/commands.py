@@ -30,6 +30,7 @@ class Name(StrEnum):
     figure_parameters = "figure-parameters"
     frontier = "frontier"
     label_efficiency = "label-efficiency"
+    differences = "differences"
     structure = "structure"
     scoreboard = "scoreboard"
 
@@ -75,7 +76,7 @@ def reproduce(
         list[str] | None,
         typer.Option(
             metavar="NUMBERS",
-            help="Numbers of labels, or all (frontier, label-efficiency, structure, scoreboard).",
+            help="Numbers of labels, or all (frontier, label-efficiency, differences, structure, scoreboard).",
         ),
     ] = None,
     seeds: Annotated[
@@ -147,6 +148,7 @@ def reproduce(
     figure-parameters  parameters of the networks of table3, as bars
     frontier           accuracy against parameters
     label-efficiency   accuracy against the number of labels
+    differences        the default with one thing at a time as in the paper
     structure          how the structure is learned, one change at a time
     scoreboard         defaults, Backbone, controls and rivals on the whole suite
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reproduce.differences import DIFFERENCES
 from reproduce.experiment import Experiment
 from reproduce.figure_mnist import FIGURE_MNIST
 from reproduce.figure_parameters import FIGURE_PARAMETERS
@@ -23,6 +24,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         FIGURE_PARAMETERS,
         FRONTIER,
         LABEL_EFFICIENCY,
+        DIFFERENCES,
         STRUCTURE,
         SCOREBOARD,
     )

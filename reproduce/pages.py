@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 from reproduce import (
+    differences,
     figure_parameters,
     frontier,
     interpretability,
@@ -41,12 +42,10 @@ _TEXT_SETS = ("ag_news", "20newsgroups")
 _LABELS = (100, 400, 1_600)
 _FEW = "python -m reproduce label-efficiency --labels 100,400,1600"
 _SIZES = "python -m reproduce frontier"
+_CHANGES = "python -m reproduce differences"
 _COMMAND = "python -m reproduce table3 --small-grid"
 #: Pages that are texts with figures of table 3: file, and heading.
-_TEXTS = {
-    "verdict": "What was reproduced of the paper",
-    "differences": "What differs from the paper",
-}
+_TEXTS = {"verdict": "What was reproduced of the paper"}
 
 
 def pages(folder: Path) -> list[render.ExperimentReport]:
@@ -68,7 +67,8 @@ def pages(folder: Path) -> list[render.ExperimentReport]:
         name="small-networks",
         title="Small networks: accuracy against parameters",
     )
-    known = {**table.values, **words.values, **few.values, **small.values}
+    changes = differences.make(runner, Request(_TEXT_SETS, None, None, _CHANGES))
+    known = {**table.values, **words.values, **few.values, **small.values, **changes.values}
     known |= verdicts(known)
     texts = [
         render.ExperimentReport(name, title, (render.filled(_notes(name), known).strip(),))
@@ -80,6 +80,7 @@ def pages(folder: Path) -> list[render.ExperimentReport]:
             table,
             size,
             words,
+            changes,
             *(one for one in (few, small) if one.values),  # no page of what was not run
         )
     ]

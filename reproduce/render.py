@@ -35,6 +35,7 @@ __all__ = [
     "runs_csv",
     "shown",
     "told",
+    "validation_provenance",
     "write",
 ]
 
@@ -221,6 +222,24 @@ def provenance(measured: Sequence[Measured], command: str, skipped: Mapping[str,
     ]
     if diverged:
         told.append(f"{diverged} final runs diverged; they are left out.")
+    return origin(results, told, command, skipped)
+
+
+def validation_provenance(
+    measured: Sequence[Measured], command: str, skipped: Mapping[str, str]
+) -> str:
+    """The same for runs none of which looks at the test rows."""
+    results = [result for one in measured for result in one.results]
+    seconds = sum(
+        result.cpu_seconds - result.extra.get("shared_cpu_seconds", 0.0) for result in results
+    )
+    diverged = sum(result.validation is None for result in results)
+    told = [
+        f"{len(results)} runs; none has seen the test rows.",
+        f"Training took {seconds / 3600:.2f} CPU hours, structures not included.",
+    ]
+    if diverged:
+        told.append(f"{diverged} runs diverged; they are left out.")
     return origin(results, told, command, skipped)
 
 

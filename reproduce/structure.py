@@ -53,7 +53,8 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Exper
             rows += [_file_row(line, name, n_labels) for line in lines]
             end = f"-{name.replace('/', '-')}-{'all' if n_labels is None else n_labels}"
             pictures[end] = _picture(lines)
-    paragraphs += ["## Where the figures come from", _provenance(measured, request, runner)]
+    origin = render.validation_provenance(measured, request.command, runner.skipped)
+    paragraphs += ["## Where the figures come from", origin]
     return render.ExperimentReport(
         name=NAME + ("-quick" if quick else ""),
         title="How the structure is learned" + (" (quick look: small data)" if quick else ""),
@@ -263,21 +264,6 @@ def _picture(lines: Sequence[_Line]) -> Any:
     }
     drawn = {title: own for title, own in drawn.items() if own}
     return figures.dots(drawn, "mean ± standard deviation over seeds")
-
-
-def _provenance(measured: Sequence[Measured], request: Request, runner: Runner) -> str:
-    results = [result for one in measured for result in one.results]
-    seconds = sum(
-        result.cpu_seconds - result.extra.get("shared_cpu_seconds", 0.0) for result in results
-    )
-    diverged = sum(result.validation is None for result in results)
-    told = [
-        f"{len(results)} runs; none has seen the test rows.",
-        f"Training took {seconds / 3600:.2f} CPU hours, structures not included.",
-    ]
-    if diverged:
-        told.append(f"{diverged} runs diverged; they are left out.")
-    return render.origin(results, told, request.command, runner.skipped)
 
 
 STRUCTURE = Experiment(
