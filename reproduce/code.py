@@ -6,9 +6,10 @@ import ast
 import hashlib
 import inspect
 import textwrap
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from reproduce.sources import path_of
 
@@ -18,17 +19,28 @@ _STRUCTURE = ("_system", "data", "skeleton", "expansion")
 
 
 @cache
-def code_of_method(name: str, files: frozenset[str]) -> str:
+def code_of_method(experiment: str, name: str, files: frozenset[str]) -> str:
     """Digest of the source that a method's results depend on: files of a recording and the method's own function."""
-    from reproduce.methods import METHODS
-
-    made = METHODS.get(name)
+    made = _function_of(experiment, name)
     digest = hashlib.sha256()
     if made is not None:
         digest.update(meaning_of(textwrap.dedent(inspect.getsource(made))).encode())
     for file in sorted(files):
         digest.update(f"{file} {_digest_of_file(file)}".encode())
     return digest.hexdigest()[:12]
+
+
+def _function_of(experiment: str, name: str) -> Callable[..., Any] | None:
+    """What fits a method; the scoreboard has methods of its own."""
+    if experiment == "scoreboard":
+        from reproduce.scoreboard_methods import SCOREBOARD_METHODS
+
+        method = SCOREBOARD_METHODS.get(name.partition(":")[0])
+        fit = None if method is None else method.fit
+        return fit.func if isinstance(fit, partial) else fit
+    from reproduce.methods import METHODS
+
+    return METHODS.get(name)
 
 
 def packed(files: Iterable[str]) -> dict[str, str]:

@@ -34,7 +34,7 @@ def with_source(run: Run, result: Result, files: set[str]) -> Result:
     """The result with the versions and source files that it depends on."""
     return replace(
         result,
-        versions=versions(run.method, files),
+        versions=versions(run, files),
         extra={**result.extra, "source": packed(files)},
     )
 

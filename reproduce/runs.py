@@ -192,17 +192,19 @@ def canonical(value: Any) -> str:
     )
 
 
-def versions(method: str | None = None, files: Iterable[str] = ()) -> dict[str, str]:
+def versions(run: Run | None = None, files: Iterable[str] = ()) -> dict[str, str]:
     """Versions of Python and the packages whose numbers a result depends on, the commit, and the kind of machine.
 
-    With a method, also the digest of the source that its results depend on (``code``), which are those files.
+    With a run, also the digest of the source that its result depends on (``code``), which are those files.
     """
     import tsenet
     from reproduce.code import code_of_method
 
     found = {"tsenet": tsenet.__version__, "commit": _commit(), "python": platform.python_version()}
     found.update({name: metadata.version(name) for name in _PACKAGES})
-    code = {} if method is None else {"code": code_of_method(method, frozenset(files))}
+    code = {}
+    if run is not None:
+        code["code"] = code_of_method(run.experiment, run.method, frozenset(files))
     return {**found, "machine": platform.machine(), **code}
 
 
@@ -213,7 +215,7 @@ def is_stale(run: Run, result: Result) -> bool:
     if "source" not in result.extra:
         return True
     files = unpacked(result.extra["source"])
-    return result.versions.get("code") != code_of_method(run.method, files)
+    return result.versions.get("code") != code_of_method(run.experiment, run.method, files)
 
 
 @cache

@@ -15,19 +15,22 @@ from typing import Any
 
 import numpy as np
 
-from reproduce import render, scoring
+from reproduce import figures, render, scoring
 from reproduce.dataset_context import QuickSize, TooFewRowsError, label_order
+from reproduce.execute import with_source
 from reproduce.experiment import Experiment, Request
 from reproduce.runner import Runner
-from reproduce.runs import Result, Run, versions
+from reproduce.runs import Result, Run
 from reproduce.scoreboard_methods import (
     SCOREBOARD_METHODS,
     Problem,
+    Shared,
     SuiteMethod,
     count_parameters,
     method_of,
 )
-from reproduce.stats import spread
+from reproduce.sources import note_files, recorded_files
+from reproduce.stats import PairedComparison, compare, spread, standing
 from reproduce.suite import SUITE, EvaluationPart, Fold, SuiteEntry, available, fold_of
 from tsenet.errors import DivergenceError
 
@@ -36,6 +39,8 @@ __all__ = ["SCOREBOARD", "SuiteContext", "SuiteRunner", "make"]
 NAME = "scoreboard"
 _TEXT_LABELS: tuple[int | None, ...] = (100, 400, None)
 _TIE = 0.5  # points
+_SCORE = "accuracy in percent, or 100·R²"
+_LEARNED = ("default", "backbone")  # each has a control over random links
 _TITLES = {"text": "Text", "table": "Tables", "image": "Images"}
 
 
@@ -49,7 +54,7 @@ class SuiteContext:
         self.entry = entry
         self.n_jobs = n_jobs
         self._quick = quick
-        self._fold: tuple[tuple[str, int], Fold, dict[str, tuple[Any, float]]] | None = None
+        self._fold: tuple[tuple[str, int], Fold, dict[str, Shared], set[str]] | None = None
 
     def problem(self, part: EvaluationPart, seed: int, n_labels: int | None) -> Problem:
         """The rows of a seed, so many of them with labels.
@@ -61,8 +66,11 @@ class SuiteContext:
         """
         if self._fold is None or self._fold[0] != (part, seed):
             self._fold = None  # free it before the next is made
-            self._fold = ((part, seed), self._make(part, seed), {})
-        _, fold, shared = self._fold
+            with recorded_files() as files:
+                fold = self._make(part, seed)
+            self._fold = ((part, seed), fold, {}, files)
+        _, fold, shared, files = self._fold
+        note_files(files)
         rows = np.arange(fold.y.size)
         if n_labels is not None:
             if not np.unique(fold.y).size <= n_labels <= fold.y.size or fold.entry.regression:
@@ -105,10 +113,6 @@ class SuiteRunner(Runner):
                     done[run] = result
         return done
 
-    def is_stale(self, run: Run, result: Result) -> bool:
-        """Never: a run of tsenet's own has the digest of its code among its settings, and rivals do not change."""
-        return False
-
     def _warm_up(self) -> None:
         if self._needs_kernels:
             super()._warm_up()
@@ -116,6 +120,14 @@ class SuiteRunner(Runner):
 
 def _execute(run: Run, context: Any, method: SuiteMethod) -> Result:
     """Fit a method and score it on the rows held out, or on the test rows if the run is final."""
+    import reproduce.rivals  # noqa: F401  # before the recording: what its import calls is no part of the run
+
+    with recorded_files() as files:
+        result = _fit_and_score(run, context, method)
+    return with_source(run, result, files)
+
+
+def _fit_and_score(run: Run, context: Any, method: SuiteMethod) -> Result:
     from threadpoolctl import threadpool_limits
 
     part: EvaluationPart = "test" if run.final else "validation"
@@ -129,7 +141,7 @@ def _execute(run: Run, context: Any, method: SuiteMethod) -> Result:
                 model = method.fit(problem, run.settings)
     except DivergenceError as error:
         took = (time.process_time() - cpu, time.perf_counter() - wall)
-        return Result(None, None, 0, *took, versions(run.method), {"error": str(error)})
+        return Result(None, None, 0, *took, extra={"error": str(error)})
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     score, kept = _score(model, problem.fold, method.view)
     extra = {"n_train": int(problem.fold.y.size), "n_held": int(problem.fold.y_held.size), **kept}
@@ -139,7 +151,6 @@ def _execute(run: Run, context: Any, method: SuiteMethod) -> Result:
         n_parameters=count_parameters(model),
         cpu_seconds=cpu + problem.charged,
         wall_seconds=wall,
-        versions=versions(run.method),
         extra={**extra, **problem.notes},
     )
 
@@ -194,7 +205,7 @@ def _runs(
                 for method in methods:
                     if setting.entry.kind in method.kinds:
                         yield setting, method, Run(
-                            NAME, name, method.name, method.run_settings(), seed,
+                            NAME, name, method.name, method.settings, seed,
                             setting.n_labels, runner.quick is not None, part == "test",
                         )  # fmt: skip
 
@@ -229,6 +240,8 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Exper
         "Scoreboard" + (" (quick look: small data)" if runner.quick else ""),
         tuple(paragraphs),
         csv={"": board.csv()},
+        figures={"": figures.dots(panels, _SCORE)} if (panels := board.picture()) else {},
+        values=board.values(),
     )
 
 
@@ -300,10 +313,61 @@ class Board:
         return [
             f"## {title}",
             render.markdown_table(head, body),
+            *self._controls(settings),
             *self._comparison(settings, names),
             "Parameters and CPU seconds (a star: the structure, learned once for each seed, is left out):",
             render.markdown_table(head, cost),
         ]
+
+    def values(self) -> dict[str, str]:
+        """Figures by name, for texts: ``board:subj@400/backbone`` is a mean in percent.
+
+        With ``:p`` and ``:is`` at the end, how it is beside random links.
+        """
+        values: dict[str, str] = {}
+        for setting, name in self._results:
+            key = f"board:{setting.entry.name}@{setting.n_labels or 'all'}/{name}"
+            found = spread(self.scores(setting, name))
+            values[key] = "–" if found is None else f"{found.mean:.1f}"
+            against = self.against_random(setting, name)
+            if against is not None:
+                values[f"{key}:p"] = render.p_in_text(against.p)
+                values[f"{key}:is"] = standing(against.difference, against.p)
+        return values
+
+    def picture(self) -> dict[str, list[figures.Dot]]:
+        """Dots for each setting with learned and random links: these, and the best rival."""
+        panels: dict[str, list[figures.Dot]] = {}
+        for setting in self._settings():
+            if all(self.against_random(setting, name) is None for name in _LEARNED):
+                continue
+            own = [n for name in _LEARNED for n in (name, f"{name}-random")]
+            rivals = [n for n in self._rivals() if self.scores(setting, n)]
+            best = max(rivals, key=lambda n: self.mean(setting, n) or 0.0, default=None)
+            found = [
+                (n, spread(self.scores(setting, n))) for n in (*own, *([best] if best else []))
+            ]
+            panels[setting.title] = [
+                figures.Dot(self._methods[n].title, score.mean, score.sd, kind=_kind(n))
+                for n, score in found
+                if score is not None
+            ]
+        return panels
+
+    def against_random(self, setting: Setting, name: str) -> PairedComparison | None:
+        """A method minus the same over random links, on test rows; None without both."""
+        pair = [self._results.get((setting, n), []) for n in (name, f"{name}-random")]
+        return compare(*pair) if all(pair) else None
+
+    def _controls(self, settings: Sequence[Setting]) -> list[str]:
+        """Learned minus random links in each setting, with p-values: none without test rows."""
+        body = []
+        for setting in settings:
+            found = [self.against_random(setting, name) for name in _LEARNED]
+            if any(found):
+                body.append([setting.title, *map(_difference, found)])
+        head = ["learned minus random links (p)", "TSE-Net", "Backbone"]
+        return [render.markdown_table(head, body)] if body else []
 
     def csv(self) -> tuple[render.Row, list[render.Row]]:
         """Every setting and method as a row."""
@@ -397,6 +461,18 @@ class Board:
         star = "*" if any(r.extra.get("structure") == "shared" for r in results) else ""
         size = render.counted(float(np.mean([r.n_parameters for r in results])))
         return f"{size}, {seconds:.1f} s{star}"
+
+
+def _difference(found: PairedComparison | None) -> str:
+    if found is None:
+        return "–"
+    return f"{render.difference(found.difference, 'accuracy')} ({render.p_value(found.p)})"
+
+
+def _kind(name: str) -> figures.Kind:
+    if name in _LEARNED:
+        return "learned wiring"
+    return "random wiring" if name.removesuffix("-random") in _LEARNED else "others"
 
 
 SCOREBOARD = Experiment(

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, partial
-from pathlib import Path
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reproduce.code import meaning_of
 from reproduce.runs import canonical
+from reproduce.sources import note_files, recorded_files
 from reproduce.suite import Fold, Kind
 from tsenet.errors import DataError
 
-__all__ = ["SCOREBOARD_METHODS", "Problem", "SuiteMethod", "count_parameters", "method_of"]
+__all__ = [
+    "SCOREBOARD_METHODS",
+    "Problem",
+    "Shared",
+    "SuiteMethod",
+    "count_parameters",
+    "method_of",
+]
 
 _EVERY: tuple[Kind, ...] = ("text", "table", "image")
 _DENSE: tuple[Kind, ...] = ("table", "image")
@@ -31,8 +36,14 @@ _TRAINING_ONLY = (
     "linear_skip", "init",
     "learning_rate", "batch_size", "max_epochs", "early_stopping", "validation_fraction", "patience",
 )  # fmt: skip
-#: Packages of tsenet that its models' scores depend on.
-_MODEL_CODE = ("_system", "data", "skeleton", "expansion", "network", "training", "estimators")
+
+
+class Shared(NamedTuple):
+    """Something that the runs of a fold share, the CPU seconds it cost, and the source files it depends on."""
+
+    value: Any
+    seconds: float
+    files: frozenset[str]
 
 
 @dataclass(eq=False)
@@ -46,7 +57,7 @@ class Problem:
         Rows with labels, ascending.
     seed : int
     shared : dict
-        What the runs of a fold share, with the CPU seconds it cost.
+        What the runs of a fold share.
     n_jobs : int or None
         Threads of tsenet's own methods; rivals have one.
     charged : float
@@ -58,7 +69,7 @@ class Problem:
     fold: Fold
     rows: NDArray[np.int64]
     seed: int
-    shared: dict[str, tuple[Any, float]]
+    shared: dict[str, Shared]
     n_jobs: int | None = None
     charged: float = 0.0
     notes: dict[str, Any] = field(default_factory=dict)
@@ -84,12 +95,14 @@ class Problem:
     def once(self, name: str, make: Callable[[], Any]) -> Any:
         """What ``make`` gives, made once for all runs of the fold; each run is charged for it."""
         if name in self.shared:
-            self.charged += self.shared[name][1]
+            self.charged += self.shared[name].seconds
+            note_files(self.shared[name].files)
         else:
             began = time.process_time()
-            made = make()
-            self.shared[name] = (made, time.process_time() - began)
-        return self.shared[name][0]
+            with recorded_files() as files:
+                made = make()
+            self.shared[name] = Shared(made, time.process_time() - began, frozenset(files))
+        return self.shared[name].value
 
 
 @dataclass(frozen=True)
@@ -106,7 +119,7 @@ class SuiteMethod:
         The features it is scored on; see :class:`reproduce.suite.Fold`.
     settings : mapping
     own : bool
-        Of tsenet: its runs are done again when the code has changed.
+        Of tsenet.
     """
 
     name: str
@@ -116,10 +129,6 @@ class SuiteMethod:
     view: str = "tfidf"
     settings: Mapping[str, Any] = field(default_factory=dict)
     own: bool = False
-
-    def run_settings(self) -> dict[str, Any]:
-        """What a run is stored under: the settings, and of tsenet's own methods a digest of the code."""
-        return {**self.settings, **({"code": code_digest()} if self.own else {})}
 
 
 def method_of(name: str) -> SuiteMethod:
@@ -155,46 +164,34 @@ def _value(text: str) -> Any:
         return text  # a word
 
 
-@cache
-def code_digest() -> str:
-    """A digest of the code that a model's scores depend on; comments and docstrings do not count."""
-    import tsenet
-
-    root = Path(tsenet.__file__).parent
-    digest = hashlib.blake2b(digest_size=6)
-    for folder in _MODEL_CODE:
-        for path in sorted((root / folder).rglob("*.py")):
-            meaning = meaning_of(path.read_text("utf-8"))
-            digest.update(f"{path.relative_to(root)} {meaning}".encode())
-    return digest.hexdigest()
-
-
 # ---- tsenet
 
 
 def _estimator(problem: Problem, settings: Mapping[str, Any]) -> Any:
     from tsenet import TSENetClassifier, TSENetRegressor
 
-    own = {name: value for name, value in settings.items() if name != "code"}
-    own |= {"random_state": problem.seed, "n_jobs": problem.n_jobs}
+    own = {**settings, "random_state": problem.seed, "n_jobs": problem.n_jobs}
     if problem.fold.entry.regression:
         return TSENetRegressor(**own)
     return TSENetClassifier(**own, unlabeled=-1)
 
 
 def _structure_key(settings: Mapping[str, Any]) -> str:
-    own = {k: v for k, v in settings.items() if k not in (*_TRAINING_ONLY, "code")}
+    own = {k: v for k, v in settings.items() if k not in _TRAINING_ONLY}
     return f"wiring {canonical(own)}"
 
 
 def _learned(problem: Problem, settings: Mapping[str, Any]) -> Any:
     """The estimator as it is. Its wiring is kept for later runs of the fold: it depends on no label."""
     estimator, key = _estimator(problem, settings), _structure_key(settings)
-    if key in problem.shared:
-        estimator.set_params(wiring=problem.shared[key][0])
-    problem.notes["structure"] = "shared" if key in problem.shared else "own"
-    model = estimator.fit(*problem.every_row("counts"))
-    problem.shared.setdefault(key, (model.learned_wiring_, 0.0))
+    known = problem.shared.get(key)
+    problem.notes["structure"] = "own" if known is None else "shared"
+    if known is not None:
+        note_files(known.files)
+        return estimator.set_params(wiring=known.value).fit(*problem.every_row("counts"))
+    with recorded_files() as files:
+        model = estimator.fit(*problem.every_row("counts"))
+    problem.shared[key] = Shared(model.learned_wiring_, 0.0, frozenset(files))
     return model
 
 
@@ -206,7 +203,8 @@ def _random(problem: Problem, settings: Mapping[str, Any]) -> Any:
     if key not in problem.shared:
         _learned(problem, settings)
     problem.notes["structure"] = "shared"
-    wiring = random_wiring(problem.shared[key][0], random_state=problem.seed)
+    note_files(problem.shared[key].files)
+    wiring = random_wiring(problem.shared[key].value, random_state=problem.seed)
     estimator = _estimator(problem, settings).set_params(wiring=wiring)
     return estimator.fit(*problem.every_row("counts"))
 

@@ -77,7 +77,7 @@ def test_a_run_whose_code_has_changed_is_run_again(
     again = runner_of(tmp_path)
     again.measure_all([cell])
     assert again.n_executed == 0
-    monkeypatch.setattr("reproduce.code.code_of_method", lambda name, files: f"new {name}")
+    monkeypatch.setattr("reproduce.code.code_of_method", lambda _, name, files: f"new {name}")
     shown = runner_of(tmp_path, execute=False)
     (one,) = shown.measure_all([cell])
     assert all(is_stale(run, result) for run, result in one.finals)  # shown as they are
@@ -95,7 +95,7 @@ def test_comments_and_docstrings_are_no_change_of_code() -> None:
     assert meaning_of(first) == meaning_of("def f(x):\n\n    return (2 * x)\n")
     assert meaning_of(first) != meaning_of("def f(x):\n    return 3 * x\n")
     none: frozenset[str] = frozenset()
-    methods = {code_of_method(name, none) for name in ("fnn", "tsenet", "tsenet-paper")}
+    methods = {code_of_method("table3", name, none) for name in ("fnn", "tsenet", "tsenet-paper")}
     assert len(methods) == 3  # each has a function of its own
     assert code_of_structure() == code_of_structure()
 

@@ -18,9 +18,11 @@ from reproduce.commands import app
 from reproduce.dataset_context import TooFewRowsError
 from reproduce.experiment import Request
 from reproduce.rivals import EMNaiveBayes
-from reproduce.runs import RunStore
+from reproduce.runs import RunStore, is_stale
 from reproduce.scoreboard import Board, Setting, SuiteContext, SuiteRunner, make, settings_of
 from reproduce.scoreboard_methods import SCOREBOARD_METHODS, count_parameters, method_of
+from reproduce.scoring import pack
+from reproduce.stats import paired_rows
 from reproduce.suite import SUITE, RawRows, SuiteEntry, fold_of
 from tests.reproduce.tiny import documents, tiny_task
 from tsenet.datasets import Part
@@ -100,6 +102,7 @@ def test_the_command_runs_and_resumes(tmp_path: Path, monkeypatch: pytest.Monkey
         r.test is None and r.validation is not None and r.validation > 0.7 for _, r in stored
     )
     assert all(len(r.extra["right"]) > 0 and r.versions["python"] for _, r in stored)
+    assert not any(is_stale(*pair) for pair in stored)
     final = run(*command, "--part", "test")
     assert "4 runs done" in final.stdout
     assert (tmp_path / "out" / "scoreboard-test.md").exists()
@@ -123,8 +126,6 @@ def test_own_methods_take_parameters() -> None:
     assert changed.settings == {
         "skip_units": 0, "linear_skip": False, "density": 0.02, "link_rule": "top-k",
     }  # fmt: skip
-    assert "code" in changed.run_settings()
-    assert "code" not in SCOREBOARD_METHODS["lr"].run_settings()
 
 
 # ---- rows
@@ -302,6 +303,16 @@ def test_em_naive_bayes_learns_from_rows_without_labels() -> None:
     assert np.allclose(unweighted.predict_proba(X[900:]), plain.predict_proba(X[900:]))
 
 
+@pytest.mark.usefixtures("tiny")
+def test_runs_that_share_a_structure_depend_on_its_source(tmp_path: Path) -> None:
+    runner, _ = board(tmp_path, "backbone:max_epochs=1,backbone-random:max_epochs=1", seeds=1)
+    stored = runner.store("scoreboard").items()
+    assert len(stored) == 6  # the text with 100 labels and with all, the table
+    for run_, result in stored:
+        assert "hlta" in result.extra["source"]["tsenet/skeleton"], run_
+        assert not is_stale(run_, result)
+
+
 # ---- the page
 
 
@@ -334,3 +345,28 @@ def test_differences_wins_and_costs_are_those_of_the_results() -> None:
     assert "+10.00 (+10.0; 1/0/0)" in text
     assert "1.2 K, 2.0 s" in text
     assert "80.00" in text  # mean of default over both settings
+    assert "learned minus random" not in text
+
+
+def test_learned_links_are_compared_with_random_ones_on_test_rows() -> None:
+    from reproduce.runs import Result as RunResult
+
+    rng, entry = np.random.default_rng(0), text_entry()
+    setting, made = Setting(entry, 20), Board()
+    right = {"backbone": rng.random((3, 400)) < 0.9, "backbone-random": rng.random((3, 400)) < 0.7}
+    for name, rows in right.items():
+        for own in rows:
+            kept = {"right": pack(own), "n_rows": own.size}
+            made.add(
+                setting,
+                SCOREBOARD_METHODS[name],
+                RunResult(None, float(own.mean()), 5, 1.0, 1.0, extra=kept),
+            )
+    expected = paired_rows(right["backbone"], right["backbone-random"])
+    text = "\n".join(made.tables("text", "Text"))
+    assert "learned minus random" in text
+    assert f"+{100 * expected.difference:.2f} (< 0.001)" in text
+    values = made.values()
+    assert values["board:tiny-text@20/backbone"] == f"{100 * right['backbone'].mean():.1f}"
+    assert values["board:tiny-text@20/backbone:is"] == "ahead of"
+    assert set(made.picture()) == {"tiny-text 20"}

@@ -97,7 +97,7 @@ def test_a_result_that_names_no_files_is_stale() -> None:
 
 def test_a_file_that_is_gone_is_a_change() -> None:
     gone = frozenset({"tsenet/network/never.py"})
-    assert code_of_method("fnn", gone) != code_of_method("fnn", frozenset())
+    assert code_of_method("table3", "fnn", gone) != code_of_method("table3", "fnn", frozenset())
 
 
 def test_recordings_may_be_nested() -> None:
