@@ -275,18 +275,22 @@ class TestInput:
         with pytest.raises(ValueError, match=f"{name} must be"):
             TopicModel(**wrong).fit(["a text", "a text"])
 
-    def test_an_unfitted_model_says_so(self) -> None:
+    def test_an_unfitted_model_says_so(self, tmp_path: Path) -> None:
         with pytest.raises(NotFittedError):
             TopicModel().transform(["a text"])
         with pytest.raises(NotFittedError):
             _ = TopicModel().topics_
+        with pytest.raises(NotFittedError):
+            TopicModel().rename({})
+        with pytest.raises(NotFittedError):
+            TopicModel().report(tmp_path / "page.html")
 
     def test_what_there_is_not(self, fitted: TopicModel) -> None:
         with pytest.raises(DataError, match="no topic of level 9"):
             fitted.transform(["goal"], level=9)
         with pytest.raises(ValueError, match="output must be"):
             fitted.transform(["goal"], output="odds")  # type: ignore[arg-type]  # what is tested
-        for wrong in ("5", 2.5, 0):
+        for wrong in ("5", 2.5, 0, True):
             with pytest.raises(DataError, match="n_topics must be a whole number"):
                 fitted.reduce(wrong)  # type: ignore[arg-type]  # what is tested
         with pytest.raises(DataError, match=r"no topic 'Z7\.7'"):

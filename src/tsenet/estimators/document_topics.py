@@ -200,6 +200,7 @@ class DocumentTopics(TransformerMixin, FittedTopics):
         """
         from tsenet.explain.report import write_report
 
+        check_is_fitted(self, "tree_")
         known = self._rows if texts is None else self.tree_.binary(self._table(texts))
         X = None if known is None else Table.of(known.to_csr(), names=self.vocabulary_)
         quoted = list(getattr(texts, "texts", texts)) if are_texts(texts) and quote else None

@@ -132,6 +132,7 @@ class FittedTopics(BaseEstimator):
         DataError
             If there is no topic of an id.
         """
+        check_is_fitted(self, "tree_")
         for name in labels:
             self._column(name)
         self._labels = self._labels | {name: str(label) for name, label in labels.items()}
@@ -198,7 +199,8 @@ class FittedTopics(BaseEstimator):
             The model itself. The tree is not changed.
         """
         check_is_fitted(self, "tree_")
-        if n_topics is not None and (not isinstance(n_topics, Integral) or n_topics < 1):
+        whole = isinstance(n_topics, Integral) and not isinstance(n_topics, bool | np.bool_)
+        if n_topics is not None and (not whole or n_topics < 1):
             raise DataError(f"n_topics must be a whole number from 1 on, or None, not {n_topics!r}")
         self._selection = None
         if n_topics is not None:
