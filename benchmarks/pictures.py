@@ -142,7 +142,7 @@ def _topics(page: dict[str, list[Table]]) -> Picture:
     panels = []
     for name, (title, unit) in shown.items():
         bars: list[Bar] = []
-        last = None
+        last: tuple[str, str] | None = None
         for (corpus, topics, method), cell in zip(keys, table.column(name), strict=True):
             if (corpus, topics) != last:
                 bars.append(Bar(f"{corpus}, {topics} topics"))
