@@ -16,9 +16,11 @@ Write = Annotated[bool, typer.Option("--write", help="Also update the page in do
 def _show(name: str, text: str, write: bool, page: str = "skeleton.md") -> None:
     print(f"\n## {name}\n\n{text}\n")
     if write:
+        from benchmarks import pictures as opening
         from benchmarks.report import write_block
 
         write_block(page, name, text)
+        opening.draw(page.removesuffix(".md"))
 
 
 @app.callback()
@@ -201,6 +203,16 @@ def serve(
     from benchmarks import serve as benchmark
 
     _show("serve", benchmark.run(rate, seconds, bad), write, "network.md")
+
+
+@app.command()
+def pictures() -> None:
+    """Draw the opening pictures of network.md, scale.md, skeleton.md and topics.md from the pages' tables."""
+    from benchmarks import pictures as opening
+
+    for page in opening.PICTURES:
+        opening.draw(page)
+        print(f"docs/results/{page}.png")
 
 
 if __name__ == "__main__":

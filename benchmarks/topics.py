@@ -24,6 +24,7 @@ from tsenet.explain import coherence, topic_diversity
 
 N_WORDS = 5_000
 SIZES = (25, 150)
+TITLES = {"20newsgroups": "20 Newsgroups", "ag_news": "AG's News"}
 TOP_WORDS = 10
 AG_ROWS = 15_000
 JUNK = 0.05  # a topic of a lower w10 in the training texts is junk
@@ -238,10 +239,9 @@ COLUMNS = (
 
 
 def run(names: list[str], methods: list[str], validation: bool) -> str:
-    """One table for each corpus."""
-    blocks = []
+    """One table of all corpora."""
+    body = []
     for name in names:
-        body = []
         for n_topics in SIZES:
             for method in methods:
                 package = METHODS[method][0]
@@ -254,11 +254,10 @@ def run(names: list[str], methods: list[str], validation: bool) -> str:
                     "topics", name=name, method=method, n_topics=n_topics, validation=validation
                 )
                 cells = [_cell(column, figures[column]) for column in COLUMNS]
-                body.append([method, *cells])
-                print(name, *body[-1], flush=True)
-        held = "a fifth of the training part" if validation else "the test part"
-        blocks.append(f"**{name}**; held out: {held}\n\n{table(['', *COLUMNS], body)}")
-    return "\n\n".join([*blocks, _note()])
+                body.append([TITLES[name], method, *cells])
+                print(*body[-1], flush=True)
+    held = "a fifth of the training part" if validation else "the test part"
+    return f"Held out: {held}.\n\n{table(['corpus', 'method', *COLUMNS], body)}\n\n{_note()}"
 
 
 def _cell(column: str, value: float) -> str:
