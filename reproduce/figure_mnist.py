@@ -59,7 +59,9 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Exper
             shares = (render.shown(spread([line[k] for line in own]), "accuracy") for k in (2, 3))
             page.append([level, counts, *shares])
         paragraphs += [f"## {name}", render.markdown_table(_HEAD, page)]
-        pictures[f"-{name}"] = _picture(runner.context(name))
+        # without the data set the picture stays as it is
+        pictures[f"-{name}"] = _picture(runner.context(name)) if runner.execute else None
+    paragraphs.append("## Where the figures come from")
     paragraphs.append(
         render.origin(all_results, [f"{len(all_results)} trees."], request.command, runner.skipped)
     )

@@ -16,17 +16,19 @@ import typer
 
 from reproduce import (
     differences,
+    figure_mnist,
     figure_parameters,
     frontier,
     interpretability,
     label_efficiency,
     render,
+    scoreboard,
     table3,
 )
 from reproduce.console import plain_errors
 from reproduce.experiment import Request
 from reproduce.files import write_whole
-from reproduce.runner import CountsRunner
+from reproduce.runner import CountsRunner, Runner
 from reproduce.runs import RunStore, line_of
 from reproduce.tox21_folds import FOLDS
 from reproduce.verdicts import verdicts
@@ -42,6 +44,13 @@ _TEXT_SETS = ("ag_news", "20newsgroups")
 _LABELS = (100, 400, 1_600)
 _FEW = "python -m reproduce label-efficiency --labels 100,400,1600"
 _SIZES = "python -m reproduce frontier"
+_PIXELS = "python -m reproduce figure-mnist --datasets mnist"
+_BOARD = "python -m reproduce scoreboard --part test"
+#: Of the suite: those that are not in table 3.
+_SUITE = (
+    "stackoverflow", "dbpedia", "subj", "dna", "spam", "satellite", "sonar", "vowel", "acsf1", "tecator", "digits",
+    "mnist",
+)  # fmt: skip
 _CHANGES = "python -m reproduce differences"
 _COMMAND = "python -m reproduce table3 --small-grid"
 #: Pages that are texts with figures of table 3: file, and heading.
@@ -68,7 +77,24 @@ def pages(folder: Path) -> list[render.ExperimentReport]:
         title="Small networks: accuracy against parameters",
     )
     changes = differences.make(runner, Request(_TEXT_SETS, None, None, _CHANGES))
-    known = {**table.values, **words.values, **few.values, **small.values, **changes.values}
+    board = replace(
+        scoreboard.make(
+            scoreboard.SuiteRunner(folder, seeds=3, execute=False),
+            Request(_SUITE, None, None, _BOARD, part="test"),
+        ),
+        name="scoreboard",
+    )
+    pixels = figure_mnist.make(
+        Runner(folder, seeds=3, execute=False), Request(("mnist",), None, None, _PIXELS)
+    )
+    known = {
+        **board.values,
+        **table.values,
+        **words.values,
+        **few.values,
+        **small.values,
+        **changes.values,
+    }
     known |= verdicts(known)
     texts = [
         render.ExperimentReport(name, title, (render.filled(_notes(name), known).strip(),))
@@ -81,7 +107,9 @@ def pages(folder: Path) -> list[render.ExperimentReport]:
             size,
             words,
             changes,
+            board,
             *(one for one in (few, small) if one.values),  # no page of what was not run
+            *([pixels] if pixels.figures else []),
         )
     ]
     return [*with_notes, *texts]

@@ -59,8 +59,8 @@ class ExperimentReport:
         Markdown: text and tables, in order.
     csv : mapping of str to (head, rows)
         Tables by the end of the file's name; ``""`` is the main one.
-    figures : mapping of str to matplotlib Figure
-        Pictures by the end of the file's name.
+    figures : mapping of str to matplotlib Figure or None
+        Pictures by the end of the file's name; None leaves the file as it is.
     values : mapping of str to str
         Figures by name, as the texts of notes may refer to them.
     lead : tuple of str
@@ -71,7 +71,7 @@ class ExperimentReport:
     title: str
     paragraphs: tuple[str, ...]
     csv: Mapping[str, tuple[Row, Sequence[Row]]] = field(default_factory=dict)
-    figures: Mapping[str, Figure] = field(default_factory=dict)
+    figures: Mapping[str, Figure | None] = field(default_factory=dict)
     values: Mapping[str, str] = field(default_factory=dict)
     lead: tuple[str, ...] = ()
 
@@ -100,6 +100,8 @@ def write(report: ExperimentReport, folder: Path) -> list[Path]:
     page = folder / f"{report.name}.md"
     paths = [page]
     for end, picture in report.figures.items():
+        if picture is None:
+            continue
         paths.append(folder / f"{report.name}{end}.png")
         drawn = io.BytesIO()
         # Without the program's name and version the bytes depend on the figures alone.

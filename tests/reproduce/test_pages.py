@@ -33,7 +33,8 @@ def lines_of(name: str) -> list[dict[str, str]]:
 def test_pages_are_what_the_stored_runs_give(reports: dict[str, render.ExperimentReport]) -> None:
     """After a change, or after new runs: make results. A dagger says that code has changed, so it may come and go."""
     always = {"table3", "figure-parameters", "interpretability", "verdict", "differences"}
-    assert always <= set(reports) <= always | {"few-labels", "small-networks"}
+    always.add("scoreboard")
+    assert always <= set(reports) <= always | {"few-labels", "small-networks", "figure-mnist"}
     for name, report in reports.items():
         written = (FOLDER / f"{name}.md").read_text("utf-8")
         assert _plain(report.markdown) == _plain(written), name
@@ -42,6 +43,16 @@ def test_pages_are_what_the_stored_runs_give(reports: dict[str, render.Experimen
             shown = [[str(cell) for cell in row] for row in rows]
             assert shown == [list(line.values()) for line in stored], name
             assert not stored or list(stored[0]) == [str(cell) for cell in head]
+
+
+def test_every_page_opens_with_a_picture() -> None:
+    opening = re.compile(r"# .+\n\n!\[.+\]\((.+\.png)\)\n\n")
+    for page in FOLDER.glob("*.md"):
+        if page.stem == "scoreboard-earlier":  # tables of defaults that are no more
+            continue
+        found = opening.match(page.read_text("utf-8"))
+        assert found is not None, page.name
+        assert (FOLDER / found[1]).exists(), page.name
 
 
 def _plain(page: str) -> str:

@@ -14,12 +14,13 @@ from threadpoolctl import threadpool_limits
 from typer.testing import CliRunner, Result
 
 from reproduce import scoreboard, suite
+from reproduce.board import Board, Setting
 from reproduce.commands import app
 from reproduce.dataset_context import TooFewRowsError
 from reproduce.experiment import Request
 from reproduce.rivals import EMNaiveBayes
 from reproduce.runs import RunStore, is_stale
-from reproduce.scoreboard import Board, Setting, SuiteContext, SuiteRunner, make, settings_of
+from reproduce.scoreboard import SuiteContext, SuiteRunner, make, settings_of
 from reproduce.scoreboard_methods import SCOREBOARD_METHODS, count_parameters, method_of
 from reproduce.scoring import pack
 from reproduce.stats import paired_rows

@@ -1,10 +1,13 @@
-"""The tables of the scoreboard's page and of README are computed again from the runs that are committed."""
+"""The tables of the earlier scoreboard and of README are computed again from the runs that are committed."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 from statistics import mean, stdev
+
+from reproduce import scoreboard
+from reproduce.experiment import Request
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = {
@@ -15,14 +18,16 @@ COLUMNS = {
 }
 
 
-def scores() -> dict[tuple[str, str, str], list[float]]:
+def scores(part: str) -> dict[tuple[str, str, str], list[float]]:
+    """Of test or validation rows, in percent, by data set, labels and method."""
     found: dict[tuple[str, str, str], list[float]] = {}
     for line in (ROOT / "docs/results/runs/scoreboard.jsonl").read_text("utf-8").splitlines():
         stored = json.loads(line)
         run = stored["run"]
         labels = "all" if run["n_labels"] is None else str(run["n_labels"])
         key = (run["dataset"], labels, run["method"])
-        found.setdefault(key, []).append(100 * stored["result"]["validation"])
+        if run["final"] == (part == "test"):
+            found.setdefault(key, []).append(100 * stored["result"][part])
     return found
 
 
@@ -33,10 +38,13 @@ def table_after(text: str, heading: str) -> list[list[str]]:
     return [cells[0], *cells[2:]]
 
 
-def test_the_page_shows_the_runs() -> None:
-    found, page = scores(), (ROOT / "docs/results/scoreboard.md").read_text("utf-8")
+def test_the_earlier_page_shows_the_runs() -> None:
+    found, page = (
+        scores("validation"),
+        (ROOT / "docs/results/scoreboard-earlier.md").read_text("utf-8"),
+    )
     checked = 0
-    for heading in ("## Now: text", "## Now: tables"):
+    for heading in ("## Links by context: text", "## Four latents for a column: tables"):
         head, *lines = table_after(page, heading)
         for setting, *cells in lines:
             dataset, labels = setting.split()
@@ -49,13 +57,23 @@ def test_the_page_shows_the_runs() -> None:
 
 
 def test_the_readme_shows_the_runs() -> None:
-    found, readme = scores(), (ROOT / "README.md").read_text("utf-8")
+    found, readme = scores("test"), (ROOT / "README.md").read_text("utf-8")
     names = {"StackOverflow titles": "stackoverflow", "part of DBPedia": "dbpedia", "subj": "subj"}
     _, *lines = table_after(readme, "all figures, rivals included")
     assert len(lines) == 6
+    board = scoreboard.make(
+        scoreboard.SuiteRunner(ROOT / "docs/results", seeds=3, execute=False),
+        Request(tuple(names.values()), ("backbone", "backbone-random"), (400, None), part="test"),
+    )
+    against = {key: p for key, p in board.values.items() if key.endswith("/backbone:p")}
+    weak = {key: p for key, p in against.items() if float(p.split()[-1]) >= 0.005}
+    assert (len(against), list(weak)) == (6, ["board:subj@400/backbone:p"])
+    p = float(weak["board:subj@400/backbone:p"].removeprefix("= "))
+    assert f"p < .005 in five of the six, p = {p:.2f}".replace("= 0", "= ") in readme
     for setting, *cells in lines:
         name, labels = setting.rsplit(", ", 1)
         dataset = names[name.split(" (")[0]]
         methods = ("backbone", "backbone-random", "default")
+        assert all(len(found[dataset, labels, method]) == 3 for method in methods)
         wanted = [f"{mean(found[dataset, labels, method]):.1f}" for method in methods]
         assert [cell.strip("*") for cell in cells] == wanted
