@@ -150,6 +150,24 @@ def test_differences_of_the_label_efficiency_page_are_those_of_its_runs() -> Non
     assert checked > 60
 
 
+def test_the_lead_of_learned_links_is_that_of_the_runs(
+    reports: dict[str, render.ExperimentReport],
+) -> None:
+    tests: dict[tuple[str, int | None, str], list[float]] = {}
+    for run, result in RunStore(FOLDER / "runs" / "label-efficiency.jsonl").items():
+        if run.settings == {"skip_units": 0, "linear_skip": False} and result.test is not None:
+            tests.setdefault((run.dataset, run.n_labels, run.method), []).append(result.test)
+    checked = 0
+    for (dataset, n_labels, method), scores in tests.items():
+        learned = tests.get((dataset, n_labels, "tsenet"), [])
+        if method == "random" and len(learned) == len(scores):
+            lead = 100 * (np.mean(learned) - np.mean(scores))
+            shown = reports["few-labels"].values[f"{dataset}@{n_labels}/backbone-random:lead"]
+            assert shown.startswith(f"{lead:+.2f}".replace("-", "−"))
+            checked += 1
+    assert checked >= 3
+
+
 def test_figures_in_readme_are_those_of_the_files(
     reports: dict[str, render.ExperimentReport],
 ) -> None:
