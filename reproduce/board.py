@@ -132,9 +132,10 @@ class Board:
         return values
 
     def picture(self) -> dict[str, list[figures.Dot]]:
-        """Dots for each setting with learned and random links: these, and the best rival."""
+        """Dots for each setting of text, else of all data, with learned and random links: these, and the best rival."""
         panels: dict[str, list[figures.Dot]] = {}
-        for setting in self._settings():
+        every = self._settings()
+        for setting in [s for s in every if s.entry.kind == "text"] or every:
             if all(self.against_random(setting, name) is None for name in _LEARNED):
                 continue
             own = [n for name in _LEARNED for n in (name, f"{name}-random")]
