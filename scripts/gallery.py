@@ -190,6 +190,8 @@ def accuracy_by_size() -> Figure:
     methods = ("tsenet-pruned", "random-pruned", "pruned-logistic", "fnn", "set", "rigl")
     for colour, method in zip(COLOURS, methods, strict=False):
         rows = rows_of("small-networks.csv", dataset="ag_news", n_labels="all", method=method)
+        if not rows:
+            continue
         sizes = [int(row["n_parameters"]) for row in rows]
         scores = [100 * float(row["mean"]) for row in rows]
         dashes = "--" if method.startswith("random") else "-"
