@@ -129,12 +129,19 @@ class Board:
                     values[f"{key}:{outcome.split()[0]}"] = f"{outcomes[outcome]} of {len(known)}"
                 rival = self._versus(self.differences(name, "best rival", settings))
                 values[f"{key}:rival"] = rival
+                for count in dict.fromkeys(s.n_labels for s in settings):
+                    alike = [s for s in settings if s.n_labels == count]
+                    for second in ("best rival", "start"):
+                        leads = self.differences(name, second, alike)
+                        place = f"board:{kind}@{count or 'all'}/{name}:{second.split()[-1]}"
+                        values[place] = f"{np.mean(leads):+.1f}".replace("-", "−") if leads else "–"
         return values
 
     def picture(self) -> dict[str, list[figures.Dot]]:
-        """Dots for each setting with learned and random links: these, and the best rival."""
+        """Dots for each setting of text, else of all data, with learned and random links: these, and the best rival."""
         panels: dict[str, list[figures.Dot]] = {}
-        for setting in self._settings():
+        every = self._settings()
+        for setting in [s for s in every if s.entry.kind == "text"] or every:
             if all(self.against_random(setting, name) is None for name in _LEARNED):
                 continue
             own = [n for name in _LEARNED for n in (name, f"{name}-random")]
@@ -202,9 +209,9 @@ class Board:
         """Which methods are compared: own ones with their controls, with each other, and with the rivals."""
         own = [n for n in names if self._methods[n].own]
         controls = [(n, f"{n}-random") for n in own if f"{n}-random" in names]
-        others = [("backbone", "default")]
+        others = [("backbone", "default"), ("default", "start")]
         rivals = ["best rival", *(n for n in names if n not in own)]
-        learned = [n for n in own if not n.split(":")[0].endswith("-random")]
+        learned = [n for n in own if n.split(":")[0] in _LEARNED]
         varied = [(n, n.split(":")[0]) for n in own if ":" in n and n.split(":")[0] in names]
         return [
             *controls,

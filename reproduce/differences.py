@@ -111,7 +111,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Exper
         title="What differs from the paper" + (" (quick look: small data)" if quick else ""),
         paragraphs=(*paragraphs, "## Where the figures come from", origin),
         csv={"": (_CSV_HEAD, [_file_row(line) for line in lines])},
-        figures={"": figures.dots(panels, "validation accuracy")} if panels else {},
+        figures={"": figures.dots(panels, "validation accuracy, %")} if panels else {},
         values=_values(tables),
     )
 
@@ -172,7 +172,8 @@ class _Line:
     @property
     def dot(self) -> figures.Dot:
         found = self.score
-        return figures.Dot(self.measured.cell.title, found.mean, found.sd)
+        sd = None if found.sd is None else 100 * found.sd
+        return figures.Dot(self.measured.cell.title, 100 * found.mean, sd)
 
     @property
     def where(self) -> str:

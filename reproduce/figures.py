@@ -176,4 +176,6 @@ def _legend(figure: Figure, all_axes: Sequence[Any]) -> None:
     for axes in all_axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
+    if set(found) == {"others"}:  # nothing to tell apart
+        return
     figure.legend(list(found.values()), list(found), loc="outside right upper", frameon=False)

@@ -65,6 +65,12 @@ def test_the_readme_shows_the_runs() -> None:
         scoreboard.SuiteRunner(ROOT / "docs/results", seeds=3, execute=False),
         Request(tuple(names.values()), ("backbone", "backbone-random"), (400, None), part="test"),
     )
+    whole = scoreboard.make(
+        scoreboard.SuiteRunner(ROOT / "docs/results", seeds=3, execute=False),
+        Request(tuple(names.values()), None, None, part="test"),
+    ).values
+    leads = [whole[f"board:text@{labels}/default:rival"] for labels in ("100", "400", "all")]
+    assert "{} points with 100 labels, {} with 400 and {} with all".format(*leads) in readme
     against = {key: p for key, p in board.values.items() if key.endswith("/backbone:p")}
     weak = {key: p for key, p in against.items() if float(p.split()[-1]) >= 0.005}
     assert (len(against), list(weak)) == (6, ["board:subj@400/backbone:p"])
