@@ -190,13 +190,13 @@ def accuracy_by_size() -> Figure:
     methods = ("tsenet-pruned", "random-pruned", "pruned-logistic", "fnn", "set", "rigl")
     for colour, method in zip(COLOURS, methods, strict=False):
         rows = rows_of("small-networks.csv", dataset="ag_news", n_labels="all", method=method)
-        if not rows:
+        if not rows:  # not run
             continue
         sizes = [int(row["n_parameters"]) for row in rows]
         scores = [100 * float(row["mean"]) for row in rows]
         dashes = "--" if method.startswith("random") else "-"
         axes.plot(sizes, scores, "o", linestyle=dashes, color=colour, label=NAMES[method])
-    axes.set(xscale="log", xlabel="parameters", ylabel="accuracy, %")
+    axes.set(xscale="log", xlabel="parameters", ylabel="accuracy, %", ylim=(85, 91.5))
     axes.set_title("AG's News, all labels")
     axes.legend()
     return plain_frame(figure)

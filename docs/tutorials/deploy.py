@@ -107,4 +107,4 @@ print(
 #
 # - [Deployment](../guide/deploy.md): start, memory and speed of each runtime, texts, a service, what ONNX cannot hold.
 # - [File format](../file-format.md): what is in a `.tsenet` file, and why it holds no pickle.
-# - [Accuracy against parameters](../results/frontier.md): pruning measured on public data.
+# - [Small networks](../results/small-networks.md): pruning measured on AG's News, where pruned logistic regression is ahead at 20,000 parameters.
