@@ -17,7 +17,7 @@ __all__ = ["Curve", "Dot", "Point", "bars", "curves", "dots", "require_matplotli
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000", "#7F7F7F")
 _MARKERS = "os^DvPX<>ph*"
 _DASHES = ("-", "--", "-.", ":")
-_COLUMNS = 4  # of panels
+_COLUMNS = 3  # of panels
 
 
 @dataclass(frozen=True)
@@ -136,10 +136,10 @@ def bars(panels: Mapping[str, Mapping[str, Mapping[str, float]]], y_label: str) 
 
 
 def _grid(n_panels: int, width: float, height: float) -> tuple[Figure, list[Any]]:
-    """A figure with so many panels of a size in inches, at most four in a row."""
+    """A figure with so many panels of a size in inches, at most three in a row."""
     from matplotlib.figure import Figure
 
-    columns = min(n_panels, _COLUMNS)
+    columns = 2 if n_panels == 4 else min(n_panels, _COLUMNS)
     rows = -(-n_panels // columns)
     figure = Figure(figsize=(width * columns + 2, height * rows), layout="constrained")
     all_axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()

@@ -66,6 +66,14 @@ TWINS = {
     "backbone-random": "backbone",
 }
 REFERENCE = "tsenet-paper"
+#: Rows of the picture, in its order; a panel of a few is left out beside fuller ones.
+_DRAWN = (
+    *("tsenet-paper", "random-paper", "backbone-paper", "backbone-paper-random"),
+    *("tsenet", "random", "backbone", "backbone-random"),
+    *("fnn", "equal-size", "pruned-paper", "set-paper", "rigl-paper"),
+    *("logistic", "forest", "boosting"),
+)
+_FEW = 3
 
 
 def cells(
@@ -239,7 +247,9 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Exper
         paragraphs += [f"## {name}", render.markdown_table(_HEAD, table)]
         rows += [_file_row(line, dense, beside) for line in lines.values()]
         rows += [row.file_row(name) for row in before]
-        panels[name] = [_dot(line, beside) for line in lines.values() if line.test is not None]
+        panels[name] = [
+            _dot(lines[row], beside) for row in _DRAWN if row in lines and lines[row].test
+        ]
         values |= _named(name, lines, dense)
         summaries[name] = lines
     by_task = [task_table(measured, TASKS, REFERENCE)] if several else []
@@ -253,7 +263,8 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Exper
         "## Where the figures come from",
         render.provenance(measured, request.command, runner.skipped),
     ]
-    drawn = {name: own for name, own in panels.items() if own}
+    drawn = {name: own for name, own in panels.items() if len(own) > _FEW}
+    drawn = drawn or {name: own for name, own in panels.items() if own}
     beside_default, more = default_beside(summaries)
     values |= more
     return render.ExperimentReport(
