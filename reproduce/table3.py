@@ -247,8 +247,11 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Exper
         paragraphs += [f"## {name}", render.markdown_table(_HEAD, table)]
         rows += [_file_row(line, dense, beside) for line in lines.values()]
         rows += [row.file_row(name) for row in before]
+        shown = _DRAWN if request.methods is None else lines
         panels[name] = [
-            _dot(lines[row], beside) for row in _DRAWN if row in lines and lines[row].test
+            _dot(lines[row], beside)
+            for row in shown
+            if row in lines and lines[row].test is not None
         ]
         values |= _named(name, lines, dense)
         summaries[name] = lines
