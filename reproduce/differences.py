@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from reproduce import figures, render
 from reproduce.cells import Cell, Measured
-from reproduce.experiment import Experiment, Request, select
+from reproduce.experiment import Experiment, Request, wanted_cells
 from reproduce.runner import CountsRunner, Runner
 from reproduce.runs import Settings
 from reproduce.scoring import kept, score_on
@@ -85,12 +85,7 @@ def _probe(model: Any, context: RunContext) -> Mapping[str, Any]:
 def make(runner: Runner, request: Request, progress: Any = None) -> render.ExperimentReport:
     """Measure the changes and render them."""
     quick = runner.quick is not None
-    wanted = [
-        cell
-        for name in request.datasets
-        for n_labels in request.n_labels or (None,)
-        for cell in select(cells(name, n_labels, quick), request.methods)
-    ]
+    wanted = wanted_cells(request, (None,), lambda name, n_labels: cells(name, n_labels, quick))
     measured = runner.measure_all(wanted, progress)
     lines = [
         line

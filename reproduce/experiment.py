@@ -12,7 +12,7 @@ from reproduce.render import ExperimentReport
 from reproduce.runner import Runner
 from tsenet.errors import DataError
 
-__all__ = ["Experiment", "Request", "expand_names", "select"]
+__all__ = ["Experiment", "Request", "expand_names", "select", "wanted_cells"]
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,20 @@ def select(cells: Sequence[Cell], wanted: Iterable[str] | None) -> list[Cell]:
         chosen |= new
         new = set.union(*(needs[name] for name in new)) - chosen
     return [cell for cell in cells if cell.name in chosen]
+
+
+def wanted_cells(
+    request: Request,
+    counts: Sequence[int | None],
+    cells: Callable[[str, int | None], Sequence[Cell]],
+) -> list[Cell]:
+    """The cells that a request asks for: data set by data set, for its numbers of labels or else ``counts``."""
+    return [
+        cell
+        for name in request.datasets
+        for n_labels in request.n_labels or counts
+        for cell in select(cells(name, n_labels), request.methods)
+    ]
 
 
 def expand_names(given: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from reproduce import figures, render
 from reproduce.cells import Cell, Measured
-from reproduce.experiment import Experiment, Request, select
+from reproduce.experiment import Experiment, Request, wanted_cells
 from reproduce.methods import PRUNING
 from reproduce.runner import CountsRunner, Runner
 from reproduce.runs import Settings
@@ -82,12 +82,7 @@ def cells(dataset: str, n_labels: int | None = None, quick: bool = False) -> lis
 def make(runner: Runner, request: Request, progress: Any = None) -> render.ExperimentReport:
     """Measure the points and render them."""
     quick = runner.quick is not None
-    wanted = [
-        cell
-        for name in request.datasets
-        for n_labels in request.n_labels or (None,)
-        for cell in select(cells(name, n_labels, quick), request.methods)
-    ]
+    wanted = wanted_cells(request, (None,), lambda name, n_labels: cells(name, n_labels, quick))
     measured = runner.measure_all(wanted, progress)
     paragraphs, rows = [_INTRODUCTION], []
     panels: dict[str, list[figures.Curve]] = {}

@@ -11,7 +11,7 @@ from typing import Any
 
 from reproduce import figures, render
 from reproduce.cells import Cell, Measured
-from reproduce.experiment import Experiment, Request, select
+from reproduce.experiment import Experiment, Request, wanted_cells
 from reproduce.runner import CountsRunner, Runner
 from reproduce.runs import Settings
 from reproduce.scoring import Metric
@@ -75,13 +75,10 @@ def cells(dataset: str, n_labels: int | None, quick: bool = False, text: bool = 
 def make(runner: Runner, request: Request, progress: Any = None) -> render.ExperimentReport:
     """Measure the curves and render them."""
     quick = runner.quick is not None
-    counts = request.n_labels or (_QUICK_LABELS if quick else LABELS)
-    wanted = [
-        cell
-        for name in request.datasets
-        for n_labels in counts
-        for cell in select(cells(name, n_labels, quick, runner.is_text(name)), request.methods)
-    ]
+    counts = _QUICK_LABELS if quick else LABELS
+    wanted = wanted_cells(
+        request, counts, lambda name, n: cells(name, n, quick, runner.is_text(name))
+    )
     measured = runner.measure_all(wanted, progress)
     means = _means(measured)
     paragraphs, rows = [_INTRODUCTION], []

@@ -14,7 +14,7 @@ import numpy as np
 
 from reproduce import figures, render
 from reproduce.cells import Measured
-from reproduce.experiment import Experiment, Request, select
+from reproduce.experiment import Experiment, Request, wanted_cells
 from reproduce.runner import Runner
 from reproduce.runs import Result
 from reproduce.scoring import Metric, unpack
@@ -37,12 +37,7 @@ LABELS: tuple[int | None, ...] = (400,)
 def make(runner: Runner, request: Request, progress: Any = None) -> render.ExperimentReport:
     """Measure the variants and render them."""
     quick = runner.quick is not None
-    wanted = [
-        cell
-        for name in request.datasets
-        for n_labels in request.n_labels or LABELS
-        for cell in select(cells(name, n_labels, quick), request.methods)
-    ]
+    wanted = wanted_cells(request, LABELS, lambda name, n_labels: cells(name, n_labels, quick))
     measured = runner.measure_all(wanted, progress)
     paragraphs, rows, pictures = [_INTRODUCTION], [], {}
     for name, own in by_dataset(measured).items():

@@ -83,3 +83,34 @@ def test_the_readme_shows_the_runs() -> None:
         assert all(len(found[dataset, labels, method]) == 3 for method in methods)
         wanted = [f"{mean(found[dataset, labels, method]):.1f}" for method in methods]
         assert [cell.strip("*") for cell in cells] == wanted
+
+
+def test_the_readme_says_where_learned_links_lose() -> None:
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    tables = ("dna", "spam", "satellite", "sonar", "vowel", "acsf1", "tecator")
+    values = scoreboard.make(
+        scoreboard.SuiteRunner(ROOT / "docs/results", seeds=3, execute=False),
+        Request(tables, None, None, part="test"),
+    ).values
+    learned, random = (values[f"board:acsf1@all/backbone{end}"] for end in ("", "-random"))
+    p = values["board:acsf1@all/backbone:p"]
+    assert f"Backbone ({random} against {learned} %, p {p})" in readme
+    losses = values["board:table/default:rival"].rstrip(")").split("/")[-1]
+    assert losses == "4"
+    assert "Of seven tables the best of five rivals is ahead on four" in readme
+    assert values["board:table/default:level"] == "7 of 7"
+    assert "On small tables learned links are no better than random ones." in readme
+
+
+def test_the_readme_says_whose_lead_over_the_rivals_it_is() -> None:
+    readme, found = (ROOT / "README.md").read_text("utf-8"), scores("test")
+    own = {"default", "default-random", "backbone", "backbone-random", "start"}
+    leads: dict[str, list[float]] = {}
+    for dataset in ("stackoverflow", "dbpedia", "subj"):
+        for labels in ("100", "400", "all"):
+            means = {m: mean(v) for (d, n, m), v in found.items() if (d, n) == (dataset, labels)}
+            best = max(score for method, score in means.items() if method not in own)
+            leads.setdefault(dataset, []).append(means["default"] - best)
+    assert "The lead is mostly StackOverflow's; on subj the network has none." in readme
+    assert sum(leads["stackoverflow"]) > sum(map(sum, leads.values())) / 2
+    assert max(leads["subj"]) < 0.05
