@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,8 @@ _BLOCK = 1 << 22
 _FEWEST_OF_A_UNIT = 32  # columns; fewer may span the same range by chance
 _LARGEST_COUNT = 2**53  # floats beyond are all whole numbers
 _LARGEST_SCALE = 1e300  # of a column; one that varies less than its inverse is constant
+_NO_LIMIT = float(np.finfo(np.float32).max)
+_ROOM = 10.0  # a value may be this many times as far from the mean as any training value
 Floats = npt.NDArray[np.float64]
 
 
@@ -26,8 +29,9 @@ Floats = npt.NDArray[np.float64]
 class Scaling:
     """Scaling of the columns of a table, learned from the training rows with :meth:`learn`.
 
-    A value becomes ``(value − shift) · scale``. A count becomes ``(1 + ln count) · scale``, and then each row is scaled
-    to the same length (tf-idf).
+    A value becomes ``(value − shift) · scale``, limited to ten times the largest size that a scaled training value has:
+    one cell in a wrong unit must not outweigh all others. A count becomes ``(1 + ln count) · scale``, and then each row
+    is scaled to the same length (tf-idf).
 
     Attributes
     ----------
@@ -37,6 +41,8 @@ class Scaling:
         Factor for each column, or one for all columns.
     counts : bool, default=False
         Whether the values are counts.
+    limit : ndarray of float64, shape of ``scale`` or (0,)
+        Largest size of a scaled value; empty for no limit. A column that was constant has limit 0.
 
     Examples
     --------
@@ -50,6 +56,7 @@ class Scaling:
     shift: Floats
     scale: Floats
     counts: bool = False
+    limit: Floats = field(default_factory=lambda: np.empty(0))
 
     @classmethod
     def learn(cls, table: Table, weighting: Literal["tfidf", "counts"] = "tfidf") -> Scaling:
@@ -84,7 +91,10 @@ class Scaling:
             raise ValueError(f"weighting must be 'tfidf' or 'counts', not {weighting!r}")
         if table.is_sparse and _are_counts(table.values):
             if weighting == "counts":
-                return cls(np.empty(0), np.ones(1))
+                largest = float(table.values.data.max())
+                return cls(
+                    np.empty(0), np.ones(1), limit=np.array([min(_ROOM * largest, _NO_LIMIT)])
+                )
             n_with = np.bincount(table.values.indices, minlength=table.n_columns)
             return cls.of_counts(table.n_rows, n_with)
         if table.is_sparse:
@@ -93,7 +103,11 @@ class Scaling:
             square = float(np.square(data / power).sum())
             mean_square = square / (table.n_rows * table.n_columns)
             scale = mean_square**-0.5 / power if mean_square > 0 else 1.0
-            return cls(np.empty(0), np.array([min(scale, _LARGEST_SCALE)]))
+            scale = min(scale, _LARGEST_SCALE)
+            largest = np.abs(data).max(initial=0.0) * scale
+            return cls(
+                np.empty(0), np.array([scale]), limit=np.array([min(_ROOM * largest, _NO_LIMIT)])
+            )
         n_missing = sum(np.isnan(block).sum(axis=0) for block in _blocks(table.values))
         n_known = np.maximum(1, table.n_rows - n_missing)
         power = power_near(_largest(table.values))
@@ -108,8 +122,14 @@ class Scaling:
             deviation = np.where(varies, shared, deviation)
         deviation = np.where(varies, deviation, np.maximum(1.0, 1e-15 * np.abs(shift)))
         scale = 1.0 / deviation
+        with np.errstate(over="ignore"):
+            limit = np.where(varies, _ROOM * _reach(table.values, shift, scale), 0.0)
         category = np.array([levels is not None for levels in table.levels])
-        return cls(np.where(category, 0.0, shift), np.where(category, 1.0, scale))
+        return cls(
+            np.where(category, 0.0, shift),
+            np.where(category, 1.0, scale),
+            limit=np.where(category, _NO_LIMIT, np.minimum(limit, _NO_LIMIT)),
+        )
 
     @classmethod
     def of_counts(cls, n_rows: int, n_with: npt.NDArray[np.int64]) -> Scaling:
@@ -149,6 +169,11 @@ class Scaling:
         Table
             Float32 values; sparse if `table` is sparse and no shift is subtracted, else dense.
 
+        Warns
+        -----
+        UserWarning
+            If values had to be limited in columns that were not constant in training.
+
         Examples
         --------
         >>> from tsenet.data import Scaling, Table
@@ -163,11 +188,34 @@ class Scaling:
         else:
             scaled = np.empty(table.shape, np.float32)
             start = 0
-            with np.errstate(over="ignore"):  # far outside what was learned: infinite
+            with np.errstate(over="ignore"):  # far outside what was learned: infinite, then limited
                 for block in _blocks(values):
                     scaled[start : start + len(block)] = self._of_rows(block)
                     start += len(block)
+        if self.limit.size:
+            self._limit(scaled, table.names)
         return Table(scaled, table.names, table.levels, table.named)
+
+    def _limit(self, scaled: Any, names: Sequence[str]) -> None:
+        """Limit scaled values in place, and warn of columns that held values in a wrong unit."""
+        values = scaled.data if sp.issparse(scaled) else scaled
+        limit = self.limit.astype(np.float32)
+        beyond = np.abs(values) > limit
+        if not beyond.any():
+            return
+        np.clip(values, -limit, limit, out=values)
+        if self.limit.size > 1:
+            columns = np.flatnonzero(beyond.any(axis=0) & (limit > 0))
+        else:
+            columns = np.unique(scaled.indices[beyond])
+        if columns.size:
+            shown = ", ".join(repr(names[j]) for j in columns[:3])
+            more = f" and {columns.size - 3} more" if columns.size > 3 else ""
+            warnings.warn(
+                f"values of {shown}{more} are more than {_ROOM:g} times as far from the mean as any "
+                "training value, and were limited to that: are they in another unit?",
+                stacklevel=2,
+            )
 
     def _of_rows(self, block: Floats) -> Floats:
         """Scale dense rows (n, V)."""
@@ -199,6 +247,7 @@ class Scaling:
         return (
             np.array_equal(self.shift, other.shift)
             and np.array_equal(self.scale, other.scale)
+            and np.array_equal(self.limit, other.limit)
             and self.counts == other.counts
         )
 
@@ -240,6 +289,15 @@ def _are_counts(values: Any) -> bool:
 def _largest(values: Any) -> Floats:
     """Largest size of each column's values, missing ones left out: (V,)."""
     sizes = [np.nan_to_num(np.abs(block)).max(axis=0, initial=0.0) for block in _blocks(values)]
+    return np.asarray(np.max(sizes, axis=0), np.float64)
+
+
+def _reach(values: Any, shift: Floats, scale: Floats) -> Floats:
+    """Largest size of each column's scaled values, missing ones left out: (V,)."""
+    sizes = [
+        np.nan_to_num(np.abs((block - shift) * scale)).max(axis=0, initial=0.0)
+        for block in _blocks(values)
+    ]
     return np.asarray(np.max(sizes, axis=0), np.float64)
 
 

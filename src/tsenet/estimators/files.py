@@ -9,17 +9,16 @@ from numpy.typing import NDArray
 
 from tsenet._system.packages import need_torch
 from tsenet.data.binary import BinaryRule
-from tsenet.data.scaling import Scaling
 from tsenet.estimators.texts import counter_fields, counter_of_fields
 from tsenet.skeleton.tree import LatentTree
 from tsenet.store.network_files import (
     arrays_under,
-    check_scaling,
     check_size,
     load_weights,
     n_inputs_of,
     names_or,
     network_arrays,
+    scaling_of,
     wiring_of_parts,
     wiring_parts,
 )
@@ -65,6 +64,7 @@ def estimator_parts(estimator: TSENetEstimator) -> tuple[dict[str, Any], Arrays]
         **_under("net", network_arrays(estimator.net_)),
         "scaling.shift": estimator.scaling_.shift,
         "scaling.scale": estimator.scaling_.scale,
+        "scaling.limit": estimator.scaling_.limit,
         "importances": estimator.feature_importances_,
     }
     if estimator.tree_ is not None:
@@ -127,9 +127,7 @@ def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arr
         names = [*names_or(meta["tree"]["inputs"], rule.names), *meta["tree"]["latents"]]
         fields = {"names": names, "rule": meta["rule"]}
         estimator.tree_ = LatentTree.from_parts(fields, arrays_under("tree", arrays))
-    estimator.scaling_ = Scaling(
-        arrays["scaling.shift"], arrays["scaling.scale"], bool(meta.get("counts", False))
-    )
+    estimator.scaling_ = scaling_of(arrays, bool(meta.get("counts", False)), rule)
     estimator._network_options = NetworkOptions(**meta["network"])
     estimator._n_runs = meta["n_runs"]
     estimator.source_ = meta["source"]
@@ -155,10 +153,8 @@ def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arr
 
 def _check_fit(estimator: TSENetEstimator) -> None:
     """Refuse parts that are each well formed but do not belong together."""
-    rule, scaling = estimator.binary_rule_, estimator.scaling_
-    n_columns = rule.n_columns_in
-    check_columns(estimator, n_columns)
-    check_scaling(scaling, rule)
+    rule = estimator.binary_rule_
+    check_columns(estimator, rule.n_columns_in)
     if not isinstance(estimator._n_runs, int) or not 0 <= estimator._n_runs < 2**31:
         raise ValueError(f"the number of trainings is {estimator._n_runs!r}")
     if not isinstance(estimator.source_, dict | None):

@@ -23,11 +23,12 @@ def importance_rows(inputs: Inputs) -> Inputs:
 
 
 def column_importances(net: Any, inputs: Inputs, rule: BinaryRule) -> NDArray[np.float64]:
-    """Mean size of each column's contribution to the outputs, as a share of all: (V,).
+    """How much each column's contribution to the outputs varies from row to row, as a share of all: (V,).
 
-    Contributions are those of :func:`tsenet.explain.explain_prediction`, which add up to an output. Only differences
-    between the outputs of several classes matter, so each is taken against the mean of all. The levels of a
-    category are summed.
+    Contributions are those of :func:`tsenet.explain.explain_prediction`, which add up to an output; those of a
+    category's levels are summed. The measure is the mean distance of a contribution from its mean over the rows (of
+    sparse rows, from 0, which most contributions are): what a column adds to every row alike makes no difference. Only
+    differences between the outputs of several classes matter, so each is taken against the mean of all.
     """
     network = AffineNetwork.of(net)
     rows = network.forward(inputs.values)
@@ -36,11 +37,15 @@ def column_importances(net: Any, inputs: Inputs, rule: BinaryRule) -> NDArray[np
     seeds = np.eye(n_outputs)
     if n_outputs > 2:
         seeds -= 1 / n_outputs
-    total = np.zeros(inputs.n_columns)
+    total = np.zeros(rule.n_columns_in)
     for seed in seeds:
         gradient = network.backward(network.start(seed, n_rows), slopes, lowest=0)[0]  # (n, D)
         values: Any = inputs.values
-        part = values.multiply(gradient) if inputs.is_sparse else values * gradient
-        total += np.asarray(abs(part).sum(axis=0)).ravel()
-    of_column = np.bincount(rule.sources, total, rule.n_columns_in).astype(np.float64)
-    return np.asarray(of_column / max(of_column.sum(), np.finfo(np.float64).tiny))
+        if inputs.is_sparse:
+            size = np.asarray(abs(values.multiply(gradient)).sum(axis=0)).ravel()
+            total += np.bincount(rule.sources, size, rule.n_columns_in)
+        else:
+            part = np.zeros((n_rows, rule.n_columns_in))
+            np.add.at(part.T, rule.sources, (values * gradient).T)
+            total += np.abs(part - part.mean(axis=0)).sum(axis=0)
+    return np.asarray(total / max(total.sum(), np.finfo(np.float64).tiny))

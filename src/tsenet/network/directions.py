@@ -24,6 +24,10 @@ _ROUNDS = 6  # of the iteration
 _CHUNK_ROWS = 256
 _CHUNK_LINKS = 20_000
 _SMALL = 256  # columns of which all directions are computed
+# Least variance of a direction, as a share of that of the latent's first. Columns that add up to a constant, as those
+# of a category do, or that repeat each other have directions of next to no variance: scaled to deviation 1, a unit
+# along one would respond with millions to the first row that breaks the relation.
+_LEAST_VARIANCE = 1e-4
 
 
 def leading_directions(
@@ -35,8 +39,8 @@ def leading_directions(
 ) -> Float32:
     """Weights of a sparse layer: unit j of a latent has the j-th principal direction of the columns it reads.
 
-    Directions have length 1. Where a latent of dense rows reads fewer columns than it has units, the next units have
-    the opposite directions, then random ones; on sparse rows they stay at 0.
+    Directions have length 1. Those with next to no variance beside the latent's first are left out. Where
+    a latent has more units than directions, the next units have the opposite directions, then random mixtures.
 
     Parameters
     ----------
@@ -66,8 +70,7 @@ def leading_directions(
         from_tree, blocks.k_in
     )  # by unit; the units of a lower latent lie side by side
     weight = _with_signs(links, weight, signs)
-    if isinstance(below, np.ndarray):
-        _fill(links, weight, np.random.default_rng(seed))
+    _fill(links, weight, np.random.default_rng(seed))
     return weight.reshape(-1)
 
 
@@ -83,19 +86,23 @@ def _with_signs(links: Links, weight: Float32, from_tree: NDArray[np.bool_]) -> 
 
 
 def _fill(links: Links, weight: Float32, generator: np.random.Generator) -> None:
-    """Give the units beyond a latent's number of columns weights too: without any they would never learn.
+    """Give the units beyond a latent's number of directions weights too: without any they would never learn.
 
     A rectifier passes one side of a direction only, so the opposite ones come first.
     """
     k = weight.shape[1]
-    for u in np.flatnonzero(np.diff(links.unit_start) < k):
+    n_links = np.diff(links.unit_start)
+    n_found = np.zeros((links.n_units, k), bool)
+    np.logical_or.at(n_found, links.in_unit, weight != 0)
+    n_directions = n_found.sum(axis=1)
+    for u in np.flatnonzero((n_directions < k) & (n_directions > 0) & (n_links > 0)):
         own = links.unit_link[links.unit_start[u] : links.unit_start[u + 1]]
-        m = own.size
-        drawn = generator.standard_normal((m, k)).astype(np.float32)
-        drawn /= np.maximum(np.linalg.norm(drawn, axis=0), 1e-12)
-        opposite = min(2 * m, k)
-        weight[own, m:opposite] = -weight[own, : opposite - m]
-        weight[own, opposite:] = drawn[:, opposite:]
+        n = n_directions[u]
+        mixture = generator.standard_normal((n, k))
+        mixture /= np.linalg.norm(mixture, axis=0)
+        opposite = min(2 * n, k)
+        weight[own, n:opposite] = -weight[own, : opposite - n]
+        weight[own, opposite:] = weight[own, :n] @ mixture[:, opposite:]
 
 
 # ---- dense rows: latent by latent
@@ -125,14 +132,21 @@ def _directions_of(columns: Float32, k: int) -> NDArray[np.float64]:
     if m == 0:
         return np.zeros((0, 0))
     if m <= _SMALL:
-        _, vectors = np.linalg.eigh((columns @ columns.T).astype(np.float64))
-        return np.asarray(vectors[:, ::-1][:, :k])
-    n_sought = min(k + _MORE, m, n)
-    found = np.random.default_rng(0).standard_normal((m, n_sought)).astype(np.float32)
-    for _ in range(_ROUNDS):
-        found = np.linalg.qr(columns @ (columns.T @ found))[0]
-    _, vectors = np.linalg.eigh(_gram(columns.T @ found))
-    return np.asarray(found @ vectors[:, ::-1][:, :k])
+        variance, vectors = np.linalg.eigh(_gram(columns.T))
+    else:
+        n_sought = min(k + _MORE, m, n)
+        found = np.random.default_rng(0).standard_normal((m, n_sought)).astype(np.float32)
+        for _ in range(_ROUNDS):
+            found = np.linalg.qr(columns @ (columns.T @ found))[0]
+        variance, vectors = np.linalg.eigh(_gram(columns.T @ found))
+        vectors = found @ vectors
+    return np.asarray(vectors[:, _is_kept(variance)][:, ::-1][:, :k])
+
+
+def _is_kept(variance: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether directions of some variances (…, k), ascending, vary enough beside the last."""
+    most: NDArray[np.float64] = variance[..., -1:]
+    return np.asarray((variance >= _LEAST_VARIANCE * most) & (most > 0))
 
 
 def _gram(columns: NDArray[Any]) -> NDArray[np.float64]:
@@ -156,7 +170,8 @@ def _of_sparse_rows(links: Links, below: csr_array, k: int, seed: int, workers: 
         direction_kernels.orthonormalise(*by_unit, weight)
     spread = np.empty((links.n_units, n_sought, n_sought))
     direction_kernels.inner_products(*by_unit, weight, rows.product(links, weight, workers), spread)
-    _, vectors = np.linalg.eigh((spread + spread.transpose(0, 2, 1)) / 2)
+    variance, vectors = np.linalg.eigh((spread + spread.transpose(0, 2, 1)) / 2)
+    vectors *= _is_kept(variance)[:, None, :]
     found = np.empty((links.n_links, k), np.float32)
     rotation = np.ascontiguousarray(vectors[:, :, ::-1][:, :, :k])
     direction_kernels.rotate(*by_unit, rotation, weight, found)

@@ -24,6 +24,8 @@ _ROWS = 1024  # at a time
 _SAMPLE = 16_384  # rows that tell a unit's mean and deviation well enough
 _FEW = 8_192  # sparse rows that tell principal directions
 _FEW_DENSE = 2_048  # dense ones
+_LEAST = 0.3  # deviation that is scaled up to 1, as a share of the largest of the latent's units
+_MOST = 15  # times the median size of a level's weights, the largest weight of dense rows
 
 
 def set_initial_weights(net: TSENet, init: Init, seed: int, inputs: Inputs | None = None) -> None:
@@ -177,12 +179,27 @@ def _sample(inputs: Inputs, at_most: int) -> NDArray[np.int64]:
 
 
 def _standardise(net: TSENet, inputs: Inputs, sample: NDArray[np.int64], k: int) -> None:
-    """Give the units of level k mean 0 and deviation 1 before their non-linearity; constant ones get weights 0."""
+    """Give the units of level k mean 0 and deviation 1 before their non-linearity; constant ones get weights 0.
+
+    A unit that varies far less than another one of its latent is scaled up little more than that one, and a unit of
+    dense rows never so far that a weight stands out: rounding must not become a signal, nor a rare category's weight
+    a thousand.
+    """
     layer = list(net.layers)[k - 1]
     with torch.no_grad():
         layer.bias.zero_()
     mean, deviation = _moments(net, inputs, sample, k)
-    scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-9)
+    of_latent = deviation.reshape(-1, net.units_per_latent).max(axis=1)
+    least = _LEAST * np.repeat(of_latent, net.units_per_latent)
+    scale = np.divide(
+        1.0, np.maximum(deviation, least), out=np.zeros_like(deviation), where=deviation > 1e-9
+    )
+    if not inputs.is_sparse:
+        unit, size = layer.blocks.unit_of_weight(), np.abs(layer.weight.detach().numpy())
+        largest = np.zeros(scale.size)
+        np.maximum.at(largest, unit, size)
+        bound = _MOST * np.median(scale[unit] * size)
+        scale = np.where(scale * largest > bound, bound / np.maximum(largest, 1e-300), scale)
     _scale(layer, scale, -mean * scale)
 
 

@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet.data.scaling import Scaling
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.store.places import pack_places, unpack_places
 
 if TYPE_CHECKING:
     from tsenet.data.binary import BinaryRule
-    from tsenet.data.scaling import Scaling
     from tsenet.network.options import NetworkOptions
     from tsenet.network.tsenet import TSENet
 
 __all__ = [
     "arrays_under",
-    "check_scaling",
     "check_size",
     "full_weights",
     "load_weights",
     "n_inputs_of",
     "names_or",
     "network_arrays",
+    "scaling_of",
     "wiring_of_parts",
     "wiring_parts",
 ]
@@ -114,8 +114,10 @@ def check_size(wiring: Wiring, options: NetworkOptions, n_outputs: int, arrays: 
         raise ValueError(f"a network of {n_weights:,} weights, but the file holds {n_stored:,}")
 
 
-def check_scaling(scaling: Scaling, rule: BinaryRule) -> None:
-    """Refuse a scaling that is not one of the rule's columns."""
+def scaling_of(arrays: Arrays, counts: bool, rule: BinaryRule) -> Scaling:
+    """The scaling of a file; raises ValueError if it is not one of the rule's columns."""
+    shift, scale, limit = (arrays[f"scaling.{name}"] for name in ("shift", "scale", "limit"))
+    scaling = Scaling(shift, scale, counts, limit)
     n_columns = rule.n_columns_in
     if (
         (scaling.shift.shape, scaling.scale.shape, scaling.counts)
@@ -124,9 +126,10 @@ def check_scaling(scaling: Scaling, rule: BinaryRule) -> None:
             ((n_columns,), (n_columns,), False),
             ((0,), (n_columns,), True),
         )
-        or any(array.dtype != np.float64 for array in (scaling.shift, scaling.scale))
-        or not (np.isfinite(scaling.shift).all() and np.isfinite(scaling.scale).all())
-        or (scaling.scale < 0).any()
+        or limit.shape != ((0,) if counts else scale.shape)
+        or any(a.dtype != np.float64 or not np.isfinite(a).all() for a in (shift, scale, limit))
+        or (scale < 0).any()
+        or (limit < 0).any()
     ):
         raise ValueError(f"the scaling does not fit the {n_columns} columns")
     categories = [j for j, levels in enumerate(rule.levels) if levels is not None]
@@ -135,6 +138,7 @@ def check_scaling(scaling: Scaling, rule: BinaryRule) -> None:
             raise ValueError("the codes of categories must not be scaled")
     elif categories:
         raise ValueError("columns of categories need a scaling of each column")
+    return scaling
 
 
 def load_weights(net: TSENet, arrays: Arrays) -> None:

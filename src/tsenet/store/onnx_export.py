@@ -177,6 +177,11 @@ def _scaled(graph: _Graph, scaling: Scaling, sources: NDArray[np.int64]) -> str:
         rows = _known(graph, graph.node("Sub", scaled, rest))
     else:
         rows = _known(graph, graph.node("Mul", "X", graph.constant(scale)))
+    if scaling.limit.size:
+        most = scaling.limit if scaling.limit.size == 1 else scaling.limit[sources]
+        bound = np.minimum(most, np.finfo(np.float32).max)
+        rows = graph.node("Min", rows, graph.constant(bound))
+        rows = graph.node("Max", rows, graph.constant(-bound))
     return graph.node("Transpose", rows, perm=[1, 0])
 
 

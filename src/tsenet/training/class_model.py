@@ -35,14 +35,20 @@ class ClassModel:
         self.pseudo = _PSEUDO_COUNT * (float(self.rows.data.mean()) if self.rows.nnz else 1.0)
 
     def learn(
-        self, guess: NDArray[np.float64], known: NDArray[np.int64], classes: NDArray[np.int64]
+        self,
+        guess: NDArray[np.float64],
+        known: NDArray[np.int64],
+        classes: NDArray[np.int64],
+        left_out: NDArray[np.int64],
     ) -> Linear:
         """Refine a guess P(class | row), (N, K), true on the ``known`` rows: log P(word | class) as (D, K).
 
-        Outputs are for rows of length 1; those of other rows grow with their length.
+        Rows that are ``left_out`` have no say: the model errs about them as it does about new rows. Outputs are for
+        rows of length 1; those of other rows grow with their length.
         """
         share = guess.copy()
         for _ in range(_STEPS):
+            share[left_out] = 0.0
             share[known] = 0.0
             share[known, classes] = 1.0
             found = self._from_shares(share)

@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.special import logit
 
 from tsenet.training.linear_fit import blend_weights
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, RegressionLoss
 
-__all__ = ["calibrated_score", "losses_by_part", "standard_error"]
+__all__ = ["as_sure_as", "calibrated_score", "losses_by_part", "standard_error"]
 
 _PARTS = 10
+_LARGEST_FACTOR = 5.0
 
 
 def losses_by_part(
@@ -61,3 +63,16 @@ def calibrated_score(
         return -loss.gradient(factor * outputs, targets, weights)[0]
 
     return score
+
+
+def as_sure_as(wanted: NDArray[np.float64], outputs: NDArray[np.float64], loss: Loss) -> float:
+    """Factor for outputs (n, C) with which their largest probabilities have the mean of those of others (n, C)."""
+    mean = loss.predict(wanted).max(axis=1).mean()
+
+    def excess(logarithm: float) -> float:
+        return float(loss.predict(np.exp(logarithm) * outputs).max(axis=1).mean() - mean)
+
+    low, high = -np.log(_LARGEST_FACTOR), np.log(_LARGEST_FACTOR)
+    if excess(low) >= 0 or excess(high) <= 0:  # outputs that say nothing, or next to it
+        return 1.0
+    return float(np.exp(brentq(excess, low, high, xtol=1e-6)))

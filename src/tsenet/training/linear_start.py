@@ -57,7 +57,12 @@ class LinearStart(NamedTuple):
 
 
 def fit_linear_start(
-    inputs: Inputs, labelled: Labelled, loss: Loss, seed: int, report: Progress
+    inputs: Inputs,
+    labelled: Labelled,
+    loss: Loss,
+    seed: int,
+    report: Progress,
+    left_out: NDArray[np.int64] | None = None,
 ) -> LinearStart:
     """Fit the linear start.
 
@@ -70,25 +75,28 @@ def fit_linear_start(
     seed : int
         Of the folds and of the singular directions.
     report : Progress
+    left_out : int64 array, optional
+        Rows without labels that the class model does not learn from.
     """
+    left_out = np.empty(0, np.int64) if left_out is None else left_out
     with threadpool_limits(1, user_api="blas"):  # a product's sums must not depend on threads
-        return _Fit(inputs, labelled, loss, seed, report).run()
+        return _Fit(inputs, labelled, loss, seed, report, left_out).run()
 
 
-def fit_to_all_rows(inputs: Inputs, targets: NDArray[np.float64], loss: Loss) -> Linear:
-    """Fit a linear model to soft targets of all rows, (N,) for two classes or (N, C).
+def fit_to_all_rows(inputs: Inputs, taught: Labelled, loss: Loss) -> Linear:
+    """Fit a linear model to soft targets of all rows, or nearly all.
 
     Parameters
     ----------
     inputs : Inputs
-    targets : ndarray of float
-        Probabilities.
+    taught : Labelled
+        Rows with probabilities as targets: (n,) for two classes, else (n, C).
     loss : Loss
     """
-    values = inputs.values
+    values = inputs.values[taught.rows]
     with threadpool_limits(1, user_api="blas"):
         penalty = _SOFT_PENALTY * _mean_square_length(values)
-        return fit_linear(values, targets, None, loss, penalty, free_bias=False)
+        return fit_linear(values, taught.targets, None, loss, penalty, free_bias=False)
 
 
 def _mean_square_length(rows: Rows) -> float:
@@ -125,6 +133,7 @@ class _Fit:
     loss: Loss
     seed: int
     report: Progress
+    left_out: NDArray[np.int64]
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.seed)
@@ -314,7 +323,10 @@ class _Fit:
                 amount * part.models[k](values) for part, amount in zip(parts, share, strict=True)
             )
             seen = fold != k
-            by_class = model.learn(self.loss.predict(guess), few.rows[seen], classes[seen])
+            left_out = np.concatenate([few.rows[~seen], self.left_out])
+            by_class = model.learn(
+                self.loss.predict(guess), few.rows[seen], classes[seen], left_out
+            )
             found.append(self._as_outputs(by_class))
         return _Part(found, self._held_out(found, x, fold))
 

@@ -24,9 +24,9 @@ from tsenet.network.compact import used_network
 from tsenet.network.options import NetworkOptions
 from tsenet.store.network_files import (
     arrays_under,
-    check_scaling,
     n_inputs_of,
     names_or,
+    scaling_of,
     wiring_of_parts,
 )
 from tsenet.store.runtime.arrays import net_of_arrays
@@ -161,8 +161,7 @@ class LightModel:
         if wiring.layer_sizes[0] != rule.n_variables:
             raise ValueError("the wiring does not fit the columns")
         counts = bool(meta.get("counts", False))
-        scaling = Scaling(arrays["scaling.shift"], arrays["scaling.scale"], counts)
-        check_scaling(scaling, rule)
+        scaling = scaling_of(arrays, counts, rule)
         words = meta.get("words")
         counter = None
         if words is not None:
