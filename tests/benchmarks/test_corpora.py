@@ -146,7 +146,7 @@ def test_list_names_every_benchmark() -> None:
         cwd=ROOT, capture_output=True, text=True, check=True, timeout=120,
     )  # fmt: skip
     names = [line.split()[0] for line in run.stdout.splitlines()]
-    assert {"planted", "zipf", "scale", "threads", "newsgroups", "groups"} <= set(names)
+    assert {"planted", "zipf", "scale", "threads", "newsgroups"} <= set(names)
 
 
 def test_real_data_are_asked_for_plainly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
