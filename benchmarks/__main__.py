@@ -126,14 +126,6 @@ def newsgroups(write: Write = False) -> None:
 
 
 @app.command()
-def groups(write: Write = False) -> None:
-    """Group sizes and coherence without and with the correlation test, on two corpora (TSENET_DATA)."""
-    from benchmarks import groups as benchmark
-
-    benchmark.run(write)
-
-
-@app.command()
 def topics(
     corpus: Annotated[
         list[str] | None, typer.Option(help="20newsgroups or ag_news; default: both.")

@@ -1,8 +1,8 @@
-"""How well words of a group go together: UMass coherence and NPMI, from the documents in which words meet."""
+"""How well words of a group go together: UMass coherence, from the documents in which words meet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,17 +36,3 @@ class Meetings:
         both = self.together(words)
         earlier, later = np.triu_indices(len(words), 1)
         return float(np.log((both[earlier, later] + 1.0) / np.diagonal(both)[earlier]).sum())
-
-    def npmi(self, words: Sequence[int] | NDArray[np.integer]) -> float:
-        """Mean over pairs of ln(p(w,v) / p(w)p(v)) / −ln p(w,v): 1 always together, 0 by chance, −1 never."""
-        share = self.together(words) / self.n_rows
-        a, b = np.triu_indices(share.shape[0], 1)
-        both, apart = share[a, b], share[a, a] * share[b, b]
-        value = np.full(both.size, -1.0)
-        met = both > 0
-        value[met] = np.log(both[met] / apart[met]) / np.maximum(-np.log(both[met]), 1e-12)
-        return float(value.mean())
-
-    def npmi_of(self, groups: Iterable[NDArray[np.integer]]) -> NDArray[np.float64]:
-        """Mean NPMI of each group; NaN for a group of one."""
-        return np.array([self.npmi(group) if len(group) > 1 else np.nan for group in groups])

@@ -72,17 +72,6 @@ def newsgroups(n_words: int, select: str) -> Corpus:
     return _count("20 Newsgroups", parts[0], parts[1], n_words, select)
 
 
-def ag_news(n_words: int, select: str) -> Corpus:
-    """AG's News: title and text as one document."""
-    home = folder("ag_news")
-    parts = []
-    for part in ("train", "test"):
-        read = read_documents(home / f"{part}.csv.xz", "3", columns=["2"], header=False)
-        titles = read.columns["2"]
-        parts.append([f"{title} {text}" for title, text in zip(titles, read.texts, strict=True)])
-    return _count("AG News", parts[0], parts[1], n_words, select)
-
-
 def _count(title: str, train: list[str], test: list[str], n_words: int, select: str) -> Corpus:
     known = vectorize(train, n_words=n_words, select="tfidf" if select == "tfidf" else "frequency")
     return Corpus(title, known, count_words(test, known.names))

@@ -40,15 +40,10 @@ class Board:
     def __init__(self) -> None:
         self._results: dict[tuple[Setting, str], list[Result]] = {}
         self._methods: dict[str, SuiteMethod] = {}
-        self._stale: set[tuple[Setting, str]] = set()
 
-    def add(
-        self, setting: Setting, method: SuiteMethod, result: Result, stale: bool = False
-    ) -> None:
-        """Take in a result; a stale one is of code that has changed since."""
+    def add(self, setting: Setting, method: SuiteMethod, result: Result) -> None:
+        """Take in a result."""
         self._methods[method.name] = method
-        if stale:
-            self._stale.add((setting, method.name))
         self._results.setdefault((setting, method.name), []).append(result)
 
     def scores(self, setting: Setting, method: str) -> list[float]:
@@ -254,8 +249,7 @@ class Board:
         found = spread(self.scores(setting, name))
         if found is None:
             return "–"
-        dagger = " †" if (setting, name) in self._stale else ""
-        return f"{found.mean:.1f}" + ("" if found.sd is None else f" ± {found.sd:.1f}") + dagger
+        return f"{found.mean:.1f}" + ("" if found.sd is None else f" ± {found.sd:.1f}")
 
     def _cost(self, setting: Setting, name: str) -> str:
         results = self._results.get((setting, name))

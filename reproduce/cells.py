@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from reproduce.runs import Result, Run, Settings
 if TYPE_CHECKING:
     from reproduce.run_context import RunContext
 
-__all__ = ["Cell", "Found", "Measured", "Probe"]
+__all__ = ["Cell", "Found", "Measured", "Probe", "results_of"]
 
 Probe = Callable[[Any, "RunContext"], Mapping[str, Any]]
 
@@ -98,3 +98,8 @@ class Measured:
 
 
 Found = Mapping[str, Measured]
+
+
+def results_of(measured: Iterable[Measured]) -> tuple[Result, ...]:
+    """Results of the final runs of several cells."""
+    return tuple(result for one in measured for result in one.results)

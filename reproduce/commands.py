@@ -28,10 +28,9 @@ class Name(StrEnum):
     interpretability = "interpretability"
     figure_mnist = "figure-mnist"
     figure_parameters = "figure-parameters"
-    frontier = "frontier"
-    label_efficiency = "label-efficiency"
+    small_networks = "small-networks"
+    few_labels = "few-labels"
     differences = "differences"
-    structure = "structure"
     scoreboard = "scoreboard"
 
 
@@ -76,7 +75,7 @@ def reproduce(
         list[str] | None,
         typer.Option(
             metavar="NUMBERS",
-            help="Numbers of labels, or all (frontier, label-efficiency, differences, structure, scoreboard).",
+            help="Numbers of labels, or all (small-networks, few-labels, differences, scoreboard).",
         ),
     ] = None,
     seeds: Annotated[
@@ -114,7 +113,7 @@ def reproduce(
         bool,
         typer.Option(
             "--keep-stale",
-            help="Keep results of code that has changed since; default: run them again.",
+            help="Keep results of another recipe; default: run them again.",
         ),
     ] = False,
     render_only: Annotated[
@@ -146,10 +145,9 @@ def reproduce(
     interpretability   table 4: how well the words of the top units go together
     figure-mnist       which pixels each level of the skeleton groups
     figure-parameters  parameters of the networks of table3, as bars
-    frontier           accuracy against parameters
-    label-efficiency   accuracy against the number of labels
+    small-networks     accuracy against parameters
+    few-labels         accuracy against the number of labels
     differences        the default with one thing at a time as in the paper
-    structure          how the structure is learned, one change at a time
     scoreboard         defaults, Backbone, controls and rivals on the whole suite
 
     Every run is stored when it ends: after Ctrl-C or a crash the same command continues. A first look:

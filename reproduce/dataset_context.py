@@ -10,7 +10,7 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,10 +19,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from reproduce.code import code_of_structure, packed, unpacked
+import reproduce
 from reproduce.files import write_whole
 from reproduce.runs import canonical
-from reproduce.sources import note_files, recorded_files
 from tsenet.errors import DataError, ModelFileError
 
 if TYPE_CHECKING:
@@ -61,8 +60,6 @@ class DatasetContext:
         Where structures are kept; None: in memory only.
     n_jobs : int or None
         Threads; the results do not depend on it.
-    loaded_by : iterable of str
-        Source files that the data set depends on.
     """
 
     def __init__(
@@ -70,15 +67,12 @@ class DatasetContext:
         dataset: Dataset,
         folder: Path | None = None,
         n_jobs: int | None = None,
-        loaded_by: Iterable[str] = (),
     ) -> None:
         self.dataset = dataset
         self.n_jobs = n_jobs
         self.spent = 0.0  # CPU seconds spent so far on what runs share
         self._folder = folder
-        self.loaded_by = frozenset(loaded_by)
         self._cache: dict[str, tuple[Any, float]] = {}
-        self._files: dict[str, frozenset[str]] = {}  # that a cached value depends on
         self._orders: dict[int, NDArray[np.int64]] = {}
         self._fingerprint = fingerprint(dataset.train)
 
@@ -148,27 +142,20 @@ class DatasetContext:
         """The value of ``make()``, computed once, and its CPU seconds without those of other cached values it used."""
         if name not in self._cache:
             before, began = self.spent, time.process_time()
-            with recorded_files() as files:
-                value = make()
+            value = make()
             cost = time.process_time() - began - (self.spent - before)
             self.spent += cost
             self._cache[name] = (value, cost)
-            self._files[name] = frozenset(files)
-        note_files(self._files[name])
         return self._cache[name]
 
-    def forget(self, beginning: str) -> None:
-        """Drop the cached values whose names have this beginning."""
-        for name in [name for name in self._cache if name.startswith(beginning)]:
-            del self._cache[name], self._files[name]
-
     def _structure(
-        self, kind: str, recipe: dict[str, Any], make: Callable[[], Structure]
+        self, kind: str, settings: dict[str, Any], make: Callable[[], Structure]
     ) -> tuple[Structure, float]:
-        """A shared structure that is also kept on disk, beside a note of its recipe and cost."""
+        """A shared structure that is also kept on disk, beside a note of its settings and cost."""
         import tsenet
 
-        about = {"kind": kind, "data": self._fingerprint, "code": code_of_structure(), **recipe}
+        about = {"kind": kind, "data": self._fingerprint, "recipe": reproduce.RECIPE}
+        about |= settings
         name = f"{kind} {canonical(about)}"
         if self._folder is None or name in self._cache:
             return self.cached(name, make)
@@ -179,17 +166,14 @@ class DatasetContext:
         if file.exists() and note.exists():
             try:
                 known = json.loads(note.read_text("utf-8"))
-                files = unpacked(known["source"])
                 self._cache[name] = (tsenet.load(file), float(known["cpu_seconds"]))
-                self._files[name] = files
                 return self.cached(name, make)
             except (ModelFileError, ValueError, KeyError) as error:
                 logger.warning("%s cannot be used (%s): it is learned again", file, error)
         value, cost = self.cached(name, make)
         self._folder.mkdir(parents=True, exist_ok=True)
         tsenet.save(value, file)
-        about |= {"cpu_seconds": cost, "source": packed(self._files[name])}
-        write_whole(note, canonical(about) + "\n")
+        write_whole(note, canonical({**about, "cpu_seconds": cost}) + "\n")
         return value, cost
 
 

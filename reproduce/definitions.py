@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from reproduce.differences import DIFFERENCES
 from reproduce.experiment import Experiment
+from reproduce.few_labels import FEW_LABELS
 from reproduce.figure_mnist import FIGURE_MNIST
 from reproduce.figure_parameters import FIGURE_PARAMETERS
-from reproduce.frontier import FRONTIER
 from reproduce.interpretability import INTERPRETABILITY
-from reproduce.label_efficiency import LABEL_EFFICIENCY
 from reproduce.scoreboard import SCOREBOARD
-from reproduce.structure import STRUCTURE
+from reproduce.small_networks import SMALL_NETWORKS
 from reproduce.table3 import TABLE3
 
 __all__ = ["EXPERIMENTS"]
@@ -22,10 +21,9 @@ EXPERIMENTS: dict[str, Experiment] = {
         INTERPRETABILITY,
         FIGURE_MNIST,
         FIGURE_PARAMETERS,
-        FRONTIER,
-        LABEL_EFFICIENCY,
+        SMALL_NETWORKS,
+        FEW_LABELS,
         DIFFERENCES,
-        STRUCTURE,
         SCOREBOARD,
     )
 }

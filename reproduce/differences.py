@@ -9,14 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from reproduce import figures, render
-from reproduce.cells import Cell, Measured
+from reproduce.cells import Cell, Measured, results_of
 from reproduce.experiment import Experiment, Request, wanted_cells
 from reproduce.runner import CountsRunner, Runner
-from reproduce.runs import Settings
-from reproduce.scoring import kept, score_on
-from reproduce.stats import PairedComparison, Spread, spread, standing
-from reproduce.structure import versus
+from reproduce.runs import Result, Settings
+from reproduce.scoring import kept, score_on, unpack
+from reproduce.stats import PairedComparison, Spread, paired_rows, spread, standing
 from reproduce.summary import by_dataset
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Exper
         csv={"": (_CSV_HEAD, [_file_row(line) for line in lines])},
         figures={"": figures.dots(panels, "validation accuracy, %")} if panels else {},
         values=_values(tables),
+        results=results_of(measured),
     )
 
 
@@ -146,7 +148,7 @@ class _Line:
     def against(self) -> PairedComparison | None:
         if self.reference is None or self.measured is self.reference:
             return None
-        return versus(self.measured.results, self.reference.results)
+        return _compare(self.measured.results, self.reference.results)
 
     @property
     def points(self) -> str:
@@ -189,6 +191,22 @@ class _Line:
             values[key] = f"{self.points} (p {render.p_in_text(found.p)})"
             values[f"{key}:is"] = standing(found.difference, found.p)
         return values
+
+
+def _compare(one: Sequence[Result], reference: Sequence[Result]) -> PairedComparison | None:
+    """Difference of two networks on the validation rows; None if no seed has a score of both."""
+    both = [
+        (_right(a), _right(b))
+        for a, b in zip(one, reference, strict=False)
+        if a.validation is not None and b.validation is not None
+    ]
+    return paired_rows(*(np.stack(side) for side in zip(*both, strict=True))) if both else None
+
+
+def _right(result: Result) -> Any:
+    """Which validation rows a network got right: (N,) bool."""
+    stored = result.extra["on_validation"]
+    return unpack(stored["right"], stored["n_rows"])
 
 
 def _lines(dataset: str, group: Sequence[Measured]) -> list[_Line]:

@@ -3,43 +3,22 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from reproduce.code import packed
 from reproduce.runs import Result, Run, versions
-from reproduce.sources import note_files, recorded_files
 from tsenet.errors import DivergenceError
 
 if TYPE_CHECKING:
     from reproduce.cells import Probe
     from reproduce.dataset_context import DatasetContext
 
-__all__ = ["execute", "with_source"]
+__all__ = ["execute"]
 
 
 def execute(
     run: Run, shared: DatasetContext, *, keep: bool = False, probe: Probe | None = None
 ) -> Result:
     """Execute a run: train, score on validation rows, and on test rows if its settings are final."""
-    import reproduce.rivals  # noqa: F401  # before the recording: what its import calls is no part of the run
-
-    with recorded_files() as files:
-        note_files(shared.loaded_by)
-        result = _train_and_score(run, shared, keep, probe)
-    return with_source(run, result, files)
-
-
-def with_source(run: Run, result: Result, files: set[str]) -> Result:
-    """The result with the versions and source files that it depends on."""
-    return replace(
-        result,
-        versions=versions(run, files),
-        extra={**result.extra, "source": packed(files)},
-    )
-
-
-def _train_and_score(run: Run, shared: DatasetContext, keep: bool, probe: Probe | None) -> Result:
     from reproduce import scoring
     from reproduce.methods import METHODS
     from reproduce.rivals import n_parameters
@@ -52,7 +31,7 @@ def _train_and_score(run: Run, shared: DatasetContext, keep: bool, probe: Probe 
         model = context.kept_model() if keep else METHODS[run.method](context)
     except DivergenceError as error:
         took = (time.process_time() - cpu, time.perf_counter() - wall)
-        return Result(None, None, 0, *took, extra={"error": str(error)})
+        return Result(None, None, 0, *took, versions(), {"error": str(error)})
     own = time.process_time() - cpu - (shared.spent - spent)
     wall = time.perf_counter() - wall
     extra: dict[str, Any] = {
@@ -75,5 +54,6 @@ def _train_and_score(run: Run, shared: DatasetContext, keep: bool, probe: Probe 
         n_parameters=int(n_parameters(model)),
         cpu_seconds=own + context.charged,
         wall_seconds=wall,
+        versions=versions(),
         extra=extra,
     )

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reproduce import render
-from reproduce.execute import with_source
 from reproduce.experiment import Experiment, Request
 from reproduce.runner import Runner
-from reproduce.runs import Result, Run
-from reproduce.sources import note_files, recorded_files
+from reproduce.runs import Result, Run, versions
 from reproduce.stats import spread
 from tsenet.errors import DataError
 
@@ -71,6 +69,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Exper
         paragraphs=tuple(paragraphs),
         csv={"": (_CSV_HEAD, rows)},
         figures=pictures,
+        results=tuple(all_results),
     )
 
 
@@ -92,13 +91,6 @@ def image_shape(n_pixels: int) -> tuple[int, int]:
 
 
 def _measure(run: Run, shared: DatasetContext) -> Result:
-    with recorded_files() as files:
-        note_files(shared.loaded_by)
-        result = _shares_of(run, shared)
-    return with_source(run, result, files)
-
-
-def _shares_of(run: Run, shared: DatasetContext) -> Result:
     from tsenet.explain.plots import connected_share, pixel_groups
 
     began = time.perf_counter()
@@ -114,7 +106,7 @@ def _shares_of(run: Run, shared: DatasetContext) -> Result:
         connected.append(connected_share(image))
         shuffled.append(connected_share(mixed))
     extra = {"groups": groups, "connected": connected, "shuffled": shuffled}
-    return Result(None, None, 0, cost, time.perf_counter() - began, extra=extra)
+    return Result(None, None, 0, cost, time.perf_counter() - began, versions(), extra)
 
 
 def _shown_levels(tree: LatentTree) -> range:

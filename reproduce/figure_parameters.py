@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reproduce import figures, paper, render, table3
+from reproduce.cells import results_of
 from reproduce.experiment import Experiment, Request
 from reproduce.runner import CountsRunner, Runner
 from reproduce.summary import by_dataset, summarise
@@ -55,6 +56,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Exper
             )
         },
         figures={"": figures.bars(drawn, "million parameters")} if drawn else {},
+        results=results_of(measured),
     )
 
 

@@ -67,17 +67,13 @@ def require_matplotlib() -> None:
         ) from error
 
 
-def curves(
-    panels: Mapping[str, Sequence[Curve]], x_label: str, y_label: str, percent: bool = True
-) -> Figure:
+def curves(panels: Mapping[str, Sequence[Curve]], x_label: str, y_label: str) -> Figure:
     """Curves over a logarithmic axis, with bands of one standard deviation; a panel for each data set.
 
     Parameters
     ----------
     panels : mapping of title to curves
     x_label, y_label : str
-    percent : bool
-        Whether the scores are shares.
     """
     figure, all_axes = _grid(len(panels), 5.6, 4.6)
     for axes, (title, own) in zip(all_axes, panels.items(), strict=True):
@@ -85,8 +81,7 @@ def curves(
             _draw(axes, curve)
         axes.set(title=title, xlabel=x_label, ylabel=y_label, xscale="log")
         axes.grid(axis="y", color="0.9", lw=0.8)
-        if percent:
-            axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
     _legend(figure, all_axes)
     return figure
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reproduce import figures, paper, render, table3
-from reproduce.cells import Cell, Found, Measured
+from reproduce.cells import Cell, Found, Measured, results_of
 from reproduce.experiment import Experiment, Request
 from reproduce.runner import CountsRunner, Runner
 from reproduce.runs import Result, Settings
@@ -76,6 +76,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Exper
         csv={"": (_CSV_HEAD, rows)},
         figures={"": figures.dots(panels, "mean cosine")} if panels else {},
         values=values,
+        results=results_of(measured),
     )
 
 

@@ -59,13 +59,6 @@ def _random_paper(context: RunContext) -> Any:
     return _random(context, paper=True)
 
 
-def _bare_tree(context: RunContext) -> Any:
-    """The skeleton's links alone."""
-    from tsenet.baselines import bare_tree
-
-    return _tsenet(context, bare_tree)
-
-
 def _tsenet_pruned(context: RunContext) -> Any:
     """A trained TSE-Net whose weakest weights are removed; ``of`` may name one with other links."""
     whole = context.start(context.settings.get("of", "tsenet"))
@@ -155,21 +148,6 @@ def _pivot(context: RunContext) -> Any:
     return _tsenet(context, around_words)
 
 
-def _chi2_fnn(context: RunContext) -> Any:
-    """A small dense network on as many of the best features as ``n_parameters`` allow."""
-    from reproduce.rivals import chi2_fnn
-
-    settings = dict(context.settings)
-    (units,) = settings.pop("hidden")
-    left = settings.pop("n_parameters") - units - (units + 1) * context.n_outputs
-    n_features = max(1, min(context.n_inputs, left // units))
-    context.notes["n_features"] = n_features
-    model = chi2_fnn(
-        n_features, (units,), **settings, random_state=context.seed, n_jobs=context.shared.n_jobs
-    )
-    return _of_words(context, model)
-
-
 def _of_words(context: RunContext, model: Any, *, unlabelled: bool = False) -> Any:
     """A model fitted to the rows as they are, or to tf-idf if they are counts; frequencies are those of all rows.
 
@@ -252,19 +230,6 @@ def _complement_nb(context: RunContext) -> Any:
     return _tuned(context, ComplementNB(), {"alpha": [1.0, 0.01, 0.1, 0.3, 3.0]})
 
 
-def _scaled_logistic(context: RunContext) -> Any:
-    """Logistic regression on the columns of a table, scaled, or on ``n_components`` of them; C by what is scored."""
-    from reproduce.rivals import scaled_logistic_regression
-    from reproduce.scoring import metric_of
-
-    scoring = "roc_auc" if metric_of(context.dataset) == "auc" else "accuracy"
-    settings = dict(context.settings)
-    if "n_components" in settings:
-        settings["n_components"] = min(settings["n_components"], context.n_inputs - 1)
-    model = scaled_logistic_regression(**settings, scoring=scoring, random_state=context.seed)
-    return model.fit(context.X, context.y, unlabelled=context.dataset.train.X)
-
-
 def _boosting(context: RunContext) -> Any:
     """Gradient boosted trees as scikit-learn has them, for dense rows; of several labels one each."""
     from sklearn.ensemble import HistGradientBoostingClassifier
@@ -321,7 +286,6 @@ METHODS: dict[str, Callable[[RunContext], Any]] = {
     "tsenet-paper": _tsenet_paper,
     "random": _random,
     "random-paper": _random_paper,
-    "bare-tree": _bare_tree,
     "pivot": _pivot,
     "tsenet-pruned": _tsenet_pruned,
     "fnn": _fnn,
@@ -329,7 +293,6 @@ METHODS: dict[str, Callable[[RunContext], Any]] = {
     "pruned": _pruned,
     "set": _set,
     "rigl": _rigl,
-    "chi2-fnn": _chi2_fnn,
     "logistic": _logistic,
     "pruned-logistic": _pruned_logistic,
     "em-bayes": _em_bayes,
@@ -337,7 +300,6 @@ METHODS: dict[str, Callable[[RunContext], Any]] = {
     "start": _start_alone,
     "linear-svc": _linear_svc,
     "complement-nb": _complement_nb,
-    "scaled-logistic": _scaled_logistic,
     "boosting": _boosting,
     "forest": _forest,
     "svd": _svd,

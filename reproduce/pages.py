@@ -16,13 +16,13 @@ import typer
 
 from reproduce import (
     differences,
+    few_labels,
     figure_mnist,
     figure_parameters,
-    frontier,
     interpretability,
-    label_efficiency,
     render,
     scoreboard,
+    small_networks,
     table3,
 )
 from reproduce.console import plain_errors
@@ -41,9 +41,8 @@ FOLDER = Path("docs/results")
 _DATASETS = ("ag_news", "20newsgroups", "tox21", table3.SMALL_MNIST)
 _MORE = (*table3.TASKS, *FOLDS, "yelp_review_full", "dbpedia", "sogou_news", "yahoo_answers")
 _TEXT_SETS = ("ag_news", "20newsgroups")
-_LABELS = (100, 400, 1_600)
-_FEW = "python -m reproduce label-efficiency --labels 100,400,1600"
-_SIZES = "python -m reproduce frontier"
+_FEW = "python -m reproduce few-labels"
+_SIZES = "python -m reproduce small-networks"
 _PIXELS = "python -m reproduce figure-mnist --datasets mnist"
 _BOARD = "python -m reproduce scoreboard --part test"
 #: Of the suite: those that are not in table 3.
@@ -66,16 +65,8 @@ def pages(folder: Path) -> list[render.ExperimentReport]:
         runner,
         Request(_TEXT_SETS, None, None, _COMMAND.replace("table3", "interpretability"), True),
     )
-    few = replace(
-        label_efficiency.make(runner, Request(_TEXT_SETS, None, _LABELS, _FEW)),
-        name="few-labels",
-        title="Few labels: rivals that learn from rows without labels too",
-    )
-    small = replace(
-        frontier.make(runner, Request(("ag_news",), None, None, _SIZES)),
-        name="small-networks",
-        title="Small networks: accuracy against parameters",
-    )
+    few = few_labels.make(runner, Request(_TEXT_SETS, None, None, _FEW))
+    small = small_networks.make(runner, Request(("ag_news",), None, None, _SIZES))
     changes = differences.make(runner, Request(_TEXT_SETS, None, None, _CHANGES))
     board = replace(
         scoreboard.make(
@@ -96,8 +87,13 @@ def pages(folder: Path) -> list[render.ExperimentReport]:
         **changes.values,
     }
     known |= verdicts(known)
+    every = tuple(
+        result for report in (board, table, words, few, small, changes) for result in report.results
+    )
     texts = [
-        render.ExperimentReport(name, title, (render.filled(_notes(name), known).strip(),))
+        render.ExperimentReport(
+            name, title, (render.filled(_notes(name), known).strip(),), results=every
+        )
         for name, title in _TEXTS.items()
     ]
     with_notes = [

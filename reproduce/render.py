@@ -65,6 +65,8 @@ class ExperimentReport:
         Figures by name, as the texts of notes may refer to them.
     lead : tuple of str
         Markdown that comes first, or next to the conclusion.
+    results : tuple of Result
+        What was measured; the page says with which recipe and commit.
     """
 
     name: str
@@ -74,12 +76,14 @@ class ExperimentReport:
     figures: Mapping[str, Figure | None] = field(default_factory=dict)
     values: Mapping[str, str] = field(default_factory=dict)
     lead: tuple[str, ...] = ()
+    results: tuple[Result, ...] = ()
 
     @property
     def markdown(self) -> str:
-        """The page; the pictures come first."""
+        """The page; what was measured and the pictures come first."""
+        top = [f"# {self.title}", *_measured_with(self.results)]
         pictures = [f"![{self.title}]({self.name}{end}.png)" for end in self.figures]
-        return "\n\n".join([f"# {self.title}", *pictures, *self.lead, *self.paragraphs]) + "\n"
+        return "\n\n".join([*top, *pictures, *self.lead, *self.paragraphs]) + "\n"
 
     def with_notes(self, notes: str) -> ExperimentReport:
         """The report with a text of conclusions above its tables, whose ``{names}`` are filled in.
@@ -92,6 +96,20 @@ class ExperimentReport:
         end = [below.strip()] if below.strip() else []
         text = (conclusion, *self.lead, *more, *self.paragraphs, *end)
         return replace(self, paragraphs=text, lead=())
+
+
+def _measured_with(results: Iterable[Result]) -> list[str]:
+    """A sentence that names the recipes and commits of results; none without results."""
+    runs: dict[int, list[Result]] = {}
+    for result in results:
+        runs.setdefault(result.recipe, []).append(result)
+    told = []
+    for recipe, own in sorted(runs.items()):
+        commits = sorted({result.versions.get("commit") or "unknown" for result in own})
+        count = f"{len(own):,} runs, " if len(runs) > 1 else ""
+        label = "commit" if len(commits) == 1 else "commits"
+        told.append(f"recipe {recipe} ({count}{label} {', '.join(commits)})")
+    return [f"Measured with {' and '.join(told)}."] if told else []
 
 
 def write(report: ExperimentReport, folder: Path) -> list[Path]:
@@ -250,10 +268,7 @@ def origin(
 ) -> str:
     """The same as a list: the command, what is told of the runs, their versions, what is left out."""
     lines = [*([f"Command: `{command}`"] if command else []), *told]
-    kinds = Counter(
-        json.dumps({k: v for k, v in result.versions.items() if k != "code"}, sort_keys=True)
-        for result in results
-    )
+    kinds = Counter(json.dumps(dict(result.versions), sort_keys=True) for result in results)
     for kind, count in kinds.items():
         parts = ", ".join(f"{name} {value}" for name, value in json.loads(kind).items())
         lines.append(f"Versions: {parts}" + (f" ({count} runs)" if len(kinds) > 1 else ""))

@@ -19,7 +19,7 @@ __all__ = ["TREE_ONLY", "RunContext"]
 
 _STRUCTURE = ("max_top", "max_island", "correlation_test", "structure_samples")
 #: Settings of the structure that :func:`tsenet.learn_tree` has and the estimator has not.
-TREE_ONLY = ("ud_threshold", "refine_steps", "em_restarts", "piece_size", "leftovers")
+TREE_ONLY = ("piece_size", "leftovers")
 
 
 class RunContext:

@@ -22,7 +22,6 @@ from reproduce.dataset_context import DatasetContext, QuickSize, TooFewRowsError
 from reproduce.execute import execute
 from reproduce.interrupt import StopAtOnce
 from reproduce.runs import Result, Run, RunStore, Settings, is_stale
-from reproduce.sources import recorded_files
 from reproduce.tox21_folds import is_fold, tox21_fold
 from tsenet.errors import DivergenceError, TSENetError
 from tsenet.progress import as_progress
@@ -56,7 +55,7 @@ class Runner:
     execute : bool
         Whether to execute runs that are not done; False leaves them out.
     keep_stale : bool
-        Whether results of code that has changed since are kept; else they are run again.
+        Whether results of another recipe are kept; else they are run again.
     datasets : mapping of str to Dataset
         Data sets to use; others are loaded by name.
     """
@@ -103,10 +102,8 @@ class Runner:
         """The context of a data set; only the last one is kept in memory."""
         if self._context is None or self._context[0] != name:
             self._context = None  # free it before the next is loaded
-            with recorded_files() as files:
-                dataset = self._load(name)
             structures = self.folder / "structures"
-            self._context = (name, DatasetContext(dataset, structures, self.n_jobs, files))
+            self._context = (name, DatasetContext(self._load(name), structures, self.n_jobs))
         return self._context[1]
 
     def is_text(self, name: str) -> bool:
@@ -236,8 +233,8 @@ class Runner:
         """The result of a run: from the store, or executed now and stored; None if it may not be executed."""
         store = self.store(run.experiment)
         result = store.get(run)
-        if result is not None and self.execute and self.is_stale(run, result):
-            logger.info("%s: its code has changed, it is run again", run)
+        if result is not None and self.execute and not self.keep_stale and is_stale(result):
+            logger.info("%s: measured with recipe %d, it is run again", run, result.recipe)
             result = None
         if result is None and self.execute and run.dataset not in self.skipped:
             try:
@@ -258,10 +255,6 @@ class Runner:
         elif result is not None:
             self._step(run)
         return result
-
-    def is_stale(self, run: Run, result: Result) -> bool:
-        """Whether a stored result is to be run again, as its code has changed."""
-        return not self.keep_stale and is_stale(run, result)
 
     def _skip(self, what: str, error: Exception) -> None:
         if what not in self.skipped:

@@ -8,12 +8,14 @@ import logging
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+import reproduce
 
 __all__ = ["Result", "Run", "RunStore", "is_stale", "line_of", "versions"]
 
@@ -89,8 +91,9 @@ class Result:
     versions : mapping
         Of Python and the packages, and the commit of tsenet's code.
     extra : mapping
-        Further values: areas under the curves, which test rows were predicted right, the sizes of the structure, and
-        the source files that the result depends on (``source``).
+        Further values: areas under the curves, which test rows were predicted right, the sizes of the structure.
+    recipe : int
+        :data:`reproduce.RECIPE` at the time of the run.
     """
 
     validation: float | None
@@ -100,6 +103,7 @@ class Result:
     wall_seconds: float
     versions: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
+    recipe: int = field(default_factory=lambda: reproduce.RECIPE)
 
 
 class RunStore:
@@ -192,30 +196,18 @@ def canonical(value: Any) -> str:
     )
 
 
-def versions(run: Run | None = None, files: Iterable[str] = ()) -> dict[str, str]:
-    """Versions of Python and the packages whose numbers a result depends on, the commit, and the kind of machine.
-
-    With a run, also the digest of the source that its result depends on (``code``), which are those files.
-    """
+def versions() -> dict[str, str]:
+    """Versions of Python and the packages whose numbers a result depends on, the commit, and the kind of machine."""
     import tsenet
-    from reproduce.code import code_of_method
 
     found = {"tsenet": tsenet.__version__, "commit": _commit(), "python": platform.python_version()}
     found.update({name: metadata.version(name) for name in _PACKAGES})
-    code = {}
-    if run is not None:
-        code["code"] = code_of_method(run.experiment, run.method, frozenset(files))
-    return {**found, "machine": platform.machine(), **code}
+    return {**found, "machine": platform.machine()}
 
 
-def is_stale(run: Run, result: Result) -> bool:
-    """Whether the source that a result depends on has changed since, or is not known."""
-    from reproduce.code import code_of_method, unpacked
-
-    if "source" not in result.extra:
-        return True
-    files = unpacked(result.extra["source"])
-    return result.versions.get("code") != code_of_method(run.experiment, run.method, files)
+def is_stale(result: Result) -> bool:
+    """Whether a result was measured with another recipe than the current one."""
+    return result.recipe != reproduce.RECIPE
 
 
 @cache

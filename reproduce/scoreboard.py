@@ -17,10 +17,9 @@ import numpy as np
 from reproduce import figures, render, scoring
 from reproduce.board import TIE, TITLES, Board, Setting
 from reproduce.dataset_context import QuickSize, TooFewRowsError, label_order
-from reproduce.execute import with_source
 from reproduce.experiment import Experiment, Request
 from reproduce.runner import Runner
-from reproduce.runs import Result, Run, is_stale
+from reproduce.runs import Result, Run, versions
 from reproduce.scoreboard_methods import (
     SCOREBOARD_METHODS,
     Problem,
@@ -29,7 +28,6 @@ from reproduce.scoreboard_methods import (
     count_parameters,
     method_of,
 )
-from reproduce.sources import note_files, recorded_files
 from reproduce.suite import SUITE, EvaluationPart, Fold, SuiteEntry, available, fold_of
 from tsenet.errors import DivergenceError
 
@@ -50,7 +48,7 @@ class SuiteContext:
         self.entry = entry
         self.n_jobs = n_jobs
         self._quick = quick
-        self._fold: tuple[tuple[str, int], Fold, dict[str, Shared], set[str]] | None = None
+        self._fold: tuple[tuple[str, int], Fold, dict[str, Shared]] | None = None
 
     def problem(self, part: EvaluationPart, seed: int, n_labels: int | None) -> Problem:
         """The rows of a seed, so many of them with labels.
@@ -62,11 +60,8 @@ class SuiteContext:
         """
         if self._fold is None or self._fold[0] != (part, seed):
             self._fold = None  # free it before the next is made
-            with recorded_files() as files:
-                fold = self._make(part, seed)
-            self._fold = ((part, seed), fold, {}, files)
-        _, fold, shared, files = self._fold
-        note_files(files)
+            self._fold = ((part, seed), self._make(part, seed), {})
+        _, fold, shared = self._fold
         rows = np.arange(fold.y.size)
         if n_labels is not None:
             if not np.unique(fold.y).size <= n_labels <= fold.y.size or fold.entry.regression:
@@ -116,14 +111,6 @@ class SuiteRunner(Runner):
 
 def _execute(run: Run, context: Any, method: SuiteMethod) -> Result:
     """Fit a method and score it on the rows held out, or on the test rows if the run is final."""
-    import reproduce.rivals  # noqa: F401  # before the recording: what its import calls is no part of the run
-
-    with recorded_files() as files:
-        result = _fit_and_score(run, context, method)
-    return with_source(run, result, files)
-
-
-def _fit_and_score(run: Run, context: Any, method: SuiteMethod) -> Result:
     from threadpoolctl import threadpool_limits
 
     part: EvaluationPart = "test" if run.final else "validation"
@@ -137,7 +124,7 @@ def _fit_and_score(run: Run, context: Any, method: SuiteMethod) -> Result:
                 model = method.fit(problem, run.settings)
     except DivergenceError as error:
         took = (time.process_time() - cpu, time.perf_counter() - wall)
-        return Result(None, None, 0, *took, extra={"error": str(error)})
+        return Result(None, None, 0, *took, versions(), {"error": str(error)})
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     score, kept = _score(model, problem.fold, method.view)
     extra = {"n_train": int(problem.fold.y.size), "n_held": int(problem.fold.y_held.size), **kept}
@@ -147,6 +134,7 @@ def _fit_and_score(run: Run, context: Any, method: SuiteMethod) -> Result:
         n_parameters=count_parameters(model),
         cpu_seconds=cpu + problem.charged,
         wall_seconds=wall,
+        versions=versions(),
         extra={**extra, **problem.notes},
     )
 
@@ -208,7 +196,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Exper
     board = Board()
     for setting, method, run in planned:
         if run in done:
-            board.add(setting, method, done[run], is_stale(run, done[run]))
+            board.add(setting, method, done[run])
     paragraphs = [_introduction(request.part, runner)]
     for kind, title in TITLES.items():
         paragraphs += board.tables(kind, title)
@@ -225,6 +213,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Exper
         csv={"": board.csv()},
         figures={"": figures.dots(panels, _SCORE)} if (panels := board.picture()) else {},
         values=board.values(),
+        results=tuple(done.values()),
     )
 
 
@@ -239,7 +228,7 @@ def _introduction(part: str, runner: Runner) -> str:
         f"{len(runner.seeds)} seeds. Text: 10,000 words chosen from the rows to learn from; the labels are drawn by "
         "the seed, each class at least once, and the other rows are given without labels to the methods that can use "
         "them. MNIST and Fashion-MNIST: 5,000 rows to learn from. A win or loss is a difference of the means of at "
-        f"least {TIE} points; a negative R² counts as 0 in differences. † marks code that has changed since."
+        f"least {TIE} points; a negative R² counts as 0 in differences."
     )
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproduce.runs import canonical
-from reproduce.sources import note_files, recorded_files
 from reproduce.suite import Fold, Kind
 from tsenet.errors import DataError
 
@@ -39,11 +38,10 @@ _TRAINING_ONLY = (
 
 
 class Shared(NamedTuple):
-    """Something that the runs of a fold share, the CPU seconds it cost, and the source files it depends on."""
+    """Something that the runs of a fold share, and the CPU seconds it cost."""
 
     value: Any
     seconds: float
-    files: frozenset[str]
 
 
 @dataclass(eq=False)
@@ -96,12 +94,10 @@ class Problem:
         """What ``make`` gives, made once for all runs of the fold; each run is charged for it."""
         if name in self.shared:
             self.charged += self.shared[name].seconds
-            note_files(self.shared[name].files)
         else:
             began = time.process_time()
-            with recorded_files() as files:
-                made = make()
-            self.shared[name] = Shared(made, time.process_time() - began, frozenset(files))
+            made = make()
+            self.shared[name] = Shared(made, time.process_time() - began)
         return self.shared[name].value
 
 
@@ -187,11 +183,9 @@ def _learned(problem: Problem, settings: Mapping[str, Any]) -> Any:
     known = problem.shared.get(key)
     problem.notes["structure"] = "own" if known is None else "shared"
     if known is not None:
-        note_files(known.files)
         return estimator.set_params(wiring=known.value).fit(*problem.every_row("counts"))
-    with recorded_files() as files:
-        model = estimator.fit(*problem.every_row("counts"))
-    problem.shared[key] = Shared(model.learned_wiring_, 0.0, frozenset(files))
+    model = estimator.fit(*problem.every_row("counts"))
+    problem.shared[key] = Shared(model.learned_wiring_, 0.0)
     return model
 
 
@@ -203,7 +197,6 @@ def _random(problem: Problem, settings: Mapping[str, Any]) -> Any:
     if key not in problem.shared:
         _learned(problem, settings)
     problem.notes["structure"] = "shared"
-    note_files(problem.shared[key].files)
     wiring = random_wiring(problem.shared[key].value, random_state=problem.seed)
     estimator = _estimator(problem, settings).set_params(wiring=wiring)
     return estimator.fit(*problem.every_row("counts"))

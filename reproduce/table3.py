@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from reproduce import figures, paper, render
-from reproduce.cells import Cell, Found, Measured
-from reproduce.earlier import earlier_rows
+from reproduce.cells import Cell, Found, Measured, results_of
 from reproduce.experiment import Experiment, Request, select
 from reproduce.methods import PAPER_SHAPES, PRUNING
 from reproduce.overview import default_beside, overview
 from reproduce.runner import CountsRunner, Runner
-from reproduce.runs import Result, Run, Settings, is_stale
+from reproduce.runs import Result, Run, Settings
 from reproduce.stats import Spread
 from reproduce.summary import CellSummary, summarise
 from reproduce.task_table import task_table
@@ -223,15 +222,13 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Exper
     started = {one.cell.dataset for one in measured if one.results}
     averages = mean_of_tasks([one for one in measured if one.cell.dataset in started])
     several = len(started.intersection(TASKS)) > 1
-    earlier = earlier_rows(runner.folder)
     paragraphs, rows, panels = [_INTRODUCTION + (_QUICK if runner.quick else "")], [], {}
     values: dict[str, str] = {}
     summaries: dict[str, dict[str, CellSummary]] = {}
     missing = []
     for name in dict.fromkeys(one.cell.dataset for one in [*measured, *averages]):
         own = [one for one in [*measured, *averages] if one.cell.dataset == name]
-        before = [] if request.methods else earlier.get(name, [])
-        if not any(one.results for one in own) and not before:
+        if not any(one.results for one in own):
             missing.append(name)
             continue
         lines = _summaries(own)
@@ -243,10 +240,8 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Exper
             continue
         beside = paper.TABLE3.get(paper_name(name), {})
         table = [_page_row(one, lines.get(one.cell.name), dense, beside) for one in own]
-        table += [row.page_row() for row in before]
         paragraphs += [f"## {name}", render.markdown_table(_HEAD, table)]
         rows += [_file_row(line, dense, beside) for line in lines.values()]
-        rows += [row.file_row(name) for row in before]
         shown = _DRAWN if request.methods is None else lines
         panels[name] = [
             _dot(lines[row], beside)
@@ -278,6 +273,7 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Exper
         csv={"": (_CSV_HEAD, rows), "-runs": render.runs_csv(measured)},
         figures={"": figures.dots(drawn, "test score")} if drawn else {},
         values=values,
+        results=results_of(measured),
     )
 
 
@@ -290,15 +286,13 @@ _INTRODUCTION = (
     "over the tasks for mean areas (of one network with 12 outputs, or of 12 networks), paired over seeds for a "
     "single area; *p, seeds* is that of the paired t-test over the seeds alone. p-values are not corrected for "
     "their number. CPU seconds include the structure and the network a method starts from, but not the choice of "
-    "settings. *Commit* is that of the code; † marks code that has changed since. Rows marked *stale* were measured "
-    "with an earlier recipe, by runs that were not kept: their p-values cannot be computed again, and their commit "
-    "is that of the page that recorded them. Networks that are validated choose one setting after the other on "
-    "validation rows (shape, weighting of words, then training), not from a full grid."
+    "settings. Networks that are validated choose one setting after the other on validation rows (shape, weighting "
+    "of words, then training), not from a full grid."
 )
 _QUICK = " This is a quick look: fewer rows and words than the paper's, whose figures are of the whole data."
 _HEAD = (
     "method", "score", "seeds", "paper", "parameters", "of FNN", "paper's", "difference", "against", "p",
-    "p, seeds", "without duplicates", "CPU s", "commit",
+    "p, seeds", "without duplicates", "CPU s",
 )  # fmt: skip
 _CSV_HEAD = (
     "dataset", "method", "seeds", "mean", "sd", "paper_mean", "paper_sd", "n_parameters",
@@ -314,13 +308,6 @@ def _summaries(group: Sequence[Measured]) -> dict[str, CellSummary]:
     return {
         name: summarise(one, found.get(TWINS.get(name, REFERENCE))) for name, one in found.items()
     }
-
-
-def _commits(one: Measured) -> str:
-    """The commits of a method's runs; a dagger if the code has changed since."""
-    commits = dict.fromkeys(result.versions.get("commit", "?") or "?" for result in one.results)
-    stale = any(is_stale(run, result) for run, result in one.finals)
-    return ", ".join(commits) + (" †" if stale else "")
 
 
 def _named(
@@ -381,7 +368,6 @@ def _page_row(
         "–" if against is None else render.p_value(line.p_over_seeds),
         render.shown(line.clean, line.metric),
         f"{line.cpu_seconds:.1f}",
-        _commits(one),
     ]
 
 
@@ -466,14 +452,12 @@ def mean_of_tasks(measured: Sequence[Measured]) -> list[Measured]:
 
 
 def _mean_run(pairs: Sequence[tuple[Run, Result]]) -> tuple[Run, Result]:
-    """One seed's runs of several tasks as one, whose code has changed if that of any has."""
-    run, like = next((pair for pair in pairs if is_stale(*pair)), pairs[0])
-    return run, _mean_result([result for _, result in pairs], like)
+    """One seed's runs of several tasks as one."""
+    return pairs[0][0], _mean_result([result for _, result in pairs])
 
 
-def _mean_result(results: Sequence[Result], like: Result) -> Result:
-    """One seed's results of several tasks as one, with the versions and the source files of one of them."""
-    source = {name: like.extra[name] for name in ("source",) if name in like.extra}
+def _mean_result(results: Sequence[Result]) -> Result:
+    """One seed's results of several tasks as one, with the versions of the first and the oldest recipe."""
     areas = [result.test for result in results]
     sizes = [result.extra["n_train"] for result in results if "n_train" in result.extra]
     return Result(
@@ -482,8 +466,9 @@ def _mean_result(results: Sequence[Result], like: Result) -> Result:
         n_parameters=round(np.mean([result.n_parameters for result in results])),
         cpu_seconds=sum(result.cpu_seconds for result in results),
         wall_seconds=sum(result.wall_seconds for result in results),
-        versions=like.versions,
-        extra={"areas": areas, **source, **({"n_train": round(np.mean(sizes))} if sizes else {})},
+        versions=results[0].versions,
+        extra={"areas": areas, **({"n_train": round(np.mean(sizes))} if sizes else {})},
+        recipe=min(result.recipe for result in results),
     )
 
 

@@ -166,7 +166,7 @@ def rows_of(name: str, **wanted: str) -> list[dict[str, str]]:
         ]
 
 
-def label_efficiency() -> Figure:
+def few_labels() -> Figure:
     """Accuracy against the number of labels."""
     figure = Figure(figsize=(7.2, 4.4), layout="constrained")
     axes = figure.subplots()
@@ -237,7 +237,7 @@ PICTURES: dict[str, Callable[[], Figure | Image.Image]] = {
     "digits-tree": digits_tree,
     "mnist-fields": mnist_fields,
     "newsgroups-map": newsgroups_map,
-    "label-efficiency": label_efficiency,
+    "few-labels": few_labels,
     "accuracy-by-size": accuracy_by_size,
     "explorer": explorer,
 }

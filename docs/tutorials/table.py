@@ -107,6 +107,5 @@ _ = axes.set_xlabel(
 #
 # - [Any table](../guide/tables.md): how columns become binary, categories, errors and what to do about them.
 # - [Scoreboard](../results/scoreboard.md): seven other tables, on three of which boosted trees are ahead of tsenet by half a point or more, and on three behind.
-# - [Few labels on tables](../results/label-efficiency-tables.md), measured with an earlier default.
 # - [What a network has learned](../guide/explain.md): units, contributions, plots.
 # - Molecules: [data sets](../guide/datasets.md) has Tox21, whose rows are compounds (`tsenet[chem]`).

@@ -7,7 +7,6 @@ from reproduce.rivals.em_bayes import EMNaiveBayes
 from reproduce.rivals.linear import TunedLogisticRegression
 from reproduce.rivals.parameters import n_parameters
 from reproduce.rivals.pipelines import (
-    chi2_fnn,
     logistic_regression,
     nmf_logistic_regression,
     ppmi_logistic_regression,
@@ -32,7 +31,6 @@ __all__ = [
     "TunedLogisticRegression",
     "TwoStage",
     "by_label",
-    "chi2_fnn",
     "logistic_regression",
     "n_parameters",
     "nmf_logistic_regression",

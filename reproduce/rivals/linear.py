@@ -33,8 +33,6 @@ class TunedLogisticRegression(ClassifierMixin, BaseEstimator):
     ----------
     strengths : sequence of float, optional
         Other values of C to choose from, ascending.
-    scoring : str, default "accuracy"
-        By which score of scikit-learn C is chosen: ``"roc_auc"`` where one of two classes is rare.
     random_state : int, RandomState or None
         Of the folds.
 
@@ -53,11 +51,9 @@ class TunedLogisticRegression(ClassifierMixin, BaseEstimator):
         self,
         *,
         strengths: Sequence[float] | None = None,
-        scoring: str = "accuracy",
         random_state: Any = None,
     ) -> None:
         self.strengths = strengths
-        self.scoring = scoring
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -68,9 +64,7 @@ class TunedLogisticRegression(ClassifierMixin, BaseEstimator):
         _, counts = np.unique(y, return_counts=True)
         if counts.size > 1 and counts.min() >= FEWEST_ROWS:
             strengths = STRENGTHS if self.strengths is None else self.strengths
-            search = GridSearchCV(
-                model, {"C": strengths}, cv=self._split(counts), scoring=self.scoring
-            ).fit(X, y)
+            search = GridSearchCV(model, {"C": strengths}, cv=self._split(counts)).fit(X, y)
             self.model_ = search.best_estimator_
         else:
             self.model_ = model.fit(X, y)

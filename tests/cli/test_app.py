@@ -14,7 +14,6 @@ import pytest
 
 import tsenet
 from tests.cli.program import names, run
-from tsenet.cli import reproduce as program
 
 ROOT = Path(__file__).parents[2]
 
@@ -89,7 +88,6 @@ COMMANDS = (
     "report",
     "export",
     "shard",
-    "reproduce",
     "data",
 )
 
@@ -127,22 +125,3 @@ def test_help_answers_at_once() -> None:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert min(seconds) < 0.5
-
-
-def test_the_experiments_are_run_from_a_clone(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    listed = run("reproduce", "--list")
-    assert listed.exit_code == 0
-    assert "table3" in listed.stdout
-    assert "label-efficiency" in listed.stdout
-    assert "--render-only" in run("reproduce", "--help").stdout
-    assert run("reproduce", "no-such-table").exit_code == 2
-
-    # An installed package lies in no clone.
-    monkeypatch.setattr(program, "__file__", str(tmp_path / "site-packages/tsenet/cli/x.py"))
-    told = run("reproduce", "--list")
-    assert told.exit_code == 1
-    assert "clone the repository" in told.stderr

@@ -45,7 +45,7 @@ def plain(text: str) -> str:
 
 
 def test_every_command_has_a_section(sections: dict[str, str]) -> None:
-    assert set(sections) == {"", "data", "reproduce", *COMMANDS}
+    assert set(sections) == {"", "data", *COMMANDS}
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -42,8 +42,6 @@ def unknown_in(command: str) -> str | None:
         if word not in found.commands:
             return word
         found = found.commands[word]
-    if found.name == "reproduce":  # hands its options on
-        return None
     known = {option for parameter in found.params for option in parameter.opts} | {"--help"}
     given = [re.split("[=/,]", word)[0] for word in words if re.match("--?[a-z]", word)]
     return next((option for option in given if option not in known), None)

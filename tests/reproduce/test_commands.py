@@ -100,7 +100,7 @@ def test_a_data_set_that_is_not_at_hand_is_told(
     [
         (["table3", "--datasets", "nonsense"], "no data set 'nonsense'"),
         (["table3", "--datasets", "digits", "--methods", "svm"], "no method svm"),
-        (["label-efficiency", "--labels", "many"], "a number of labels"),
+        (["few-labels", "--labels", "many"], "a number of labels"),
         (["table4"], "table4"),
     ],
 )

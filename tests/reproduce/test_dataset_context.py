@@ -138,15 +138,6 @@ def test_a_damaged_structure_is_learned_again(
     assert sum("learned again" in record.message for record in caplog.records) == 2
 
 
-def test_what_is_forgotten_is_made_again() -> None:
-    context, made = DatasetContext(tiny_text()), []
-    for _ in range(2):
-        context.cached("model a", lambda: made.append(1))
-        context.cached("model a", lambda: made.append(1))
-        context.forget("model")
-    assert len(made) == 2
-
-
 def test_what_a_shared_thing_needs_is_not_counted_twice() -> None:
     context = DatasetContext(tiny_text())
 

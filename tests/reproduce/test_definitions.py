@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from reproduce import frontier, label_efficiency, paper, table3
+from reproduce import few_labels, paper, small_networks, table3
 from reproduce.cells import Cell, Measured
 from reproduce.dataset_context import QuickSize
 from reproduce.definitions import EXPERIMENTS
@@ -22,7 +22,7 @@ from reproduce.interpretability import paper_score, top_columns, vector_files
 from reproduce.methods import METHODS, PAPER_SHAPES
 from reproduce.render import ExperimentReport, write
 from reproduce.runner import Runner
-from reproduce.runs import Result, Run, is_stale
+from reproduce.runs import Result, Run
 from reproduce.task_table import task_table
 from tests.reproduce.tiny import tiny_task, tiny_text
 from tsenet.baselines import paper_grid
@@ -67,9 +67,9 @@ def test_default_data_sets_exist(name: str) -> None:
 def test_cells_are_well_formed(quick: bool) -> None:
     groups = [
         table3.cells("ag_news", quick),
-        frontier.cells("ag_news", None, quick),
-        frontier.cells("ag_news", 400, quick),
-        label_efficiency.cells("ag_news", 100, quick),
+        small_networks.cells("ag_news", None, quick),
+        small_networks.cells("ag_news", 400, quick),
+        few_labels.cells("ag_news", 100, quick),
     ]
     for cells in groups:
         seen: set[str] = set()
@@ -132,10 +132,10 @@ def test_every_recipe_has_its_controls() -> None:
 
 def test_the_rivals_that_learn_from_rows_without_labels_are_there() -> None:
     wanted = {"start", "self-training", "em-bayes", "linear-svc", "complement-nb"}
-    assert wanted <= {cell.name for cell in label_efficiency.cells("ag_news", 100)}
     plain = {"backbone-plain", "backbone-plain-random"}
-    assert plain <= {cell.name for cell in label_efficiency.cells("ag_news", 100)}
-    assert {"set", "rigl", "pruned-logistic"} <= {cell.name for cell in frontier.cells("ag_news")}
+    assert wanted | plain <= {cell.name for cell in few_labels.cells("ag_news", 100)}
+    names = {cell.name for cell in small_networks.cells("ag_news")}
+    assert {"set", "rigl", "pruned-logistic"} <= names
 
 
 def test_selecting_takes_what_is_needed_too() -> None:
@@ -254,7 +254,12 @@ def test_the_mean_of_the_tox21_tasks() -> None:
     assert [result.test for result in mean.results] == pytest.approx(areas.mean(axis=0))
     assert mean.results[0].extra["areas"] == areas[:, 0].tolist()
     assert mean.results[0].cpu_seconds == 24.0
-    assert is_stale(*mean.finals[0])  # as each of them is: none says what code it was
+    first = replace(
+        measured[0],
+        finals=tuple((run, replace(result, recipe=-1)) for run, result in measured[0].finals),
+    )
+    (mixed,) = table3.mean_of_tasks([first, *measured[1:]])
+    assert [result.recipe for result in mixed.results] == [-1, -1]  # the oldest of them
     (some,) = table3.mean_of_tasks(measured[:3])
     assert some.cell.dataset == "tox21, 3 tasks (mean)"
     assert table3.mean_of_tasks(measured[:1]) == []
@@ -321,15 +326,15 @@ def test_two_tasks_of_tox21_are_averaged(tmp_path: Path) -> None:
 # ---- the others
 
 
-def test_label_efficiency(tmp_path: Path) -> None:
+def test_few_labels(tmp_path: Path) -> None:
     report, runner = report_on(
-        "label-efficiency",
+        "few-labels",
         tmp_path,
         tiny_text(),
         methods=("tsenet", "logistic", "svd"),
         n_labels=(20, 1_000, None),
     )
-    lines = lines_of(tmp_path, "label-efficiency-quick")
+    lines = lines_of(tmp_path, "few-labels-quick")
     assert {(line["method"], line["n_labels"]) for line in lines} == {
         (method, count) for method in ("tsenet", "logistic", "svd") for count in ("20", "all")
     }
@@ -341,12 +346,12 @@ def test_label_efficiency(tmp_path: Path) -> None:
         assert (line["p"] == "") == (line["method"] == "tsenet")
 
 
-def test_frontier(tmp_path: Path) -> None:
+def test_small_networks(tmp_path: Path) -> None:
     methods = ("tsenet-pruned", "fnn", "logistic")
     report, _ = report_on(
-        "frontier", tmp_path, tiny_text(), seeds=1, methods=methods, n_labels=(60, None)
+        "small-networks", tmp_path, tiny_text(), seeds=1, methods=methods, n_labels=(60, None)
     )
-    lines = lines_of(tmp_path, "frontier-quick")
+    lines = lines_of(tmp_path, "small-networks-quick")
     assert {line["method"] for line in lines} == set(methods)
     assert {line["n_labels"] for line in lines} == {"60", "all"}
     assert len(report.figures[""].axes) == 2
@@ -362,7 +367,7 @@ def test_frontier(tmp_path: Path) -> None:
     found = float(at["fnn", "all"]["mean"]) - float(at["tsenet-pruned", "all"]["mean"])
     assert float(at["fnn", "all"]["difference"]) == pytest.approx(found)
     assert at["logistic", "all"]["difference"] == ""  # made to no size
-    key = "frontier:tiny/fnn@20000"
+    key = "small:tiny/fnn@20000"
     assert report.values[key] == f"{100 * float(at['fnn', 'all']['mean']):.2f} %"
     assert report.values[f"{key}:difference"].replace("−", "-") == f"{100 * found:+.2f}"
 

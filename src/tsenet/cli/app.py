@@ -18,7 +18,6 @@ from tsenet.cli.export import export
 from tsenet.cli.fit import fit
 from tsenet.cli.predict import predict
 from tsenet.cli.report import report
-from tsenet.cli.reproduce import reproduce
 from tsenet.cli.shard import shard
 from tsenet.cli.topics import topics
 
@@ -58,8 +57,3 @@ def _program(
 for _command in (topics, fit, predict, evaluate, report, export, shard):
     app.command(cls=ShowsDefaults)(_command)
 app.add_typer(data.app)
-# All that follows the name goes to the program of the experiments, also --help.
-app.command(
-    add_help_option=False,
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-)(reproduce)

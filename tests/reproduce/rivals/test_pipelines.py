@@ -9,10 +9,8 @@ import pytest
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.preprocessing import StandardScaler
@@ -22,7 +20,6 @@ from sklearn.utils.estimator_checks import check_estimator
 from reproduce.rivals import (
     TunedLogisticRegression,
     TwoStage,
-    chi2_fnn,
     linear,
     logistic_regression,
     n_parameters,
@@ -31,7 +28,6 @@ from reproduce.rivals import (
     svd_logistic_regression,
 )
 from tsenet import TSENetClassifier
-from tsenet.baselines import DenseClassifier
 
 Floats = NDArray[np.float64]
 
@@ -84,24 +80,6 @@ def test_many_rows_are_split_once(monkeypatch: pytest.MonkeyPatch) -> None:
     split = TunedLogisticRegression(random_state=0)._split(counts)
     ((inside, out),) = split.split(np.zeros(120), np.repeat([0, 1], counts))
     assert (inside.size, out.size) == (108, 12)
-
-
-def test_c_may_be_chosen_by_area_from_other_values() -> None:
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(200, 30))
-    y = (X[:, 0] + rng.normal(size=200) > 1.5).astype(int)  # rare: accuracy and area disagree
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    chosen = {}
-    for scoring in ("accuracy", "roc_auc"):
-        values = (1e-3, 0.03, 0.3, 3.0)
-        model = TunedLogisticRegression(strengths=values, scoring=scoring, random_state=0).fit(X, y)
-        scores = [
-            cross_val_score(LogisticRegression(C=c), X, y, cv=folds, scoring=scoring).mean()
-            for c in values
-        ]
-        chosen[scoring] = model.model_.C
-        assert values[int(np.argmax(scores))] == model.model_.C
-    assert chosen["accuracy"] != chosen["roc_auc"]
 
 
 def test_every_check_of_sklearn_passes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,18 +147,15 @@ def test_features_have_length_1(topics: tuple[sp.csr_array, NDArray[np.int64]]) 
         assert np.allclose(length[np.diff(X.indptr) > 0], 1)  # an empty document has no direction
 
 
-@pytest.mark.parametrize("n_components", [None, 3])
-def test_columns_are_scaled_by_all_rows(rows: Floats, n_components: int | None) -> None:
+def test_columns_are_scaled_by_all_rows(rows: Floats) -> None:
     table = rows * np.arange(1, 13) + 5.0  # columns on scales of their own
     y = (rows[:80, 0] > 0) ^ (
         np.random.default_rng(0).random(80) < 0.2
     )  # little to learn: C is small
-    model = scaled_logistic_regression(n_components, random_state=0)
+    model = scaled_logistic_regression(random_state=0)
     model.fit(table[:80], y, unlabelled=table)
     seen = StandardScaler().fit(table).transform(table)
-    if n_components is not None:
-        seen = PCA(n_components).fit(seen).transform(seen)
-    assert np.allclose(np.abs(model.transform(table)), np.abs(seen))  # an axis may point either way
+    assert np.allclose(model.transform(table), seen)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     values = (1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0, 100.0)
     scores = [
@@ -189,22 +164,7 @@ def test_columns_are_scaled_by_all_rows(rows: Floats, n_components: int | None) 
     ]
     assert values[int(np.argmax(scores))] == model.classifier_.model_.C
     assert min(linear.STRENGTHS) > model.classifier_.model_.C
-    few = 12 + 1 if n_components is None else 3 * 12 + 3 + 1
-    assert n_parameters(model) == few
-
-
-# ---- chi²
-
-
-def test_chi2_chooses_the_columns(topics: tuple[sp.csr_array, NDArray[np.int64]]) -> None:
-    X, y = topics
-    two = np.where(y == 0, 0, 1)  # words of the first topic tell most
-    model = chi2_fnn(10, (8,), random_state=0, max_epochs=40, learning_rate=1e-2).fit(X, two)
-    chosen = model[0].get_support(indices=True)
-    assert np.array_equal(chosen, SelectKBest(chi2, k=10).fit(X, two).get_support(indices=True))
-    assert model.score(X, two) > 0.8
-    assert isinstance(model[-1], DenseClassifier)
-    assert model[-1].n_features_in_ == 10
+    assert n_parameters(model) == 12 + 1
 
 
 # ---- how many numbers
@@ -218,8 +178,6 @@ def test_numbers_learned(topics: tuple[sp.csr_array, NDArray[np.int64]]) -> None
     assert n_parameters(LogisticRegression().fit(X, y > 0)) == 90 + 1
     assert n_parameters(svd_logistic_regression(7).fit(X, y)) == 7 * 90 + 3 * 7 + 3
     assert n_parameters(ppmi_logistic_regression(7).fit(X, y)) == 7 * 90 + 3 * 7 + 3
-    dense = (10 + 1) * 8 + (8 + 1) * 3
-    assert n_parameters(chi2_fnn(10, (8,), **quick).fit(X, y)) == dense
     net = TSENetClassifier(**quick, max_top=5, skip_units=3, feature_units=3).fit(X, y)
     assert n_parameters(net) == sum(p.numel() for p in net.net_.parameters())
     stumps = HistGradientBoostingClassifier(max_iter=4, max_leaf_nodes=2)

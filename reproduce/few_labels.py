@@ -1,38 +1,32 @@
-"""How much the wiring, learned from rows without labels, saves in labels: scores at 100, 400, 1,600, … labels.
-
-On text the rivals are those for words, on tables those for columns.
-"""
+"""Accuracy on text with 100, 400 and 1,600 labels; wirings and several rivals also learn from the other rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from reproduce import figures, render
-from reproduce.cells import Cell, Measured
+from reproduce.cells import Cell, Measured, results_of
 from reproduce.experiment import Experiment, Request, wanted_cells
 from reproduce.runner import CountsRunner, Runner
 from reproduce.runs import Settings
-from reproduce.scoring import Metric
 from reproduce.stats import Spread, compare
 from reproduce.summary import CellSummary, by_dataset, summarise
-from reproduce.table3 import MEAN, TASKS, mean_of_tasks
 
-__all__ = ["LABEL_EFFICIENCY", "cells"]
+__all__ = ["FEW_LABELS", "cells"]
 
-NAME = "label-efficiency"
-LABELS: tuple[int | None, ...] = (100, 400, 1_600, 6_400, None)
+NAME = "few-labels"
+LABELS: tuple[int | None, ...] = (100, 400, 1_600)
 #: Networks over random links, and the learned ones of the same kind.
 _LEARNED = {
     "random": "tsenet",
     "backbone-random": "backbone",
     "backbone-plain-random": "backbone-plain",
 }
-_QUICK_LABELS: tuple[int | None, ...] = (100, 400, 1_600, None)
 
 
-def cells(dataset: str, n_labels: int | None, quick: bool = False, text: bool = True) -> list[Cell]:
+def cells(dataset: str, n_labels: int | None, quick: bool = False) -> list[Cell]:
     """The methods at one number of labels. All run with their defaults: few labels leave none to choose by."""
     short: Settings = {"max_epochs": 30} if quick else {}
     backbone = {**short, "skip_units": 0, "linear_skip": False}
@@ -41,26 +35,15 @@ def cells(dataset: str, n_labels: int | None, quick: bool = False, text: bool = 
         return Cell(NAME, dataset, name, title, method, settings, n_labels=n_labels)
 
     plain = {**backbone, "init": "fan-in"}
-    networks = [
+    return [
         cell("tsenet", "TSE-Net", "tsenet", short),
         cell("random", "TSE-Net, random wiring", "random", short),
+        cell("pivot", "TSE-Net, pivot words", "pivot", short),
         cell("backbone", "Backbone", "tsenet", backbone),
         cell("backbone-random", "Backbone, random wiring", "random", backbone),
         cell("backbone-plain", "Backbone, plain start", "tsenet", plain),
         cell("backbone-plain-random", "Backbone, plain start, random wiring", "random", plain),
         cell("fnn-512", "FNN, 512 units", "fnn", {**short, "hidden": [512]}),
-    ]
-    if not text:
-        return [
-            *networks,
-            cell("logistic", "Logistic regression", "scaled-logistic", {}),
-            cell("pca", "PCA + logistic regression", "scaled-logistic", {"n_components": 50}),
-            cell("boosting", "Gradient boosting", "boosting", {}),
-        ]
-    return [
-        *networks[:2],
-        cell("pivot", "TSE-Net, pivot words", "pivot", short),
-        *networks[2:],
         cell("start", "The linear start alone", "start", {}),
         cell("logistic", "Logistic regression", "logistic", {}),
         cell("self-training", "Self-training", "self-training", {}),
@@ -75,74 +58,44 @@ def cells(dataset: str, n_labels: int | None, quick: bool = False, text: bool = 
 def make(runner: Runner, request: Request, progress: Any = None) -> render.ExperimentReport:
     """Measure the curves and render them."""
     quick = runner.quick is not None
-    counts = _QUICK_LABELS if quick else LABELS
-    wanted = wanted_cells(
-        request, counts, lambda name, n: cells(name, n, quick, runner.is_text(name))
-    )
+    wanted = wanted_cells(request, LABELS, lambda name, n_labels: cells(name, n_labels, quick))
     measured = runner.measure_all(wanted, progress)
-    means = _means(measured)
     paragraphs, rows = [_INTRODUCTION], []
-    panels: dict[Metric, dict[str, list[figures.Curve]]] = {"accuracy": {}, "auc": {}}
+    panels: dict[str, list[figures.Curve]] = {}
     values: dict[str, str] = {}
-    for name, own in by_dataset([*measured, *means]).items():
+    for name, own in by_dataset(measured).items():
         lines = _summaries(own)
         rows += [_file_row(line) for line in lines]
-        if means and name in TASKS:
-            continue  # the page has their mean, the file each of them
-        note = [_OF_TASKS] if name.endswith(MEAN) else []
-        every = [one.cell for one in (*measured, *means) if one.cell.dataset == name]
-        paragraphs += [f"## {name}", *note, *_tables(lines, every)]
+        every = [one.cell for one in measured if one.cell.dataset == name]
+        paragraphs += [f"## {name}", *_tables(lines, every)]
         values |= _named(lines)
-        metric: Metric = "auc" if any(line.metric == "auc" for line in lines) else "accuracy"
-        panels[metric][name] = _curves(lines)
+        panels[name] = _curves(lines)
     paragraphs += [
         "## Where the figures come from",
         render.provenance(measured, request.command, runner.skipped),
     ]
     return render.ExperimentReport(
         name=NAME + ("-quick" if quick else ""),
-        title="Label efficiency" + (" (quick look: small data)" if quick else ""),
+        title=_TITLE + (" (quick look: small data)" if quick else ""),
         paragraphs=tuple(paragraphs),
         csv={"": (_CSV_HEAD, rows), "-runs": render.runs_csv(measured)},
-        figures=_figures(panels),
+        figures={"": figures.curves(panels, "labels", "test accuracy")} if panels else {},
         values=values,
+        results=results_of(measured),
     )
 
 
+_TITLE = "Few labels: rivals that learn from rows without labels too"
 _INTRODUCTION = (
-    "Test accuracy (area under the ROC curve for Tox21), mean ± standard deviation over seeds; a seed draws which rows "
-    "keep their labels, each class in its share, and more labels are the same ones and others. Wirings, SVDs and PCAs "
-    "see all training rows, without their labels. No setting was chosen by labels that a method does not have: all run "
-    "as they are. The second table has TSE-Net minus the method, accuracies in points, and the two-sided p-value: "
-    "paired over test rows and seeds for accuracy, Wilcoxon's test over the tasks for mean areas, paired over seeds "
-    "for a single area."
+    "Test accuracy, mean ± standard deviation over seeds; a seed draws which rows keep their labels, each class in its "
+    "share, and larger numbers of labels contain the smaller ones. Wirings and SVDs see all training rows, without "
+    "their labels. No setting was chosen by labels that a method does not have: all run with fixed settings. The "
+    "second table has TSE-Net minus the method in points and the two-sided p-value, paired over test rows and seeds."
 )
-_OF_TASKS = "Means over the tasks; those of each task are in the CSV file beside this page."
 _CSV_HEAD = (
     "dataset", "method", "n_labels", "seeds", "mean", "sd", "n_parameters", "tsenet_minus_method",
     "p", "cpu_seconds",
 )  # fmt: skip
-
-
-def _means(measured: Sequence[Measured]) -> list[Measured]:
-    """The mean of the Tox21 tasks for each method and number of labels that has them all."""
-    counts = dict.fromkeys(one.cell.n_labels for one in measured)
-    return [
-        mean
-        for count in counts
-        for mean in mean_of_tasks([one for one in measured if one.cell.n_labels == count])
-    ]
-
-
-def _figures(panels: Mapping[Metric, Mapping[str, list[figures.Curve]]]) -> dict[str, Any]:
-    """A picture of accuracies and one of areas, where there are such."""
-    drawn = {}
-    if panels["accuracy"]:
-        drawn[""] = figures.curves(panels["accuracy"], "labels", "test accuracy")
-    if panels["auc"]:
-        label = "test area under the ROC curve"
-        drawn["-areas"] = figures.curves(panels["auc"], "labels", label, percent=False)
-    return drawn
 
 
 def _summaries(group: Sequence[Measured]) -> list[CellSummary]:
@@ -235,10 +188,7 @@ def _file_row(line: CellSummary) -> render.Row:
 
 def _curves(lines: Sequence[CellSummary]) -> list[figures.Curve]:
     titles, counts, at = _by_place(lines)
-    # a method looks the same in the panels of text and of tables
-    every = list(
-        dict.fromkeys(c.name for text in (True, False) for c in cells("", None, text=text))
-    )
+    every = [cell.name for cell in cells("", None)]  # a method looks the same in all panels
     curves = []
     for name, title in titles.items():
         points = []
@@ -253,6 +203,4 @@ def _curves(lines: Sequence[CellSummary]) -> list[figures.Curve]:
     return curves
 
 
-LABEL_EFFICIENCY = Experiment(
-    NAME, "Label efficiency", ("ag_news", "20newsgroups"), make, runner=CountsRunner
-)
+FEW_LABELS = Experiment(NAME, "Few labels", ("ag_news", "20newsgroups"), make, runner=CountsRunner)

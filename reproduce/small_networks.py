@@ -1,4 +1,4 @@
-"""Accuracy against parameters, from 20 thousand to 5 million: learned, random, pruned and dense networks."""
+"""Accuracy against parameters, from 20 thousand to 5 million: pruned, dynamically sparse and dense networks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from reproduce import figures, render
-from reproduce.cells import Cell, Measured
+from reproduce.cells import Cell, Measured, results_of
 from reproduce.experiment import Experiment, Request, wanted_cells
 from reproduce.methods import PRUNING
 from reproduce.runner import CountsRunner, Runner
@@ -14,42 +14,20 @@ from reproduce.runs import Settings
 from reproduce.stats import Spread
 from reproduce.summary import CellSummary, by_dataset, summarise
 
-__all__ = ["FRONTIER", "cells"]
+__all__ = ["SMALL_NETWORKS", "cells"]
 
-NAME = "frontier"
+NAME = "small-networks"
 BUDGETS = (20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000)
 _QUICK_BUDGETS = (20_000, 100_000, 500_000)
-#: Density, units of each skip-path, linear skips or not: from the smallest network to the largest.
-RUNGS = (
-    (0.002, 0, False),
-    (0.01, 0, False),
-    (0.03, 0, True),
-    (0.05, 10, True),
-    (0.05, 30, True),
-    (0.05, 100, True),
-    (0.05, 200, True),
-    (0.1, 400, True),
-)
-_QUICK_RUNGS = ((0.01, 0, False), (0.05, 10, True), (0.05, 100, True))
 _LARGEST_LINEAR = 100_000  # more than a linear model of ten thousand words and a few classes has
-_CHI2_UNITS: tuple[Settings, ...] = ({"hidden": [16]}, {"hidden": [64]}, {"hidden": [256]})
 
 
 def cells(dataset: str, n_labels: int | None = None, quick: bool = False) -> list[Cell]:
-    """All points of the picture for one data set.
-
-    Networks that are learned or random stand where their density and skip-paths put them; the others are made to
-    measure.
-    """
+    """All points of the picture for one data set."""
     short: Settings = {"max_epochs": 30} if quick else {}
-    rungs: list[Settings] = [
-        {**short, "density": density, "skip_units": units, "linear_skip": linear_skip}
-        for density, units, linear_skip in (_QUICK_RUNGS if quick else RUNGS)
-    ]
     budgets = [{"n_parameters": n} for n in (_QUICK_BUDGETS if quick else BUDGETS)]
-    # With all labels the units of the small networks, and what is pruned, are chosen; with few nothing can be.
+    # with all labels the way of pruning is chosen; few leave none to choose by
     thresholds = PRUNING[:1] if quick or n_labels is not None else PRUNING
-    units = _CHI2_UNITS[1:2] if quick or n_labels is not None else _CHI2_UNITS
 
     def curve(
         name: str, title: str, method: str, points: Sequence[Settings], *rounds: Any
@@ -65,13 +43,10 @@ def cells(dataset: str, n_labels: int | None = None, quick: bool = False) -> lis
     small = [budget for budget in budgets if budget["n_parameters"] <= _LARGEST_LINEAR]
     dynamic = [{**short, **budget, "hidden": [512]} for budget in budgets]
     return [
-        *curve("tsenet", "TSE-Net, learned wiring", "tsenet", rungs),
-        *curve("random", "TSE-Net, random wiring", "random", rungs),
         *curve("tsenet-pruned", "TSE-Net, pruned", "tsenet-pruned", from_tsenet),
         *curve("random-pruned", "TSE-Net, random wiring, pruned", "tsenet-pruned", from_random),
         *curve("pruned", "FNN 512, pruned", "pruned", from_fnn, thresholds),
         *curve("fnn", "FNN", "fnn-of-size", [{**short, **budget} for budget in budgets]),
-        *curve("chi2", "χ² features + FNN", "chi2-fnn", [{**short, **b} for b in budgets], units),
         *curve("logistic", "Logistic regression", "logistic", [{}]),
         *curve("pruned-logistic", "Logistic regression, pruned", "pruned-logistic", small),
         *curve("set", "SET, 512 units", "set", dynamic),
@@ -104,20 +79,21 @@ def make(runner: Runner, request: Request, progress: Any = None) -> render.Exper
     ]
     return render.ExperimentReport(
         name=NAME + ("-quick" if quick else ""),
-        title="Accuracy against parameters" + (" (quick look: small data)" if quick else ""),
+        title="Small networks: accuracy against parameters"
+        + (" (quick look: small data)" if quick else ""),
         paragraphs=tuple(paragraphs),
         csv={"": (_CSV_HEAD, rows), "-runs": render.runs_csv(measured)},
         figures={"": figures.curves(panels, "parameters", "test accuracy")} if panels else {},
         values=values,
+        results=results_of(measured),
     )
 
 
 _INTRODUCTION = (
-    "Test accuracy, mean ± standard deviation over seeds, and the number of trained parameters. Learned and randomly "
-    "wired networks vary in density and in the width of their skip-paths; the others are made to 20 thousand … 5 "
-    "million parameters, or the nearest they can have. *Difference* is the method minus the pruned TSE-Net made to "
-    "the same number, in points, with its two-sided p-value, paired over test rows and seeds together and not "
-    "corrected for the number of comparisons."
+    "Test accuracy, mean ± standard deviation over seeds, and the number of trained parameters. Networks are made to "
+    "20 thousand … 5 million parameters, or the nearest they can have. *Difference* is the method minus the pruned "
+    "TSE-Net made to the same number, in points, with its two-sided p-value, paired over test rows and seeds together "
+    "and not corrected for the number of comparisons."
 )
 REFERENCE = "tsenet-pruned"
 _HEAD = ("method", "parameters", "score", "difference", "p", "settings", "CPU s")
@@ -147,7 +123,7 @@ def _named(lines: Sequence[CellSummary]) -> dict[str, str]:
         if line.test is None:
             continue
         labels = "" if cell.n_labels is None else f"@{cell.n_labels} labels"
-        key = f"frontier:{cell.dataset}{labels}/{cell.name}" + (f"@{budget}" if budget else "")
+        key = f"small:{cell.dataset}{labels}/{cell.name}" + (f"@{budget}" if budget else "")
         values[key] = render.shown(Spread(line.test.mean, None, line.test.n), line.metric)
         values[f"{key}:parameters"] = render.counted(line.n_parameters)
         if line.against is not None:
@@ -199,4 +175,6 @@ def _curves(lines: list[CellSummary], titles: list[str]) -> list[figures.Curve]:
     ]
 
 
-FRONTIER = Experiment(NAME, "Accuracy against parameters", ("ag_news",), make, runner=CountsRunner)
+SMALL_NETWORKS = Experiment(
+    NAME, "Accuracy against parameters", ("ag_news",), make, runner=CountsRunner
+)
