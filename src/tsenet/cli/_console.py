@@ -24,6 +24,7 @@ __all__ = [
     "PlainErrors",
     "check_output",
     "refuse_existing",
+    "refuse_inputs",
     "remember_checkpoint",
     "remember_debug",
     "shown_progress",
@@ -95,8 +96,9 @@ def remember_checkpoint(ctx: typer.Context, value: Path | None) -> Path | None:
     return value
 
 
-def check_output(path: Path, force: bool) -> None:
-    """Raise an OSError if the file cannot be written: better before the work than after it."""
+def check_output(path: Path, force: bool, *inputs: Path | str | None) -> None:
+    """Raise an OSError, before any work, if the file cannot be written or is one of the inputs."""
+    refuse_inputs(path, *inputs)
     refuse_existing(path, force)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the name of a file")
@@ -107,6 +109,20 @@ def check_output(path: Path, force: bool) -> None:
             pass
     except OSError as error:
         raise PermissionError(f"{path.parent} cannot be written to: {error.strerror}") from error
+
+
+def refuse_inputs(out: Path, *inputs: Path | str | None) -> None:
+    """Raise FileExistsError if the output is one of the inputs, or a file of an input folder; links are followed."""
+    if not out.exists():
+        return
+    for path in (Path(given) for given in inputs if given is not None and Path(given).exists()):
+        # a folder of shards, or of texts
+        is_part = (path / "shards.json").is_file() or ".txt" in map(str.lower, out.suffixes)
+        if out.samefile(path) or (is_part and path.resolve() in out.resolve().parents):
+            raise FileExistsError(
+                f"{out} would replace the input {path}: write to another file or folder "
+                "(--force does not replace inputs)"
+            )
 
 
 def refuse_existing(path: Path, force: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from tsenet.cli._console import check_output, shown_progress, warm_up
+from tsenet.cli._console import check_output, refuse_inputs, shown_progress, warm_up
 from tsenet.cli._options import given
 from tsenet.cli._processes import (
     is_first_process,
@@ -46,6 +46,7 @@ def fit_folder(
     processes: int | None,
     options: dict[str, Any],
     checkpoint: Path | None,
+    config: Path | None,
     force: bool,
     table: bool,
     as_json: bool,
@@ -60,7 +61,7 @@ def fit_folder(
     if unlabeled is not None and not classifies:
         raise DataError("--unlabeled is for classes: the missing values of a folder are nulls")
     if is_first_process() and not is_restart():
-        check_output(out, force)
+        check_output(out, force, data, config)
     model = _estimator(classifies, {**parameters, **given(unlabeled=marker)})
     _refuse_unsupported(model, folder, target, classifies, processes, options)
     if processes is not None and not started_by_torchrun():
@@ -187,6 +188,7 @@ def predict_folder(
     cluster: str | None,
     tokenizer: str | None,
     jobs: int | None,
+    config: Path | None,
     force: bool,
     as_json: bool,
     quiet: bool,
@@ -198,10 +200,12 @@ def predict_folder(
     if cluster is not None and processes is not None:
         raise DataError("give --processes or --cluster, not both")
     folder = open_shards(data)
+    files = list(dict.fromkeys(partition.file for partition in folder.partitions))
+    for file in ("", *files):
+        refuse_inputs(out / file, data, model, config)
     if processes is not None and not started_by_torchrun():
         run_in_processes(context, processes, restarts=False)
         return
-    files = list(dict.fromkeys(partition.file for partition in folder.partitions))
     copied = () if id_column is None else (id_column,)
     task = (str(model.resolve()), tokenizer, jobs, folder, str(out.resolve()), copied, force)
     with shown_progress(quiet or not is_first_process()) as progress:

@@ -38,12 +38,12 @@ def export(
     if (bif is None) == (onnx is None):
         raise typer.BadParameter("give one of --bif FILE and --onnx FILE")
     if bif is not None:
-        check_output(bif, force)
+        check_output(bif, force, model)
         fitted = load(model)
         write_bif(_tree_of(fitted, model), bif)
         say(as_json, {"out": bif}, f"written to {bif}")
     if onnx is not None:
-        check_output(onnx, force)
+        check_output(onnx, force, model)
         network = load(model)
         if not hasattr(network, "to_onnx"):
             raise DataError(

@@ -224,6 +224,7 @@ def fit(
             processes=processes,
             options=given(n_streams=streams),
             checkpoint=checkpoint,
+            config=config,
             force=force,
             table=verbose,
             as_json=as_json,
@@ -235,7 +236,7 @@ def fit(
             f"{data} is not a folder of shards: --processes and --streams are for those, "
             "which tsenet shard makes"
         )
-    check_output(out, force)
+    check_output(out, force, data, config, stop_words)
     need_torch("training")
     with shown_progress(quiet) as progress:
         file = read_rows(data, progress, encoding)

@@ -84,6 +84,7 @@ def predict(
             cluster=cluster,
             tokenizer=tokenizer,
             jobs=jobs,
+            config=config,
             force=force,
             as_json=as_json,
             quiet=quiet,
@@ -98,7 +99,7 @@ def predict(
             raise DataError(
                 f"predictions are written as csv or jsonl: {out} has the name of neither"
             )
-        check_output(out, force)
+        check_output(out, force, data, model, config)
     fitted = load_to_predict(model, jobs, tokenizer)
     with shown_progress(quiet) as progress:
         file = read_rows(data, progress, encoding)

@@ -74,7 +74,7 @@ def report(
     from tsenet.cli._model_data import read_rows
     from tsenet.explain.report import write_report
 
-    check_output(out, force)
+    check_output(out, force, model, data, config)
     if data is None:
         for option, given in (
             ("--target", target),
