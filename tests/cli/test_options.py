@@ -91,8 +91,8 @@ CHECKPOINTS = [
 # What the commands do themselves: which files and columns to read, where to write, what to show.
 OWN = {
     "fit": (
-        "--target --out -o --text --id --ignore --task --unlabeled --held-out --keep-on-interrupt --encoding --config "
-        "--preset --seed --force --verbose --json --quiet --debug --processes --streams"
+        "--target --out -o --text --id --ignore --task --unlabeled --held-out --keep-on-interrupt --encoding "
+        "--no-header --config --preset --seed --force --verbose --json --quiet --debug --processes --streams"
     ),
     "topics": (
         "--out -o --model --text --format --encoding --no-header --along --documents --no-explorer --no-full-depth "

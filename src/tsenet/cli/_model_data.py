@@ -22,6 +22,7 @@ from tsenet.cli._cells import (
 from tsenet.cli._options import given
 from tsenet.cli._results import FEWEST_TO_HOLD_OUT
 from tsenet.cli._words import tokenizer_of
+from tsenet.data.columns import listed, quoted
 from tsenet.data.files import DataFile
 from tsenet.data.table import Table
 from tsenet.errors import DataError, MissingDependencyError
@@ -48,12 +49,14 @@ MOST_CLASSES = 20
 # ---- rows
 
 
-def read_rows(path: Path, progress: Progress, encoding: str | None = None) -> DataFile:
+def read_rows(
+    path: Path, progress: Progress, encoding: str | None = None, no_header: bool = False
+) -> DataFile:
     """Read a file of rows."""
     from tsenet.data.files import read_data
 
     progress.start("reading rows", None)
-    file = read_data(path, **given(encoding=encoding))
+    file = read_data(path, header=not no_header, **given(encoding=encoding))
     progress.finish(f"{file.n_rows:,} rows")
     return file
 
@@ -106,10 +109,9 @@ def model_rows(fitted: Any, file: DataFile) -> Table:
 
 def _rows_without_names(fitted: Any, file: DataFile, names: list[str] | None) -> Table:
     if names is not None:
-        listed = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
         raise DataError(
-            f"{file.path} holds rows without column names, but the model knows its columns by name ({listed}): give "
-            "a csv, json or parquet file"
+            f"{file.path} holds rows without column names, but the model knows its columns by name "
+            f"({listed(names, 5)}): give a csv, json or parquet file"
         )
     if file.rows.shape[1] != fitted.n_features_in_:
         raise DataError(
@@ -146,12 +148,13 @@ def targets_of(file: DataFile, names: list[str], task: str, unlabeled: str | Non
     else:
         wanted = _one_target(file, names[0], task, unlabeled)
     if not wanted.known.any():
-        raise DataError(f"{file.path}: no row has a value in {', '.join(map(repr, names))}")
+        raise DataError(f"{file.path}: no row has a value in {listed(names)}")
     if len(names) == 1 and wanted.classifies:
         classes = set(wanted.values[wanted.known].tolist())
         if len(classes) == 1:
             raise DataError(
-                f"{file.path}: column {names[0]!r} holds only one class, {classes.pop()!r}: a classifier needs two"
+                f"{file.path}: column {quoted(names[0])} holds only one class, {quoted(classes.pop())}: "
+                "a classifier needs two"
             )
     return wanted
 
@@ -181,8 +184,8 @@ def _refuse_strays(file: DataFile, name: str, known: list[str]) -> None:
     wrong = [text for text in known if not is_number(text)]
     if wrong and 2 * len(wrong) < len(known) and len(set(known) - set(wrong)) > MOST_CLASSES:
         raise DataError(
-            f"{file.path}: column {name!r} holds numbers, but not in {len(wrong):,} of {len(known):,} rows, such as "
-            f"{wrong[0]!r}: correct these cells or leave them blank; or give --task classification"
+            f"{file.path}: column {quoted(name)} holds numbers, but not in {len(wrong):,} of {len(known):,} rows, "
+            f"such as {quoted(wrong[0])}: correct these cells or leave them blank; or give --task classification"
         )
 
 
@@ -227,7 +230,7 @@ def truth_of(
     texts = _texts(file, names[0], unlabeled)
     known = [text for text in texts if text is not None]
     if not known:
-        raise DataError(f"{file.path}: no row has a value in {names[0]!r}")
+        raise DataError(f"{file.path}: no row has a value in {quoted(names[0])}")
     of_text = {str(value): value for value in classes.tolist()}
     if (
         classes.dtype.kind in "iuf" and _as_numbers(known) is not None
@@ -236,21 +239,16 @@ def truth_of(
         of_text = {_plain_number(float(value)): value for value in classes.tolist()}
     unknown = [text for text in texts if text is not None and text not in of_text]
     if 2 * len(unknown) > len(known):
-        shown = ", ".join(map(repr, list(dict.fromkeys(unknown))[:3]))
+        shown = ", ".join(map(quoted, list(dict.fromkeys(unknown))[:3]))
         raise DataError(
-            f"{file.path}: column {names[0]!r} cannot be the truth: {len(unknown):,} of {len(known):,} values are "
-            f"classes unknown to the model, such as {shown}; it predicts {_some(classes)}"
+            f"{file.path}: column {quoted(names[0])} cannot be the truth: {len(unknown):,} of {len(known):,} values "
+            f"are classes unknown to the model, such as {shown}; it predicts {listed(classes.tolist(), 8)}"
         )
     return np.array([of_text.get(text, text) for text in texts], object)  # type: ignore[arg-type]  # None stays None
 
 
 def _plain_number(value: float) -> str:
     return str(int(value)) if value.is_integer() else str(value)
-
-
-def _some(values: NDArray[Any]) -> str:
-    shown = ", ".join(map(repr, values.tolist()[:8]))
-    return f"{shown}, … ({len(values)} in all)" if len(values) > 8 else shown
 
 
 def _texts(file: DataFile, name: str, unlabeled: str | None) -> list[str | None]:
@@ -275,7 +273,7 @@ def _numbers(file: DataFile, name: str, unlabeled: str | None) -> NDArray[np.flo
     if numbers is None:
         wrong = next(text for text in texts if text is not None and _as_numbers([text]) is None)
         raise DataError(
-            f"{file.path}: column {name!r} holds values that are not numbers, such as {wrong!r}"
+            f"{file.path}: column {quoted(name)} holds values that are not numbers, such as {quoted(wrong)}"
         )
     return numbers
 

@@ -23,6 +23,7 @@ def evaluate(
     ] = None,
     unlabeled: shared.Unlabeled = None,
     encoding: shared.Encoding = None,
+    no_header: shared.NoHeader = False,
     tokenizer: shared.FittedTokenizer = None,
     jobs: shared.Jobs = None,
     config: shared.Config = None,
@@ -47,7 +48,7 @@ def evaluate(
     if not names:
         raise DataError(f"{model} does not say which column holds the truth: give --target")
     with shown_progress(quiet) as progress:
-        file = read_rows(data, progress, encoding)
+        file = read_rows(data, progress, encoding, no_header)
         truth = truth_of(fitted, file, names, unlabeled)
         known = np.flatnonzero(Wanted(truth, hasattr(fitted, "classes_")).known)
         table = model_rows(fitted, file).take(known)

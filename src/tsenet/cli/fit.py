@@ -149,6 +149,7 @@ def fit(
         ),
     ] = False,
     encoding: shared.Encoding = None,
+    no_header: shared.NoHeader = False,
     seed: shared.Seed = 0,
     jobs: shared.Jobs = None,
     processes: shared.Processes = None,
@@ -239,7 +240,7 @@ def fit(
     check_output(out, force, data, config, stop_words)
     need_torch("training")
     with shown_progress(quiet) as progress:
-        file = read_rows(data, progress, encoding)
+        file = read_rows(data, progress, encoding, no_header)
         wanted = targets_of(file, target, task.value, unlabeled)
         keys = [] if id_column is None else [id_column]
         for name in keys:

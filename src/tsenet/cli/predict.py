@@ -46,6 +46,7 @@ def predict(
         ),
     ] = None,
     encoding: shared.Encoding = None,
+    no_header: shared.NoHeader = False,
     tokenizer: shared.FittedTokenizer = None,
     jobs: shared.Jobs = None,
     processes: shared.Processes = None,
@@ -102,7 +103,7 @@ def predict(
         check_output(out, force, data, model, config)
     fitted = load_to_predict(model, jobs, tokenizer)
     with shown_progress(quiet) as progress:
-        file = read_rows(data, progress, encoding)
+        file = read_rows(data, progress, encoding, no_header)
         if isinstance(fitted, LightModel) and file.n_rows <= _FEW_ROWS:
             fitted.jit = False
         known = (fitted.source_ or {}).get("id")

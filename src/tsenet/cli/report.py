@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from tsenet.cli._console import check_output, shown_progress
-from tsenet.cli._options import AsJson, Config, Debug, Encoding, Force, Quiet
+from tsenet.cli._options import AsJson, Config, Debug, Encoding, Force, NoHeader, Quiet
 from tsenet.cli._results import say
 from tsenet.errors import DataError
 
@@ -60,6 +60,7 @@ def report(
         str | None, typer.Option(metavar="TEXT", help="Title; default: the model file's name.")
     ] = None,
     encoding: Encoding = None,
+    no_header: NoHeader = False,
     config: Config = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -89,7 +90,7 @@ def report(
         rows: _Rows | None = None
         values: Sequence[Any] | None = None
         if data is not None:
-            file = read_rows(data, progress, encoding)
+            file = read_rows(data, progress, encoding, no_header)
             rows = _rows_of(fitted, file, target, text)
             if show is not None:
                 rows = rows._replace(texts=file.texts(show))
@@ -138,6 +139,8 @@ def _rows_of(fitted: Any, file: DataFile, target: list[str] | None, text: str | 
 
 
 def _tree_rows(fitted: Any, file: DataFile, text: str | None) -> _Rows:
+    from tsenet.data.columns import quoted
+
     tree = getattr(fitted, "tree_", fitted)
     if text is not None:
         from tsenet.data.text import count_words
@@ -149,7 +152,7 @@ def _tree_rows(fitted: Any, file: DataFile, text: str | None) -> _Rows:
     missing = [name for name in tree.rule.names_in if name not in file.columns]
     if missing:
         raise DataError(
-            f"{file.path} has no column {missing[0]!r}, which the tree observes: "
+            f"{file.path} has no column {quoted(missing[0])}, which the tree observes: "
             "if the tree is over words, name the column of the text with --text"
         )
     levels = zip(tree.rule.names_in, tree.rule.levels, strict=True)

@@ -7,6 +7,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import is_missing
+from tsenet.data.columns import is_missing, listed, quoted
 from tsenet.data.documents import read_columns
 from tsenet.data.frames import Levels
+from tsenet.data.limits import check_size
+from tsenet.data.records import header_hint
 from tsenet.data.sparse import checked_csr
 from tsenet.data.table import Table
 from tsenet.errors import DataError
@@ -91,10 +94,9 @@ class DataFile:
         ['cat', 'dog']
         """
         if name not in self.columns:
-            names = [repr(column) for column in self.columns]
-            more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-            known = ", ".join(names[:10]) + more if names else "none"
-            raise DataError(f"{self.path} has no column {name!r}; it has {known}")
+            known = listed(self.columns) if self.columns else "none"
+            hint = header_hint(self.path, list(self.columns))
+            raise DataError(f"{self.path} has no column {quoted(name)}; it has {known}{hint}")
         return self.columns[name]
 
     def texts(self, name: str) -> list[str]:
@@ -144,11 +146,13 @@ class DataFile:
         values = self.column(name)
         if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
             return values.astype(np.float64)
+        with suppress(OverflowError, TypeError, ValueError):  # most columns have no blank cell
+            return np.fromiter(map(float, values), np.float64, len(values))
         try:
             return np.array([np.nan if is_missing(v) else float(v) for v in values], np.float64)
         except OverflowError as error:
             raise DataError(
-                f"{self.path}: column {name!r} holds a whole number that no float64 can hold"
+                f"{self.path}: column {quoted(name)} holds a whole number that no float64 can hold"
             ) from error
         except (TypeError, ValueError):
             return None
@@ -192,8 +196,8 @@ class DataFile:
             if numbers is None and categories is not None and name not in categories:
                 wrong = next(text for text in self.texts(name) if not _is_number(text))
                 raise DataError(
-                    f"{self.path}: column {name!r} held numbers when the model was fitted, "
-                    f"now it holds {wrong!r}"
+                    f"{self.path}: column {quoted(name)} held numbers when the model was fitted, "
+                    f"now it holds {quoted(wrong)}"
                 )
             if numbers is not None:
                 values[:, j] = numbers
@@ -209,7 +213,7 @@ class DataFile:
         return Table(table.values, table.names, tuple(levels))
 
 
-def read_data(path: str | Path, *, encoding: str = "utf-8") -> DataFile:
+def read_data(path: str | Path, *, header: bool = True, encoding: str = "utf-8") -> DataFile:
     r"""Read all columns of a file.
 
     Parameters
@@ -218,6 +222,8 @@ def read_data(path: str | Path, *, encoding: str = "utf-8") -> DataFile:
         One of those that :func:`read_documents` reads, such as a ``.csv``, ``.tsv``, ``.json`` or ``.jsonl`` file,
         or ``"-"`` for standard input; or an ``.npz`` file with the rows as an array ``X`` or as the arrays that
         ``scipy.sparse.save_npz`` writes, and columns as 1-D arrays.
+    header : bool, default=True
+        Whether the first line of a csv or tsv file names the columns. If False, they are called "1", "2", ...
     encoding : str, default="utf-8"
         Of a text file.
 
@@ -229,6 +235,8 @@ def read_data(path: str | Path, *, encoding: str = "utf-8") -> DataFile:
     ------
     DataError
         If the format is unknown, or the file is damaged or empty.
+    TooLargeError
+        If the rows take more than four fifths of the memory (see :mod:`tsenet.data.limits`).
     MissingDependencyError
         For parquet without pyarrow.
 
@@ -247,7 +255,7 @@ def read_data(path: str | Path, *, encoding: str = "utf-8") -> DataFile:
     path = Path(path)
     if path.suffix.lower() == ".npz":
         return _read_npz(path)
-    return DataFile(path, dict(read_columns(path, encoding=encoding)))
+    return DataFile(path, dict(read_columns(path, header=header, encoding=encoding)))
 
 
 def _read_npz(path: Path) -> DataFile:
@@ -285,7 +293,8 @@ def _read_npz(path: Path) -> DataFile:
 
 
 def _refuse_claims(path: Path) -> None:
-    """Raise a ValueError if an array claims more bytes than are there: numpy would allocate them first."""
+    """Raise an error if arrays claim more bytes than are there, or than may be read: numpy would allocate them."""
+    total = 0
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             if not member.filename.endswith(".npy"):
@@ -302,6 +311,8 @@ def _refuse_claims(path: Path) -> None:
             held = min(member.file_size, _MOST_INFLATED * path.stat().st_size)
             if claimed > held or min(shape, default=0) < 0:
                 raise ValueError(f"the array {member.filename} claims {claimed:,} bytes")
+            total += claimed
+    check_size(path, total)
 
 
 def _is_number(text: str) -> bool:

@@ -17,6 +17,7 @@ from tsenet.data.columns import (
     Labeller,
     column_labeller,
     numbers_of_objects,
+    quoted,
     refuse_non_finite,
 )
 from tsenet.data.frames import Levels, frame_names, frame_values, is_frame
@@ -283,10 +284,10 @@ def _check_names(names: tuple[str, ...], n_columns: int) -> None:
         raise DataError(f"{len(names)} names were given for {n_columns} columns")
     for j, name in enumerate(names):
         if not isinstance(name, str):
-            raise DataError(f"the name of column {j} must be a string, got {name!r}")
+            raise DataError(f"the name of column {j} must be a string, got {quoted(name)}")
     if len(set(names)) < n_columns:
         twice = [(name, count) for name, count in Counter(names).items() if count > 1]
-        shown = ", ".join(f"{name!r} ({count} times)" for name, count in twice[:5])
+        shown = ", ".join(f"{quoted(name)} ({count} times)" for name, count in twice[:5])
         more = f" and {len(twice) - 5} more" if len(twice) > 5 else ""
         raise DataError(f"duplicate column names: {shown}{more}; give each column its own name")
 
