@@ -96,7 +96,7 @@ def refuse_keys(file: DataFile, table: Table) -> None:
                 f"blank; or leave the column out with --ignore {option}"
             )
         numbers = (
-            " If it holds numbers or dates, write them as plain numbers, such as 1234.5."
+            " If it holds numbers, write them as 1234.5; dates as 2024-05-31."
             if _look_like_numbers(levels)
             else ""
         )
@@ -128,7 +128,7 @@ def tell_odd_columns(file: DataFile, table: Table) -> None:
             _warn(
                 file,
                 f"column {quoted(name)} is read as {len(levels)} categories, such as {quoted(levels[0])}. If it "
-                "holds numbers, write them as plain numbers, such as 1234.5",
+                "holds numbers, write them as 1234.5; dates as 2024-05-31",
             )
 
 

@@ -1,4 +1,4 @@
-"""Rows and targets from files, models that predict, and the predictions and scores that the commands write."""
+"""Rows and targets from files, models that predict, and the predictions that the commands write."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ from tsenet.progress import Progress
 __all__ = [
     "Wanted",
     "answers_of",
+    "columns_for",
     "columns_of_file",
     "held_out_rows",
     "load_model",
     "load_to_predict",
     "model_rows",
     "read_rows",
-    "scores_of",
+    "reasons_of",
     "targets_of",
     "truth_of",
 ]
@@ -72,7 +73,7 @@ def columns_of_file(file: DataFile, left_out: set[str]) -> tuple[Table, dict[str
     table = file.table(names)
     refuse_keys(file, table)
     tell_odd_columns(file, table)
-    categories = [name for name, found in zip(names, table.levels, strict=True) if found]
+    categories = [name for name, found in zip(table.names, table.levels, strict=True) if found]
     return table, {"columns": names, "categories": categories}
 
 
@@ -101,10 +102,19 @@ def model_rows(fitted: Any, file: DataFile) -> Table:
             )
     categories = source.get("categories")
     if categories is None:
-        return file.table(list(names))
-    table = without_marks(file, set(names) - set(categories)).table(list(names), categories)
+        names = fitted.binary_rule_.names_in
+        return file.table(columns_for(names, file), columns=names)
+    file = without_marks(file, set(names) - set(categories))
+    table = file.table(list(names), categories, fitted.binary_rule_.names_in)
     tell_unknown_values(file, table, fitted.binary_rule_)
     return table
+
+
+def columns_for(names: Iterable[str], file: DataFile) -> list[str]:
+    """The columns of a file that the columns of a model are made from: a column of dates gives several."""
+    dates = {name: name.rpartition(": ")[0] for name in names if name not in file.columns}
+    found = {name: base for name, base in dates.items() if base in file.columns}
+    return list(dict.fromkeys(found.get(name, name) for name in names))
 
 
 def _rows_without_names(fitted: Any, file: DataFile, names: list[str] | None) -> Table:
@@ -329,36 +339,16 @@ def answers_of(fitted: Any, table: Table) -> tuple[list[str], list[list[Any]]]:
     return names, [*columns, *(np.round(share, 6).tolist() for share in shares.T)]
 
 
-def scores_of(fitted: Any, table: Table, truth: NDArray[Any]) -> dict[str, float]:
-    """What ``evaluate`` prints."""
-    from sklearn import metrics
+def reasons_of(fitted: Any, table: Table, n: int, progress: Progress) -> list[list[str]]:
+    """The columns that add most to the output of each row, as ``age = 31 (+1.25)``: n lists of a text per row."""
+    from tsenet.explain.prediction import explain_prediction
 
-    if not hasattr(fitted, "classes_"):
-        error = np.asarray(fitted.predict(table) - truth)
-        error = error[~np.isnan(error)]
-        return {
-            "R2": fitted.score(table, truth),
-            "RMSE": float(np.sqrt(np.mean(np.square(error)))),
-            "MAE": float(np.mean(np.abs(error))),
-        }
-    shares = fitted.predict_proba(table)
-    if truth.ndim == 2:
-        areas = []
-        for column, share in zip(truth.T, shares.T, strict=True):
-            known = ~np.isnan(column)
-            if np.unique(column[known]).size == 2:
-                areas.append(metrics.roc_auc_score(column[known], share[known]))
-        right = (fitted.predict(table) == truth)[~np.isnan(truth)]
-        scores = {"accuracy": float(right.mean())}
-        return {**scores, "mean AUC": float(np.mean(areas))} if areas else scores
-    known = np.array([value is not None for value in truth])
-    right = [
-        said == value for said, value in zip(fitted.predict(table).tolist(), truth, strict=True)
-    ]
-    scores = {"accuracy": float(np.mean(np.array(right)[known]))}
-    if set(truth[known].tolist()) <= set(fitted.classes_.tolist()):
-        number = {value: k for k, value in enumerate(fitted.classes_.tolist())}
-        chosen = [number[value] for value in truth[known]]
-        share = np.maximum(shares[known, chosen], np.finfo(np.float64).eps)
-        scores["log loss"] = float(-np.log(share).mean())
-    return scores
+    progress.start("explaining predictions", table.n_rows)
+    reasons = []
+    for row in range(table.n_rows):
+        features = explain_prediction(fitted, table.take([row]), n=n).features[:n]
+        texts = [f"{part.name} = {part.value:.4g} ({part.contribution:+.4g})" for part in features]
+        reasons.append(texts + [""] * (n - len(texts)))
+        progress.advance()
+    progress.finish()
+    return [list(column) for column in zip(*reasons, strict=True)]

@@ -194,9 +194,9 @@ def fit(
         columns_of_file,
         held_out_rows,
         read_rows,
-        scores_of,
         targets_of,
     )
+    from tsenet.cli._scores import scores_of
     from tsenet.cli._words import word_counts, word_parameters
 
     chosen = given(

@@ -45,6 +45,14 @@ def predict(
             "of txt files, their names.",
         ),
     ] = None,
+    explain: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Add the N strongest reasons of each prediction: columns and what they add to the output.",
+        ),
+    ] = None,
     encoding: shared.Encoding = None,
     no_header: shared.NoHeader = False,
     tokenizer: shared.FittedTokenizer = None,
@@ -67,12 +75,22 @@ def predict(
     DATA may be a folder of shards: then each shard gets a Parquet file of predictions in the folder --out, and a
     command that was stopped continues with the next one.
 
+    With --explain N, each row also has the N columns that add most to the output of its prediction: to the log-odds
+    of the predicted class, or to the predicted number.
+
     With --json and without --out, one JSON object for each row. Texts that a spreadsheet would run as a formula,
     such as =A1, get a leading ' in the csv.
     """
     from tsenet._system.atomic import atomic_write
     from tsenet.cli._documents import is_folder_of_shards
-    from tsenet.cli._model_data import answers_of, load_to_predict, model_rows, read_rows
+    from tsenet.cli._model_data import (
+        answers_of,
+        load_model,
+        load_to_predict,
+        model_rows,
+        read_rows,
+        reasons_of,
+    )
     from tsenet.store.runtime import LightModel
 
     if is_folder_of_shards(data):
@@ -101,7 +119,7 @@ def predict(
                 f"predictions are written as csv or jsonl: {out} has the name of neither"
             )
         check_output(out, force, data, model, config)
-    fitted = load_to_predict(model, jobs, tokenizer)
+    fitted = (load_to_predict if explain is None else load_model)(model, jobs, tokenizer)
     with shown_progress(quiet) as progress:
         file = read_rows(data, progress, encoding, no_header)
         if isinstance(fitted, LightModel) and file.n_rows <= _FEW_ROWS:
@@ -112,7 +130,11 @@ def predict(
         elif id_column is None and data.is_dir():
             id_column = "file"
         ids = None if id_column is None else file.texts(id_column)
-        names, columns = answers_of(fitted, model_rows(fitted, file))
+        table = model_rows(fitted, file)
+        names, columns = answers_of(fitted, table)
+        if explain is not None:
+            names += [f"reason {k + 1}" for k in range(explain)]
+            columns += reasons_of(fitted, table, explain, progress)
     if id_column is not None and ids is not None:
         names, columns = [id_column, *names], [ids, *columns]
     if out is None:

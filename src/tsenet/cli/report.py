@@ -139,6 +139,7 @@ def _rows_of(fitted: Any, file: DataFile, target: list[str] | None, text: str | 
 
 
 def _tree_rows(fitted: Any, file: DataFile, text: str | None) -> _Rows:
+    from tsenet.cli._model_data import columns_for
     from tsenet.data.columns import quoted
 
     tree = getattr(fitted, "tree_", fitted)
@@ -149,7 +150,8 @@ def _tree_rows(fitted: Any, file: DataFile, text: str | None) -> _Rows:
         return _Rows(count_words(texts, tree.rule.names_in), texts=texts)
     if file.rows is not None:
         return _Rows(file.table(()))
-    missing = [name for name in tree.rule.names_in if name not in file.columns]
+    names = columns_for(tree.rule.names_in, file)
+    missing = [name for name in names if name not in file.columns]
     if missing:
         raise DataError(
             f"{file.path} has no column {quoted(missing[0])}, which the tree observes: "
@@ -157,4 +159,4 @@ def _tree_rows(fitted: Any, file: DataFile, text: str | None) -> _Rows:
         )
     levels = zip(tree.rule.names_in, tree.rule.levels, strict=True)
     categories = [name for name, found in levels if found is not None]
-    return _Rows(file.table(list(tree.rule.names_in), categories))
+    return _Rows(file.table(names, categories, tree.rule.names_in))

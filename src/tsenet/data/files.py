@@ -17,6 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from tsenet.data.columns import is_missing, listed, quoted
+from tsenet.data.dates import looks_like_dates, numbers_of_dates, read_dates, split_dates
 from tsenet.data.documents import read_columns
 from tsenet.data.frames import Levels
 from tsenet.data.limits import check_size
@@ -157,7 +158,12 @@ class DataFile:
         except (TypeError, ValueError):
             return None
 
-    def table(self, names: Sequence[str], categories: Collection[str] | None = None) -> Table:
+    def table(
+        self,
+        names: Sequence[str],
+        categories: Collection[str] | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> Table:
         """Return some columns as a table; blank cells are missing values, NaN.
 
         Parameters
@@ -167,6 +173,9 @@ class DataFile:
         categories : collection of str, default=None
             Which of them hold categories. None: those with a value that is not a number. Give the columns of the
             training table when you read new rows.
+        columns : sequence of str, default=None
+            Names of the columns of the training table, when you read new rows: they tell what holds dates. None:
+            columns of texts most of which are dates. A column of dates becomes several, as in :meth:`Table.of`.
 
         Returns
         -------
@@ -189,9 +198,12 @@ class DataFile:
             return Table.of(self.rows, missing=True)
         if not names:
             raise DataError(f"{self.path} has no columns to learn from")
-        values = np.empty((self.n_rows, len(names)), order="F")
-        levels: list[Levels] = []
-        for j, name in enumerate(names):
+        of_dates = None if columns is None else set(split_dates(names, columns))
+        found: dict[str, tuple[npt.NDArray[np.float64], Levels]] = {}
+        for name in names:
+            if of_dates is not None and name in of_dates:
+                found |= self._dates(name, columns)
+                continue
             numbers = None if categories is not None and name in categories else self.numbers(name)
             if numbers is None and categories is not None and name not in categories:
                 wrong = next(text for text in self.texts(name) if not _is_number(text))
@@ -200,17 +212,34 @@ class DataFile:
                     f"now it holds {quoted(wrong)}"
                 )
             if numbers is not None:
-                values[:, j] = numbers
-                levels.append(None)
+                found[name] = numbers, None
                 continue
             texts = self.texts(name)
-            known = np.array([text != "" for text in texts])
-            found, codes = np.unique([text for text in texts if text], return_inverse=True)
-            values[:, j] = np.nan
-            values[known, j] = codes
-            levels.append(tuple(found.tolist()))
-        table = Table.of(values, names=list(names), missing=True)
-        return Table(table.values, table.names, tuple(levels))
+            if of_dates is None and looks_like_dates([text for text in texts if text]):
+                found |= self._dates(name, None)
+                continue
+            levels, codes = np.unique([text for text in texts if text], return_inverse=True)
+            coded = np.full(self.n_rows, np.nan)
+            coded[[text != "" for text in texts]] = codes
+            found[name] = coded, tuple(levels.tolist())
+        values = np.empty((self.n_rows, len(found)), order="F")
+        for j, (column, _) in enumerate(found.values()):
+            values[:, j] = column
+        table = Table.of(values, names=list(found), missing=True)
+        return Table(table.values, table.names, tuple(levels for _, levels in found.values()))
+
+    def _dates(
+        self, name: str, columns: Sequence[str] | None
+    ) -> dict[str, tuple[npt.NDArray[np.float64], Levels]]:
+        """The numbers of a column of dates by name."""
+        texts = self.texts(name)
+        label = f"{self.path}: column {quoted(name)}"
+        n_known = sum(map(bool, texts))
+        times = read_dates(texts, n_known, label, is_known=columns is not None)
+        return {
+            part: (numbers, None)
+            for part, numbers in numbers_of_dates(name, times, columns).items()
+        }
 
 
 def read_data(path: str | Path, *, header: bool = True, encoding: str = "utf-8") -> DataFile:
