@@ -71,7 +71,10 @@ def test_classes_from_csv(frame: pd.DataFrame, tmp_path: Path) -> None:
     assert np.allclose(answers["P(little)"] + answers["P(much)"], 1, atol=2e-6)
     loaded = tsenet.load(model)
     assert loaded.source_["targets"] == ["kind"]
-    assert loaded.source_["categories"] == ["colour"]
+    assert [name for name in loaded.binary_rule_.names if "colour" in name] == [
+        "colour=blue",
+        "colour=red",
+    ]
 
 
 def test_numbers_are_regressed(frame: pd.DataFrame, tmp_path: Path) -> None:
@@ -399,3 +402,23 @@ def test_reasons_of_predictions(frame: pd.DataFrame, tmp_path: Path) -> None:
             assert float(said.rpartition("(")[2].rstrip(")")) == pytest.approx(
                 part.contribution, rel=1e-2
             )
+
+
+def test_a_dash_is_standard_output(
+    frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame.to_csv("d.csv", index=False)
+    given = ("fit", "d.csv", "--target", "kind", *leave_out("kind"), *QUICK)
+    fitted = run(*given, "-o", "-")
+    assert fitted.exit_code == 0
+    assert "300 rows" in fitted.stderr
+    Path("m.tsenet").write_bytes(fitted.stdout_bytes)
+    fine(*given, "-o", "same.tsenet")
+    assert fitted.stdout_bytes == Path("same.tsenet").read_bytes()
+    plain = fine("predict", "m.tsenet", "d.csv", "--quiet")
+    assert fine("predict", "m.tsenet", "d.csv", "-o", "-", "--quiet") == plain
+    fine("export", "m.tsenet", "--onnx", "m.onnx")
+    assert run("export", "m.tsenet", "--onnx", "-").stdout_bytes == Path("m.onnx").read_bytes()
+    assert fine("report", "m.tsenet", "-o", "-", "--quiet").startswith("<!doctype html>")
+    assert not Path("-").exists()

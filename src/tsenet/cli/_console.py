@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import sys
 import tempfile
 import warnings
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tsenet.progress import Progress
 
 __all__ = [
+    "STDOUT",
     "PlainErrors",
     "check_output",
     "refuse_existing",
@@ -29,7 +31,11 @@ __all__ = [
     "remember_debug",
     "shown_progress",
     "warm_up",
+    "written_to",
 ]
+
+#: The output that stands for standard output.
+STDOUT = Path("-")
 
 # Keys of ctx.meta, which the contexts of the program and of its commands share.
 _DEBUG = "tsenet.debug"
@@ -98,6 +104,8 @@ def remember_checkpoint(ctx: typer.Context, value: Path | None) -> Path | None:
 
 def check_output(path: Path, force: bool, *inputs: Path | str | None) -> None:
     """Raise an OSError, before any work, if the file cannot be written or is one of the inputs."""
+    if path == STDOUT:
+        return
     refuse_inputs(path, *inputs)
     refuse_existing(path, force)
     if path.is_dir():
@@ -109,6 +117,20 @@ def check_output(path: Path, force: bool, *inputs: Path | str | None) -> None:
             pass
     except OSError as error:
         raise PermissionError(f"{path.parent} cannot be written to: {error.strerror}") from error
+
+
+@contextmanager
+def written_to(out: Path) -> Iterator[Path]:
+    """Yield the path of a file to write: the output itself, or a temporary file that goes to standard output."""
+    if out != STDOUT:
+        yield out
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "output")
+        yield path
+        with path.open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.flush()
 
 
 def refuse_inputs(out: Path, *inputs: Path | str | None) -> None:
@@ -133,7 +155,7 @@ def refuse_existing(path: Path, force: bool) -> None:
 
 @contextmanager
 def shown_progress(quiet: bool) -> Iterator[Progress]:
-    """Bars on a terminal; log lines where stderr goes to a file or another program."""
+    """Bars on a terminal; a line per finished stage where stderr goes to a file or another program."""
     from tsenet.progress import LogProgress, Progress, RichProgress
 
     if quiet:
@@ -145,11 +167,13 @@ def shown_progress(quiet: bool) -> Iterator[Progress]:
         logger = logging.getLogger("tsenet")
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(logging.Formatter("%(message)s"))
+        stages = logger.getChild("progress")
+        handler.addFilter(lambda line: line.name == stages.name or line.levelno > logging.INFO)
         level = logger.level
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)
         try:
-            yield LogProgress(logger)
+            yield LogProgress(stages)
         finally:
             logger.setLevel(level)
             logger.removeHandler(handler)

@@ -31,7 +31,6 @@ from tsenet.progress import Progress
 __all__ = [
     "Wanted",
     "answers_of",
-    "columns_for",
     "columns_of_file",
     "held_out_rows",
     "load_model",
@@ -73,8 +72,7 @@ def columns_of_file(file: DataFile, left_out: set[str]) -> tuple[Table, dict[str
     table = file.table(names)
     refuse_keys(file, table)
     tell_odd_columns(file, table)
-    categories = [name for name, found in zip(table.names, table.levels, strict=True) if found]
-    return table, {"columns": names, "categories": categories}
+    return table, {"columns": names}
 
 
 def model_rows(fitted: Any, file: DataFile) -> Table:
@@ -100,21 +98,12 @@ def model_rows(fitted: Any, file: DataFile) -> Table:
                 f"the model knows its {fitted.n_features_in_} columns by place, not by name: "
                 "give the rows as an array X in an npz file"
             )
-    categories = source.get("categories")
-    if categories is None:
-        names = fitted.binary_rule_.names_in
-        return file.table(columns_for(names, file), columns=names)
-    file = without_marks(file, set(names) - set(categories))
-    table = file.table(list(names), categories, fitted.binary_rule_.names_in)
-    tell_unknown_values(file, table, fitted.binary_rule_)
+    rule = fitted.binary_rule_
+    numbers = [name for name, levels in zip(rule.names_in, rule.levels, strict=True) if not levels]
+    file = without_marks(file, [name for name in numbers if name in file.columns])
+    table = file.table_for(rule)
+    tell_unknown_values(file, table, rule)
     return table
-
-
-def columns_for(names: Iterable[str], file: DataFile) -> list[str]:
-    """The columns of a file that the columns of a model are made from: a column of dates gives several."""
-    dates = {name: name.rpartition(": ")[0] for name in names if name not in file.columns}
-    found = {name: base for name, base in dates.items() if base in file.columns}
-    return list(dict.fromkeys(found.get(name, name) for name in names))
 
 
 def _rows_without_names(fitted: Any, file: DataFile, names: list[str] | None) -> Table:

@@ -9,7 +9,14 @@ from typing import Any
 
 import typer
 
-from tsenet.cli._console import check_output, refuse_inputs, shown_progress, warm_up
+from tsenet.cli._console import (
+    STDOUT,
+    check_output,
+    refuse_inputs,
+    shown_progress,
+    warm_up,
+    written_to,
+)
 from tsenet.cli._options import given
 from tsenet.cli._processes import (
     is_first_process,
@@ -76,7 +83,8 @@ def fit_folder(
         if not is_first_process():
             return
         model.source_ = {"targets": target, **given(unlabeled=unlabeled)}
-        model.save(out)
+        with written_to(out) as path:
+            model.save(path)
     _say_fitted(model, folder, out, table, as_json)
 
 
@@ -95,7 +103,7 @@ def _say_fitted(model: Any, folder: ShardFolder, out: Path, table: bool, as_json
         "validation_loss": None if history.best_epoch is None else _best_loss(history),
     }
     if table:
-        typer.echo(history.table(), err=as_json)
+        typer.echo(history.table(), err=as_json or out == STDOUT)
     sizes = "-".join(map(str, model.wiring_.layer_sizes))
     best = "" if history.best_epoch is None else f", best validation loss {_best_loss(history):.4f}"
     many = "" if n_processes == 1 else f" by {n_processes} processes"

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from tsenet.cli import _options as shared
-from tsenet.cli._console import check_output, shown_progress, warm_up
+from tsenet.cli._console import STDOUT, check_output, shown_progress, warm_up, written_to
 from tsenet.cli._options import checked_memory, given, library_option, number_option, whole_option
 from tsenet.cli._results import say_fitted
 from tsenet.errors import DataError
@@ -49,7 +49,10 @@ def fit(
         list[str],
         typer.Option(metavar="COLUMN", help="Column to predict; several for several labels."),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="Model file to write.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="MODEL", help="Model file to write; - for stdout."),
+    ],
     text: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Learn from the words of this column alone."),
@@ -263,9 +266,10 @@ def fit(
         model.source_ = {"targets": target, **source, **given(unlabeled=unlabeled, id=id_column)}
         scores = scores_of(model, table.take(held), wanted.values[held]) if held.size else {}
         model.word_counter_ = counter
-        model.save(out)
+        with written_to(out) as path:
+            model.save(path)
     if verbose:
-        typer.echo(model.history_.table(), err=as_json)
+        typer.echo(model.history_.table(), err=as_json or out == STDOUT)
     n_unlabelled = int((~wanted.known).sum())
     resumes = checkpoint is not None
     say_fitted(model, table, n_unlabelled, held.size, scores, out, resumes, as_json)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tsenet.cli import _options as shared
-from tsenet.cli._console import check_output, shown_progress
+from tsenet.cli._console import STDOUT, check_output, shown_progress
 from tsenet.cli._results import say, write_csv, write_json_lines
 from tsenet.errors import DataError
 
@@ -33,7 +33,7 @@ def predict(
             "--out",
             "-o",
             metavar="FILE",
-            help="csv or jsonl file to write; default: csv to stdout. For a folder of shards, a folder.",
+            help="csv or jsonl file to write; default, or -: csv to stdout. For a folder of shards, a folder.",
         ),
     ] = None,
     id_column: Annotated[
@@ -113,6 +113,8 @@ def predict(
         raise DataError(
             f"{data} is not a folder of shards: --processes and --cluster are for those"
         )
+    if out == STDOUT:
+        out = None
     if out is not None:
         if out.suffix.lower() in _OTHER_FORMATS:
             raise DataError(

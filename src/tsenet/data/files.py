@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,9 @@ from tsenet.data.records import header_hint
 from tsenet.data.sparse import checked_csr
 from tsenet.data.table import Table
 from tsenet.errors import DataError
+
+if TYPE_CHECKING:
+    from tsenet.data.binary import BinaryRule
 
 __all__ = ["DataFile", "read_data"]
 
@@ -227,6 +230,59 @@ class DataFile:
             values[:, j] = column
         table = Table.of(values, names=list(found), missing=True)
         return Table(table.values, table.names, tuple(levels for _, levels in found.values()))
+
+    def table_for(self, rule: BinaryRule) -> Table:
+        """Return the columns that a model was fitted on; numbers, categories and dates are what they were then.
+
+        Parameters
+        ----------
+        rule : BinaryRule
+            The model's ``binary_rule_``.
+
+        Returns
+        -------
+        Table
+
+        Raises
+        ------
+        DataError
+            If a column is not in the file, or should hold numbers and does not.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tsenet.data import BinaryRule, DataFile, Table
+        >>> rule = BinaryRule.learn(Table.of([[1, 2], [3, 4]], names=["a", "b"]))
+        >>> DataFile(Path("new.csv"), {"b": ["5"], "c": ["x"], "a": [""]}).table_for(rule).values.tolist()
+        [[nan, 5.0]]
+        """
+        named = zip(rule.names_in, rule.levels, strict=True)
+        categories = [name for name, levels in named if levels is not None]
+        return self.table(self.columns_for(rule.names_in), categories, rule.names_in)
+
+    def columns_for(self, names: Sequence[str]) -> list[str]:
+        """Return the columns that a model's columns are made from: one of dates gives several.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of the model's columns.
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tsenet.data import DataFile
+        >>> file = DataFile(Path("new.csv"), {"size": ["5"], "sold": ["2024-05-31"]})
+        >>> file.columns_for(["sold: year", "sold: month", "sold: weekday", "size"])
+        ['sold', 'size']
+        """
+        dates = {name: name.rpartition(": ")[0] for name in names if name not in self.columns}
+        found = {name: base for name, base in dates.items() if base in self.columns}
+        return list(dict.fromkeys(found.get(name, name) for name in names))
 
     def _dates(
         self, name: str, columns: Sequence[str] | None
