@@ -215,3 +215,16 @@ class TestHeader:
         with pytest.raises(DataError, match="no column") as error:
             read_data(path).column("sort")
         assert "--no-header" not in str(error.value)
+
+
+@pytest.mark.parametrize("damage", ["cut", "page", "footer"])
+def test_damaged_parquet_is_named(damage: str, tmp_path: Path) -> None:
+    content = bytearray(write(tmp_path / "t.parquet").read_bytes())
+    if damage == "cut":
+        content = content[: len(content) // 2]
+    else:
+        first = 4 if damage == "page" else len(content) - 200
+        content[first : first + 100] = bytes(value ^ 0x5A for value in content[first : first + 100])
+    (tmp_path / "bad.parquet").write_bytes(content)
+    with pytest.raises(DataError, match=r"bad\.parquet is damaged"):
+        read_data(tmp_path / "bad.parquet")
