@@ -4,6 +4,10 @@ Run it with ``python examples/serve.py model.tsenet --port 8000`` and ask it:
 
     curl localhost:8000/predict -d '{"texts": ["the referee saw a goal"]}'
     curl localhost:8000/predict -d '{"rows": [[5.1, 3.5, 1.4, 0.2]]}'
+    curl localhost:8000/predict -d '{"rows": [{"age": 31, "colour": "red", "joined": "2024-05-31"}]}'
+
+Rows are lists, in the order of the columns that the model was fitted on, or objects with the names of columns. A value
+that is null, "" or left out is missing.
 
 The answer is ``{"predictions": […], "probabilities": [[…]], "classes": […]}``; a regressor gives ``predictions`` alone.
 What cannot be answered gets a 4xx with ``{"error": "…"}``. ``GET /health`` says that the model is loaded. A request may
@@ -26,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import tsenet
+from tsenet.data import DataFile
 from tsenet.errors import TSENetError
 
 MOST_BYTES = 1_000_000
@@ -90,25 +95,52 @@ class Service(ThreadingHTTPServer):
     def answer(self, asked: Any) -> dict[str, Any]:
         """What the model says to a request."""
         if not isinstance(asked, dict) or len(asked) != 1 or next(iter(asked)) not in _KINDS:
-            raise RefusedError(400, 'send {"rows": [[…], …]} or {"texts": ["…", …]}')
+            raise RefusedError(
+                400, 'send {"rows": [[…], …]}, {"rows": [{…}, …]} or {"texts": ["…", …]}'
+            )
         ((kind, given),) = asked.items()
         if not isinstance(given, list) or not given:
             raise RefusedError(400, f"{kind} must be a list that is not empty")
         if len(given) > MOST_ROWS:
             raise RefusedError(413, f"{len(given)} {kind}: at most {MOST_ROWS} in one request")
-        if not all(isinstance(one, _KINDS[kind]) for one in given):
-            raise RefusedError(400, f"each of {kind} must be a {_KINDS[kind].__name__}")
+        if not any(all(isinstance(one, form) for one in given) for form in _KINDS[kind]):
+            forms = " or all be a ".join(form.__name__ for form in _KINDS[kind])
+            raise RefusedError(400, f"{kind} must all be a {forms}")
         try:
-            found = {"predictions": self.model.predict(given).tolist()}
+            rows = given if kind == "texts" else self._table(given)
+            found = {"predictions": self.model.predict(rows).tolist()}
             if hasattr(self.model, "classes_"):
-                found["probabilities"] = self.model.predict_proba(given).tolist()
+                found["probabilities"] = self.model.predict_proba(rows).tolist()
                 found["classes"] = self.model.classes_.tolist()
         except TSENetError as error:
             raise RefusedError(400, str(error)) from error
         return found
 
+    def _table(self, rows: list[Any]) -> Any:
+        """Rows as the model takes them."""
+        names = self.model.binary_rule_.names_in
+        if isinstance(rows[0], list):
+            cells = [cell for row in rows for cell in row]
+            if not any(isinstance(cell, str) for cell in cells):
+                return rows  # numbers
+            if any(len(row) != len(names) for row in rows):
+                raise RefusedError(400, f"each row must have {len(names)} values, or be an object")
+            rows = [dict(zip(names, row, strict=True)) for row in rows]
+        given = dict.fromkeys(name for row in rows for name in row)
+        file = DataFile(Path("request"), {name: [row.get(name) for row in rows] for name in given})
+        wanted = file.columns_for(names)
+        unknown = next((name for name in given if name not in wanted), None)
+        if unknown is not None:
+            raise RefusedError(400, f"the model has no column {unknown!r}")
+        for name in given:
+            if any(isinstance(value, dict | list) for value in file.columns[name]):
+                raise RefusedError(400, f"{name!r} must hold texts or numbers")
+        file.columns.update({name: [None] * len(rows) for name in wanted if name not in given})
+        return file.table_for(self.model.binary_rule_)
 
-_KINDS: dict[str, type] = {"rows": list, "texts": str}
+
+#: What a request may hold.
+_KINDS: dict[str, tuple[type, ...]] = {"rows": (list, dict), "texts": (str,)}
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ __all__ = [
     "Size",
     "bytes_of",
     "check_memory",
+    "memory_here",
     "n_outputs_of",
     "network_need",
     "shown_bytes",
@@ -99,6 +101,17 @@ def shown_bytes(n_bytes: float) -> str:
             return f"{value:.3g}{unit}"
         value /= 1000
     return f"{value:.3g}TB"
+
+
+def memory_here() -> int:
+    """Bytes of memory of this machine, or of the container that the process runs in."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError):  # Windows does not say
+        total = 16 << 30
+    with suppress(OSError, ValueError):
+        total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return total
 
 
 class Size(NamedTuple):

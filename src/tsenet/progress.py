@@ -100,7 +100,7 @@ class Progress:
 
 
 class LogProgress(Progress):
-    """Log the start and the end of each stage at level INFO, and notes at level DEBUG.
+    """Log one line per finished stage at level INFO; the starts of stages and notes at level DEBUG.
 
     Parameters
     ----------
@@ -126,9 +126,9 @@ class LogProgress(Progress):
         self.finish()
         self._stage, self._started = stage, time.perf_counter()
         if total is None:
-            self._logger.info("%s: started", stage)
+            self._logger.debug("%s: started", stage)
         else:
-            self._logger.info("%s: started, %d steps", stage, total)
+            self._logger.debug("%s: started, %d steps", stage, total)
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         """Log the note, if there is one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import stat
@@ -317,3 +318,15 @@ class TestLeftovers:
             (tmp_path / other).touch()
         remove_leftovers(path)
         assert names(tmp_path) == sorted(others)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EFBIG])
+def test_errors_of_writing_name_the_path(number: int, tmp_path: Path) -> None:
+    for write, path in ((atomic_write, tmp_path / "file"), (atomic_folder, tmp_path / "folder")):
+        with pytest.raises(OSError, match=os.strerror(number)) as error, write(path):
+            raise OSError(number, "as the system says it")
+        assert error.value.errno == number
+        assert error.value.filename == str(path)
+    with pytest.raises(OSError, match="something else") as other, atomic_write(tmp_path / "file"):
+        raise OSError(errno.ECONNRESET, "something else")
+    assert other.value.filename is None

@@ -50,6 +50,48 @@ class TestErrors:
         assert names(tmp_path) == []
 
 
+class TestOutputThatIsAnInput:
+    @pytest.fixture
+    def folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A csv with a symbolic and a hard link to it, and something that is called a model."""
+        monkeypatch.chdir(tmp_path)
+        csv = Path("in.csv")
+        csv.write_text("text,kind\na,b\n")
+        Path("soft.csv").symlink_to(csv)
+        Path("hard.csv").hardlink_to(csv)
+        Path("m").write_text("a model")
+        Path("texts").mkdir()
+        for name in ("a.txt", "documents.csv"):
+            Path("texts", name).write_text("text\none\n")
+        return tmp_path
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            *(("fit", "in.csv", "--target", "kind", "-o", f"{out}.csv") for out in ("in", "soft")),
+            ("fit", "soft.csv", "--target", "kind", "-o", "in.csv"),
+            ("fit", "texts", "--target", "folder", "--text", "text", "-o", "texts/a.txt"),
+            *(("predict", "m", "in.csv", "-o", out) for out in ("./in.csv", "hard.csv", "m")),
+            ("report", "m", "-o", "m"),
+            ("report", "m", "--data", "in.csv", "-o", "in.csv"),
+            ("export", "m", "--bif", "m"),
+            ("export", "m", "--onnx", "m"),
+            ("topics", "texts/documents.csv", "-o", "texts"),
+            ("topics", "texts", "-o", "texts"),
+        ],
+        ids=" ".join,
+    )
+    def test_is_refused_even_if_forced(self, arguments: tuple[str, ...], folder: Path) -> None:
+        def contents() -> dict[Path, str]:
+            return {path: path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+        before = contents()
+        result = run(*arguments, "--force")
+        assert result.exit_code == 1
+        assert "input" in result.stderr
+        assert contents() == before
+
+
 class TestVersion:
     def test_is_shown(self) -> None:
         assert run("--version").stdout == f"tsenet {tsenet.__version__}\n"

@@ -59,7 +59,7 @@ def test_marks_of_missing_numbers_are_missing(mark: str, tmp_path: Path) -> None
     model, _, said = fit(write_table(tmp_path / "d.csv", grade=digits(mark)))
     assert f"column 'grade' holds numbers; cells such as {mark!r} count as missing" in said
     fitted = tsenet.load(model)
-    assert fitted.source_["categories"] == []
+    assert not any(fitted.binary_rule_.levels)
     assert fitted.n_features_in_ == 3
     same = write_table(tmp_path / "blank.csv", grade=digits(""))
     with_mark = fine("predict", model, tmp_path / "d.csv", "--quiet")
@@ -101,7 +101,7 @@ def test_numbers_written_in_other_ways_are_told(tmp_path: Path) -> None:
     comma = [f"{row / 7:.3f}".replace(".", ",") for row in range(N_ROWS)]
     data = write_table(tmp_path / "e.csv", amount=comma)
     refused = error_of("fit", data, "--target", "kind", "-o", tmp_path / "e.tsenet", *QUICK)
-    assert "write them as plain numbers, such as 1234.5" in refused
+    assert "write them as 1234.5" in refused
 
 
 def test_a_column_that_counts_the_rows_is_told(tmp_path: Path) -> None:

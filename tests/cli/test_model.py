@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn import metrics
 
 import tsenet
 from tests.builders import one_latent_rows
 from tests.cli.program import fine, make_documents, run
 from tsenet.data.text import vectorize
+from tsenet.explain import explain_prediction
 from tsenet.training.interrupt import CtrlC
 
 QUICK = ["--max-epochs", "30", "--learning-rate", "0.01", "--skip-units", "20", "--quiet"]
@@ -42,7 +45,8 @@ def leave_out(*targets: str) -> list[str]:
 
 
 def accuracy_in(printed: str, name: str = "accuracy") -> float:
-    scores = dict(line.rsplit(maxsplit=1) for line in printed.splitlines())
+    """A score from the first block of lines that `evaluate` prints."""
+    scores = dict(line.rsplit(maxsplit=1) for line in printed.partition("\n\n")[0].splitlines())
     return float(scores[name])
 
 
@@ -67,7 +71,10 @@ def test_classes_from_csv(frame: pd.DataFrame, tmp_path: Path) -> None:
     assert np.allclose(answers["P(little)"] + answers["P(much)"], 1, atol=2e-6)
     loaded = tsenet.load(model)
     assert loaded.source_["targets"] == ["kind"]
-    assert loaded.source_["categories"] == ["colour"]
+    assert [name for name in loaded.binary_rule_.names if "colour" in name] == [
+        "colour=blue",
+        "colour=red",
+    ]
 
 
 def test_numbers_are_regressed(frame: pd.DataFrame, tmp_path: Path) -> None:
@@ -306,3 +313,112 @@ def test_the_papers_preset(tmp_path: Path) -> None:
     assert tsenet.load(tmp_path / "b.tsenet").skip_units == 0
     wrong = run(*where, "--preset", "best", "-o", tmp_path / "c.tsenet")
     assert wrong.exit_code == 2
+
+
+@pytest.fixture(scope="module")
+def folder(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("scores")
+    three = np.where(frame["a"] == 1, "A", np.where(frame["h"] == 1, "B", "C"))
+    frame.assign(three=three).to_csv(folder / "d.csv", index=False)
+    for name, targets in {"one": ["three"], "many": ["has1", "has2"]}.items():
+        left_out = [
+            part
+            for other in (*OTHERS, "three")
+            if other not in targets
+            for part in ("--ignore", other)
+        ]
+        given = [part for target in targets for part in ("--target", target)]
+        fine("fit", folder / "d.csv", *given, *left_out, "-o", folder / f"{name}.tsenet", *QUICK)
+    return folder
+
+
+class TestScores:
+    """What evaluate says besides one number, against scikit-learn on the predictions of the model."""
+
+    def test_classes_one_by_one(self, folder: Path) -> None:
+        given = ("evaluate", folder / "one.tsenet", folder / "d.csv", "--quiet")
+        scores = json.loads(fine(*given, "--json"))
+        printed = fine("predict", folder / "one.tsenet", folder / "d.csv", "--quiet")
+        found = pd.read_csv(io.StringIO(printed))
+        truth = pd.read_csv(folder / "d.csv")["three"]
+        expected = metrics.classification_report(
+            truth, found["three"], output_dict=True, zero_division=0
+        )
+        for name in "ABC":
+            of_class = scores["classes"][name]
+            for ours, theirs in (
+                ("precision",) * 2,
+                ("recall",) * 2,
+                ("F1", "f1-score"),
+                ("rows", "support"),
+            ):
+                assert of_class[ours] == pytest.approx(expected[name][theirs])
+            area = metrics.roc_auc_score(truth == name, found[f"P({name})"])
+            assert of_class["AUC"] == pytest.approx(area, abs=1e-3)
+        matrix = scores["confusion_matrix"]
+        assert matrix["classes"] == ["A", "B", "C"]
+        assert matrix["counts"] == metrics.confusion_matrix(truth, found["three"]).tolist()
+        lines = fine(*given).splitlines()
+        head = next(line for line in lines if "precision" in line)
+        assert head.split() == ["class", "precision", "recall", "F1", "AUC", "rows"]
+        for name, counts in zip("ABC", matrix["counts"], strict=True):
+            assert [name, *map(str, counts)] in [line.split() for line in lines]
+
+    def test_a_class_that_the_model_does_not_know(self, folder: Path) -> None:
+        frame = pd.read_csv(folder / "d.csv")
+        frame.loc[:4, "three"] = "D"
+        frame.to_csv(folder / "new.csv", index=False)
+        scores = json.loads(
+            fine("evaluate", folder / "one.tsenet", folder / "new.csv", "--quiet", "--json")
+        )
+        assert scores["classes"]["D"]["recall"] == 0
+        assert scores["confusion_matrix"]["classes"] == ["A", "B", "C", "D"]
+        assert sum(scores["confusion_matrix"]["counts"][3]) == 5
+
+    def test_labels_one_by_one(self, folder: Path) -> None:
+        given = ("evaluate", folder / "many.tsenet", folder / "d.csv", "--quiet")
+        scores = json.loads(fine(*given, "--json"))
+        assert scores["targets"]["has1"]["rows"] == 300
+        assert scores["targets"]["has2"]["rows"] == 240
+        assert scores["targets"]["has1"]["F1"] > 0.95
+        assert "has2" in fine(*given)
+
+
+def test_reasons_of_predictions(frame: pd.DataFrame, tmp_path: Path) -> None:
+    data, model = tmp_path / "d.csv", tmp_path / "m.tsenet"
+    frame.to_csv(data, index=False)
+    fine("fit", data, "--target", "kind", *leave_out("kind"), "-o", model, *QUICK)
+    found = pd.read_csv(
+        io.StringIO(fine("predict", model, data, "--explain", 2, "--quiet")), dtype=str
+    )
+    assert list(found.columns[-2:]) == ["reason 1", "reason 2"]
+    fitted = tsenet.load(model)
+    rows = frame[[*"abcdefgh", "colour"]]
+    for row in (0, 7):
+        expected = explain_prediction(fitted, rows.iloc[[row]]).features[:2]
+        for k, part in enumerate(expected):
+            said = found[f"reason {k + 1}"][row]
+            assert said.startswith(f"{part.name} = ")
+            assert float(said.rpartition("(")[2].rstrip(")")) == pytest.approx(
+                part.contribution, rel=1e-2
+            )
+
+
+def test_a_dash_is_standard_output(
+    frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame.to_csv("d.csv", index=False)
+    given = ("fit", "d.csv", "--target", "kind", *leave_out("kind"), *QUICK)
+    fitted = run(*given, "-o", "-")
+    assert fitted.exit_code == 0
+    assert "300 rows" in fitted.stderr
+    Path("m.tsenet").write_bytes(fitted.stdout_bytes)
+    fine(*given, "-o", "same.tsenet")
+    assert fitted.stdout_bytes == Path("same.tsenet").read_bytes()
+    plain = fine("predict", "m.tsenet", "d.csv", "--quiet")
+    assert fine("predict", "m.tsenet", "d.csv", "-o", "-", "--quiet") == plain
+    fine("export", "m.tsenet", "--onnx", "m.onnx")
+    assert run("export", "m.tsenet", "--onnx", "-").stdout_bytes == Path("m.onnx").read_bytes()
+    assert fine("report", "m.tsenet", "-o", "-", "--quiet").startswith("<!doctype html>")
+    assert not Path("-").exists()

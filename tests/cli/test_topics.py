@@ -10,6 +10,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -443,7 +444,9 @@ class TestProgram:
         assert names(out) == FILES
         assert "300 documents" in stdout
         # not a terminal: lines of a log, no bars
-        assert "reading documents: started" in stderr
+        stages = [line.split(":")[0] for line in stderr.splitlines()]
+        assert stages[0] == "reading documents"
+        assert all(": finished in " in line for line in stderr.splitlines())
         assert "\x1b" not in stderr
 
     @pytest.mark.parametrize(
@@ -460,7 +463,9 @@ class TestProgram:
         pipe = tmp_path / "endless.csv"  # the program waits for a writer that never comes
         os.mkfifo(pipe)
         process = self.start("topics", pipe, "--text", "body", "--out", out)
-        self.wait_for(process, "reading documents: started")
+        deadline = time.monotonic() + 60
+        while not names(out.parent) and time.monotonic() < deadline:
+            time.sleep(0.05)
         assert len(names(out.parent)) == 1  # its temporary folder
         process.send_signal(number)
         _, stderr = process.communicate(timeout=60)
@@ -475,7 +480,7 @@ class TestProgram:
             *("topics", data, "--text", "body", "--out", out, "--force"),
             *("--refine-steps", "100000000"),  # days of work
         )
-        self.wait_for(process, "refine: started")
+        self.wait_for(process, "kernels")
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=60)
         assert process.returncode == 130

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,8 @@ import pytest
 import scipy.sparse as sp
 
 from tsenet.data.files import read_data
-from tsenet.errors import DataError
+from tsenet.data.sharding import shard_documents
+from tsenet.errors import DataError, TooLargeError, TSENetError
 
 FRAME = pd.DataFrame(
     {"size": [1.5, 2.0, -3.0], "colour": ["red", "blue", "red"], "kind": [1, 0, 1]}
@@ -118,3 +121,110 @@ def test_encoding_and_semicolons(tmp_path: Path) -> None:
     path.write_bytes("größe;farbe\n1;rot\n2;blau\n".encode("latin-1"))
     file = read_data(path, encoding="latin-1")
     assert file.columns == {"größe": ["1", "2"], "farbe": ["rot", "blau"]}
+
+
+class TestLimits:
+    """What a small file can claim to hold is bounded, and the message says how to raise the limit."""
+
+    @pytest.fixture(autouse=True)
+    def limits(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("TSENET_MAX_MEMORY", "1MB")
+        monkeypatch.setenv("TSENET_MAX_CELL", "1000")
+
+    @pytest.mark.parametrize("cell", ["0" * 5000, '"' + "0\n" * 5000 + '"'], ids=["line", "lines"])
+    def test_a_huge_cell(self, cell: str, tmp_path: Path) -> None:
+        path = tmp_path / "d.csv.gz"
+        with gzip.open(path, "wt") as file:
+            file.write(f"a,b\n1,2\n{cell},3\n")
+        with pytest.raises(DataError, match=r"line \d+.*1,000 characters.*TSENET_MAX_CELL"):
+            read_data(path)
+
+    def test_a_huge_text_of_a_folder(self, tmp_path: Path) -> None:
+        (tmp_path / "a.txt").write_text("word " * 5000)
+        with pytest.raises(DataError, match=r"a\.txt.*TSENET_MAX_CELL"):
+            read_data(tmp_path)
+
+    @pytest.mark.parametrize(
+        "name", ["d.csv.gz", "d.jsonl", "d.json", "d.txt", "d.npz", "d.parquet"]
+    )
+    def test_too_many_rows(
+        self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path, zeros = tmp_path / name, np.zeros(200_000)
+        if name == "d.npz":
+            np.savez_compressed(path, X=zeros.reshape(-1, 2))
+        elif name == "d.parquet":
+            pd.DataFrame({"a": zeros}).to_parquet(path)
+        elif name == "d.json":
+            path.write_text(json.dumps([{"a": 0}] * 30_000))
+        else:
+            line = '{"a": 0}\n' if name == "d.jsonl" else "0\n"
+            with (gzip.open if name.endswith("gz") else open)(path, "wt") as file:
+                file.write("0\n" + line * 200_000 if name != "d.jsonl" else line * 200_000)
+        with pytest.raises(TSENetError, match="TSENET_MAX"):
+            read_data(path)
+        monkeypatch.setenv("TSENET_MAX_MEMORY", "1GB")
+        monkeypatch.setenv("TSENET_MAX_CELL", "1MB")
+        assert read_data(path).n_rows > 10_000
+
+    def test_a_text_that_parquet_stores_once(self, tmp_path: Path) -> None:
+        frame = pd.DataFrame({"text": ["word " * 10_000] * 5000})
+        frame.to_parquet(tmp_path / "d.parquet", compression="zstd")
+        with pytest.raises(TooLargeError, match="TSENET_MAX_MEMORY"):
+            read_data(tmp_path / "d.parquet")
+
+    def test_limits_that_are_no_amounts(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TSENET_MAX_MEMORY", "lots")
+        with pytest.raises(DataError, match="TSENET_MAX_MEMORY"):
+            read_data(write(tmp_path / "t.csv"))
+
+
+def test_rows_that_are_not_kept_have_no_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TSENET_MAX_MEMORY", "1MB")
+    path = tmp_path / "d.csv"
+    path.write_text("text\n" + "goal referee\n" * 50_000)
+    made = shard_documents([path], tmp_path / "shards")
+    assert made.n_rows == 50_000
+
+
+def test_equal_texts_and_blanks_of_parquet(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": ["x", None, "y", "x"], "b": [1.0, None, 2.0, 3.0]})
+    frame.to_parquet(tmp_path / "d.parquet")
+    file = read_data(tmp_path / "d.parquet")
+    assert file.columns == {"a": ["x", None, "y", "x"], "b": [1.0, None, 2.0, 3.0]}
+
+
+class TestHeader:
+    def test_columns_without_names_are_numbered(self, tmp_path: Path) -> None:
+        (tmp_path / "d.csv").write_text("1.5,red\n2.5,blue\n")
+        file = read_data(tmp_path / "d.csv", header=False)
+        assert file.columns == {"1": ["1.5", "2.5"], "2": ["red", "blue"]}
+
+    @pytest.mark.parametrize("first", ["5.1,3.5,setosa", "1,1,2", f"a,{'long text ' * 2000},"])
+    def test_a_first_line_of_data_is_pointed_out(self, first: str, tmp_path: Path) -> None:
+        path = tmp_path / "d.csv"
+        path.write_text(f"{first}\n{first}\n")
+        with pytest.raises(DataError, match="--no-header") as error:
+            read_data(path).column("kind")
+        assert len(str(error.value)) < 600
+        path.write_text("size,kind\n1,2\n")
+        with pytest.raises(DataError, match="no column") as error:
+            read_data(path).column("sort")
+        assert "--no-header" not in str(error.value)
+
+
+@pytest.mark.parametrize("damage", ["cut", "page", "footer"])
+def test_damaged_parquet_is_named(damage: str, tmp_path: Path) -> None:
+    content = bytearray(write(tmp_path / "t.parquet").read_bytes())
+    if damage == "cut":
+        content = content[: len(content) // 2]
+    else:
+        first = 4 if damage == "page" else len(content) - 200
+        content[first : first + 100] = bytes(value ^ 0x5A for value in content[first : first + 100])
+    (tmp_path / "bad.parquet").write_bytes(content)
+    with pytest.raises(DataError, match=r"bad\.parquet is damaged"):
+        read_data(tmp_path / "bad.parquet")

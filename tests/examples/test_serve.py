@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from benchmarks.serve import (
@@ -126,3 +128,71 @@ def test_the_service_ends_when_it_is_told_to(model: TSENetClassifier, tmp_path: 
         os.kill(process, signal.SIGTERM)  # twice does no harm
         _, code = os.waitpid(process, 0)
         assert os.waitstatus_to_exitcode(code) == 0
+
+
+class TestTables:
+    """A model of numbers, categories and dates."""
+
+    FRAME = pd.DataFrame(
+        {
+            "age": np.arange(60.0) % 17,
+            "colour": np.where(np.arange(60) % 2 == 0, "red", "blue"),
+            "at": np.datetime64("2024-01-01", "s") + np.arange(60) * np.timedelta64(1, "D"),
+        }
+    )
+
+    @pytest.fixture
+    def fitted(self) -> TSENetClassifier:
+        y = (self.FRAME["colour"] == "red").to_numpy()
+        return TSENetClassifier(max_epochs=3, random_state=0).fit(self.FRAME, y)
+
+    @pytest.fixture
+    def server(self, fitted: TSENetClassifier, tmp_path: Path) -> Iterator[serve.Service]:
+        fitted.save(tmp_path / "model.tsenet")
+        with serve.Service((HOST, 0), tmp_path / "model.tsenet") as server:
+            yield server
+
+    @pytest.mark.filterwarnings("ignore:.*dates")
+    def test_named_rows(self, server: serve.Service, fitted: TSENetClassifier) -> None:
+        rows = [
+            {"age": 3, "colour": "red", "at": "2024-02-03"},
+            {"at": "2024-01-01", "age": None, "colour": ""},
+            {"colour": "green"},
+        ]
+        expected = pd.DataFrame(
+            {
+                "age": [3.0, np.nan, np.nan],
+                "colour": ["red", None, "green"],
+                "at": pd.to_datetime(["2024-02-03", "2024-01-01", None]),
+            }
+        )
+        answer = server.answer({"rows": rows})
+        np.testing.assert_allclose(
+            answer["probabilities"], fitted.predict_proba(expected), atol=1e-6
+        )
+
+    @pytest.mark.parametrize(
+        ("rows", "why"),
+        [
+            ([{"age": 3, "size": 1}], "no column 'size'"),
+            ([{"age": "old"}], "'age'"),
+            ([{"age": [1]}], "'age'"),
+            ([[3, "red"]], "values"),
+            ([[3], {"age": 3}], "list or"),
+        ],
+    )
+    def test_rows_that_are_refused(self, server: serve.Service, rows: Any, why: str) -> None:
+        with pytest.raises(serve.RefusedError, match=why) as refused:
+            server.answer({"rows": rows})
+        assert refused.value.status == 400
+
+    def test_lists_with_categories_and_blanks(self, tmp_path: Path) -> None:
+        frame = self.FRAME[["age", "colour"]]
+        fitted = TSENetClassifier(max_epochs=3, random_state=0).fit(frame, frame["colour"])
+        fitted.save(tmp_path / "model.tsenet")
+        with serve.Service((HOST, 0), tmp_path / "model.tsenet") as server:
+            answer = server.answer({"rows": [[3, "red"], [None, "blue"], [5, None]]})
+        expected = pd.DataFrame({"age": [3, np.nan, 5], "colour": ["red", "blue", None]})
+        np.testing.assert_allclose(
+            answer["probabilities"], fitted.predict_proba(expected), atol=1e-6
+        )

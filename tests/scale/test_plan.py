@@ -17,9 +17,10 @@ from tsenet import scale
 from tsenet.data.shard_writer import write_shards
 from tsenet.data.shards import Partition, ShardFolder
 from tsenet.errors import TooLargeError
+from tsenet.memory import bytes_of
 from tsenet.scale import Shards
 from tsenet.scale.executor import InProcess
-from tsenet.scale.plan import PROCESS, Plan, bytes_of
+from tsenet.scale.plan import PROCESS, Plan
 
 GB = 10**9
 

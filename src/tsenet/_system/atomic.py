@@ -8,6 +8,7 @@ same destination: writers hold a lock on what they write, and the lock of a dead
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -27,6 +28,9 @@ except ImportError:  # Windows has no such locks: nothing is removed there
     fcntl = None  # type: ignore[assignment]  # a module elsewhere
 
 __all__ = ["atomic_folder", "atomic_write", "remove_leftovers"]
+
+# A full disk, a quota, a file that is too large, a disk that fails.
+_OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 _NEW = 1.0  # seconds; a writer locks what it has made at once
 
@@ -63,7 +67,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
     _sweep(target)
     temporary = _temporary_sibling(target)
     try:
-        with ExitStack() as lock:
+        with _named_errors(target), ExitStack() as lock:
             with _create(temporary, mode) as file:
                 lock.enter_context(_locked(temporary))
                 yield file
@@ -117,7 +121,7 @@ def atomic_folder(path: str | os.PathLike[str], *, force: bool = False) -> Itera
     missing = [parent for parent in target.parents if not parent.exists()]  # deepest first
     try:
         staging.mkdir(parents=True)
-        with _locked(staging):
+        with _named_errors(target), _locked(staging):
             yield staging
             _refuse_occupied(target, force)
             for file in staging.iterdir():
@@ -131,6 +135,17 @@ def atomic_folder(path: str | os.PathLike[str], *, force: bool = False) -> Itera
             with suppress(OSError):  # not made yet, or another program has put something there
                 parent.rmdir()
         raise
+
+
+@contextmanager
+def _named_errors(target: Path) -> Iterator[None]:
+    """Add the path to errors of writing, such as a full disk, which have none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _OF_WRITING or error.filename is not None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(target)) from error
 
 
 def _sweep(target: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tsenet.data.binary import is_free_text
+from tsenet.data.columns import quoted
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
@@ -75,7 +76,10 @@ def without_marks(file: DataFile, names: Iterable[str]) -> DataFile:
         texts, mark = blank_marks(file.texts(name))
         if mark is not None:
             columns[name] = texts
-            _warn(file, f"column {name!r} holds numbers; cells such as {mark!r} count as missing")
+            _warn(
+                file,
+                f"column {quoted(name)} holds numbers; cells such as {quoted(mark)} count as missing",
+            )
     return replace(file, columns=columns)
 
 
@@ -88,16 +92,16 @@ def refuse_keys(file: DataFile, table: Table) -> None:
         option = shlex.quote(name)
         if strays is not None:
             raise DataError(
-                f"{file.path}: column {name!r} holds numbers, but {strays}: correct these cells or leave them blank; "
-                f"or leave the column out with --ignore {option}"
+                f"{file.path}: column {quoted(name)} holds numbers, but {strays}: correct these cells or leave them "
+                f"blank; or leave the column out with --ignore {option}"
             )
         numbers = (
-            " If it holds numbers or dates, write them as plain numbers, such as 1234.5."
+            " If it holds numbers, write them as 1234.5; dates as 2024-05-31."
             if _look_like_numbers(levels)
             else ""
         )
         raise DataError(
-            f"{file.path}: column {name!r} holds {len(levels):,} different texts in {table.n_rows:,} rows: a key "
+            f"{file.path}: column {quoted(name)} holds {len(levels):,} different texts in {table.n_rows:,} rows: a key "
             f"or free text.{numbers} If it is a key, give --id {option}; to learn from its words, "
             f"--text {option}; to leave it out, --ignore {option}"
         )
@@ -110,21 +114,21 @@ def tell_odd_columns(file: DataFile, table: Table) -> None:
             if _counts_rows(np.asarray(table.values[:, j])):
                 _warn(
                     file,
-                    f"column {name!r} only counts the rows: if it is their key, give --id {shlex.quote(name)}",
+                    f"column {quoted(name)} only counts the rows: if it is their key, give --id {shlex.quote(name)}",
                 )
             continue
         strays = _strays(table, j, levels)
         if strays is not None:
             _warn(
                 file,
-                f"column {name!r} is read as {len(levels)} categories: it holds numbers, but {strays}. "
+                f"column {quoted(name)} is read as {len(levels)} categories: it holds numbers, but {strays}. "
                 "Leave these cells blank to have it read as numbers",
             )
         elif len(levels) > _MANY_CATEGORIES and _look_like_numbers(levels):
             _warn(
                 file,
-                f"column {name!r} is read as {len(levels)} categories, such as {levels[0]!r}. If it holds numbers or "
-                "dates, write them as plain numbers, such as 1234.5",
+                f"column {quoted(name)} is read as {len(levels)} categories, such as {quoted(levels[0])}. If it "
+                "holds numbers, write them as 1234.5; dates as 2024-05-31",
             )
 
 
@@ -139,8 +143,8 @@ def tell_unknown_values(file: DataFile, table: Table, rule: Any) -> None:
         of_new = np.isin(codes, [code for code, level in enumerate(levels) if level in new])
         _warn(
             file,
-            f"column {name!r}: {int(of_new.sum()):,} of {len(codes):,} values did not occur in training, such as "
-            f"{min(new)!r}; they count as missing",
+            f"column {quoted(name)}: {int(of_new.sum()):,} of {len(codes):,} values did not occur in training, such as "
+            f"{quoted(min(new))}; they count as missing",
         )
 
 
@@ -164,7 +168,7 @@ def _strays(table: Table, column: int, levels: Sequence[str]) -> str | None:
     if not wrong or 2 * n_wrong > given.size:
         return None
     first = levels[given[np.isin(given, wrong)][0]]
-    return f"not in {n_wrong:,} of {given.size:,} rows, such as {first!r}"
+    return f"not in {n_wrong:,} of {given.size:,} rows, such as {quoted(first)}"
 
 
 def _look_like_numbers(levels: Sequence[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import sys
 import tempfile
 import warnings
@@ -21,14 +22,20 @@ if TYPE_CHECKING:
     from tsenet.progress import Progress
 
 __all__ = [
+    "STDOUT",
     "PlainErrors",
     "check_output",
     "refuse_existing",
+    "refuse_inputs",
     "remember_checkpoint",
     "remember_debug",
     "shown_progress",
     "warm_up",
+    "written_to",
 ]
+
+#: The output that stands for standard output.
+STDOUT = Path("-")
 
 # Keys of ctx.meta, which the contexts of the program and of its commands share.
 _DEBUG = "tsenet.debug"
@@ -95,8 +102,11 @@ def remember_checkpoint(ctx: typer.Context, value: Path | None) -> Path | None:
     return value
 
 
-def check_output(path: Path, force: bool) -> None:
-    """Raise an OSError if the file cannot be written: better before the work than after it."""
+def check_output(path: Path, force: bool, *inputs: Path | str | None) -> None:
+    """Raise an OSError, before any work, if the file cannot be written or is one of the inputs."""
+    if path == STDOUT:
+        return
+    refuse_inputs(path, *inputs)
     refuse_existing(path, force)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the name of a file")
@@ -109,6 +119,34 @@ def check_output(path: Path, force: bool) -> None:
         raise PermissionError(f"{path.parent} cannot be written to: {error.strerror}") from error
 
 
+@contextmanager
+def written_to(out: Path) -> Iterator[Path]:
+    """Yield the path of a file to write: the output itself, or a temporary file that goes to standard output."""
+    if out != STDOUT:
+        yield out
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "output")
+        yield path
+        with path.open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.flush()
+
+
+def refuse_inputs(out: Path, *inputs: Path | str | None) -> None:
+    """Raise FileExistsError if the output is one of the inputs, or a file of an input folder; links are followed."""
+    if not out.exists():
+        return
+    for path in (Path(given) for given in inputs if given is not None and Path(given).exists()):
+        # a folder of shards, or of texts
+        is_part = (path / "shards.json").is_file() or ".txt" in map(str.lower, out.suffixes)
+        if out.samefile(path) or (is_part and path.resolve() in out.resolve().parents):
+            raise FileExistsError(
+                f"{out} would replace the input {path}: write to another file or folder "
+                "(--force does not replace inputs)"
+            )
+
+
 def refuse_existing(path: Path, force: bool) -> None:
     """Raise FileExistsError if there is a file that ``--force`` does not allow to replace."""
     if path.exists() and not force:
@@ -117,7 +155,7 @@ def refuse_existing(path: Path, force: bool) -> None:
 
 @contextmanager
 def shown_progress(quiet: bool) -> Iterator[Progress]:
-    """Bars on a terminal; log lines where stderr goes to a file or another program."""
+    """Bars on a terminal; a line per finished stage where stderr goes to a file or another program."""
     from tsenet.progress import LogProgress, Progress, RichProgress
 
     if quiet:
@@ -129,11 +167,13 @@ def shown_progress(quiet: bool) -> Iterator[Progress]:
         logger = logging.getLogger("tsenet")
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(logging.Formatter("%(message)s"))
+        stages = logger.getChild("progress")
+        handler.addFilter(lambda line: line.name == stages.name or line.levelno > logging.INFO)
         level = logger.level
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)
         try:
-            yield LogProgress(logger)
+            yield LogProgress(stages)
         finally:
             logger.setLevel(level)
             logger.removeHandler(handler)

@@ -12,26 +12,27 @@ __all__ = ["default_of"]
 _PACKAGE = Path(__file__).parents[1]
 _SOURCE = {
     "TSENetClassifier": "estimators/classifier.py",
-    "ShardOptions": "training/shard_recipe.py",
+    "ShardOptions": "training/shard_rows.py",
     "TopicModel": "estimators/topic_model.py",
-    "learn_tree": "skeleton/hlta.py",
-    "read_documents": "data/documents.py",
-    "topic_tree": "explain/topics.py",
     "vectorize": "data/text.py",
 }
 
 
 def default_of(function: str, parameter: str) -> Any:
-    """Return the default of a parameter of a function or class; None if it has none that is a literal."""
-    return _defaults_of(function).get(parameter)
+    """Return the default of a parameter of a function or class; None if it is not a literal.
+
+    Raises
+    ------
+    KeyError
+        If there is no such parameter: the table above is out of date.
+    """
+    source = _PACKAGE / _SOURCE[function]
+    return _defaults_of(function)[parameter] if source.exists() else None  # or without sources
 
 
 @cache
 def _defaults_of(function: str) -> dict[str, Any]:
-    try:
-        module = ast.parse((_PACKAGE / _SOURCE[function]).read_text("utf-8"))
-    except OSError:  # installed without sources
-        return {}
+    module = ast.parse((_PACKAGE / _SOURCE[function]).read_text("utf-8"))
     signature = _signature_of(module.body, function)
     if signature is None:
         return _defaults_of_fields(module.body, function)
@@ -41,12 +42,12 @@ def _defaults_of(function: str) -> dict[str, Any]:
         *zip(positional, signature.defaults[::-1], strict=False),
         *zip(signature.kwonlyargs, signature.kw_defaults, strict=True),
     ]
-    found = {}
+    found: dict[str, Any] = {}
     for parameter, default in pairs:
         try:
             found[parameter.arg] = None if default is None else ast.literal_eval(default)
         except ValueError:  # an expression, not a literal
-            continue
+            found[parameter.arg] = None
     return found
 
 

@@ -1,4 +1,4 @@
-"""Rows and targets from files, models that predict, and the predictions and scores that the commands write."""
+"""Rows and targets from files, models that predict, and the predictions that the commands write."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from tsenet.cli._cells import (
 from tsenet.cli._options import given
 from tsenet.cli._results import FEWEST_TO_HOLD_OUT
 from tsenet.cli._words import tokenizer_of
+from tsenet.data.columns import listed, quoted
 from tsenet.data.files import DataFile
 from tsenet.data.table import Table
 from tsenet.errors import DataError, MissingDependencyError
@@ -36,7 +37,7 @@ __all__ = [
     "load_to_predict",
     "model_rows",
     "read_rows",
-    "scores_of",
+    "reasons_of",
     "targets_of",
     "truth_of",
 ]
@@ -48,12 +49,14 @@ MOST_CLASSES = 20
 # ---- rows
 
 
-def read_rows(path: Path, progress: Progress, encoding: str | None = None) -> DataFile:
+def read_rows(
+    path: Path, progress: Progress, encoding: str | None = None, no_header: bool = False
+) -> DataFile:
     """Read a file of rows."""
     from tsenet.data.files import read_data
 
     progress.start("reading rows", None)
-    file = read_data(path, **given(encoding=encoding))
+    file = read_data(path, header=not no_header, **given(encoding=encoding))
     progress.finish(f"{file.n_rows:,} rows")
     return file
 
@@ -69,8 +72,7 @@ def columns_of_file(file: DataFile, left_out: set[str]) -> tuple[Table, dict[str
     table = file.table(names)
     refuse_keys(file, table)
     tell_odd_columns(file, table)
-    categories = [name for name, found in zip(names, table.levels, strict=True) if found]
-    return table, {"columns": names, "categories": categories}
+    return table, {"columns": names}
 
 
 def model_rows(fitted: Any, file: DataFile) -> Table:
@@ -96,20 +98,19 @@ def model_rows(fitted: Any, file: DataFile) -> Table:
                 f"the model knows its {fitted.n_features_in_} columns by place, not by name: "
                 "give the rows as an array X in an npz file"
             )
-    categories = source.get("categories")
-    if categories is None:
-        return file.table(list(names))
-    table = without_marks(file, set(names) - set(categories)).table(list(names), categories)
-    tell_unknown_values(file, table, fitted.binary_rule_)
+    rule = fitted.binary_rule_
+    numbers = [name for name, levels in zip(rule.names_in, rule.levels, strict=True) if not levels]
+    file = without_marks(file, [name for name in numbers if name in file.columns])
+    table = file.table_for(rule)
+    tell_unknown_values(file, table, rule)
     return table
 
 
 def _rows_without_names(fitted: Any, file: DataFile, names: list[str] | None) -> Table:
     if names is not None:
-        listed = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
         raise DataError(
-            f"{file.path} holds rows without column names, but the model knows its columns by name ({listed}): give "
-            "a csv, json or parquet file"
+            f"{file.path} holds rows without column names, but the model knows its columns by name "
+            f"({listed(names, 5)}): give a csv, json or parquet file"
         )
     if file.rows.shape[1] != fitted.n_features_in_:
         raise DataError(
@@ -146,12 +147,13 @@ def targets_of(file: DataFile, names: list[str], task: str, unlabeled: str | Non
     else:
         wanted = _one_target(file, names[0], task, unlabeled)
     if not wanted.known.any():
-        raise DataError(f"{file.path}: no row has a value in {', '.join(map(repr, names))}")
+        raise DataError(f"{file.path}: no row has a value in {listed(names)}")
     if len(names) == 1 and wanted.classifies:
         classes = set(wanted.values[wanted.known].tolist())
         if len(classes) == 1:
             raise DataError(
-                f"{file.path}: column {names[0]!r} holds only one class, {classes.pop()!r}: a classifier needs two"
+                f"{file.path}: column {quoted(names[0])} holds only one class, {quoted(classes.pop())}: "
+                "a classifier needs two"
             )
     return wanted
 
@@ -181,8 +183,8 @@ def _refuse_strays(file: DataFile, name: str, known: list[str]) -> None:
     wrong = [text for text in known if not is_number(text)]
     if wrong and 2 * len(wrong) < len(known) and len(set(known) - set(wrong)) > MOST_CLASSES:
         raise DataError(
-            f"{file.path}: column {name!r} holds numbers, but not in {len(wrong):,} of {len(known):,} rows, such as "
-            f"{wrong[0]!r}: correct these cells or leave them blank; or give --task classification"
+            f"{file.path}: column {quoted(name)} holds numbers, but not in {len(wrong):,} of {len(known):,} rows, "
+            f"such as {quoted(wrong[0])}: correct these cells or leave them blank; or give --task classification"
         )
 
 
@@ -227,7 +229,7 @@ def truth_of(
     texts = _texts(file, names[0], unlabeled)
     known = [text for text in texts if text is not None]
     if not known:
-        raise DataError(f"{file.path}: no row has a value in {names[0]!r}")
+        raise DataError(f"{file.path}: no row has a value in {quoted(names[0])}")
     of_text = {str(value): value for value in classes.tolist()}
     if (
         classes.dtype.kind in "iuf" and _as_numbers(known) is not None
@@ -236,21 +238,16 @@ def truth_of(
         of_text = {_plain_number(float(value)): value for value in classes.tolist()}
     unknown = [text for text in texts if text is not None and text not in of_text]
     if 2 * len(unknown) > len(known):
-        shown = ", ".join(map(repr, list(dict.fromkeys(unknown))[:3]))
+        shown = ", ".join(map(quoted, list(dict.fromkeys(unknown))[:3]))
         raise DataError(
-            f"{file.path}: column {names[0]!r} cannot be the truth: {len(unknown):,} of {len(known):,} values are "
-            f"classes unknown to the model, such as {shown}; it predicts {_some(classes)}"
+            f"{file.path}: column {quoted(names[0])} cannot be the truth: {len(unknown):,} of {len(known):,} values "
+            f"are classes unknown to the model, such as {shown}; it predicts {listed(classes.tolist(), 8)}"
         )
     return np.array([of_text.get(text, text) for text in texts], object)  # type: ignore[arg-type]  # None stays None
 
 
 def _plain_number(value: float) -> str:
     return str(int(value)) if value.is_integer() else str(value)
-
-
-def _some(values: NDArray[Any]) -> str:
-    shown = ", ".join(map(repr, values.tolist()[:8]))
-    return f"{shown}, … ({len(values)} in all)" if len(values) > 8 else shown
 
 
 def _texts(file: DataFile, name: str, unlabeled: str | None) -> list[str | None]:
@@ -275,7 +272,7 @@ def _numbers(file: DataFile, name: str, unlabeled: str | None) -> NDArray[np.flo
     if numbers is None:
         wrong = next(text for text in texts if text is not None and _as_numbers([text]) is None)
         raise DataError(
-            f"{file.path}: column {name!r} holds values that are not numbers, such as {wrong!r}"
+            f"{file.path}: column {quoted(name)} holds values that are not numbers, such as {quoted(wrong)}"
         )
     return numbers
 
@@ -331,36 +328,16 @@ def answers_of(fitted: Any, table: Table) -> tuple[list[str], list[list[Any]]]:
     return names, [*columns, *(np.round(share, 6).tolist() for share in shares.T)]
 
 
-def scores_of(fitted: Any, table: Table, truth: NDArray[Any]) -> dict[str, float]:
-    """What ``evaluate`` prints."""
-    from sklearn import metrics
+def reasons_of(fitted: Any, table: Table, n: int, progress: Progress) -> list[list[str]]:
+    """The columns that add most to the output of each row, as ``age = 31 (+1.25)``: n lists of a text per row."""
+    from tsenet.explain.prediction import explain_prediction
 
-    if not hasattr(fitted, "classes_"):
-        error = np.asarray(fitted.predict(table) - truth)
-        error = error[~np.isnan(error)]
-        return {
-            "R2": fitted.score(table, truth),
-            "RMSE": float(np.sqrt(np.mean(np.square(error)))),
-            "MAE": float(np.mean(np.abs(error))),
-        }
-    shares = fitted.predict_proba(table)
-    if truth.ndim == 2:
-        areas = []
-        for column, share in zip(truth.T, shares.T, strict=True):
-            known = ~np.isnan(column)
-            if np.unique(column[known]).size == 2:
-                areas.append(metrics.roc_auc_score(column[known], share[known]))
-        right = (fitted.predict(table) == truth)[~np.isnan(truth)]
-        scores = {"accuracy": float(right.mean())}
-        return {**scores, "mean AUC": float(np.mean(areas))} if areas else scores
-    known = np.array([value is not None for value in truth])
-    right = [
-        said == value for said, value in zip(fitted.predict(table).tolist(), truth, strict=True)
-    ]
-    scores = {"accuracy": float(np.mean(np.array(right)[known]))}
-    if set(truth[known].tolist()) <= set(fitted.classes_.tolist()):
-        number = {value: k for k, value in enumerate(fitted.classes_.tolist())}
-        chosen = [number[value] for value in truth[known]]
-        share = np.maximum(shares[known, chosen], np.finfo(np.float64).eps)
-        scores["log loss"] = float(-np.log(share).mean())
-    return scores
+    progress.start("explaining predictions", table.n_rows)
+    reasons = []
+    for row in range(table.n_rows):
+        features = explain_prediction(fitted, table.take([row]), n=n).features[:n]
+        texts = [f"{part.name} = {part.value:.4g} ({part.contribution:+.4g})" for part in features]
+        reasons.append(texts + [""] * (n - len(texts)))
+        progress.advance()
+    progress.finish()
+    return [list(column) for column in zip(*reasons, strict=True)]

@@ -112,7 +112,12 @@ Encoding = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Encoding of a text file, such as latin-1; default: utf-8."),
 ]
-NoHeader = Annotated[bool, typer.Option("--no-header", help="The csv has no line of column names.")]
+NoHeader = Annotated[
+    bool,
+    typer.Option(
+        "--no-header", help="The csv has no line of column names: they are called 1, 2, and so on."
+    ),
+]
 Unlabeled = Annotated[
     str | None,
     typer.Option(metavar="VALUE", help="Marks rows without a target, besides blank cells."),

@@ -11,6 +11,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
+from tsenet.cli._console import STDOUT
+
 if TYPE_CHECKING:
     from tsenet.data.table import Table
 
@@ -24,8 +26,9 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def say(as_json: bool, fields: Mapping[str, Any], *lines: str) -> None:
-    """Print a result: its fields as one JSON object, or the lines."""
-    typer.echo(json.dumps(_plain(fields), ensure_ascii=False) if as_json else "\n".join(lines))
+    """Print a result: its fields as one JSON object, or the lines; to stderr if the output went to stdout."""
+    text = json.dumps(_plain(fields), ensure_ascii=False) if as_json else "\n".join(lines)
+    typer.echo(text, err=STDOUT in (fields.get("out"), fields.get("model")))
 
 
 def by_key(figures: Mapping[str, float]) -> dict[str, float]:

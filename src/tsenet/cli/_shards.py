@@ -9,7 +9,14 @@ from typing import Any
 
 import typer
 
-from tsenet.cli._console import check_output, shown_progress, warm_up
+from tsenet.cli._console import (
+    STDOUT,
+    check_output,
+    refuse_inputs,
+    shown_progress,
+    warm_up,
+    written_to,
+)
 from tsenet.cli._options import given
 from tsenet.cli._processes import (
     is_first_process,
@@ -30,7 +37,7 @@ __all__ = ["fit_folder", "predict_folder"]
 #: Options of ``fit`` and ``predict`` that say how a file is read.
 _OF_FILES = (
     *("text", "ignore", "words", "stop_words", "min_documents", "max_df", "ngrams", "tokenizer"),
-    *("encoding", "held_out", "keep_on_interrupt"),
+    *("encoding", "no_header", "explain", "held_out", "keep_on_interrupt"),
 )
 
 
@@ -46,6 +53,7 @@ def fit_folder(
     processes: int | None,
     options: dict[str, Any],
     checkpoint: Path | None,
+    config: Path | None,
     force: bool,
     table: bool,
     as_json: bool,
@@ -60,7 +68,7 @@ def fit_folder(
     if unlabeled is not None and not classifies:
         raise DataError("--unlabeled is for classes: the missing values of a folder are nulls")
     if is_first_process() and not is_restart():
-        check_output(out, force)
+        check_output(out, force, data, config)
     model = _estimator(classifies, {**parameters, **given(unlabeled=marker)})
     _refuse_unsupported(model, folder, target, classifies, processes, options)
     if processes is not None and not started_by_torchrun():
@@ -75,7 +83,8 @@ def fit_folder(
         if not is_first_process():
             return
         model.source_ = {"targets": target, **given(unlabeled=unlabeled)}
-        model.save(out)
+        with written_to(out) as path:
+            model.save(path)
     _say_fitted(model, folder, out, table, as_json)
 
 
@@ -94,7 +103,7 @@ def _say_fitted(model: Any, folder: ShardFolder, out: Path, table: bool, as_json
         "validation_loss": None if history.best_epoch is None else _best_loss(history),
     }
     if table:
-        typer.echo(history.table(), err=as_json)
+        typer.echo(history.table(), err=as_json or out == STDOUT)
     sizes = "-".join(map(str, model.wiring_.layer_sizes))
     best = "" if history.best_epoch is None else f", best validation loss {_best_loss(history):.4f}"
     many = "" if n_processes == 1 else f" by {n_processes} processes"
@@ -187,6 +196,7 @@ def predict_folder(
     cluster: str | None,
     tokenizer: str | None,
     jobs: int | None,
+    config: Path | None,
     force: bool,
     as_json: bool,
     quiet: bool,
@@ -198,10 +208,12 @@ def predict_folder(
     if cluster is not None and processes is not None:
         raise DataError("give --processes or --cluster, not both")
     folder = open_shards(data)
+    files = list(dict.fromkeys(partition.file for partition in folder.partitions))
+    for file in ("", *files):
+        refuse_inputs(out / file, data, model, config)
     if processes is not None and not started_by_torchrun():
         run_in_processes(context, processes, restarts=False)
         return
-    files = list(dict.fromkeys(partition.file for partition in folder.partitions))
     copied = () if id_column is None else (id_column,)
     task = (str(model.resolve()), tokenizer, jobs, folder, str(out.resolve()), copied, force)
     with shown_progress(quiet or not is_first_process()) as progress:

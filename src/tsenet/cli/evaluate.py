@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -23,6 +23,7 @@ def evaluate(
     ] = None,
     unlabeled: shared.Unlabeled = None,
     encoding: shared.Encoding = None,
+    no_header: shared.NoHeader = False,
     tokenizer: shared.FittedTokenizer = None,
     jobs: shared.Jobs = None,
     config: shared.Config = None,
@@ -30,7 +31,11 @@ def evaluate(
     quiet: shared.Quiet = False,
     debug: shared.Debug = False,
 ) -> None:
-    """Compare predictions with the truth and print how good they are; rows without a truth are left out."""
+    """Compare predictions with the truth and print how good they are; rows without a truth are left out.
+
+    Prints accuracy and log loss, and for each class precision, recall, F1 and AUC, and the confusion matrix; for
+    numbers R2, RMSE and MAE.
+    """
     import numpy as np
 
     from tsenet.cli._model_data import (
@@ -38,8 +43,14 @@ def evaluate(
         load_model,
         model_rows,
         read_rows,
-        scores_of,
         truth_of,
+    )
+    from tsenet.cli._scores import (
+        scores_by_class,
+        scores_by_target,
+        scores_of,
+        shown_confusion,
+        shown_scores,
     )
 
     fitted = load_model(model, jobs, tokenizer)
@@ -47,7 +58,7 @@ def evaluate(
     if not names:
         raise DataError(f"{model} does not say which column holds the truth: give --target")
     with shown_progress(quiet) as progress:
-        file = read_rows(data, progress, encoding)
+        file = read_rows(data, progress, encoding, no_header)
         truth = truth_of(fitted, file, names, unlabeled)
         known = np.flatnonzero(Wanted(truth, hasattr(fitted, "classes_")).known)
         table = model_rows(fitted, file).take(known)
@@ -59,4 +70,17 @@ def evaluate(
     width = 10
     lines = [f"{name:<{width}} {count:,}" for name, count in counts.items() if count]
     lines += [f"{name:<{width}} {value:.4f}" for name, value in scores.items()]
-    say(as_json, {**counts, **by_key(scores)}, *lines)
+    fields: dict[str, Any] = {**counts, **by_key(scores)}
+    if truth.ndim == 2:
+        fields["targets"] = scores_by_target(fitted, table, truth[known], names)
+        lines += ["", *shown_scores("target", fields["targets"])]
+    elif hasattr(fitted, "classes_"):
+        fields["classes"], labels, matrix = scores_by_class(fitted, table, truth[known])
+        fields["confusion_matrix"] = {"classes": labels, "counts": matrix.tolist()}
+        lines += [
+            "",
+            *shown_scores("class", fields["classes"]),
+            "",
+            *shown_confusion(labels, matrix),
+        ]
+    say(as_json, fields, *lines)

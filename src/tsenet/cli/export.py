@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tsenet.cli._console import check_output
+from tsenet.cli._console import check_output, written_to
 from tsenet.cli._options import AsJson, Debug, Force
 from tsenet.cli._results import say
 from tsenet.errors import DataError
@@ -38,20 +38,22 @@ def export(
     if (bif is None) == (onnx is None):
         raise typer.BadParameter("give one of --bif FILE and --onnx FILE")
     if bif is not None:
-        check_output(bif, force)
+        check_output(bif, force, model)
         fitted = load(model)
-        write_bif(_tree_of(fitted, model), bif)
+        with written_to(bif) as path:
+            write_bif(_tree_of(fitted, model), path)
         say(as_json, {"out": bif}, f"written to {bif}")
     if onnx is not None:
-        check_output(onnx, force)
+        check_output(onnx, force, model)
         network = load(model)
         if not hasattr(network, "to_onnx"):
             raise DataError(
                 f"{model} holds a {type(network).__name__}: only a TSENetClassifier or TSENetRegressor "
                 "can be written as ONNX"
             )
-        write_onnx(network, onnx)
-        n_bytes = onnx.stat().st_size
+        with written_to(onnx) as path:
+            write_onnx(network, path)
+            n_bytes = path.stat().st_size
         say(as_json, {"out": onnx, "bytes": n_bytes}, f"written to {onnx} ({n_bytes:,} bytes)")
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from tsenet.cli import _options as shared
-from tsenet.cli._console import check_output, shown_progress, warm_up
+from tsenet.cli._console import STDOUT, check_output, shown_progress, warm_up, written_to
 from tsenet.cli._options import checked_memory, given, library_option, number_option, whole_option
 from tsenet.cli._results import say_fitted
 from tsenet.errors import DataError
@@ -49,7 +49,10 @@ def fit(
         list[str],
         typer.Option(metavar="COLUMN", help="Column to predict; several for several labels."),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="Model file to write.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="MODEL", help="Model file to write; - for stdout."),
+    ],
     text: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Learn from the words of this column alone."),
@@ -149,6 +152,7 @@ def fit(
         ),
     ] = False,
     encoding: shared.Encoding = None,
+    no_header: shared.NoHeader = False,
     seed: shared.Seed = 0,
     jobs: shared.Jobs = None,
     processes: shared.Processes = None,
@@ -193,9 +197,9 @@ def fit(
         columns_of_file,
         held_out_rows,
         read_rows,
-        scores_of,
         targets_of,
     )
+    from tsenet.cli._scores import scores_of
     from tsenet.cli._words import word_counts, word_parameters
 
     chosen = given(
@@ -224,6 +228,7 @@ def fit(
             processes=processes,
             options=given(n_streams=streams),
             checkpoint=checkpoint,
+            config=config,
             force=force,
             table=verbose,
             as_json=as_json,
@@ -235,10 +240,10 @@ def fit(
             f"{data} is not a folder of shards: --processes and --streams are for those, "
             "which tsenet shard makes"
         )
-    check_output(out, force)
+    check_output(out, force, data, config, stop_words)
     need_torch("training")
     with shown_progress(quiet) as progress:
-        file = read_rows(data, progress, encoding)
+        file = read_rows(data, progress, encoding, no_header)
         wanted = targets_of(file, target, task.value, unlabeled)
         keys = [] if id_column is None else [id_column]
         for name in keys:
@@ -261,9 +266,10 @@ def fit(
         model.source_ = {"targets": target, **source, **given(unlabeled=unlabeled, id=id_column)}
         scores = scores_of(model, table.take(held), wanted.values[held]) if held.size else {}
         model.word_counter_ = counter
-        model.save(out)
+        with written_to(out) as path:
+            model.save(path)
     if verbose:
-        typer.echo(model.history_.table(), err=as_json)
+        typer.echo(model.history_.table(), err=as_json or out == STDOUT)
     n_unlabelled = int((~wanted.known).sum())
     resumes = checkpoint is not None
     say_fitted(model, table, n_unlabelled, held.size, scores, out, resumes, as_json)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tsenet.cli import _options as shared
-from tsenet.cli._console import check_output, shown_progress
+from tsenet.cli._console import STDOUT, check_output, shown_progress
 from tsenet.cli._results import say, write_csv, write_json_lines
 from tsenet.errors import DataError
 
@@ -33,7 +33,7 @@ def predict(
             "--out",
             "-o",
             metavar="FILE",
-            help="csv or jsonl file to write; default: csv to stdout. For a folder of shards, a folder.",
+            help="csv or jsonl file to write; default, or -: csv to stdout. For a folder of shards, a folder.",
         ),
     ] = None,
     id_column: Annotated[
@@ -45,7 +45,16 @@ def predict(
             "of txt files, their names.",
         ),
     ] = None,
+    explain: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Add the N strongest reasons of each prediction: columns and what they add to the output.",
+        ),
+    ] = None,
     encoding: shared.Encoding = None,
+    no_header: shared.NoHeader = False,
     tokenizer: shared.FittedTokenizer = None,
     jobs: shared.Jobs = None,
     processes: shared.Processes = None,
@@ -66,12 +75,22 @@ def predict(
     DATA may be a folder of shards: then each shard gets a Parquet file of predictions in the folder --out, and a
     command that was stopped continues with the next one.
 
+    With --explain N, each row also has the N columns that add most to the output of its prediction: to the log-odds
+    of the predicted class, or to the predicted number.
+
     With --json and without --out, one JSON object for each row. Texts that a spreadsheet would run as a formula,
     such as =A1, get a leading ' in the csv.
     """
     from tsenet._system.atomic import atomic_write
     from tsenet.cli._documents import is_folder_of_shards
-    from tsenet.cli._model_data import answers_of, load_to_predict, model_rows, read_rows
+    from tsenet.cli._model_data import (
+        answers_of,
+        load_model,
+        load_to_predict,
+        model_rows,
+        read_rows,
+        reasons_of,
+    )
     from tsenet.store.runtime import LightModel
 
     if is_folder_of_shards(data):
@@ -84,6 +103,7 @@ def predict(
             cluster=cluster,
             tokenizer=tokenizer,
             jobs=jobs,
+            config=config,
             force=force,
             as_json=as_json,
             quiet=quiet,
@@ -93,15 +113,17 @@ def predict(
         raise DataError(
             f"{data} is not a folder of shards: --processes and --cluster are for those"
         )
+    if out == STDOUT:
+        out = None
     if out is not None:
         if out.suffix.lower() in _OTHER_FORMATS:
             raise DataError(
                 f"predictions are written as csv or jsonl: {out} has the name of neither"
             )
-        check_output(out, force)
-    fitted = load_to_predict(model, jobs, tokenizer)
+        check_output(out, force, data, model, config)
+    fitted = (load_to_predict if explain is None else load_model)(model, jobs, tokenizer)
     with shown_progress(quiet) as progress:
-        file = read_rows(data, progress, encoding)
+        file = read_rows(data, progress, encoding, no_header)
         if isinstance(fitted, LightModel) and file.n_rows <= _FEW_ROWS:
             fitted.jit = False
         known = (fitted.source_ or {}).get("id")
@@ -110,7 +132,11 @@ def predict(
         elif id_column is None and data.is_dir():
             id_column = "file"
         ids = None if id_column is None else file.texts(id_column)
-        names, columns = answers_of(fitted, model_rows(fitted, file))
+        table = model_rows(fitted, file)
+        names, columns = answers_of(fitted, table)
+        if explain is not None:
+            names += [f"reason {k + 1}" for k in range(explain)]
+            columns += reasons_of(fitted, table, explain, progress)
     if id_column is not None and ids is not None:
         names, columns = [id_column, *names], [ids, *columns]
     if out is None:

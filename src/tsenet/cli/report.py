@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from tsenet.cli._console import check_output, shown_progress
-from tsenet.cli._options import AsJson, Config, Debug, Encoding, Force, Quiet
+from tsenet.cli._console import check_output, shown_progress, written_to
+from tsenet.cli._options import AsJson, Config, Debug, Encoding, Force, NoHeader, Quiet
 from tsenet.cli._results import say
 from tsenet.errors import DataError
 
@@ -30,7 +30,9 @@ class _Rows(NamedTuple):
 
 def report(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model, or a tree.tsenet.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Page to write: html.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="Page to write: html; - for stdout.")
+    ],
     data: Annotated[
         Path | None,
         typer.Option(
@@ -60,6 +62,7 @@ def report(
         str | None, typer.Option(metavar="TEXT", help="Title; default: the model file's name.")
     ] = None,
     encoding: Encoding = None,
+    no_header: NoHeader = False,
     config: Config = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -74,7 +77,7 @@ def report(
     from tsenet.cli._model_data import read_rows
     from tsenet.explain.report import write_report
 
-    check_output(out, force)
+    check_output(out, force, model, data, config)
     if data is None:
         for option, given in (
             ("--target", target),
@@ -85,11 +88,11 @@ def report(
             if given is not None:
                 raise typer.BadParameter(f"{option} names a column: add --data", param_hint=option)
     fitted = tsenet.load(model)
-    with shown_progress(quiet) as progress:
+    with shown_progress(quiet) as progress, written_to(out) as page:
         rows: _Rows | None = None
         values: Sequence[Any] | None = None
         if data is not None:
-            file = read_rows(data, progress, encoding)
+            file = read_rows(data, progress, encoding, no_header)
             rows = _rows_of(fitted, file, target, text)
             if show is not None:
                 rows = rows._replace(texts=file.texts(show))
@@ -102,10 +105,10 @@ def report(
         }
         if isinstance(fitted, tsenet.TopicModel):  # its page has the labels of its topics
             texts = None if rows is None else rows.texts
-            fitted.report(out, None if rows is None else texts or rows.table, **shown)
+            fitted.report(page, None if rows is None else texts or rows.table, **shown)
         else:
             write_report(
-                out,
+                page,
                 fitted,
                 None if rows is None else rows.table,
                 None if rows is None else rows.y,
@@ -138,6 +141,8 @@ def _rows_of(fitted: Any, file: DataFile, target: list[str] | None, text: str | 
 
 
 def _tree_rows(fitted: Any, file: DataFile, text: str | None) -> _Rows:
+    from tsenet.data.columns import quoted
+
     tree = getattr(fitted, "tree_", fitted)
     if text is not None:
         from tsenet.data.text import count_words
@@ -146,12 +151,11 @@ def _tree_rows(fitted: Any, file: DataFile, text: str | None) -> _Rows:
         return _Rows(count_words(texts, tree.rule.names_in), texts=texts)
     if file.rows is not None:
         return _Rows(file.table(()))
-    missing = [name for name in tree.rule.names_in if name not in file.columns]
+    names = file.columns_for(tree.rule.names_in)
+    missing = [name for name in names if name not in file.columns]
     if missing:
         raise DataError(
-            f"{file.path} has no column {missing[0]!r}, which the tree observes: "
+            f"{file.path} has no column {quoted(missing[0])}, which the tree observes: "
             "if the tree is over words, name the column of the text with --text"
         )
-    levels = zip(tree.rule.names_in, tree.rule.levels, strict=True)
-    categories = [name for name, found in levels if found is not None]
-    return _Rows(file.table(list(tree.rule.names_in), categories))
+    return _Rows(file.table_for(tree.rule))

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tsenet.cli import _options as shared
-from tsenet.cli._console import shown_progress
+from tsenet.cli._console import refuse_inputs, shown_progress
 from tsenet.cli._options import given, refuse_both
 
 __all__ = ["shard"]
@@ -87,6 +87,9 @@ def shard(
     if table and (workers is not None or cluster is not None):
         raise typer.BadParameter("only words are counted in parallel", param_hint="--table")
     refuse_both(cluster, workers)
+    if "://" not in out:
+        for path in (path for path in data if path.suffix == ".parquet"):  # as shards are called
+            refuse_inputs(Path(out) / path.name, path)
     with shown_progress(quiet) as progress, ExitStack() as stack:
         if cluster is not None:
             from tsenet.scale.cluster import OnCluster

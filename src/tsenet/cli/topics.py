@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from tsenet.cli import _options as shared
-from tsenet.cli._console import shown_progress, warm_up
+from tsenet.cli._console import refuse_inputs, shown_progress, warm_up
 from tsenet.cli._options import (
     checked_memory,
     given,
@@ -27,6 +27,11 @@ _OF_WORDS = ("words", "select", "stop_words", "min_documents", "max_df", "ngrams
 _OF_LEARNING = (
     *("max_top", "max_island", "ud_threshold", "no_correlation_test", "structure_samples"),
     *("refine_steps", "em_restarts", "piece_size", "leftovers", "no_full_depth", "checkpoint"),
+)
+# What is written to the folder of the results.
+_FILES = (
+    *("topics.html", "topics.md", "topics.json", "documents.csv", "documents.parquet"),
+    *("model.tsenet", "tree.tsenet"),
 )
 _OF_WHAT_IS_SHOWN = ("top_words", "min_size", "min_coherence", "along")
 
@@ -229,6 +234,8 @@ def topics(
     if data_format is DataFormat.auto and data.name.startswith("docword."):
         data_format = DataFormat.docword
     _refuse_what_has_no_effect(context, data_format, is_sharded(data))
+    for name in ("", *_FILES):
+        refuse_inputs(out / name, data, config, stop_words)
     counting = word_parameters(words, stop_words, min_documents, max_df, ngrams, tokenizer)
     parameters = given(
         random_state=seed,

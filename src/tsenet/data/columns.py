@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,9 @@ __all__ = [
     "column_labeller",
     "count_of",
     "is_missing",
+    "listed",
     "numbers_of_objects",
+    "quoted",
     "refuse_non_finite",
 ]
 
@@ -42,7 +44,22 @@ def column_labeller(names: Sequence[str] | None) -> Labeller:
     """
     if names is None:
         return lambda j: f"column {j}"
-    return lambda j: f"column {names[j]!r} (index {j})"
+    return lambda j: f"column {quoted(names[j])} (index {j})"
+
+
+def quoted(value: object, most: int = 60) -> str:
+    """Write a name or a cell for a message: its repr, cut after `most` characters."""
+    if isinstance(value, str):
+        return repr(value if len(value) <= most else f"{value[:most]}…")
+    shown = repr(value)
+    return shown if len(shown) <= most else f"{shown[:most]}…"
+
+
+def listed(values: Iterable[object], most: int = 10) -> str:
+    """Write the first names for a message, and how many more there are."""
+    every = list(values)
+    more = f" and {len(every) - most:,} more" if len(every) > most else ""
+    return ", ".join(map(quoted, every[:most])) + more
 
 
 def count_of(number: int, noun: str) -> str:
@@ -80,7 +97,7 @@ def _numbers_of_column(column: npt.NDArray[Any], label: str) -> npt.NDArray[np.f
     bad = []
     for i, value in enumerate(column):
         if isinstance(value, complex | np.complexfloating):
-            raise DataError(f"Complex data not supported: {label} holds {value!r}")
+            raise DataError(f"Complex data not supported: {label} holds {quoted(value)}")
         try:
             # float() fails on pandas.NA; the name of its type is checked to avoid importing pandas.
             missing = value is None or type(value).__name__ == "NAType"
@@ -88,11 +105,9 @@ def _numbers_of_column(column: npt.NDArray[Any], label: str) -> npt.NDArray[np.f
         except (TypeError, ValueError, OverflowError):
             bad.append(value)
     if bad:
-        first = repr(bad[0])
-        first = first if len(first) <= 40 else first[:37] + "..."
         raise NonNumericError(
             f"{label} has {count_of(len(bad), 'value')} that cannot be read as a number, such as "
-            f"{first}: each argument must be a string that spells a number, or a real number. "
+            f"{quoted(bad[0])}: each argument must be a string that spells a number, or a real number. "
             "Categories can be given as string columns of a pandas or polars dataframe."
         )
     return numbers

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tsenet.data.columns import count_of, is_missing
+from tsenet.data.columns import count_of, is_missing, quoted
 from tsenet.data.records import Record, records_of, refuse_unknown
 from tsenet.errors import DataError
 
@@ -116,6 +116,8 @@ def read_documents(
         For an unknown format, an unknown column (lists the known ones), a broken record (gives the
         line number), a text that is neither string nor number, a wrong encoding, a lone surrogate, a number
         that no float64 can hold, a damaged file, or a file without documents.
+    TooLargeError
+        If the documents take more than four fifths of the memory (see :mod:`tsenet.data.limits`).
     MissingDependencyError
         For parquet without pyarrow.
 
@@ -143,13 +145,17 @@ def read_documents(
         return _collect(records, wanted, path)
 
 
-def read_columns(path: str | Path, *, encoding: str = "utf-8") -> dict[str, list[Any]]:
+def read_columns(
+    path: str | Path, *, header: bool = True, encoding: str = "utf-8"
+) -> dict[str, list[Any]]:
     r"""Read all columns of a file.
 
     Parameters
     ----------
     path : str or Path
         A file in one of the formats of :func:`read_documents`.
+    header : bool, default=True
+        Whether the first line of a csv or tsv file names the columns. If False, they are called "1", "2", ...
     encoding : str, default="utf-8"
         Encoding of text formats.
 
@@ -162,6 +168,8 @@ def read_columns(path: str | Path, *, encoding: str = "utf-8") -> dict[str, list
     ------
     DataError
         For an unknown format, a broken record, a wrong encoding, or a damaged or empty file.
+    TooLargeError
+        If the columns take more than four fifths of the memory (see :mod:`tsenet.data.limits`).
     MissingDependencyError
         For parquet without pyarrow.
 
@@ -179,15 +187,16 @@ def read_columns(path: str | Path, *, encoding: str = "utf-8") -> dict[str, list
     path = Path(path)
     columns: dict[str, list[Any]] = {}
     n_rows = 0
-    with closing(records_of(path, None, True, encoding)) as records:
+    with closing(records_of(path, None, header, encoding)) as records:
         for _, record in records:
+            if record.keys() != columns.keys():
+                for name in record:
+                    columns.setdefault(name, [None] * n_rows)  # earlier lines have no value of it
+                for name in columns.keys() - record.keys():
+                    columns[name].append(None)
             for name, value in record.items():
-                column = columns.setdefault(name, [])
-                column.extend([None] * (n_rows - len(column)))  # earlier lines without this key
-                column.append(value)
+                columns[name].append(value)
             n_rows += 1
-    for column in columns.values():
-        column.extend([None] * (n_rows - len(column)))
     if not columns:
         raise DataError(f"{path} holds no rows")
     return columns
@@ -208,7 +217,7 @@ def _collect(records: Iterable[Record], wanted: Sequence[str], path: Path) -> Do
             value = ""
         elif not isinstance(value, str | int | float):
             kind = type(value).__name__
-            raise DataError(f"{path}, record {number}: {text!r} holds a {kind}, not a text")
+            raise DataError(f"{path}, record {number}: {quoted(text)} holds a {kind}, not a text")
         texts.append(str(value))
         for name, values in others.items():
             values.append(record.get(name))

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from tsenet.data.columns import count_of
 from tsenet.data.compression import OPENERS, opener_of, report_damage
+from tsenet.data.limits import check_size
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 
@@ -55,7 +56,8 @@ def read_docword(path: str | Path, vocabulary: str | Path | None = None) -> Tabl
     if n_words != len(words):
         raise DataError(f"{path} counts {n_words:,} words, but its vocabulary has {len(words):,}")
     if len(triples) != n_counts:
-        raise DataError(f"{path} holds {len(triples):,} counts, not {n_counts:,} as it says")
+        held = "more" if len(triples) > n_counts else f"{len(triples):,}"
+        raise DataError(f"{path} holds {held} counts, not {n_counts:,} as it says")
     # Few documents are empty; so a wrong number cannot ask for much more memory than the file has bytes.
     if not 0 < n_documents <= 2 * n_counts + 1000:
         raise DataError(f"{path} says that {n_counts:,} counts are of {n_documents:,} documents")
@@ -79,7 +81,9 @@ def _read_triples(path: Path) -> tuple[list[int], npt.NDArray[np.int64]]:
     with opener_of(path)(path, mode="rt", encoding="ascii", errors="replace") as file:
         try:
             sizes = [int(file.readline(100)) for _ in range(3)]
-            triples = np.loadtxt(file, np.int64, comments=None, ndmin=2)
+            check_size(path, 8 * 3 * sizes[2])
+            most = max(0, sizes[2]) + 1  # one more shows that there are too many
+            triples = np.loadtxt(file, np.int64, comments=None, ndmin=2, max_rows=most)
         except ValueError as error:
             raise DataError(
                 f"{path} is not in docword format, three numbers and then lines 'document word "

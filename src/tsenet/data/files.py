@@ -7,20 +7,27 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import is_missing
+from tsenet.data.columns import is_missing, listed, quoted
+from tsenet.data.dates import looks_like_dates, numbers_of_dates, read_dates, split_dates
 from tsenet.data.documents import read_columns
 from tsenet.data.frames import Levels
+from tsenet.data.limits import check_size
+from tsenet.data.records import header_hint
 from tsenet.data.sparse import checked_csr
 from tsenet.data.table import Table
 from tsenet.errors import DataError
+
+if TYPE_CHECKING:
+    from tsenet.data.binary import BinaryRule
 
 __all__ = ["DataFile", "read_data"]
 
@@ -91,10 +98,9 @@ class DataFile:
         ['cat', 'dog']
         """
         if name not in self.columns:
-            names = [repr(column) for column in self.columns]
-            more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-            known = ", ".join(names[:10]) + more if names else "none"
-            raise DataError(f"{self.path} has no column {name!r}; it has {known}")
+            known = listed(self.columns) if self.columns else "none"
+            hint = header_hint(self.path, list(self.columns))
+            raise DataError(f"{self.path} has no column {quoted(name)}; it has {known}{hint}")
         return self.columns[name]
 
     def texts(self, name: str) -> list[str]:
@@ -144,16 +150,23 @@ class DataFile:
         values = self.column(name)
         if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
             return values.astype(np.float64)
+        with suppress(OverflowError, TypeError, ValueError):  # most columns have no blank cell
+            return np.fromiter(map(float, values), np.float64, len(values))
         try:
             return np.array([np.nan if is_missing(v) else float(v) for v in values], np.float64)
         except OverflowError as error:
             raise DataError(
-                f"{self.path}: column {name!r} holds a whole number that no float64 can hold"
+                f"{self.path}: column {quoted(name)} holds a whole number that no float64 can hold"
             ) from error
         except (TypeError, ValueError):
             return None
 
-    def table(self, names: Sequence[str], categories: Collection[str] | None = None) -> Table:
+    def table(
+        self,
+        names: Sequence[str],
+        categories: Collection[str] | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> Table:
         """Return some columns as a table; blank cells are missing values, NaN.
 
         Parameters
@@ -163,6 +176,9 @@ class DataFile:
         categories : collection of str, default=None
             Which of them hold categories. None: those with a value that is not a number. Give the columns of the
             training table when you read new rows.
+        columns : sequence of str, default=None
+            Names of the columns of the training table, when you read new rows: they tell what holds dates. None:
+            columns of texts most of which are dates. A column of dates becomes several, as in :meth:`Table.of`.
 
         Returns
         -------
@@ -185,31 +201,104 @@ class DataFile:
             return Table.of(self.rows, missing=True)
         if not names:
             raise DataError(f"{self.path} has no columns to learn from")
-        values = np.empty((self.n_rows, len(names)), order="F")
-        levels: list[Levels] = []
-        for j, name in enumerate(names):
+        of_dates = None if columns is None else set(split_dates(names, columns))
+        found: dict[str, tuple[npt.NDArray[np.float64], Levels]] = {}
+        for name in names:
+            if of_dates is not None and name in of_dates:
+                found |= self._dates(name, columns)
+                continue
             numbers = None if categories is not None and name in categories else self.numbers(name)
             if numbers is None and categories is not None and name not in categories:
                 wrong = next(text for text in self.texts(name) if not _is_number(text))
                 raise DataError(
-                    f"{self.path}: column {name!r} held numbers when the model was fitted, "
-                    f"now it holds {wrong!r}"
+                    f"{self.path}: column {quoted(name)} held numbers when the model was fitted, "
+                    f"now it holds {quoted(wrong)}"
                 )
             if numbers is not None:
-                values[:, j] = numbers
-                levels.append(None)
+                found[name] = numbers, None
                 continue
             texts = self.texts(name)
-            known = np.array([text != "" for text in texts])
-            found, codes = np.unique([text for text in texts if text], return_inverse=True)
-            values[:, j] = np.nan
-            values[known, j] = codes
-            levels.append(tuple(found.tolist()))
-        table = Table.of(values, names=list(names), missing=True)
-        return Table(table.values, table.names, tuple(levels))
+            if of_dates is None and looks_like_dates([text for text in texts if text]):
+                found |= self._dates(name, None)
+                continue
+            levels, codes = np.unique([text for text in texts if text], return_inverse=True)
+            coded = np.full(self.n_rows, np.nan)
+            coded[[text != "" for text in texts]] = codes
+            found[name] = coded, tuple(levels.tolist())
+        values = np.empty((self.n_rows, len(found)), order="F")
+        for j, (column, _) in enumerate(found.values()):
+            values[:, j] = column
+        table = Table.of(values, names=list(found), missing=True)
+        return Table(table.values, table.names, tuple(levels for _, levels in found.values()))
+
+    def table_for(self, rule: BinaryRule) -> Table:
+        """Return the columns that a model was fitted on; numbers, categories and dates are what they were then.
+
+        Parameters
+        ----------
+        rule : BinaryRule
+            The model's ``binary_rule_``.
+
+        Returns
+        -------
+        Table
+
+        Raises
+        ------
+        DataError
+            If a column is not in the file, or should hold numbers and does not.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tsenet.data import BinaryRule, DataFile, Table
+        >>> rule = BinaryRule.learn(Table.of([[1, 2], [3, 4]], names=["a", "b"]))
+        >>> DataFile(Path("new.csv"), {"b": ["5"], "c": ["x"], "a": [""]}).table_for(rule).values.tolist()
+        [[nan, 5.0]]
+        """
+        named = zip(rule.names_in, rule.levels, strict=True)
+        categories = [name for name, levels in named if levels is not None]
+        return self.table(self.columns_for(rule.names_in), categories, rule.names_in)
+
+    def columns_for(self, names: Sequence[str]) -> list[str]:
+        """Return the columns that a model's columns are made from: one of dates gives several.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of the model's columns.
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tsenet.data import DataFile
+        >>> file = DataFile(Path("new.csv"), {"size": ["5"], "sold": ["2024-05-31"]})
+        >>> file.columns_for(["sold: year", "sold: month", "sold: weekday", "size"])
+        ['sold', 'size']
+        """
+        dates = {name: name.rpartition(": ")[0] for name in names if name not in self.columns}
+        found = {name: base for name, base in dates.items() if base in self.columns}
+        return list(dict.fromkeys(found.get(name, name) for name in names))
+
+    def _dates(
+        self, name: str, columns: Sequence[str] | None
+    ) -> dict[str, tuple[npt.NDArray[np.float64], Levels]]:
+        """The numbers of a column of dates by name."""
+        texts = self.texts(name)
+        label = f"{self.path}: column {quoted(name)}"
+        n_known = sum(map(bool, texts))
+        times = read_dates(texts, n_known, label, is_known=columns is not None)
+        return {
+            part: (numbers, None)
+            for part, numbers in numbers_of_dates(name, times, columns).items()
+        }
 
 
-def read_data(path: str | Path, *, encoding: str = "utf-8") -> DataFile:
+def read_data(path: str | Path, *, header: bool = True, encoding: str = "utf-8") -> DataFile:
     r"""Read all columns of a file.
 
     Parameters
@@ -218,6 +307,8 @@ def read_data(path: str | Path, *, encoding: str = "utf-8") -> DataFile:
         One of those that :func:`read_documents` reads, such as a ``.csv``, ``.tsv``, ``.json`` or ``.jsonl`` file,
         or ``"-"`` for standard input; or an ``.npz`` file with the rows as an array ``X`` or as the arrays that
         ``scipy.sparse.save_npz`` writes, and columns as 1-D arrays.
+    header : bool, default=True
+        Whether the first line of a csv or tsv file names the columns. If False, they are called "1", "2", ...
     encoding : str, default="utf-8"
         Of a text file.
 
@@ -229,6 +320,8 @@ def read_data(path: str | Path, *, encoding: str = "utf-8") -> DataFile:
     ------
     DataError
         If the format is unknown, or the file is damaged or empty.
+    TooLargeError
+        If the rows take more than four fifths of the memory (see :mod:`tsenet.data.limits`).
     MissingDependencyError
         For parquet without pyarrow.
 
@@ -247,7 +340,7 @@ def read_data(path: str | Path, *, encoding: str = "utf-8") -> DataFile:
     path = Path(path)
     if path.suffix.lower() == ".npz":
         return _read_npz(path)
-    return DataFile(path, dict(read_columns(path, encoding=encoding)))
+    return DataFile(path, dict(read_columns(path, header=header, encoding=encoding)))
 
 
 def _read_npz(path: Path) -> DataFile:
@@ -285,7 +378,8 @@ def _read_npz(path: Path) -> DataFile:
 
 
 def _refuse_claims(path: Path) -> None:
-    """Raise a ValueError if an array claims more bytes than are there: numpy would allocate them first."""
+    """Raise an error if arrays claim more bytes than are there, or than may be read: numpy would allocate them."""
+    total = 0
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             if not member.filename.endswith(".npy"):
@@ -302,6 +396,8 @@ def _refuse_claims(path: Path) -> None:
             held = min(member.file_size, _MOST_INFLATED * path.stat().st_size)
             if claimed > held or min(shape, default=0) < 0:
                 raise ValueError(f"the array {member.filename} claims {claimed:,} bytes")
+            total += claimed
+    check_size(path, total)
 
 
 def _is_number(text: str) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from tsenet.data.columns import quoted
+
 __all__ = ["mismatch_message", "threshold_text", "unique_names"]
 
 # Names listed in a message before it ends with "...".
@@ -63,7 +65,7 @@ def mismatch_message(
             )
             message += (
                 "Feature names must be in the same order as they were in fit.\n"
-                f"Column {j} was {learned[j]!r} and is now {now[j]!r}.\n"
+                f"Column {j} was {quoted(learned[j])} and is now {quoted(now[j])}.\n"
             )
         return message
     if len(learned) != len(now):
@@ -76,5 +78,5 @@ def mismatch_message(
 def _listed(names: Iterable[str]) -> str:
     """Write names under each other, sorted, the first few only."""
     ordered = sorted(names)
-    lines = [f"- {name}\n" for name in ordered[:_SHOWN]]
+    lines = [f"- {name if len(name) <= 60 else name[:60] + '…'}\n" for name in ordered[:_SHOWN]]
     return "".join(lines) + ("- ...\n" if len(ordered) > _SHOWN else "")

@@ -11,16 +11,18 @@ import os
 import re
 import sys
 import threading
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from tsenet.data.columns import count_of
+from tsenet.data.columns import count_of, listed, quoted
 from tsenet.data.compression import OPENERS, opener_of, report_damage
+from tsenet.data.limits import check_size, max_cell, max_memory, too_long
 from tsenet.errors import DataError, MissingDependencyError
 
-__all__ = ["STDIN", "Record", "records_of", "refuse_unknown"]
+__all__ = ["STDIN", "Record", "header_hint", "records_of", "refuse_unknown"]
 
 #: A record: its line number, or its number in a file without lines, and its values by column.
 Record = tuple[int, dict[str, Any]]
@@ -37,9 +39,8 @@ _TEXT_FORMATS = (_CSV, _TSV, *_JSON_LINES, _JSON, _TEXT)
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 50
 
-# The csv module has one limit on the length of a field for the whole process. It is raised while a
+# The csv module has one limit on the length of a field for the whole process. It is changed while a
 # file is read, under a lock, and then restored.
-_FIELD_LIMIT = (1 << 31) - 1
 _field_limit_lock = threading.Lock()
 
 # Digits of the largest float64.
@@ -50,20 +51,44 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def records_of(
-    path: Path, wanted: Sequence[str] | None, header: bool, encoding: str
+    path: Path,
+    wanted: Sequence[str] | None,
+    header: bool,
+    encoding: str,
+    *,
+    in_memory: bool = True,
 ) -> Generator[Record, None, None]:
-    """Yield the records of a file or folder; from csv and parquet only the wanted columns, or all for None."""
+    """Yield the records of a file or folder; from csv and parquet only the wanted columns, or all for None.
+
+    With ``in_memory`` a TooLargeError ends the reading when the records so far take more than the memory that
+    `tsenet.data.limits` allows; without it, for records that are not kept, only single ones are limited.
+    """
+    limit, taken = max_memory(), 0
+    with closing(_records_of(path, wanted, header, encoding, in_memory)) as records:
+        for number, record in records:
+            yield number, record
+            if in_memory:
+                taken += sum(map(sys.getsizeof, record.values())) + 8 * len(record)
+                if taken > limit:
+                    check_size(path, taken, limit)
+
+
+def _records_of(
+    path: Path, wanted: Sequence[str] | None, header: bool, encoding: str, in_memory: bool
+) -> Generator[Record, None, None]:
     if path != STDIN and path.is_dir():
         yield from _folder_records(path, encoding)
         return
     suffix = "" if path == STDIN else _format_of(path)
     if suffix in _PARQUET:
-        yield from _parquet_records(path, wanted)
+        yield from _parquet_records(path, wanted, in_memory)
         return
     with _open_text(path, encoding) as file:
-        lines: Iterable[str] = file
+        # A JSON array may be a single line: it is parsed as a whole, into objects that are larger than their text.
+        longest = max_memory() // 8 if suffix in ("", _JSON) else max_cell()
+        lines: Iterable[str] = _lines(file, path, longest)
         if path == STDIN:
-            suffix, lines = _format_of_stream(file, wanted, header)
+            suffix, lines = _format_of_stream(lines, wanted, header)
         if suffix in (_CSV, _TSV):
             with _long_fields():
                 delimiter = "\t"
@@ -78,12 +103,40 @@ def records_of(
 
 def refuse_unknown(wanted: Sequence[str], names: Sequence[str], path: Path) -> None:
     """Raise a DataError for a wanted column that the file does not have, or has twice."""
+    counts = Counter(names)
     for name in wanted:
-        if name not in names:
-            listed = ", ".join(repr(known) for known in names)
-            raise DataError(f"{path} has no column {name!r}; it has {listed}")
-        if names.count(name) > 1:
-            raise DataError(f"{path} has {names.count(name)} columns named {name!r}")
+        if counts[name] == 0:
+            raise DataError(
+                f"{path} has no column {quoted(name)}; it has {listed(names)}{header_hint(path, names)}"
+            )
+        if counts[name] > 1:
+            raise DataError(
+                f"{path} has {counts[name]} columns named {quoted(name)}{header_hint(path, names)}"
+            )
+
+
+def header_hint(path: Path, names: Sequence[str]) -> str:
+    """What to add to a message if the column names of a csv file look like its first row."""
+    if path != STDIN and not {_CSV, _TSV} & {suffix.lower() for suffix in path.suffixes}:
+        return ""
+    # "1", "2", … are the names of columns without a header
+    odd = [name for name in names if not name.strip() or len(name) > 60 or _spells_number(name)]
+    if 2 * len(odd) < len(names) or list(names) == _numbered(len(names)):
+        return ""
+    return ". The first line looks like data: if the file has no header, use --no-header (header=False)"
+
+
+def _spells_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _numbered(width: int) -> list[str]:
+    """Names of columns without a header."""
+    return [str(j + 1) for j in range(width)]
 
 
 # ---- which format
@@ -197,11 +250,21 @@ def _open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
 @contextmanager
 def _long_fields() -> Iterator[None]:
     with _field_limit_lock:
-        before = csv.field_size_limit(_FIELD_LIMIT)
+        before = csv.field_size_limit(min(max_cell(), (1 << 31) - 1))
         try:
             yield
         finally:
             csv.field_size_limit(before)
+
+
+def _lines(file: IO[str], path: Path, longest: int) -> Iterator[str]:
+    """Yield the lines; raise a DataError for one that is too long, before it is read to its end."""
+    number = 0
+    while line := file.readline(longest):
+        number += 1
+        if len(line) == longest and line[-1] not in "\r\n":
+            raise too_long(f"{path}, line {number}")
+        yield line
 
 
 # ---- records by format
@@ -221,10 +284,11 @@ def _csv_records(
                 continue
             if places is None:
                 width = len(row)
-                names = row if header else [str(j + 1) for j in range(width)]
+                names = row if header else _numbered(width)
                 asked = names if wanted is None else wanted
                 refuse_unknown(asked, names, path)
-                places = {name: names.index(name) for name in asked}
+                place_of = {name: j for j, name in enumerate(names)}
+                places = {name: place_of[name] for name in asked}
                 if header:
                     continue
             if len(row) != width:
@@ -232,6 +296,8 @@ def _csv_records(
                 raise DataError(f"{path}, line {reader.line_num}: {fields}, expected {width}")
             yield reader.line_num, {name: row[j] for name, j in places.items()}
     except csv.Error as error:
+        if "field larger than" in str(error):
+            raise too_long(f"{path}, line {reader.line_num}: a cell") from error
         raise DataError(f"{path}, line {reader.line_num}: {error}") from error
 
 
@@ -298,7 +364,9 @@ def _folder_records(folder: Path, encoding: str) -> Iterator[Record]:
     for number, path in enumerate(found, start=1):
         inner = path.relative_to(folder)
         with _open_text(path, encoding) as file:
-            text = file.read()
+            text = file.read(max_cell() + 1)
+            if len(text) > max_cell():
+                raise too_long(str(path))
         yield number, {"text": text, "file": _shown(inner), "folder": _shown(inner.parent)}
 
 
@@ -318,7 +386,7 @@ def _shown(path: Path) -> str:
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
-def _parquet_records(path: Path, wanted: Sequence[str] | None) -> Iterator[Record]:
+def _parquet_records(path: Path, wanted: Sequence[str] | None, in_memory: bool) -> Iterator[Record]:
     """Yield the wanted columns of each row, reading a batch of rows at a time."""
     try:
         import pyarrow
@@ -331,12 +399,37 @@ def _parquet_records(path: Path, wanted: Sequence[str] | None) -> Iterator[Recor
         raise FileNotFoundError(f"no such file: {path}")
     number = 0
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            asked = file.schema_arrow.names if wanted is None else wanted
-            refuse_unknown(asked, file.schema_arrow.names, path)
-            for batch in file.iter_batches(columns=list(asked)):
-                for record in batch.to_pylist():
+        schema = pyarrow.parquet.read_schema(path)
+        asked = list(schema.names if wanted is None else wanted)
+        refuse_unknown(asked, schema.names, path)
+        # A text that repeats is stored once: read so, a few bytes cannot become gigabytes.
+        texts = [name for name in asked if pyarrow.types.is_string(schema.field(name).type)]
+        with pyarrow.parquet.ParquetFile(path, read_dictionary=texts) as file:
+            check_size(path, _parquet_size(file.metadata, set(asked), in_memory))
+            for batch in file.iter_batches(columns=asked):
+                columns = [_plain_values(column) for column in batch.columns]
+                for row in zip(*columns, strict=True):
                     number += 1
-                    yield number, record
-    except (pyarrow.ArrowException, UnicodeDecodeError) as error:
+                    yield number, dict(zip(batch.schema.names, row, strict=True))
+    except (pyarrow.ArrowException, UnicodeDecodeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         raise DataError(f"{path} is damaged or not a parquet file: {error}") from error
+
+
+def _parquet_size(metadata: Any, names: set[str], in_memory: bool) -> int:
+    """Bytes of the columns as Python objects, without repeated texts: of all rows, or of the largest row group."""
+    sizes = [0]
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        columns = map(group.column, range(group.num_columns))
+        chosen = [one for one in columns if one.path_in_schema.partition(".")[0] in names]
+        sizes.append(sum(one.total_uncompressed_size + 32 * one.num_values for one in chosen))
+    return sum(sizes) if in_memory else max(sizes)
+
+
+def _plain_values(column: Any) -> list[Any]:
+    """A column of a batch as Python objects; equal texts are one object."""
+    if not hasattr(column, "dictionary"):
+        return list(column.to_pylist())
+    texts = [*column.dictionary.to_pylist(), None]
+    return [texts[code] for code in column.indices.fill_null(len(texts) - 1).to_pylist()]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tsenet.data.columns import is_missing
+from tsenet.data.columns import is_missing, quoted
 from tsenet.data.places import Place
 from tsenet.data.records import Record, records_of
 from tsenet.data.shard_writer import ShardWriter
@@ -245,7 +245,7 @@ def _records(
     paths: Sequence[str | Path], wanted: Sequence[str] | None, header: bool, encoding: str
 ) -> Generator[tuple[Path, Record], None, None]:
     for path in map(Path, paths):
-        with closing(records_of(path, wanted, header, encoding)) as records:
+        with closing(records_of(path, wanted, header, encoding, in_memory=False)) as records:
             for record in records:
                 yield path, record
 
@@ -262,7 +262,7 @@ def _text(record: Record, column: str, path: Path) -> str:
         return ""
     if not isinstance(value, str | int | float):
         kind = type(value).__name__
-        raise DataError(f"{path}, record {number}: {column!r} holds a {kind}, not a text")
+        raise DataError(f"{path}, record {number}: {quoted(column)} holds a {kind}, not a text")
     return str(value)
 
 
@@ -275,7 +275,7 @@ def _number(record: Record, column: str, path: Path) -> float:
         return float(value)  # type: ignore[arg-type]  # anything else than a number raises
     except (TypeError, ValueError, OverflowError) as error:
         raise DataError(
-            f"{path}, record {number}: {column!r} holds {value!r}, not a number: name it with --label "
+            f"{path}, record {number}: {quoted(column)} holds {quoted(value)}, not a number: name it with --label "
             "if it is a label; for categories use tsenet.data.shard_writer.write_shards in Python"
         ) from error
 

@@ -17,6 +17,7 @@ from tsenet.data.columns import (
     Labeller,
     column_labeller,
     numbers_of_objects,
+    quoted,
     refuse_non_finite,
 )
 from tsenet.data.frames import Levels, frame_names, frame_values, is_frame
@@ -65,7 +66,14 @@ class Table:
     named: bool = True
 
     @classmethod
-    def of(cls, X: Any, names: Sequence[str] | None = None, *, missing: bool = False) -> Table:
+    def of(
+        cls,
+        X: Any,
+        names: Sequence[str] | None = None,
+        *,
+        missing: bool = False,
+        columns: Sequence[str] | None = None,
+    ) -> Table:
         """Make a table of an array, a sparse matrix or a dataframe, after checking it.
 
         Data are copied only where necessary, and sparse data stay sparse.
@@ -76,11 +84,16 @@ class Table:
             A numpy array, a list of lists or any object with ``__array__``; a scipy sparse matrix
             in any format (unsorted and duplicate entries are corrected in a copy); or a dataframe
             of pandas, polars, pyarrow or another library that narwhals supports. String and
-            categorical columns of a dataframe become categories.
+            categorical columns of a dataframe become categories. A column of dates, or of texts most of which are
+            dates such as ``2024-05-31``, becomes several columns of numbers: ``sold: year``, ``sold: month``,
+            ``sold: weekday`` and, if there are times of day, ``sold: hour``.
         names : sequence of str, default=None
             Column names. None takes those of the dataframe, or ``x0``, ``x1``, ...
         missing : bool, default=False
             Whether to keep missing values of dense data, as NaN, instead of refusing them.
+        columns : sequence of str, default=None
+            Names of the columns of the training table, for new rows: only what were dates then are dates now, and
+            what cannot be read as one is missing.
 
         Returns
         -------
@@ -116,7 +129,7 @@ class Table:
         if sp.issparse(X):
             return _checked(_sparse_values(X), given, None, missing)
         if is_frame(X):
-            return _of_frame(X, given, missing)
+            return _of_frame(X, given, missing, columns)
         return _checked(_dense_values(X, column_labeller(given), missing), given, None, missing)
 
     @property
@@ -283,15 +296,17 @@ def _check_names(names: tuple[str, ...], n_columns: int) -> None:
         raise DataError(f"{len(names)} names were given for {n_columns} columns")
     for j, name in enumerate(names):
         if not isinstance(name, str):
-            raise DataError(f"the name of column {j} must be a string, got {name!r}")
+            raise DataError(f"the name of column {j} must be a string, got {quoted(name)}")
     if len(set(names)) < n_columns:
         twice = [(name, count) for name, count in Counter(names).items() if count > 1]
-        shown = ", ".join(f"{name!r} ({count} times)" for name, count in twice[:5])
+        shown = ", ".join(f"{quoted(name)} ({count} times)" for name, count in twice[:5])
         more = f" and {len(twice) - 5} more" if len(twice) > 5 else ""
         raise DataError(f"duplicate column names: {shown}{more}; give each column its own name")
 
 
-def _of_frame(frame: Any, names: tuple[str, ...] | None, missing: bool) -> Table:
+def _of_frame(
+    frame: Any, names: tuple[str, ...] | None, missing: bool, columns: Sequence[str] | None
+) -> Table:
     own = frame_names(frame)
     if names is None:
         names = own
@@ -300,7 +315,7 @@ def _of_frame(frame: Any, names: tuple[str, ...] | None, missing: bool) -> Table
         _check_names(names, int(frame.shape[1]))
     if 0 in frame.shape:
         return _checked(np.empty(frame.shape), names, None, missing)
-    values, levels = frame_values(frame, names)
+    values, names, levels = frame_values(frame, names, columns)
     if sp.issparse(values):
         values = _sparse_values(values)
     elif values.dtype == np.float16:

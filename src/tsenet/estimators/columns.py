@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from tsenet.data.names import mismatch_message
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
     from tsenet.data.shards import ShardFolder
+    from tsenet.data.table import Table
 
-__all__ = ["check_features", "note_columns"]
+__all__ = ["check_table", "note_columns"]
 
 
-def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
+def _check_features(estimator: Any, X: Any, *, reset: bool) -> None:
     """Compare number and names of columns with those of ``fit``; with ``reset``, note them.
 
     Raises
@@ -27,6 +29,20 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     except (TypeError, ValueError) as error:
         raise DataError(str(error)) from error
+
+
+def check_table(estimator: Any, X: Any, table: Table, *, reset: bool) -> None:
+    """Do the same for the table made from ``X``, which has more columns than ``X`` if that holds dates."""
+    if getattr(X, "shape", table.shape)[1:] == (table.n_columns,) or not table.named:
+        _check_features(estimator, X, reset=reset)
+    elif not reset:
+        known = getattr(estimator, "feature_names_in_", table.names)
+        message = mismatch_message(known, True, table.names, True, type(estimator).__name__)
+        if message:
+            raise DataError(message)
+    else:
+        validate_data(estimator, table.values, skip_check_array=True)
+        estimator.feature_names_in_ = np.array(table.names, dtype=object)
 
 
 def note_columns(estimator: Any, folder: ShardFolder) -> None:

@@ -24,7 +24,7 @@ from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
 from tsenet.data.scaling import Scaling, power_near
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.estimators.columns import check_features
+from tsenet.estimators.columns import check_table
 from tsenet.estimators.outside_memory import is_outside_memory, tables_of
 from tsenet.estimators.texts import rows_of
 from tsenet.training.given_targets import GivenTargets, read_targets, warn_of_marker
@@ -98,12 +98,13 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         X = rows_of(self, X, reset=reset)
         if reset:
             self._check_memory(X, y)
-        table = Table.of(X, missing=True)
+        known = None if reset else getattr(self, "feature_names_in_", None)
+        table = Table.of(X, missing=True, columns=known)
         name = type(self).__name__
         if y is None:
             raise DataError(f"{name} requires y to be passed, but the target y is None")
         if check_columns:
-            self._check_columns(X, reset)
+            self._check_columns(X, table, reset)
         given = self._read_targets(y)
         check_consistent_length(table.values, given.values)
         if table.n_rows < 2 and reset:
@@ -176,17 +177,17 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
                 yield from self.network_inputs(table)
             return
         X = rows_of(self, X, reset=False)
-        table = Table.of(X, missing=True)
-        self._check_columns(X, False)
+        table = Table.of(X, missing=True, columns=getattr(self, "feature_names_in_", None))
+        self._check_columns(X, table, False)
         step = _SLAB if table.is_sparse and self.scaling_.centres else table.n_rows
         for start in range(0, table.n_rows, step):
             part = table.take(slice(start, start + step)) if step < table.n_rows else table
             yield Inputs.of(self.scaling_.apply(part), self.binary_rule_)
 
-    def _check_columns(self, X: Any, reset: bool) -> None:
+    def _check_columns(self, X: Any, table: Table, reset: bool) -> None:
         """scikit-learn's checks of names and number of features; it does not see the names of a Table."""
         if not isinstance(X, Table):
-            check_features(self, X, reset=reset)
+            check_table(self, X, table, reset=reset)
         elif reset:
             validate_data(self, X.values, skip_check_array=True)
             if X.named:

@@ -61,9 +61,9 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         Linear skip connections: the outputs are a blend of the network and of a linear model of the input (wide and
         deep). False: the network alone. ``"auto"``: the blend, if rows that neither has seen clearly prefer it.
     init : {"fan-in", "tree"}, default="tree"
-        ``"tree"``: units begin with what their links say about all rows; the network learns from the labelled rows and
-        from what a linear start says about the others. ``"fan-in"``: weights drawn at random, trained on labelled
-        rows alone until validation rows see no more progress, as in the paper.
+        Initial weights, and how they are trained. ``"tree"``: each unit starts along a principal direction of the
+        columns or units that it reads; the network learns from the labelled rows and, for the others, from the
+        predictions of a linear model. ``"fan-in"``: random weights, trained on labelled rows alone, as in the paper.
     learning_rate : float or None, default=None
         Adam's step size. None: 1e-3, or 3e-3 for dense rows with ``init="tree"``, where it falls to 0 in the end.
     batch_size : int or None, default=None
@@ -71,8 +71,9 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
     max_epochs : int or None, default=None
         Passes over the training rows. None: at least 20, more on small tables; with ``init="fan-in"`` at most 100.
     early_stopping : bool, default=True
-        With ``init="fan-in"``, after a warm start and after pruning: hold out validation rows, stop when they see no
-        more progress, and keep the best weights.
+        Hold out validation rows, stop when the loss on them no longer improves, and keep the best weights. It applies
+        to sparse rows, and to all rows with ``init="fan-in"``, after a warm start and after pruning; dense rows are
+        otherwise trained for a fixed number of epochs.
     validation_fraction : float, default=0.1
         Share of the labelled rows held out for early stopping. Duplicates of a row stay on one side.
     patience : int, default=5

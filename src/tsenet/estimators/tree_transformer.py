@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tsenet.data.table import Table
-from tsenet.estimators.columns import check_features, note_columns
+from tsenet.estimators.columns import check_table, note_columns
 from tsenet.estimators.outside_memory import UsesCluster, is_outside_memory, opened
 from tsenet.memory import check_memory, tree_need
 from tsenet.skeleton.hlta import learn_tree
@@ -130,7 +130,7 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
             otherwise="`tsenet shard` writes a folder that fit reads in parts",
         )
         table = Table.of(X, missing=True)
-        check_features(self, X, reset=True)
+        check_table(self, X, table, reset=True)
         self.tree_ = learn_tree(table, **options)
         return self
 
@@ -224,8 +224,8 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
     def _table(self, X: Any) -> Table:
         """New rows as a table, after scikit-learn's checks of names and number of features."""
         check_is_fitted(self)
-        table = Table.of(X, missing=True)
-        check_features(self, X, reset=False)
+        table = Table.of(X, missing=True, columns=self.tree_.rule.names_in)
+        check_table(self, X, table, reset=False)
         return table
 
     def __sklearn_tags__(self) -> Any:

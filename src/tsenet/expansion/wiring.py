@@ -140,7 +140,7 @@ class Wiring:
     names : tuple of tuple of str
         Names of the units of each layer, input first.
     link_rule : str
-        How links were added: ``"balanced"``, ``"top-k"``, ``"random"`` or ``"tree"``.
+        How links were added: ``"balanced"``, ``"context"``, ``"top-k"``, ``"random"`` or ``"tree"``.
 
     Raises
     ------

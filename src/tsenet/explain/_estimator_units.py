@@ -27,9 +27,10 @@ class FittedUnits(UnitSource):
     ) -> None:
         super().__init__(batch_size)
         self.model = model
-        self.table = Table.of(X, missing=rule_of(model) is not None)
-        self.n_rows = self.table.n_rows
         self._rule = rule_of(model)
+        columns = None if self._rule is None else self._rule.names_in
+        self.table = Table.of(X, missing=self._rule is not None, columns=columns)
+        self.n_rows = self.table.n_rows
         if self._rule is None and any(self.table.levels):
             raise DataError(
                 f"how a {type(model).__name__} reads categories is unknown: give it numbers"

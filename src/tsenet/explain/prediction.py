@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tsenet._system.notebook import Bar, Cell, table, titled
+from tsenet.data.binary import BinaryRule
 from tsenet.data.documents import are_texts
 from tsenet.data.table import Table
 from tsenet.errors import DataError, MissingDependencyError
@@ -242,7 +243,7 @@ def explain_prediction(
     counter = getattr(model, "word_counter_", None)
     if counter is not None and are_texts(row):
         row = counter.count([row] if isinstance(row, str) else row)
-    table = _one_row(row)
+    table = _one_row(row, rule_of(model))
     names = checked_names(feature_names, _names(model, network.n_inputs))
     inputs, values = _read(model, table)
     rows = network.forward(inputs)
@@ -276,7 +277,7 @@ def _network_of(model: Any) -> Any:
     return net
 
 
-def _one_row(row: Any) -> Table:
+def _one_row(row: Any, rule: BinaryRule | None) -> Table:
     """The row as a table; a 1-D array is one row."""
     one = row
     if sp.issparse(row):
@@ -285,7 +286,7 @@ def _one_row(row: Any) -> Table:
         one = row.to_frame().T.infer_objects()  # frame.iloc[i], which may hold categories
     elif np.ndim(row) == 1:
         one = np.asarray(row)[None, :]
-    table = Table.of(one, missing=True)
+    table = Table.of(one, missing=True, columns=None if rule is None else rule.names_in)
     if table.n_rows != 1:
         raise DataError(
             f"one row can be explained at a time, not {table.n_rows}: give X[i : i + 1]"

@@ -47,10 +47,12 @@ def write_collection(collection: Any, place: Place, client: Any = None) -> Shard
     """
     rows = _rows_of(collection)
     writer: ShardWriter | None = None
+    columns: tuple[str, ...] | None = None
     for block in _computed(rows, client):
         if not block.shape[0] > 0:
             continue
-        table = _table(block, collection)
+        table = _table(block, collection, columns)
+        columns = table.names  # of dates, too, all blocks have the columns of the first
         if writer is None:
             writer = _writer(place, table)
         elif table.is_sparse != writer.sparse:
@@ -101,9 +103,9 @@ def _joined(parts: Any) -> Any:
     return np.concatenate(parts, axis=1)
 
 
-def _table(block: Any, collection: Any) -> Table:
+def _table(block: Any, collection: Any, columns: tuple[str, ...] | None) -> Table:
     """A block as a table of numbers, with the type that all blocks have."""
-    table = Table.of(block, missing=True)
+    table = Table.of(block, missing=True, columns=columns)
     if any(levels is not None for levels in table.levels):
         column = next(k for k, levels in enumerate(table.levels) if levels is not None)
         raise DataError(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +12,12 @@ from numpy.typing import NDArray
 from tsenet._system.threads import chunks_of_equal_work
 from tsenet.data.shards import Partition, ShardFolder
 from tsenet.errors import TooLargeError
-from tsenet.memory import bytes_of, shown_bytes
+from tsenet.memory import shown_bytes
 from tsenet.scale.executor import Executor
 from tsenet.scale.tasks import UnitTile
 from tsenet.skeleton.information import PairCounter
 
-__all__ = ["Plan", "bytes_of", "memory_here"]
+__all__ = ["Plan"]
 
 # A Dask worker that has loaded the library and read its first partition (0.40 GB with 30 MB of rows). This and the
 # following are compared with measurements in docs/results/scale.md.
@@ -39,14 +36,6 @@ SAMPLE_PER_ENTRY = 24
 DRIVER_PER_ENTRY, DRIVER_PER_ROW, DRIVER_PER_VARIABLE = 60, 60, 5000
 # Bytes per row of the folder: a random order of all pieces, of which there are a few per row.
 DRIVER_PER_ROW_OF_ALL = 24
-
-
-def memory_here() -> int:
-    """Bytes of memory of this machine, or of the container that the process runs in."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    with suppress(OSError, ValueError):
-        total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    return total
 
 
 @dataclass(frozen=True)

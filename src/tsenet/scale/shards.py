@@ -22,6 +22,7 @@ from tsenet.data.table import Table
 from tsenet.data.text import WordCounter
 from tsenet.errors import DataError
 from tsenet.expansion.expand import tree_parents
+from tsenet.memory import bytes_of, memory_here
 from tsenet.progress import Progress
 from tsenet.scale import tasks
 from tsenet.scale.documents import drawn_documents
@@ -30,7 +31,7 @@ from tsenet.scale.from_dask import is_collection, write_collection
 from tsenet.scale.paired import CountedLayers
 from tsenet.scale.pairs import pairs_in_sample, pairs_in_shards
 from tsenet.scale.pieces import ShardPieces
-from tsenet.scale.plan import Plan, bytes_of, memory_here
+from tsenet.scale.plan import Plan
 from tsenet.scale.report import Report, Spent
 from tsenet.scale.tasks import Chosen, Cut, Model, Source, Summary
 from tsenet.skeleton.inference import children_first

@@ -259,7 +259,10 @@ class LatentTree:
         DataError
             If the columns are not those of the tree.
         """
-        rows = X if isinstance(X, BinaryRows) else self.rule.apply(Table.of(X, missing=True))
+        if isinstance(X, BinaryRows):
+            rows = X
+        else:
+            rows = self.rule.apply(Table.of(X, missing=True, columns=self.rule.names_in))
         if rows.n_columns != self.n_observed:
             raise DataError(f"the rows have {rows.n_columns} variables, the tree {self.n_observed}")
         return rows

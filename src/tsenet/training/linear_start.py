@@ -159,7 +159,7 @@ class _Fit:
             parts.append(self._class_part(x, few, fold, parts, share))
             self.report.advance(1, "rows without labels")
         share = self._shares(parts, held)
-        self.report.finish("weights " + " ".join(f"{part:.2g}" for part in share))
+        self.report.finish()
         final = [part.models[-1].scaled(amount) for part, amount in zip(parts, share, strict=True)]
         model = Linear(
             sum((one.weight for one in final[1:]), final[0].weight),

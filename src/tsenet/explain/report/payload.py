@@ -15,7 +15,7 @@ import numpy as np
 
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.explain.fitted import WiredNetwork
+from tsenet.explain.fitted import WiredNetwork, rule_of
 from tsenet.explain.report import facts
 from tsenet.explain.report.activity import tree_activity
 from tsenet.explain.report.along import Bins, bins_of
@@ -212,7 +212,11 @@ def report_payload(
     >>> report_payload(tree, options=ReportOptions(title="Digits"))["title"]
     'Digits'
     """
-    given = _check(X, y, texts, along, along_name, options or ReportOptions())
+    rule = model.rule if isinstance(model, LatentTree) else rule_of(model)
+    table = None
+    if X is not None:
+        table = Table.of(X, missing=True, columns=None if rule is None else rule.names_in)
+    given = _check(table, y, texts, along, along_name, options or ReportOptions())
     with as_progress(progress) as report:
         if isinstance(model, WiredNetwork):
             return _network_payload(model, given, report)
@@ -223,14 +227,13 @@ def report_payload(
 
 
 def _check(
-    X: Any,
+    table: Table | None,
     y: Any,
     texts: Sequence[str] | None,
     along: Sequence[Any] | None,
     along_name: str,
     options: ReportOptions,
 ) -> _Given:
-    table = None if X is None else Table.of(X, missing=True)
     for name, values in (("y", y), ("texts", texts), ("along", along)):
         if values is None:
             continue

@@ -224,7 +224,7 @@ class LightModel:
                     "got texts, but the model was fitted on a table: count their words first"
                 )
             X = self.word_counter_.count(X)
-        table = Table.of(X, missing=True)
+        table = Table.of(X, missing=True, columns=self.binary_rule_.names_in)
         self.binary_rule_.check_columns(table)
         step = table.n_rows
         if table.is_sparse and self._scaling.centres:
