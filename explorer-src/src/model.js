@@ -100,9 +100,9 @@ export class Model {
     return Math.max(0.002, Math.min(share, 1 - share));
   }
 
-  /** Units one level below; words are none. */
+  /** Units right below; words are none. */
   unitsUnder(node) {
-    return this.level[node] > 1 ? this.children[node] : [];
+    return this.level[node] > 1 ? this.children[node].filter((child) => this.isUnit(child)) : [];
   }
 
   features(unit) {
