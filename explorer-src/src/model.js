@@ -39,7 +39,9 @@ export class Model {
       this.wordsBelow[above] += this.wordsBelow[node];
       this.unitsBelow[above] += this.unitsBelow[node] + (node >= nInputs ? 1 : 0);
     }
+    // Those of a higher level first: what stands beside them without being part of any is less of a theme.
     const byInterest = (a, b) =>
+      this.level[b] - this.level[a] ||
       this.interest(b) - this.interest(a) || this.share(b) - this.share(a) || this.wordsBelow[b] - this.wordsBelow[a] || a - b;
     for (let unit = nInputs; unit < nNodes; unit += 1) {
       if (this.level[unit] > 1) this.children[unit].sort(byInterest);
