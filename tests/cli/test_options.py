@@ -95,7 +95,7 @@ OWN = {
         "--preset --seed --force --verbose --json --quiet --debug --processes --streams"
     ),
     "topics": (
-        "--out -o --model --text --format --encoding --no-header --along --documents --no-explorer --no-full-depth "
+        "--out -o --model --text --id --format --encoding --no-header --along --documents --no-explorer --no-full-depth "
         "--seed --force --json --config --quiet --debug --cluster --workers"
     ),
 }
@@ -135,6 +135,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
         def fit(self, X: object, y: object = None, **options: Any) -> None:
             note("fit", options)
             raise NoTrainingError
+
+        fit_transform = fit
 
     def estimator(name: str) -> Callable[..., Untrained]:
         def build(**options: Any) -> Untrained:

@@ -282,7 +282,7 @@ def topics(
         else:
             found = tsenet.TopicModel(progress=progress, **parameters)
             if shards is None:
-                probabilities = [found.fit_transform(documents, checkpoint=checkpoint)]
+                probabilities = [found.fit_transform(documents, **given(checkpoint=checkpoint))]
             else:
                 found.word_counter_ = shards.word_counter()
                 found.fit_counts(documents, checkpoint=checkpoint, data=shards)
