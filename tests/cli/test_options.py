@@ -95,8 +95,8 @@ OWN = {
         "--preset --seed --force --verbose --json --quiet --debug --processes --streams"
     ),
     "topics": (
-        "--out -o --model --text --id --format --encoding --no-header --along --documents --no-explorer --no-full-depth "
-        "--seed --force --json --config --quiet --debug --cluster --workers"
+        "--out -o --model --text --id --format --encoding --no-header --along --documents --no-explorer "
+        "--no-full-depth --seed --force --json --config --quiet --debug --cluster --workers"
     ),
 }
 # What a command passes on without being asked: the seed, so that the same command gives the same result.
