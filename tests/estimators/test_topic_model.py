@@ -271,6 +271,12 @@ class TestFiles:
     def test_report(self, fitted: TopicModel, texts: list[str], tmp_path: Path) -> None:
         fitted.report(tmp_path / "a.html", texts, title="Three subjects")
         assert "<title>Three subjects" in (tmp_path / "a.html").read_text(encoding="utf-8")
+        said = {}
+        for name, quote in (("yes", True), ("no", False), ("other", ["a secret"] * 300)):
+            fitted.report(tmp_path / "q.html", texts, quote=quote)
+            page = (tmp_path / "q.html").read_text("utf-8")
+            said[name] = (texts[fitted.topics_["documents"][0][0]] in page, "a secret" in page)
+        assert said == {"yes": (True, False), "no": (False, False), "other": (False, True)}
 
     def test_a_report_shows_the_topics_of_the_model(
         self, model: TopicModel, texts: list[str], tmp_path: Path

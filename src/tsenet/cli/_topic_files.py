@@ -64,7 +64,7 @@ def write_explorer(
     texts = documents if isinstance(documents, Documents) else None
     model.report(
         path,
-        quotes=None if texts is None else texts.texts,
+        quote=False if texts is None else texts.texts,
         along=None if along is None or texts is None else texts.columns[along],
         along_name=along or "",
         progress=progress,

@@ -103,7 +103,7 @@ def report(
         table = None if rows is None else rows.table
         if isinstance(fitted, tsenet.TopicModel):  # its page has the topics that it shows
             documents = table if table is not None or rows is None else rows.texts
-            fitted.report(out, documents, quotes=quotes, **shown)
+            fitted.report(out, documents, quote=quotes or False, **shown)
         else:
             write_report(
                 out,

@@ -208,7 +208,7 @@ class DocumentTopics(TransformerMixin, FittedTopics):
         path: str | PathLike[str],
         texts: Any = None,
         *,
-        quotes: Sequence[str] | None = None,
+        quote: bool | Sequence[str] = True,
         along: Sequence[Any] | None = None,
         along_name: str = "label",
         progress: Any = None,
@@ -222,8 +222,8 @@ class DocumentTopics(TransformerMixin, FittedTopics):
             The file to write; one of that name is replaced.
         texts : sequence of str, Documents, or table, optional
             Documents from which to compute sizes and typical documents; default: those the model was fitted on.
-        quotes : sequence of str, optional
-            What the page quotes of each document; default: ``texts``, if they are given as texts.
+        quote : bool or sequence of str, default=True
+            Whether the page quotes ``texts``, if they are texts; or what it quotes of each document instead.
         along : sequence, optional
             A date, label or number for each document; the page then shows the topics along it.
         along_name : str, default="label"
@@ -239,9 +239,10 @@ class DocumentTopics(TransformerMixin, FittedTopics):
 
         check_is_fitted(self, "tree_")
         rows = self._rows if texts is None else self._rows_of(texts)
-        if quotes is None and are_texts(texts):
+        quotes = None if isinstance(quote, bool) else quote
+        if quote is True and are_texts(texts):
             quotes = list(getattr(texts, "texts", texts))
-        for name, values in (("quotes", quotes), ("along", along)):
+        for name, values in (("quote", quotes), ("along", along)):
             n_rows = 0 if rows is None else rows.n_rows
             if values is not None and len(values) != n_rows:
                 raise DataError(f"{name} has {len(values)} values for {n_rows} documents")
@@ -294,10 +295,15 @@ class DocumentTopics(TransformerMixin, FittedTopics):
         present = self._probabilities_of(texts)[:, columns] >= PRESENT
         if len(groups) != present.shape[0]:
             raise DataError(f"{len(groups)} values for {present.shape[0]} documents")
-        frame = topic_facts.pandas().DataFrame(
-            present.toarray().astype(float), columns=self._names(level)
+        pandas = topic_facts.pandas()
+        number, values = pandas.factorize(groups, sort=True)  # −1 for a document without a value
+        known = np.flatnonzero(number >= 0)
+        member = sp.csr_array(
+            (np.ones(known.size), (number[known], known)), shape=(len(values), len(number))
         )
-        return frame.groupby(groups).mean()
+        shares = (member @ present).toarray() / np.bincount(number[known])[:, None]
+        index = pandas.Index(values, name=groups.name)
+        return pandas.DataFrame(shares, index=index, columns=self._names(level))
 
 
 def _with_figures_of(topics: Sequence[Topic], known: Mapping[str, Topic]) -> list[Topic]:
