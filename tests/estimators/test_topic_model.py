@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 import tsenet
 from tests.cli.program import SUBJECTS, make_documents
+from tests.docstrings import run_examples
 from tsenet import Table, TopicModel
 from tsenet.errors import DataError, ModelFileError
 
@@ -372,3 +373,9 @@ class TestInput:
                 fitted.reduce(wrong)  # type: ignore[arg-type]  # what is tested
         with pytest.raises(DataError, match=r"no topic 'Z7\.7'"):
             fitted.documents_of("Z7.7")
+
+
+def test_the_examples_of_the_docstring() -> None:
+    results = run_examples("tsenet.estimators.topic_model")
+    assert results.attempted > 0
+    assert results.failed == 0

@@ -135,13 +135,14 @@ class TopicModel(UsesCluster, DocumentTopics):
     >>> import numpy as np
     >>> from tsenet import TopicModel
     >>> rng = np.random.default_rng(0)
-    >>> sport, space = ["goal", "team", "referee"], ["orbit", "moon", "rocket"]
+    >>> subjects = ["goal team referee", "orbit moon rocket", "senate ballot voters"]
     >>> texts = [
-    ...     " ".join(rng.choice(sport if i % 2 else space, 2, replace=False)) for i in range(300)
+    ...     " ".join(word for word in subjects[i % 3].split() if rng.random() < 0.8)
+    ...     for i in range(300)
     ... ]
     >>> model = TopicModel(random_state=0).fit(texts)
     >>> sorted(" ".join(sorted(word for word, _ in words)) for words in model.topics_["words"])
-    ['goal referee team', 'moon orbit rocket']
+    ['ballot senate voters', 'goal referee team', 'moon orbit rocket']
     >>> model.topics_of("the moon and the orbit")["label"].tolist() == [
     ...     label for label in model.topics_["label"] if "moon" in label
     ... ]
