@@ -24,7 +24,7 @@
 # !head -n 24 topics/topics.md | cut -c 1-110
 
 # %% [markdown]
-# Each line is a topic: the share of documents in which it is on, the words that set it apart, and its name. Indented below are the
+# Each line is a topic: the share of documents that have it, the words that set it apart, and its name. Indented below are the
 # topics that it consists of. The folder also has `topics.html`, the [explorer](../explorer.md) for the browser.
 #
 # ## The same in Python
@@ -78,7 +78,8 @@ for document in model.documents_of(spline, n_documents=5)["document"]:
 # %% [markdown]
 # ## Topics beside labels
 #
-# The modules were not used. Do the topics follow them all the same? `per_class` gives the mean share of each topic in each class.
+# The modules were not used. Do the topics follow them all the same? `per_class` gives the share of each class's documents that have a
+# topic.
 
 # %%
 modules = [module for _, module in found.values()]
@@ -91,7 +92,7 @@ image = axes.imshow(table, cmap="GnBu", vmin=0, vmax=1, aspect="auto")
 axes.set_xticks(range(len(top)), top["label"], rotation=40, ha="right")
 axes.set_yticks(range(len(table)), table.index)
 _ = figure.colorbar(
-    image, label="mean probability of the topic"
+    image, label="share of documents with the topic"
 )  # Topics of the top level by module
 
 # %% [markdown]

@@ -39,7 +39,9 @@ export class Model {
       this.wordsBelow[above] += this.wordsBelow[node];
       this.unitsBelow[above] += this.unitsBelow[node] + (node >= nInputs ? 1 : 0);
     }
+    // Those of a higher level first: what stands beside them without being part of any is less of a theme.
     const byInterest = (a, b) =>
+      this.level[b] - this.level[a] ||
       this.interest(b) - this.interest(a) || this.share(b) - this.share(a) || this.wordsBelow[b] - this.wordsBelow[a] || a - b;
     for (let unit = nInputs; unit < nNodes; unit += 1) {
       if (this.level[unit] > 1) this.children[unit].sort(byInterest);
@@ -100,9 +102,9 @@ export class Model {
     return Math.max(0.002, Math.min(share, 1 - share));
   }
 
-  /** Units one level below; words are none. */
+  /** Units right below; words are none. */
   unitsUnder(node) {
-    return this.level[node] > 1 ? this.children[node] : [];
+    return this.level[node] > 1 ? this.children[node].filter((child) => this.isUnit(child)) : [];
   }
 
   features(unit) {

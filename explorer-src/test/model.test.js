@@ -11,6 +11,20 @@ test("units come in the order of their interest, not of their size", () => {
   assert.deepEqual(names(made.children[9], made), ["Z1.0", "Z1.1"]);
 });
 
+test("topics may stand beside those of a higher level, and words below any of them", () => {
+  // Z1.1 (7) is not shown: its words are directly below Z2.0; Z1.2 (8) is part of no other topic
+  const made = model({
+    layers: [6, 2, 1],
+    names: ["oil", "crude", "wheat", "corn", "said", "<b>", "Z1.0", "Z1.2", "Z2.0"],
+    parent: [6, 6, 8, 8, 7, -1, 8, -1, -1],
+    units: { label: ["a", "b", "c"], share: [0.1, 0.8, 0.2], interest: [0.9, 0.8, 0.1], fields: [], features: [[], [], []] },
+  });
+  assert.deepEqual(names(made.roots, made), ["Z2.0", "Z1.2"]);
+  assert.deepEqual(names(made.children[8], made), ["Z1.0", "wheat", "corn"]);
+  assert.deepEqual(names(made.unitsUnder(8), made), ["Z1.0"]);
+  assert.equal(made.wordsBelow[8], 4);
+});
+
 test("a unit that is nearly always on takes no more room than what it leaves out", () => {
   const made = model();
   assert.ok(Math.abs(made.room(10) - 0.2) < 1e-12);

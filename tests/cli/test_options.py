@@ -97,8 +97,8 @@ OWN = {
         "--no-header --config --preset --seed --force --verbose --json --quiet --debug --processes --streams"
     ),
     "topics": (
-        "--out -o --model --text --format --encoding --no-header --along --documents --no-explorer --no-full-depth "
-        "--seed --force --json --config --quiet --debug --cluster --workers"
+        "--out -o --model --text --id --format --encoding --no-header --along --documents --no-explorer "
+        "--no-full-depth --seed --force --json --config --quiet --debug --cluster --workers"
     ),
 }
 # What a command passes on without being asked: the seed, so that the same command gives the same result.
@@ -137,6 +137,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
         def fit(self, X: object, y: object = None, **options: Any) -> None:
             note("fit", options)
             raise NoTrainingError
+
+        fit_transform = fit
 
     def estimator(name: str) -> Callable[..., Untrained]:
         def build(**options: Any) -> Untrained:

@@ -161,6 +161,17 @@ class TestTopics:
         assert result.exit_code == 0, result.output
         assert out.read_bytes() == (folder / "topics" / "topics.html").read_bytes()
 
+    def test_another_column_is_quoted_not_read(self, folder: Path, tmp_path: Path) -> None:
+        out = tmp_path / "months.html"
+        result = run(
+            *("report", folder / "topics" / "model.tsenet", "--data", folder / "news.csv"),
+            *("--text", "text", "--show", "month", "-o", out, "--quiet"),
+        )
+        assert result.exit_code == 0, result.output
+        known, found = payload_of(folder / "topics" / "topics.html"), payload_of(out)
+        assert found["units"] == known["units"]
+        assert {text[:5] for text in found["rows"]["texts"].values()} == {"2024-"}
+
     def test_can_be_left_out(self, folder: Path, tmp_path: Path) -> None:
         arguments = ("topics", folder / "news.csv", "--text", "text", "--out", tmp_path / "t")
         result = run(*arguments, "--no-explorer", *QUICK_TOPICS)

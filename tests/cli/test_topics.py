@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import pty
@@ -187,9 +188,36 @@ class TestTopics:
         assert lines[0] == "document,topic,probability"
         number, topic, probability = lines[1].split(",")
         assert number == "0"
-        expected = model.transform(documents[:1], output="probability").toarray()[0]
+        expected = model.transform(documents[:1]).toarray()[0]
         assert float(probability) == pytest.approx(expected.max(), abs=1e-4)
         assert topic == model.get_feature_names_out()[expected.argmax()]
+        rows = list(csv.DictReader(lines))
+        assert {int(row["document"]) for row in rows} == set(range(300))
+        present = model.transform(documents).toarray() >= 0.5
+        for name, size, column in zip(
+            model.topics_["id"], model.topics_["size"], present.T, strict=True
+        ):
+            told = [int(row["document"]) for row in rows if row["topic"] == name]
+            assert sorted(told) == column.nonzero()[0].tolist()
+            assert size == pytest.approx(len(told) / 300)
+        for row in rows:
+            assert (row["topic"] == "") is not present[int(row["document"])].any()
+            assert (row["topic"] == "") == (row["probability"] == "")
+
+    def test_a_column_tells_documents_apart(self, data: Path, out: Path) -> None:
+        command = ("topics", data, "--text", "body", "--out", out, "--id", "id", "--no-explorer")
+        assert run(*command, *QUICK_TOPICS).exit_code == 0
+        with (out / "documents.csv").open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        with data.open(encoding="utf-8", newline="") as file:
+            ids = [row["id"] for row in csv.DictReader(file)]
+        assert list(dict.fromkeys(row["id"] for row in rows)) == ids
+        run(*command, "--documents", "parquet", "--force", *QUICK_TOPICS)
+        read = pyarrow.parquet.read_table(out / "documents.parquet").to_pydict()
+        assert read["id"] == [row["id"] for row in rows]
+        assert read["topic"] == [row["topic"] or None for row in rows]
+        table = ("topics", data, "--format", "hlta", "--out", out, "--id", "id")
+        assert "--id" in run(*table).stderr
 
     def test_new_documents_of_a_model(
         self, data: Path, documents: list[str], tmp_path: Path, out: Path

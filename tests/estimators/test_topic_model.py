@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 import tsenet
 from tests.cli.program import SUBJECTS, make_documents
+from tests.docstrings import run_examples
 from tsenet import Table, TopicModel
 from tsenet.errors import DataError, ModelFileError
 
@@ -81,37 +82,84 @@ class TestTopics:
         assert again.topics_.equals(fitted.topics_)
 
     def test_guided_topics(self, texts: list[str]) -> None:
-        seeds = {"mixed": ["goal", "comet"], "unknown": ["zzz", "yyy"]}
-        with pytest.warns(UserWarning, match="zzz, yyy"):
-            model = TopicModel(**QUICK, min_coherence=-1, seed_words=seeds).fit(texts)
-        (name,) = [t.name for t in model.view_.topics if t.title == "mixed"] or [
-            t["id"] for _, t in model.topics_.iterrows() if t["label"] == "mixed"
-        ]
+        seeds = {"mixed": ["goal", "comet", "zzz"]}
+        with pytest.warns(UserWarning, match="zzz"):
+            model = TopicModel(**QUICK, seed_words=seeds).fit(texts)
+        (name,) = model.topics_.query("label == 'mixed'")["id"]
         parent = model.tree_.names.index(name)
         below = {model.tree_.names[v] for v in model.tree_.children(parent)}
         assert {"goal", "comet"} <= below
 
+    @pytest.mark.parametrize("seeds", [{"a": ["goal", "comet"]}, [["goal", "comet"]]])
+    def test_a_seeded_topic_is_always_shown(
+        self, texts: list[str], tmp_path: Path, seeds: Any
+    ) -> None:
+        floors: dict[str, Any] = {"min_size": 0.99, "min_coherence": 1.0}
+        model = TopicModel(**QUICK, **floors, seed_words=seeds).fit(texts)
+        seeded = model.tree_.names[model.tree_.parent[model.vocabulary_.index("goal")]]
+        assert model.topics_["id"].tolist() == [seeded]
+        model.save(tmp_path / "m.tsenet")
+        assert tsenet.load(tmp_path / "m.tsenet").topics_["id"].tolist() == [seeded]
+
+    @pytest.mark.parametrize("seeds", [{"a": ["zzz", "yyy"]}, [["goal", "zzz"]], [[]]])
+    def test_seed_words_that_cannot_be_a_topic(self, texts: list[str], seeds: Any) -> None:
+        with pytest.raises(DataError, match="seed words"):
+            TopicModel(**QUICK, seed_words=seeds).fit(texts)
+
+    def test_few_words_in_topics_are_a_warning(self) -> None:
+        rng = np.random.default_rng(0)
+        words = [f"w{k}" for k in range(3000)]
+        few = [" ".join(rng.choice(words, 300)) for _ in range(30)]
+        with pytest.warns(UserWarning, match=r"of [\d,]+ words are in a topic"):
+            TopicModel(**QUICK).fit(few)
+
 
 class TestDocuments:
     def test_probabilities_are_exact(self, fitted: TopicModel, texts: list[str]) -> None:
-        found = fitted.transform(texts[:20], output="probability", min_probability=0)
+        found = fitted.transform(texts[:20], min_probability=0).toarray()
         names = fitted.get_feature_names_out().tolist()
         columns = [fitted.tree_.latent_names.index(name) for name in names]
         table = fitted.word_counter_.count(texts[:20])  # type: ignore[union-attr]  # fitted on texts
-        assert found.toarray() == pytest.approx(fitted.tree_.posterior(table)[:, columns])
-        few = fitted.transform(texts[:20], output="probability", min_probability=0.5)
-        assert few.nnz < found.nnz
+        expected = fitted.tree_.posterior(table)[:, columns]
+        assert found[found > 0] == pytest.approx(expected[found > 0])
+        few = fitted.transform(texts[:20], min_probability=0.5)
+        assert few.nnz < np.count_nonzero(found)
         assert few.data.min() >= 0.5
 
-    def test_shares_sum_to_one(self, fitted: TopicModel, texts: list[str]) -> None:
-        shares = fitted.transform(texts, level=1)
-        assert shares.sum(axis=1) == pytest.approx(np.ones(300))
-        low = fitted.topics_[fitted.topics_["level"] == 1].reset_index()
-        subject = low["words"].map(subject_of).to_numpy()
-        largest = subject[shares.toarray().argmax(axis=1)]
-        counts = np.array([[sum(w in t for w in s) for s in SUBJECTS] for t in texts])
-        clear = counts.max(axis=1) > np.sort(counts, axis=1)[:, -2] + 1
-        assert (largest == counts.argmax(axis=1))[clear].mean() > 0.95
+    def test_a_topic_without_a_word_in_the_document_is_not_in_it(
+        self, fitted: TopicModel, texts: list[str]
+    ) -> None:
+        found = fitted.transform(texts, min_probability=0).toarray()
+        for column, (_, topic) in zip(found.T, fitted.topics_.iterrows(), strict=True):
+            words = set(SUBJECTS[subject_of(topic["words"])])
+            occurs = np.array([not words.isdisjoint(text.split()) for text in texts])
+            assert ((column > 0) == occurs).all()
+
+    def test_an_empty_document_has_no_topic(self, fitted: TopicModel) -> None:
+        assert fitted.transform(["", "unknown words"], min_probability=0).nnz == 0
+        assert fitted.topics_of("", min_probability=0).empty
+
+    def test_fit_transform_is_fit_and_transform(self, fitted: TopicModel, texts: list[str]) -> None:
+        assert (clone(fitted).fit_transform(texts) != fitted.transform(texts)).nnz == 0
+
+    def test_every_share_is_a_share_of_documents(
+        self, fitted: TopicModel, texts: list[str]
+    ) -> None:
+        present = fitted.transform(texts).toarray() >= 0.5
+        assert fitted.topics_["size"].tolist() == pytest.approx(present.mean(axis=0))
+        groups = np.arange(300) % 2
+        for found in (fitted.per_class(groups), fitted.over_time(groups)):
+            for group in (0, 1):
+                share = present[groups == group].mean(axis=0)
+                assert found.loc[group].tolist() == pytest.approx(share)
+        name = fitted.topics_["id"][0]
+        documents = fitted.documents_of(name, n_documents=300)["document"]
+        assert sorted(documents) == np.flatnonzero(present[:, 0]).tolist()
+        has = {w: np.array([w in text.split() for text in texts]) for w in fitted.vocabulary_}
+        for topic, column in zip(fitted._shown, present.T, strict=True):
+            for word in topic.words:
+                assert word.inside == pytest.approx(has[word.word][column].mean())
+                assert word.outside == pytest.approx(has[word.word][~column].mean())
 
     def test_topics_of_one_text(self, fitted: TopicModel) -> None:
         found = fitted.topics_of("A goal in the last minute; the referee and the stadium")
@@ -126,8 +174,6 @@ class TestDocuments:
         (space,) = [t["id"] for _, t in low.iterrows() if subject_of(t["words"]) == 2]
         assert table.index.tolist() == ["other", "space"]
         assert table.loc["space", space] > 2 * table.loc["other", space]
-        by_label = fitted.transform(texts, level=1).toarray()[np.array(labels) == "space"]
-        assert table.loc["space"].tolist() == pytest.approx(by_label.mean(axis=0), abs=0.01)
         years = fitted.over_time(np.arange(300) // 100, level=1)
         assert years.index.tolist() == [0, 1, 2]
         dates = [f"2024-01-{1 + k % 30:02d}" for k in range(300)]
@@ -149,21 +195,23 @@ class TestChanges:
     def test_merge(self, model: TopicModel, texts: list[str]) -> None:
         first, second = model.topics_.loc[model.topics_["level"] == 1, "id"][:2]
         n_low = int((model.topics_["level"] == 1).sum())
-        before = model.transform(texts, output="probability", min_probability=0).toarray()
+        before = model.transform(texts, min_probability=0).toarray()
         names = model.get_feature_names_out().tolist()
         model.merge([first, second])
         assert (model.topics_["level"] == 1).sum() == n_low - 1
-        after = model.transform(texts, output="probability", min_probability=0).toarray()
+        after = model.transform(texts, min_probability=0).toarray()
         merged = after[:, model.get_feature_names_out().tolist().index(first)]
         either = before[:, [names.index(first), names.index(second)]].max(axis=1)
         assert ((merged > 0.5) == (either > 0.5)).mean() > 0.9
 
     def test_reduce(self, model: TopicModel, texts: list[str]) -> None:
         everything = model.topics_
+        names = model.get_feature_names_out().tolist()
+        before = model.transform(texts)
         model.reduce(2)
         assert len(model.topics_) == 2
-        assert model.transform(texts).shape == (300, 2)
-        assert model.transform(texts).sum(axis=1) == pytest.approx(np.ones(300))
+        columns = [names.index(name) for name in model.topics_["id"]]
+        assert (model.transform(texts) != before[:, columns]).nnz == 0  # the same probabilities
         assert model.reduce(None).topics_.equals(everything)
         with pytest.raises(DataError, match="from 1 on"):
             model.reduce(0)
@@ -206,17 +254,32 @@ class TestFiles:
     def test_forged_files_are_refused(self, fitted: TopicModel, tmp_path: Path) -> None:
         from tsenet.store.container import save_parts
 
-        for name, wrong in (("facts.sizes", np.array([2.0])), ("facts.words", np.int32([99]))):
-            meta, arrays = fitted.to_parts()
-            save_parts(tmp_path / "m.tsenet", "TopicModel", meta, {**arrays, name: wrong})
+        meta, arrays = fitted.to_parts()
+        forged = [
+            *((meta, {**arrays, f"facts.{name}": np.array([2.0])}) for name in ("size", "both")),
+            (meta, {**arrays, "facts.size": arrays["facts.size"] + 2.0}),
+            ({**meta, "seeded": ["Z9.9"]}, arrays),
+            *(
+                ({**meta, "params": {**meta["params"], name: "much"}}, arrays)
+                for name in ("min_coherence", "min_size", "top_words", "refine_steps")
+            ),
+        ]
+        for wrong_meta, wrong_arrays in forged:
+            save_parts(tmp_path / "m.tsenet", "TopicModel", wrong_meta, wrong_arrays)
             with pytest.raises(ModelFileError):
                 tsenet.load(tmp_path / "m.tsenet")
 
     def test_report(self, fitted: TopicModel, texts: list[str], tmp_path: Path) -> None:
         fitted.report(tmp_path / "a.html", texts, title="Three subjects")
         assert "<title>Three subjects" in (tmp_path / "a.html").read_text(encoding="utf-8")
+        said = {}
+        for name, quote in (("yes", True), ("no", False), ("other", ["a secret"] * 300)):
+            fitted.report(tmp_path / "q.html", texts, quote=quote)
+            page = (tmp_path / "q.html").read_text("utf-8")
+            said[name] = (texts[fitted.topics_["documents"][0][0]] in page, "a secret" in page)
+        assert said == {"yes": (True, False), "no": (False, False), "other": (False, True)}
 
-    def test_a_report_has_the_labels_of_the_model_and_folded_topics_last(
+    def test_a_report_shows_the_topics_of_the_model(
         self, model: TopicModel, texts: list[str], tmp_path: Path
     ) -> None:
         shown = model.topics_.sort_values("size")
@@ -229,12 +292,14 @@ class TestFiles:
         found = re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
         assert found is not None
         payload = json.loads(found[1])
-        label = dict(zip(model.tree_.latent_names, payload["units"]["label"], strict=True))
-        interest = dict(zip(model.tree_.latent_names, payload["units"]["interest"], strict=True))
-        assert (payload["title"], label[first]) == ("Topics", "My topic")
-        assert {name for name, value in interest.items() if value == 0} == folded
-        told = dict(payload["data"])["Topics that come last"]
-        assert told == f"{len(folded)} in too few documents"
+        n_words = payload["layers"][0]
+        topics = model.topics_.set_index("id").loc[payload["names"][n_words:]]
+        assert (payload["title"], topics.loc[first, "label"]) == ("Topics", "My topic")
+        assert len(topics) == len(model.topics_)
+        assert payload["units"]["label"] == topics["label"].tolist()
+        assert payload["units"]["share"] == pytest.approx(topics["size"].tolist(), rel=5e-3)
+        alone = [payload["names"][k] for k in range(n_words) if payload["parent"][k] < 0]
+        assert sorted(alone) == sorted(model.ungrouped_)
 
 
 class TestInput:
@@ -266,7 +331,13 @@ class TestInput:
         "wrong",
         [
             *({"max_island": "15"}, {"min_size": "1"}, {"min_coherence": 2}, {"top_words": 0}),
-            *({"piece_size": "long"}, {"leftovers": "drop"}, {"full_depth": 1}, {"n_jobs": 0}),
+            *(
+                {"piece_size": "long"},
+                {"piece_size": 1},
+                {"leftovers": "drop"},
+                {"full_depth": 1},
+                {"n_jobs": 0},
+            ),
             *({"em_restarts": 0}, {"refine_steps": -1}, {"ud_threshold": float("nan")}),
         ],
     )
@@ -274,6 +345,13 @@ class TestInput:
         (name,) = wrong
         with pytest.raises(ValueError, match=f"{name} must be"):
             TopicModel(**wrong).fit(["a text", "a text"])
+
+    def test_what_the_shell_calls_none_and_0(self, fitted: TopicModel, texts: list[str]) -> None:
+        whole = clone(fitted).set_params(piece_size=None, stop_words=None).fit(texts)
+        same = clone(fitted).set_params(piece_size=0, stop_words="none").fit(texts)
+        assert same.tree_ == whole.tree_
+        assert same.vocabulary_ == whole.vocabulary_
+        assert same.partial_fit(texts[:9]).n_documents_ == 309
 
     def test_an_unfitted_model_says_so(self, tmp_path: Path) -> None:
         with pytest.raises(NotFittedError):
@@ -288,10 +366,16 @@ class TestInput:
     def test_what_there_is_not(self, fitted: TopicModel) -> None:
         with pytest.raises(DataError, match="no topic of level 9"):
             fitted.transform(["goal"], level=9)
-        with pytest.raises(ValueError, match="output must be"):
-            fitted.transform(["goal"], output="odds")  # type: ignore[arg-type]  # what is tested
+        with pytest.raises(DataError, match="one text"):
+            fitted.topics_of(["goal"])  # type: ignore[arg-type]  # what is tested
         for wrong in ("5", 2.5, 0, True):
             with pytest.raises(DataError, match="n_topics must be a whole number"):
                 fitted.reduce(wrong)  # type: ignore[arg-type]  # what is tested
         with pytest.raises(DataError, match=r"no topic 'Z7\.7'"):
             fitted.documents_of("Z7.7")
+
+
+def test_the_examples_of_the_docstring() -> None:
+    results = run_examples("tsenet.estimators.topic_model")
+    assert results.attempted > 0
+    assert results.failed == 0

@@ -110,6 +110,15 @@ class TestCoherence:
         wanted = [by_hand(topic, documents, measure, window) for topic in asked]
         assert found.per_topic == pytest.approx(wanted, abs=1e-9)
 
+    @pytest.mark.parametrize("window", [None, 10])
+    def test_a_corpus_that_can_be_read_only_once(self, window: int | None) -> None:
+        pairs = [(f"a{k}", f"b{k}") for k in range(3000)]  # more words than are counted at once
+        documents = [list(pair) for pair in pairs] * 2
+        found = coherence(pairs, documents, window=window)
+        assert found.per_topic == pytest.approx([1.0] * 3000)
+        once = ((token for token in document) for document in documents)
+        assert coherence(pairs, once, window=window) == found
+
     def test_umass_of_documents_is_gensims_where_words_repeat(self) -> None:
         documents, asked = texts(4, 25, repeats=True), topics(5, 25)
         assert coherence(asked, documents, "umass").per_topic == pytest.approx(

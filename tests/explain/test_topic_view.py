@@ -70,7 +70,7 @@ def test_files_of_a_view() -> None:
     view = view_topics([topic("Z2.0", 0.5, topic("Z1.0", 0.95), topic("Z1.1", 0.2))])
     text = to_markdown(view, ungrouped=["lonely", "words"])
     assert "1 of 3 topics are folded away: 1 in nearly all documents." in text
-    assert "2 words have no significant tie to any group: lonely, words." in text
+    assert "2 words are in no topic: lonely, words." in text
     read = json.loads(to_json(view, ungrouped=["lonely"]))
     assert [found["name"] for found in read["folded"]] == ["Z1.0"]
     assert read["folded"][0]["reason"] == "in nearly all documents"

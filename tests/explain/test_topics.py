@@ -111,18 +111,24 @@ def test_number_of_words() -> None:
         assert topic.words == long[topic.name][:1]
 
 
-def test_sizes_from_data_are_mean_posteriors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_from_data_are_shares_of_documents() -> None:
     tree = make_tree(1)
     X = (np.random.default_rng(0).random((57, 6)) < 0.4).astype(float)
-    mean = dict(
-        zip(tree.names[6:], tree.posterior(Table.of(X, names=WORDS)).mean(axis=0), strict=True)
-    )
-    # blocks of three rows, then of all rows: the sizes are the same
-    for block in (3 * tree.n_latents, 1 << 20):
-        monkeypatch.setattr("tsenet.explain.topics._BLOCK", block)
-        topics = every(topic_tree(tree, Table.of(X, names=WORDS)))
-        assert {topic.name: topic.size for topic in topics} == pytest.approx(mean, abs=1e-12)
-    assert topics != every(topic_tree(tree))
+    topics = every(topic_tree(tree, Table.of(X, names=WORDS), min_share=0))
+    posterior = tree.posterior(Table.of(X, names=WORDS))
+    below = {"Z1.0": [0, 1], "Z1.1": [2, 3], "Z1.2": [4], "Z2.0": [0, 1], "Z2.1": [2, 3, 4]}
+    for topic in topics:
+        on = posterior[:, tree.latent_names.index(topic.name)] >= 0.5
+        present = on & X[:, below[topic.name]].any(axis=1)
+        assert topic.size == present.mean()
+        for word in topic.words:
+            column = X[:, WORDS.index(word.word)]
+            assert word.inside == pytest.approx(column[present].mean() if present.any() else 0)
+            assert word.outside == pytest.approx(column[~present].mean())
+    # which words describe a topic does not depend on the documents
+    by_model = every(topic_tree(tree, min_share=0))
+    names = {topic.name: [word.word for word in topic.words] for topic in by_model}
+    assert {topic.name: [word.word for word in topic.words] for topic in topics} == names
 
 
 def test_titles() -> None:

@@ -53,10 +53,10 @@ function links(tree, context, colour, path) {
     const children = model.children[parent];
     const y0 = tree.yOf(parent);
     const x0 = leave(tree, parent);
-    const x1 = tree.xOf(children[from]);
     let drawn = -Infinity;
     for (let k = from; k <= to; k += 1) {
       const child = children[k];
+      const x1 = tree.xOf(child);
       const y1 = tree.yOf(child);
       if (path.has(child)) {
         bright.push([x0, y0, x1 - tree.radius(child), y1]);

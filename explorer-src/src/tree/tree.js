@@ -313,7 +313,7 @@ export class Tree {
         class: `item ${unit ? `unit level-${model.nLevels - model.level[node]}` : "word"}`,
         role: "treeitem",
         "data-node": node,
-        "aria-level": model.nLevels - model.level[node] + 1,
+        "aria-level": model.path(node).length + 1,
         "aria-setsize": siblings.length,
         "aria-posinset": siblings.indexOf(node) + 1,
       },

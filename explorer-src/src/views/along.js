@@ -35,7 +35,7 @@ export function alongView(model, router) {
         { class: "page-head" },
         h("p", { class: "eyebrow", text: "Along a column" }),
         h("h1", {}, name(view.name)),
-        h("p", { class: "lead", text: `Share of ${model.nouns.row[1]} in which each of the ${model.nouns.unit[1]} is on. ${count(total)} ${model.nouns.row[1]} have a value. Each chart has its own scale.` }),
+        h("p", { class: "lead", text: `Share of ${model.nouns.row[1]} that have each of the ${model.nouns.unit[1]}. ${count(total)} ${model.nouns.row[1]} have a value. Each chart has its own scale.` }),
         h("div", { class: "head-tools" }, h("span", { class: "tool-label", text: "Level" }), h("div", { class: "segments", role: "group", "aria-label": "Level" }, levels.map(pick))),
       ),
       h(

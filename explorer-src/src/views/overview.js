@@ -57,9 +57,12 @@ export class Overview {
   #says() {
     const { payload, nouns } = this.model;
     if (!payload.units.share.length) return `Area: number of ${nouns.input[1]} below.`;
-    const expected = payload.rows && payload.kind === "tree" ? "" : ", as the tree expects it";
+    const known = payload.rows && payload.kind === "tree";
+    const what = known
+      ? `that have ${article(nouns.unit[0])}: it is more likely on than off, and one of its ${nouns.input[1]} occurs`
+      : `in which ${article(nouns.unit[0])} is on, as the tree expects it`;
     return (
-      `Percentage: share of ${nouns.row[1]} in which ${article(nouns.unit[0])} is on${expected}. ` +
+      `Percentage: share of ${nouns.row[1]} ${what}. ` +
       `Area: the share it separates, so at most half. Stronger colour: ${nouns.input[1]} that set it apart more.`
     );
   }

@@ -65,7 +65,7 @@ function facts(model, node) {
   const { payload, nouns } = model;
   const items = [];
   if (payload.units.share.length) {
-    items.push(["on in", `${percent(model.share(node))} of ${nouns.row[1]}`, model.share(node)]);
+    items.push(["in", `${percent(model.share(node))} of ${nouns.row[1]}`, model.share(node)]);
   }
   items.push(["holds", holds(model, node)]);
   return h(
@@ -91,7 +91,7 @@ const FEATURES = {
     cells: ([, correlation, weight]) => [signed(correlation), weight === null ? "–" : signed(weight)],
   },
   information: {
-    heads: ["if on", "if off"],
+    heads: ["with it", "without"],
     cells: ([, , inside, outside]) => [percent(inside), percent(outside)],
   },
   path: {
@@ -268,9 +268,11 @@ function linksAbove(model, router, node) {
 
 function linksBelow(model, router, node) {
   const tree = model.children[node].map((child) => [child, model.payload.strength[child]]);
-  const nouns = model.level[node] === 1 ? model.nouns.input : model.nouns.unit;
-  const total = tree.length + model.nAddedBelow(node);
-  return listLinks(model, router, `Built from ${counted(total, nouns)}`, tree, model.addedBelow(node), model.nAddedBelow(node));
+  const added = model.nAddedBelow(node);
+  const units = model.unitsUnder(node).length + (model.level[node] > 1 ? added : 0);
+  const words = tree.length + added - units;
+  const parts = [units ? counted(units, model.nouns.unit) : "", words ? counted(words, model.nouns.input) : ""];
+  return listLinks(model, router, `Built from ${parts.filter(Boolean).join(" and ")}`, tree, model.addedBelow(node), added);
 }
 
 // ---- rows
@@ -281,7 +283,7 @@ export function rowsSection(model, found) {
   const noun = model.nouns.row;
   return section(
     `Most active ${noun[1]}`,
-    kind === "posterior" ? "with the probability that it is on" : "with the activation",
+    kind === "posterior" ? "with its probability" : "with the activation",
     h(
       "ol",
       { class: "cards" },

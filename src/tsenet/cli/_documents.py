@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,12 +25,12 @@ def read(
     path: Path,
     data_format: str,
     text: str,
-    along: str | None,
+    columns: Sequence[str],
     no_header: bool,
     encoding: str | None,
     progress: Progress,
 ) -> Documents | Table:
-    """Read texts, with the column ``along`` if one is named; or word counts."""
+    """Read texts, with other columns; or word counts."""
     from tsenet.data.docword import read_docword
     from tsenet.data.text import read_documents
     from tsenet.store.hlta_text import read_hlta_tuples
@@ -40,7 +40,6 @@ def read(
         table = (read_hlta_tuples if data_format == "hlta" else read_docword)(path)
         progress.finish(f"{table.n_rows:,} documents, {table.n_columns:,} words")
         return table
-    columns = [] if along is None else [along]
     documents = read_documents(
         path, text, columns=columns, header=not no_header, **given(encoding=encoding)
     )

@@ -23,7 +23,7 @@ __all__ = ["report"]
 class _Rows(NamedTuple):
     """What a file tells about the rows of a report."""
 
-    table: Table
+    table: Table | None
     y: Any = None
     texts: list[str] | None = None
 
@@ -91,11 +91,11 @@ def report(
     with shown_progress(quiet) as progress, written_to(out) as page:
         rows: _Rows | None = None
         values: Sequence[Any] | None = None
+        quotes: Sequence[str] | None = None
         if data is not None:
             file = read_rows(data, progress, encoding, no_header)
             rows = _rows_of(fitted, file, target, text)
-            if show is not None:
-                rows = rows._replace(texts=file.texts(show))
+            quotes = rows.texts if show is None else file.texts(show)
             values = None if along is None else file.column(along)
         shown: dict[str, Any] = {
             "along": values,
@@ -103,16 +103,17 @@ def report(
             "progress": progress,
             "title": title or model.stem,
         }
-        if isinstance(fitted, tsenet.TopicModel):  # its page has the labels of its topics
-            texts = None if rows is None else rows.texts
-            fitted.report(page, None if rows is None else texts or rows.table, **shown)
+        table = None if rows is None else rows.table
+        if isinstance(fitted, tsenet.TopicModel):  # its page has the topics that it shows
+            documents = table if table is not None or rows is None else rows.texts
+            fitted.report(page, documents, quote=quotes or False, **shown)
         else:
             write_report(
                 page,
                 fitted,
-                None if rows is None else rows.table,
+                table,
                 None if rows is None else rows.y,
-                texts=None if rows is None else rows.texts,
+                texts=quotes,
                 words=True if text is not None else None,
                 **shown,
             )
@@ -148,6 +149,8 @@ def _tree_rows(fitted: Any, file: DataFile, text: str | None) -> _Rows:
         from tsenet.data.text import count_words
 
         texts = file.texts(text)
+        if getattr(fitted, "word_counter_", None) is not None:  # the model counts its words itself
+            return _Rows(None, texts=texts)
         return _Rows(count_words(texts, tree.rule.names_in), texts=texts)
     if file.rows is not None:
         return _Rows(file.table(()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +23,7 @@ from tsenet.cli._options import (
 __all__ = ["topics"]
 
 # Options by what they are about, in the order in which one that cannot apply is refused.
-_OF_COLUMNS = ("text", "along", "no_header", "tokenizer")
+_OF_COLUMNS = ("text", "id_column", "along", "no_header", "tokenizer")
 _OF_WORDS = ("words", "select", "stop_words", "min_documents", "max_df", "ngrams")
 _OF_LEARNING = (
     *("max_top", "max_island", "ud_threshold", "no_correlation_test", "structure_samples"),
@@ -89,6 +90,15 @@ def topics(
         str | None,
         typer.Option(
             metavar="COLUMN", help="Column of the text (a number with --no-header); default: text."
+        ),
+    ] = None,
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="COLUMN",
+            help="Column that tells documents apart in the output; default: their numbers from 0, or the names of "
+            "txt files.",
         ),
     ] = None,
     data_format: Annotated[
@@ -257,8 +267,7 @@ def topics(
         leftovers=None if leftovers is None else str(leftovers),
         full_depth=False if no_full_depth else None,
     )
-    if piece_size == 0:
-        parameters["piece_size"] = None
+    probabilities: Iterable[Any] = ()
     with (
         atomic_folder(out, force=force) as folder,
         shown_progress(quiet) as progress,
@@ -266,7 +275,10 @@ def topics(
     ):
         documents: Any
         if shards is None:
-            columns = (text or "text", along, no_header)
+            if id_column is None and data.is_dir() and data_format is DataFormat.auto:
+                id_column = "file"
+            others = [column for column in (along, id_column) if column is not None]
+            columns = (text or "text", others, no_header)
             documents = read(data, data_format.value, *columns, encoding, progress)
         else:  # topics are learned from all documents, and described by some of them
             documents = shards.drawn_documents(seed, progress)
@@ -277,7 +289,7 @@ def topics(
         else:
             found = tsenet.TopicModel(progress=progress, **parameters)
             if shards is None:
-                found.fit(documents, **given(checkpoint=checkpoint))
+                probabilities = [found.fit_transform(documents, **given(checkpoint=checkpoint))]
             else:
                 found.word_counter_ = shards.word_counter()
                 found.fit_counts(documents, checkpoint=checkpoint, data=shards)
@@ -290,12 +302,24 @@ def topics(
                     top_words=top_words,
                     progress=progress,
                 )
-        parts = [documents] if shards is None else tables_of(shards)
+        if shards is not None:
+            probabilities = map(found.transform, tables_of(shards))
+        elif model is not None:
+            probabilities = [found.transform(documents)]
+        names = found.get_feature_names_out().tolist()
         path = folder / f"documents.{documents_format}"
-        n_documents = write_documents(found, parts, path, progress)
+        counts = write_documents(probabilities, names, path, _ids(documents, id_column), progress)
         written = sorted(path.name for path in folder.iterdir())
     report = None if shards is None else shards.report
-    say_found(found, documents, n_documents, written, out, as_json, quiet, report)
+    say_found(found, documents, *counts, written, out, as_json, quiet, report)
+
+
+def _ids(documents: Any, column: str | None) -> tuple[str, list[str]] | None:
+    """The column to tell documents by: its name and values."""
+    if column is None:
+        return None
+    values = documents.columns[column]
+    return column, ["" if value is None else str(value) for value in values]
 
 
 def _refuse_what_has_no_effect(
@@ -325,7 +349,7 @@ def _refuse(options: dict[str, Any], names: tuple[str, ...], reason: str) -> Non
     """Refuse the first of some options that is given."""
     for name in names:
         if options[name] is not None and options[name] is not False:
-            option = "--" + name.replace("_", "-")
+            option = "--" + name.removesuffix("_column").replace("_", "-")
             raise typer.BadParameter(f"{reason}, so {option} cannot apply", param_hint=option)
 
 

@@ -191,6 +191,12 @@ class BinaryRows:
         >>> BinaryRows.of_dense([[1, 0], [0, 1]]).take([1, 1]).to_dense().astype(int).tolist()
         [[0, 1], [0, 1]]
         """
+        if isinstance(rows, slice):
+            start, stop, step = rows.indices(self.n_rows)
+            if step == 1:  # a range shares its columns with the whole
+                indptr = self.indptr[start : max(start, stop) + 1]
+                indices = self.indices[indptr[0] : indptr[-1]]
+                return BinaryRows(indptr - indptr[0], indices, self.n_columns)
         chosen = rows if isinstance(rows, slice) else np.asarray(rows)
         if isinstance(chosen, np.ndarray) and chosen.size == 0 and chosen.dtype != bool:
             chosen = chosen.astype(np.intp)

@@ -35,7 +35,7 @@ def stop_words_of(given: str | Path | Collection[str] | None) -> Collection[str]
     Parameters
     ----------
     given : str, Path, collection of str, or None
-        ``"english"``; another language by its name or ISO 639-1 code; a file; the words; None for none.
+        ``"english"``; another language by its name or ISO 639-1 code; a file; the words; ``"none"`` or None for none.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def stop_words_of(given: str | Path | Collection[str] | None) -> Collection[str]
     >>> "the" in stop_words_of("english"), "und" in stop_words_of("german")
     (True, True)
     """
-    if given is None:
+    if given is None or (isinstance(given, str) and given == "none"):
         return ()
     if isinstance(given, Path):
         return read_stop_words(given)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,15 +13,15 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.estimators import topic_facts
 from tsenet.estimators.fitted_topics import FittedTopics
 from tsenet.estimators.outside_memory import is_outside_memory, tables_of
 from tsenet.estimators.texts import are_texts
-from tsenet.explain.shares import document_shares
-from tsenet.explain.topics import every_topic
+from tsenet.explain.presence import PRESENT, topic_activity
+from tsenet.explain.topics import Topic, every_topic, topic_tree
+from tsenet.progress import as_progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,10 +37,12 @@ class DocumentTopics(TransformerMixin, FittedTopics):
         texts: Any,
         *,
         level: int | None = None,
-        output: Literal["auto", "probability", "share"] = "auto",
         min_probability: float = 0.01,
     ) -> Any:
-        """Say which topics documents have.
+        """Return the probability of each topic in each document.
+
+        It is P(topic on | document), exact in the model, and 0 for a topic that has no word in the document; so an
+        empty document has no topic. A topic is present in a document if it has a probability of at least 0.5.
 
         Parameters
         ----------
@@ -47,40 +50,61 @@ class DocumentTopics(TransformerMixin, FittedTopics):
             The documents.
         level : int, optional
             Only the topics of this level; default: all of ``topics_``.
-        output : {"auto", "probability", "share"}, default="auto"
-            "probability": P(topic on | document), exact in the model; a document can have many topics. "share": the
-            document divided among the topics, so that rows sum to 1. "auto": shares if the topics are not nested
-            (after :meth:`reduce`, or with ``level``), else probabilities.
         min_probability : float, default=0.01
-            Smaller values are left out. 0 keeps all.
+            Leave out smaller probabilities.
 
         Returns
         -------
         csr_array, shape (documents, topics)
             Columns in the order of :meth:`get_feature_names_out`.
         """
+        check_is_fitted(self, "tree_")
+        columns = self._columns(level)
         if is_outside_memory(texts):
             found = [
-                self._transform(self.tree_.binary(table), level, output, min_probability)
+                self._probabilities_of(table, min_probability)[:, columns]
                 for table in tables_of(texts, self.vocabulary_)
             ]
             return sp.vstack(found, format="csr")
-        table = self._table(texts)
-        return self._transform(self.tree_.binary(table), level, output, min_probability)
+        return self._probabilities_of(self._table(texts), min_probability)[:, columns]
+
+    def fit_transform(self, texts: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Learn the topics of documents, and return their probabilities in these documents.
+
+        The same as :meth:`fit` and :meth:`transform` in turn, but the words are counted and the probabilities computed
+        only once.
+
+        Parameters
+        ----------
+        texts : sequence of str, Documents, table, or a folder of shards
+            The documents.
+        y : ignored
+        **fit_params
+            Further arguments of :meth:`fit`.
+
+        Returns
+        -------
+        csr_array, shape (documents, topics)
+            As :meth:`transform` returns it.
+        """
+        self.fit(texts, **fit_params)
+        if is_outside_memory(texts):
+            return self.transform(texts)
+        return self._probabilities_of(None)[:, self._columns(None)]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Ids of the topics, one for each column that :meth:`transform` gives without ``level``."""
         check_is_fitted(self, "tree_")
         return np.array(self._names(None), dtype=object)
 
-    def topics_of(self, text: str, *, min_probability: float = 0.1) -> pd.DataFrame:
-        """Return the topics of one document, the most probable first.
+    def topics_of(self, text: str, *, min_probability: float = PRESENT) -> pd.DataFrame:
+        """Return the topics that are present in one document, the most probable first.
 
         Parameters
         ----------
         text : str
             The document.
-        min_probability : float, default=0.1
+        min_probability : float, default=0.5
             Leave out topics that are less probable.
 
         Returns
@@ -88,11 +112,13 @@ class DocumentTopics(TransformerMixin, FittedTopics):
         pandas.DataFrame
             Columns id, level, label and probability.
         """
+        if not isinstance(text, str):
+            raise DataError(
+                f"topics_of takes one text, not a {type(text).__name__}: use transform for several"
+            )
         pandas = topic_facts.pandas()
         row = self.transform([text], min_probability=min_probability).toarray()[0]
-        order = [
-            k for k in np.argsort(-row, kind="stable") if row[k] >= max(min_probability, 1e-300)
-        ]
+        order = np.argsort(-row, kind="stable")[: np.count_nonzero(row)]
         chosen = [self._shown[k] for k in order]
         return pandas.DataFrame(
             {
@@ -104,7 +130,7 @@ class DocumentTopics(TransformerMixin, FittedTopics):
         )
 
     def documents_of(self, topic: str, texts: Any = None, *, n_documents: int = 10) -> pd.DataFrame:
-        """Return the documents that are most about a topic.
+        """Return the documents in which a topic is present, the most probable first.
 
         Parameters
         ----------
@@ -122,15 +148,14 @@ class DocumentTopics(TransformerMixin, FittedTopics):
         """
         pandas = topic_facts.pandas()
         column = self._column(topic)
-        on = topic_facts.posterior(self.tree_, self._rows_of(texts), self.n_jobs)[:, [column]]
-        on = on.toarray().ravel()
-        order = np.argsort(-on, kind="stable")[:n_documents]
+        on = self._probabilities_of(texts)[:, [column]].toarray().ravel()
+        order = np.argsort(-on, kind="stable")[: np.count_nonzero(on >= PRESENT)][:n_documents]
         return pandas.DataFrame({"document": order, "probability": on[order]})
 
     def per_class(
         self, labels: Sequence[Any], texts: Any = None, *, level: int | None = None
     ) -> pd.DataFrame:
-        """Return how much of each class is about each topic.
+        """Return the share of the documents of each class in which each topic is present.
 
         Parameters
         ----------
@@ -144,10 +169,10 @@ class DocumentTopics(TransformerMixin, FittedTopics):
         Returns
         -------
         pandas.DataFrame
-            A row for each class, a column for each topic: the mean of :meth:`transform` over the class.
+            A row for each class, a column for each topic.
         """
         pandas = topic_facts.pandas()
-        return self._means(pandas.Series(list(labels), name="class"), texts, level)
+        return self._shares_of(pandas.Series(list(labels), name="class"), texts, level)
 
     def over_time(
         self,
@@ -157,7 +182,7 @@ class DocumentTopics(TransformerMixin, FittedTopics):
         n_bins: int | None = 20,
         level: int | None = None,
     ) -> pd.DataFrame:
-        """Return how much of the documents of each time is about each topic.
+        """Return the share of the documents of each time in which each topic is present.
 
         Parameters
         ----------
@@ -174,17 +199,22 @@ class DocumentTopics(TransformerMixin, FittedTopics):
         Returns
         -------
         pandas.DataFrame
-            A row for each time (the start of the part), in order, and a column for each topic: the mean of
-            :meth:`transform` over its documents.
+            A row for each time (the start of the part), in order, and a column for each topic.
         """
-        return self._means(_parts_of_time(timestamps, n_bins), texts, level)
+        return self._shares_of(_parts_of_time(timestamps, n_bins), texts, level)
 
     def report(
-        self, path: str | PathLike[str], texts: Any = None, *, quote: bool = True, **options: Any
+        self,
+        path: str | PathLike[str],
+        texts: Any = None,
+        *,
+        quote: bool | Sequence[str] = True,
+        along: Sequence[Any] | None = None,
+        along_name: str = "label",
+        progress: Any = None,
+        **options: Any,
     ) -> None:
-        """Write the topics as one HTML page to explore.
-
-        The page shows the whole tree, with the labels of ``topics_``. Topics that ``topics_`` leaves out come last.
+        """Write the topics of ``topics_`` as one HTML page to explore.
 
         Parameters
         ----------
@@ -192,52 +222,101 @@ class DocumentTopics(TransformerMixin, FittedTopics):
             The file to write; one of that name is replaced.
         texts : sequence of str, Documents, or table, optional
             Documents from which to compute sizes and typical documents; default: those the model was fitted on.
-        quote : bool, default=True
-            Whether the page quotes ``texts``.
+        quote : bool or sequence of str, default=True
+            Whether the page quotes ``texts``, if they are texts; or what it quotes of each document instead.
+        along : sequence, optional
+            A date, label or number for each document; the page then shows the topics along it.
+        along_name : str, default="label"
+            What ``along`` is called on the page.
+        progress : bool, callable, Progress or None, default=None
+            Whether to show progress.
         **options
-            ``along`` (a date, label or number for each document) and ``along_name``, ``progress``, and those of
-            :class:`tsenet.explain.report.ReportOptions`.
+            Those of :class:`tsenet.explain.report.ReportOptions`.
         """
-        from tsenet.explain.report import write_report
+        from tsenet.explain.report.along import bins_of
+        from tsenet.explain.report.page import write_page
+        from tsenet.explain.report.payload import ReportOptions, topics_payload
 
         check_is_fitted(self, "tree_")
-        known = self._rows if texts is None else self.tree_.binary(self._table(texts))
-        X = None if known is None else Table.of(known.to_csr(), names=self.vocabulary_)
-        quoted = list(getattr(texts, "texts", texts)) if are_texts(texts) and quote else None
-        titles = {topic.name: topic.title for topic in every_topic(self.view_.topics)}
-        chosen = {
-            "title": "Topics",
-            "words": True,
-            "titles": titles | self._labels,
-            "folded": {topic.name: reason for topic, reason in self.view_.folded},
-        }
-        write_report(path, self.tree_, X, texts=quoted, **{**chosen, **options})
-
-    def _transform(self, rows: BinaryRows, level: int | None, output: str, least: float) -> Any:
-        """Probabilities or shares of the topics of a level, or of all, in the rows."""
-        names = self._names(level)
-        if not names:
-            raise DataError(f"no topic of level {level} is shown" if level else "no topic is shown")
-        if output not in ("auto", "probability", "share"):
-            raise ValueError(f"output must be 'auto', 'probability' or 'share', not {output!r}")
-        columns = np.array([self._column(name) for name in names])
-        flat = level is not None or self._selection is not None
-        if output == "share" or (output == "auto" and flat):
-            return document_shares(rows, self._facts.profiles.distributions(columns), least)
-        return topic_facts.posterior(self.tree_, rows, self.n_jobs, columns, least)
+        rows = self._rows if texts is None else self._rows_of(texts)
+        quotes = None if isinstance(quote, bool) else quote
+        if quote is True and are_texts(texts):
+            quotes = list(getattr(texts, "texts", texts))
+        for name, values in (("quote", quotes), ("along", along)):
+            n_rows = 0 if rows is None else rows.n_rows
+            if values is not None and len(values) != n_rows:
+                raise DataError(f"{name} has {len(values)} values for {n_rows} documents")
+        topics, activity, table = self._chosen, None, None
+        bins = None if along is None else bins_of(list(along))
+        settings = ReportOptions(**{"title": "Topics", "words": True, **options})
+        if rows is not None:
+            table = Table.of(rows.to_csr(), names=self.vocabulary_)
+            with as_progress(progress) as report:
+                activity = topic_activity(
+                    self.tree_,
+                    rows,
+                    self._probabilities_of(None) if texts is None else None,
+                    n_best=settings.n_rows,
+                    bins=bins,
+                    n_jobs=self.n_jobs,
+                    progress=report,
+                )
+        if activity is not None and texts is not None:  # the same topics, in these documents
+            known = topic_tree(
+                self.tree_,
+                n_words=self.top_words,
+                titles=self._labels,
+                presence=activity.presence,
+            )
+            topics = _with_figures_of(topics, {topic.name: topic for topic in every_topic(known)})
+        payload = topics_payload(
+            *(self.tree_, topics, table, activity),
+            texts=quotes,
+            bins=bins,
+            along_name=along_name,
+            options=settings,
+        )
+        write_page(path, payload)
 
     def _names(self, level: int | None) -> list[str]:
         """Ids of the topics of a level, or of all, that are shown."""
         return [topic.name for topic in self._shown if level is None or topic.level == level]
 
-    def _means(self, groups: pd.Series, texts: Any, level: int | None) -> pd.DataFrame:
-        """Mean of the transformed documents in each group."""
-        rows = self._rows_of(texts)
-        if len(groups) != rows.n_rows:
-            raise DataError(f"{len(groups)} values for {rows.n_rows} documents")
-        values = self._transform(rows, level, "auto", 0.0).toarray()
-        frame = topic_facts.pandas().DataFrame(values, columns=self._names(level))
-        return frame.groupby(groups).mean()
+    def _columns(self, level: int | None) -> list[int]:
+        """Places among the latents of the topics of a level, or of all, that are shown."""
+        names = self._names(level)
+        if level is not None and not names:
+            raise DataError(f"no topic of level {level} is shown")
+        return [self._column(name) for name in names]
+
+    def _shares_of(self, groups: pd.Series, texts: Any, level: int | None) -> pd.DataFrame:
+        """Share of the documents of each group in which each topic is present."""
+        columns = self._columns(level)
+        present = self._probabilities_of(texts)[:, columns] >= PRESENT
+        if len(groups) != present.shape[0]:
+            raise DataError(f"{len(groups)} values for {present.shape[0]} documents")
+        pandas = topic_facts.pandas()
+        number, values = pandas.factorize(groups, sort=True)  # −1 for a document without a value
+        known = np.flatnonzero(number >= 0)
+        member = sp.csr_array(
+            (np.ones(known.size), (number[known], known)), shape=(len(values), len(number))
+        )
+        shares = (member @ present).toarray() / np.bincount(number[known])[:, None]
+        index = pandas.Index(values, name=groups.name)
+        return pandas.DataFrame(shares, index=index, columns=self._names(level))
+
+
+def _with_figures_of(topics: Sequence[Topic], known: Mapping[str, Topic]) -> list[Topic]:
+    """Nested topics with the sizes and words that they have in ``known``."""
+    return [
+        replace(
+            topic,
+            size=known[topic.name].size,
+            words=known[topic.name].words,
+            children=tuple(_with_figures_of(topic.children, known)),
+        )
+        for topic in topics
+    ]
 
 
 def _parts_of_time(timestamps: Sequence[Any], n_bins: int | None) -> pd.Series:

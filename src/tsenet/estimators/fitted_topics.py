@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
@@ -17,6 +18,7 @@ from tsenet.errors import DataError
 from tsenet.estimators import topic_facts
 from tsenet.estimators.texts import are_texts
 from tsenet.estimators.topic_words import count_words
+from tsenet.explain.presence import topic_probabilities, topics_above
 from tsenet.explain.topic_view import TopicView, choose_topics, view_topics
 from tsenet.explain.topics import Topic, every_topic, topic_tree, with_coherence
 from tsenet.skeleton.tree import LatentTree
@@ -42,8 +44,10 @@ class FittedTopics(BaseEstimator):
     n_documents_: int
     _facts: topic_facts.Facts
     _labels: dict[str, str]  # that the user gave, by the ids of topics
+    _seeded: tuple[str, ...]  # the ids of the topics of seed words, which are always shown
     _selection: tuple[str, ...] | None  # the ids of the topics that reduce() chose
     _rows: BinaryRows | None  # the documents; a model from a file has none
+    _probabilities: Any  # of the topics in these documents; None until they are needed
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; those of what is shown, such as ``min_size``, take effect at once.
@@ -76,10 +80,11 @@ class FittedTopics(BaseEstimator):
 
     @property
     def ungrouped_(self) -> tuple[str, ...]:
-        """The words in no topic, most frequent first."""
+        """The words in no topic of ``topics_``, most frequent first."""
         check_is_fitted(self, "tree_")
-        alone = self.tree_.ungrouped
-        order = np.argsort(-self.tree_.cpt[alone, 0, 1], kind="stable")
+        shown = [self._column(topic.name) for topic in self._shown]
+        alone = np.flatnonzero(~np.isin(topics_above(self.tree_), shown).any(axis=0))
+        order = np.argsort(-self._facts.presence.word[alone], kind="stable")
         return tuple(self.tree_.names[v] for v in alone[order])
 
     @cached_property
@@ -92,27 +97,38 @@ class FittedTopics(BaseEstimator):
             if not np.isnan(score)
         }
         topics = topic_tree(
-            self.tree_, n_words=self.top_words, titles=self._labels, sizes=self._facts.sizes
+            self.tree_,
+            n_words=self.top_words,
+            titles=self._labels,
+            presence=self._facts.presence,
         )
         least = self.min_size
         if isinstance(least, int) and not isinstance(least, bool):
             least = least / max(1, self.n_documents_)
         return view_topics(
-            with_coherence(topics, scores), min_size=least, min_coherence=self.min_coherence
+            with_coherence(topics, scores),
+            min_size=least,
+            min_coherence=self.min_coherence,
+            keep=self._seeded,
         )
+
+    @cached_property
+    def _chosen(self) -> list[Topic]:
+        """The topics of ``topics_``, nested; those that :meth:`reduce` chose are not nested."""
+        if self._selection is None:
+            return list(self.view_.topics)
+        known = {topic.name: topic for topic in every_topic(self.view_.topics)}
+        chosen = [known[name] for name in self._selection if name in known]
+        return [replace(topic, children=()) for topic in chosen]
 
     @cached_property
     def _shown(self) -> list[Topic]:
         """The topics of ``topics_``, in its order."""
-        topics = list(every_topic(self.view_.topics))
-        if self._selection is None:
-            return topics
-        known = {topic.name: topic for topic in topics}
-        return [known[name] for name in self._selection if name in known]
+        return list(every_topic(self._chosen))
 
     @cached_property
     def _frame(self) -> pd.DataFrame:
-        return topic_facts.frame_of(self.view_, self._shown, self._facts, self.tree_)
+        return topic_facts.frame_of(self._chosen, self._facts, self.tree_)
 
     def rename(self, labels: Mapping[str, str]) -> Self:
         """Give topics labels of your own.
@@ -168,7 +184,9 @@ class FittedTopics(BaseEstimator):
             self._column(name)
         before = dict(zip(self.tree_.latent_names, self._facts.coherence, strict=True))
         self.tree_ = merge_latents(self.tree_, topics)
-        self._facts = topic_facts.describe(self.tree_, rows, self.n_jobs)
+        self._probabilities = None
+        known = self._probabilities_of(None) if texts is None else None
+        self._facts = topic_facts.Facts.of(self.tree_, rows, known, self.n_jobs)
         # The words of the merged topic and of those above it are others now.
         changed = {topics[0], *_above(self.tree_, topics[0])}
         self._facts.coherence[:] = [
@@ -177,6 +195,8 @@ class FittedTopics(BaseEstimator):
         self._labels = {
             name: label for name, label in self._labels.items() if name in self.tree_.names
         }
+        seeded = (topics[0] if name in topics else name for name in self._seeded)
+        self._seeded = tuple(dict.fromkeys(seeded))
         if self._selection is not None:
             gone = set(topics[1:])
             self._selection = tuple(name for name in self._selection if name not in gone)
@@ -225,6 +245,15 @@ class FittedTopics(BaseEstimator):
             raise DataError("a model from a file holds no documents: give them as texts=")
         return self._rows
 
+    def _probabilities_of(self, texts: Any, least: float = 0.01) -> Any:
+        """P(topic on | document) of topics that have a word in the document; by default the documents of ``fit``."""
+        rows = self._rows_of(texts)
+        if texts is not None or least < 0.01:
+            return topic_probabilities(self.tree_, rows, least, self.n_jobs)
+        if self._probabilities is None:
+            self._probabilities = topic_probabilities(self.tree_, rows, n_jobs=self.n_jobs)
+        return self._probabilities
+
     def _column(self, topic: str) -> int:
         """Place of a topic among the latents."""
         check_is_fitted(self, "tree_")
@@ -243,7 +272,7 @@ class FittedTopics(BaseEstimator):
 
     def _forget(self) -> None:
         """Make what is derived anew when it is next asked for."""
-        for name in ("view_", "_shown", "_frame"):
+        for name in ("view_", "_chosen", "_shown", "_frame"):
             self.__dict__.pop(name, None)
 
 

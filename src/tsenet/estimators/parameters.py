@@ -98,9 +98,11 @@ _RULES = {
     "refine_steps": _whole(0),
     "em_restarts": _whole(1),
     "piece_size": _Rule(
-        "a whole number from 1 on, 'auto' or None",
+        "a whole number from 2 on, 0 or None for whole documents, or 'auto'",
         lambda value: (
-            value is None or (isinstance(value, str) and value == "auto") or _whole(1).holds(value)
+            value is None
+            or (isinstance(value, str) and value == "auto")
+            or (_whole(0).holds(value) and value != 1)
         ),
     ),
     "leftovers": _one_of("auto", "leave", "attach"),

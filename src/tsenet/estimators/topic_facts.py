@@ -1,4 +1,4 @@
-"""What a topic model knows of its topics besides the tree: sizes, coherence, typical documents, words of their own."""
+"""What a topic model knows of its topics besides the tree: sizes, coherence and typical documents."""
 
 from __future__ import annotations
 
@@ -7,21 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
 from tsenet.errors import MissingDependencyError
+from tsenet.explain.presence import Presence, topic_activity
 from tsenet.explain.scores import coherence
-from tsenet.explain.shares import WordProfiles, word_profiles
-from tsenet.explain.topic_view import TopicView
 from tsenet.explain.topics import Topic, every_topic, topic_tree
 from tsenet.skeleton.tree import LatentTree
 
-_BLOCK = 1 << 20  # posteriors are dense: about so many numbers at a time
 _TYPICAL = 3  # typical documents of a topic
-_KEPT = 0.01  # least probability that counts in the words of a topic
 _WINDOW = 10
 _MAX_DOCUMENTS = 20_000  # coherence is measured on at most so many documents
 
@@ -32,30 +28,29 @@ class Facts:
 
     Attributes
     ----------
-    sizes : float64 (L,)
-        Mean of P(topic on | document).
+    presence : Presence
+        In how many documents each topic is present, and its words with it.
     coherence : float64 (L,)
         NPMI of the topic's words; NaN where not measured.
     typical : int64 (L, 3)
         The documents that are most about it; −1 where there are fewer.
-    profiles : WordProfiles
-        The words that are more or less frequent in its documents.
     """
 
-    sizes: NDArray[np.float64]
+    presence: Presence
     coherence: NDArray[np.float64]
     typical: NDArray[np.int64]
-    profiles: WordProfiles
 
-    def mixed_with(self, new: Facts, weight: float) -> Facts:
-        """These facts with the sizes of new documents, which have the given weight."""
-        rate = (1.0 - weight) * self.profiles.rate + weight * new.profiles.rate
-        return Facts(
-            (1.0 - weight) * self.sizes + weight * new.sizes,
-            self.coherence,
-            self.typical,
-            WordProfiles(rate, self.profiles.inside),
-        )
+    @classmethod
+    def of(
+        cls, tree: LatentTree, rows: BinaryRows, probabilities: Any, n_jobs: int | None
+    ) -> Facts:
+        """Describe the topics of a tree by documents; coherence is NaN."""
+        found = topic_activity(tree, rows, probabilities, n_best=_TYPICAL, n_jobs=n_jobs)
+        return cls(found.presence, np.full(tree.n_latents, np.nan), found.rows)
+
+    def mixed_with(self, new: Presence, weight: float) -> Facts:
+        """These facts with the shares of new documents, which make up ``weight`` of all."""
+        return Facts(self.presence.mixed_with(new, weight), self.coherence, self.typical)
 
     def measure_coherence(
         self,
@@ -69,7 +64,7 @@ class Facts:
         place = {name: k for k, name in enumerate(tree.latent_names)}
         topics = [
             topic
-            for topic in every_topic(topic_tree(tree, n_words=n_words, sizes=self.sizes))
+            for topic in every_topic(topic_tree(tree, n_words=n_words))
             if len(topic.words) > 1 and np.isnan(self.coherence[place[topic.name]])
         ]
         if not topics:
@@ -80,107 +75,47 @@ class Facts:
         else:
             documents = getattr(texts, "texts", texts)
             step = max(1, -(-len(documents) // _MAX_DOCUMENTS))
-            tokens = (list(split(text)) for text in list(documents)[::step])
+            tokens = (split(text) for text in list(documents)[::step])
             found = coherence(words, tokens, "npmi", window=_WINDOW, n_words=n_words)
         for topic, score in zip(topics, found.per_topic, strict=True):
             self.coherence[place[topic.name]] = score
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The file form."""
-        inside = self.profiles.inside
         return {
-            "facts.sizes": self.sizes,
+            "facts.size": self.presence.size,
+            "facts.word": self.presence.word,
+            "facts.both": self.presence.both,
             "facts.coherence": self.coherence,
             "facts.typical": self.typical,
-            "facts.rate": self.profiles.rate,
-            "facts.words": inside.indices.astype(np.int32),
-            "facts.words_start": inside.indptr.astype(np.int64),
-            "facts.words_inside": inside.data,
         }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], tree: LatentTree) -> Facts:
         """Rebuild and check the facts of a tree."""
+        size, word, both, coherence, typical = (
+            np.array(arrays[f"facts.{name}"])
+            for name in ("size", "word", "both", "coherence", "typical")
+        )
         n_latents, n_words = tree.n_latents, tree.n_observed
-        start, words = arrays["facts.words_start"], arrays["facts.words"]
-        inside = sp.csr_array(
-            (arrays["facts.words_inside"], words, start), shape=(n_latents, n_words)
-        )
-        inside.check_format(full_check=True)
-        facts = cls(
-            np.array(arrays["facts.sizes"]),
-            np.array(arrays["facts.coherence"]),
-            np.array(arrays["facts.typical"]),
-            WordProfiles(np.array(arrays["facts.rate"]), inside),
-        )
         if (
-            facts.sizes.shape != (n_latents,)
-            or facts.coherence.shape != (n_latents,)
-            or facts.typical.shape != (n_latents, _TYPICAL)
-            or facts.profiles.rate.shape != (n_words,)
+            size.shape != (n_latents,)
+            or word.shape != (n_words,)
+            or both.shape != (tree.n_levels, n_words)
+            or coherence.shape != (n_latents,)
+            or typical.shape != (n_latents, _TYPICAL)
         ):
             raise ValueError("the description of the topics does not fit the tree")
-        numbers = (facts.sizes, facts.profiles.rate, inside.data)
-        if any(((values < 0) | (values > 1) | ~np.isfinite(values)).any() for values in numbers):
-            raise ValueError("a size or share of the topics is no probability")
-        return facts
+        for values in (size, word, both):
+            if ((values < 0) | (values > 1) | ~np.isfinite(values)).any():
+                raise ValueError("a share of documents in the file is not between 0 and 1")
+        return cls(Presence(size, word, both), coherence, typical)
 
 
-def describe(tree: LatentTree, rows: BinaryRows, n_jobs: int | None) -> Facts:
-    """Describe the topics of a tree by documents; coherence is NaN."""
-    n_latents = tree.n_latents
-    total = np.zeros(n_latents)
-    best = np.full((n_latents, _TYPICAL), -1, np.int64)
-    score = np.full((n_latents, _TYPICAL), -1.0)
-    parts = []
-    for start, on in _blocks(tree, rows, n_jobs):
-        total += on.sum(axis=0)
-        number = np.repeat(np.arange(start, start + len(on))[:, None], n_latents, axis=1)
-        all_scores = np.concatenate([score.T, on])
-        all_numbers = np.concatenate([best.T, number])
-        order = np.argsort(-all_scores, axis=0, kind="stable")[:_TYPICAL]
-        score = np.take_along_axis(all_scores, order, axis=0).T
-        best = np.take_along_axis(all_numbers, order, axis=0).T
-        parts.append(sp.csr_array(np.where(on >= _KEPT, on, 0.0)))
-    sparse = sp.vstack(parts) if parts else sp.csr_array((0, n_latents))
-    return Facts(
-        np.clip(total / max(1, rows.n_rows), 0.0, 1.0),
-        np.full(n_latents, np.nan),
-        np.ascontiguousarray(best),
-        word_profiles(rows, sparse),
-    )
-
-
-def posterior(
-    tree: LatentTree,
-    rows: BinaryRows,
-    n_jobs: int | None,
-    columns: NDArray[np.intp] | slice = slice(None),
-    least: float = 0.0,
-) -> Any:
-    """P(topic on | document) of some latents, those of at least ``least``: csr_array."""
-    parts = []
-    for _, on in _blocks(tree, rows, n_jobs):
-        chosen = on[:, columns]
-        parts.append(sp.csr_array(np.where(chosen >= least, chosen, 0.0)))
-    if not parts:
-        return sp.csr_array((0, np.arange(tree.n_latents)[columns].size))
-    return sp.csr_array(sp.vstack(parts))
-
-
-def _blocks(tree: LatentTree, rows: BinaryRows, n_jobs: int | None) -> Iterable[tuple[int, Any]]:
-    """First row, and posteriors, of each block of rows."""
-    step = max(1, _BLOCK // max(1, tree.n_latents))
-    for start in range(0, rows.n_rows, step):
-        block = rows.take(slice(start, min(start + step, rows.n_rows)))
-        yield start, tree.posterior(block, n_jobs=n_jobs)
-
-
-def frame_of(view: TopicView, shown: Sequence[Topic], facts: Facts, tree: LatentTree) -> Any:
+def frame_of(topics: Sequence[Topic], facts: Facts, tree: LatentTree) -> Any:
     """The topics as a data frame."""
-    above = {
-        child.name: topic.name for topic in every_topic(view.topics) for child in topic.children
-    }
+    above = {child.name: topic.name for topic in every_topic(topics) for child in topic.children}
+    shown = list(every_topic(topics))
     column = {name: k for k, name in enumerate(tree.latent_names)}
     return pandas().DataFrame(
         {

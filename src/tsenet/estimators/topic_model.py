@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, Self
@@ -17,7 +18,7 @@ from tsenet.estimators.outside_memory import UsesCluster, is_outside_memory, ope
 from tsenet.estimators.parameters import check_parameters
 from tsenet.estimators.texts import are_texts
 from tsenet.estimators.topic_parts import fill_model, model_parts
-from tsenet.estimators.topic_words import labels_of_seeds, learn_words, seed_groups
+from tsenet.estimators.topic_words import learn_words, seed_groups, topics_of_seeds
 from tsenet.memory import check_memory, topics_need
 from tsenet.progress import as_progress
 from tsenet.skeleton.hlta import learn_tree
@@ -33,6 +34,8 @@ _WORD_OPTIONS = (
     *("n_words", "stop_words", "min_documents", "max_df", "tokenizer", "ngrams", "lowercase"),
     "select",
 )
+# Below this share of words in topics, fit() warns.
+_FEW_GROUPED = 0.05
 
 
 class TopicModel(UsesCluster, DocumentTopics):
@@ -48,7 +51,7 @@ class TopicModel(UsesCluster, DocumentTopics):
     n_words : int or None, default=10_000
         Size of the vocabulary; None keeps all words.
     stop_words : str, collection of str, or None, default="english"
-        Words to leave out, as for :func:`tsenet.data.vectorize`.
+        Words to leave out, as for :func:`tsenet.data.vectorize`; None or "none" keeps all.
     min_documents : int, default=2
         Leave out words that occur in fewer documents.
     max_df : float, default=1.0
@@ -62,12 +65,12 @@ class TopicModel(UsesCluster, DocumentTopics):
     select : {"frequency", "tfidf"}, default="frequency"
         Which ``n_words`` words to keep.
     seed_words : mapping of str to list of str, or list of lists of str, optional
-        Guided topics: words that shall be in one topic of level 1. The keys of a mapping become the labels of these
-        topics. The other topics are found as usual.
+        Guided topics: words that shall be in one topic of level 1, at least two for each. The keys of a mapping become
+        the labels of these topics, which are always shown. The other topics are found as usual.
     top_words : int, default=10
         Most words that describe a topic.
     min_size : int or float, default=0.001
-        Do not show topics that are on in fewer documents: a number of documents (int) or a share (float).
+        Do not show topics that are present in fewer documents: a number of documents (int) or a share (float).
     min_coherence : float, default=0.05
         Do not show topics of level 1 whose words hardly occur together (NPMI within 10 words of text); −1 shows all.
     max_island : int, default=15
@@ -85,7 +88,8 @@ class TopicModel(UsesCluster, DocumentTopics):
     em_restarts : int, default=3
         Starts of each local EM.
     piece_size : int, None or "auto", default="auto"
-        Cut longer documents into pieces of at most this many words, from which the tree is learned.
+        Cut longer documents into pieces of at most this many words, from which the tree is learned. None or 0 learns
+        from whole documents; "auto" cuts where lengths vary widely.
     leftovers : {"auto", "leave", "attach"}, default="auto"
         Whether words without a significant tie to a group stay in none or are attached to the closest one.
     full_depth : bool or "auto", default="auto"
@@ -109,11 +113,13 @@ class TopicModel(UsesCluster, DocumentTopics):
     tree_ : LatentTree
         The model itself, with all topics, also those that are not shown.
     topics_ : pandas.DataFrame
-        The topics shown, one in each row: id, level, parent, label, words, size, coherence, documents.
+        The topics shown, one in each row: id, level, parent, label, words, size, coherence, documents. The size is the
+        share of the documents in which the topic is *present*: it is more likely on than off, and at least one of the
+        words below it occurs.
     vocabulary_ : tuple of str
         The words.
     ungrouped_ : tuple of str
-        The words in no topic, because they have no significant tie to any; most frequent first.
+        The words in no topic shown, most frequent first: most of them have no significant tie to any group.
     word_counter_ : WordCounter or None
         How texts are split into words and counted; None if ``fit`` was given a table.
     n_documents_ : int
@@ -129,13 +135,14 @@ class TopicModel(UsesCluster, DocumentTopics):
     >>> import numpy as np
     >>> from tsenet import TopicModel
     >>> rng = np.random.default_rng(0)
-    >>> sport, space = ["goal", "team", "referee"], ["orbit", "moon", "rocket"]
+    >>> subjects = ["goal team referee", "orbit moon rocket", "senate ballot voters"]
     >>> texts = [
-    ...     " ".join(rng.choice(sport if i % 2 else space, 2, replace=False)) for i in range(300)
+    ...     " ".join(word for word in subjects[i % 3].split() if rng.random() < 0.8)
+    ...     for i in range(300)
     ... ]
     >>> model = TopicModel(random_state=0).fit(texts)
     >>> sorted(" ".join(sorted(word for word, _ in words)) for words in model.topics_["words"])
-    ['goal referee team', 'moon orbit rocket']
+    ['ballot senate voters', 'goal referee team', 'moon orbit rocket']
     >>> model.topics_of("the moon and the orbit")["label"].tolist() == [
     ...     label for label in model.topics_["label"] if "moon" in label
     ... ]
@@ -229,7 +236,7 @@ class TopicModel(UsesCluster, DocumentTopics):
         Raises
         ------
         DataError
-            If there are no documents, or no words remain.
+            If there are no documents, or no words remain, or seed words cannot form a topic.
         """
         check_parameters(self.get_params(deep=False))
         if is_outside_memory(texts):
@@ -293,16 +300,34 @@ class TopicModel(UsesCluster, DocumentTopics):
         )
         rows = self.tree_.binary(table)
         is_bag = table.is_sparse and self.correlation_test
-        size = None if self.piece_size == "auto" and not is_bag else self.piece_size
+        size = (
+            None
+            if self.piece_size == 0 or (self.piece_size == "auto" and not is_bag)
+            else self.piece_size
+        )
         self._piece_size, self._n_pieces = _size_and_number_of_pieces(size, rows, data)
         self.n_documents_ = rows.n_rows if data is None else data.n_rows
-        self._labels = labels_of_seeds(self.tree_, seeds, table.names)
+        self._warn_of_unused_words()
+        self._labels, self._seeded = topics_of_seeds(self.tree_, seeds, table.names)
         self._selection = None
         self._rows = rows
-        self._facts = topic_facts.describe(self.tree_, rows, self.n_jobs)
+        self._probabilities = None
+        probabilities = self._probabilities_of(None)
+        self._facts = topic_facts.Facts.of(self.tree_, rows, probabilities, self.n_jobs)
         self._measure(table, texts)
         self._forget()
         return self
+
+    def _warn_of_unused_words(self) -> None:
+        """Warn if nearly all words are in no group, as with few documents."""
+        n_words, n_unused = self.tree_.n_observed, len(self.tree_.ungrouped)
+        if n_words - n_unused < _FEW_GROUPED * n_words:
+            warnings.warn(
+                f"only {n_words - n_unused:,} of {n_words:,} words are in a topic; the others have no significant tie "
+                f"to any word in these {self.n_documents_:,} documents. More documents give more topics; a smaller "
+                "vocabulary (n_words, min_documents) leaves out words that are too rare to tell",
+                stacklevel=4,  # where fit() was called
+            )
 
     def partial_fit(self, texts: Any, y: Any = None) -> Self:
         """Update the probabilities with new documents; vocabulary and topics stay.
@@ -333,10 +358,11 @@ class TopicModel(UsesCluster, DocumentTopics):
             piece_size=self._piece_size,
             n_jobs=self.n_jobs,
         )
-        new = topic_facts.describe(self.tree_, rows, self.n_jobs)
+        new = topic_facts.Facts.of(self.tree_, rows, None, self.n_jobs)
         weight = rows.n_rows / max(1, self.n_documents_ + rows.n_rows)
-        self._facts = self._facts.mixed_with(new, weight)
+        self._facts = self._facts.mixed_with(new.presence, weight)
         self.n_documents_ += rows.n_rows
+        self._probabilities = None
         if self._rows is not None:
             self._rows = BinaryRows.concatenate([self._rows, rows])
         self._forget()
@@ -365,6 +391,7 @@ class TopicModel(UsesCluster, DocumentTopics):
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         """Rebuild a model from :meth:`to_parts`."""
         model = cls(**meta["params"])
+        check_parameters(model.get_params(deep=False))
         fill_model(model, meta, arrays)
         return model
 

@@ -30,6 +30,7 @@ def model_parts(model: TopicModel) -> tuple[dict[str, Any], Arrays]:
         "tree": tree,
         "counter": None if model.word_counter_ is None else model.word_counter_.to_dict(),
         "labels": dict(model._labels),
+        "seeded": list(model._seeded),
         "selection": None if model._selection is None else list(model._selection),
         "n_documents": int(model.n_documents_),
         "n_pieces": int(model._n_pieces),
@@ -47,12 +48,14 @@ def fill_model(model: TopicModel, meta: dict[str, Any], arrays: Arrays) -> None:
     if counter is not None and counter.words != model.vocabulary_:
         raise ValueError("the vocabulary is not that of the tree")
     model._labels = {str(name): str(label) for name, label in meta["labels"].items()}
+    model._seeded = tuple(meta["seeded"])
     model._selection = None if chosen is None else tuple(chosen)
     model.n_documents_ = int(meta["n_documents"])
     model._n_pieces = int(meta["n_pieces"])
     model._piece_size = meta["piece_size"]
-    model._rows = None
+    model._rows = model._probabilities = None
     model._facts = Facts.from_arrays(arrays, tree)
-    unknown = {*model._labels, *(model._selection or ())} - set(tree.latent_names)
+    named = {*model._labels, *model._seeded, *(model._selection or ())}
+    unknown = named - set(tree.latent_names)
     if unknown:
         raise ValueError(f"there is no topic {sorted(unknown)[0]!r}")

@@ -12,7 +12,7 @@ from tsenet.errors import DataError
 from tsenet.estimators.texts import are_texts
 from tsenet.skeleton.tree import LatentTree
 
-__all__ = ["count_words", "labels_of_seeds", "learn_words", "seed_groups"]
+__all__ = ["count_words", "learn_words", "seed_groups", "topics_of_seeds"]
 
 
 def learn_words(texts: Any, **options: Any) -> tuple[WordCounter | None, Table]:
@@ -43,23 +43,54 @@ def count_words(texts: Any, counter: WordCounter | None) -> Table:
 def seed_groups(
     seed_words: Mapping[str, Sequence[str]] | Sequence[Sequence[str]] | None, words: Sequence[str]
 ) -> list[tuple[str, list[str]]]:
-    """Label and words of each group of two or more seed words that are in the vocabulary."""
+    """Label and words of each group of seed words, those that are in the vocabulary.
+
+    Raises
+    ------
+    DataError
+        If fewer than two words of a group are in the vocabulary: they are no topic.
+    """
     given = () if seed_words is None else seed_words
     pairs = list(given.items()) if isinstance(given, Mapping) else [("", group) for group in given]
     known = set(words)
     missing = [word for _, group in pairs for word in group if word not in known]
+    kept = [(label, [word for word in group if word in known]) for label, group in pairs]
+    for (label, found), (_, group) in zip(kept, pairs, strict=True):
+        if len(found) < 2:
+            raise DataError(
+                f"a topic cannot be learned from the seed words {', '.join(map(repr, group)) or '(none)'}"
+                f"{f' ({label})' if label else ''}: it needs two that are in the vocabulary, which has "
+                f"{'only ' + repr(found[0]) if found else 'none of them'}. Add more frequent words, or enlarge the "
+                "vocabulary (n_words, min_documents)"
+            )
     if missing:
         warnings.warn(
             f"seed words that are not in the vocabulary are left out: {', '.join(missing)}",
             stacklevel=4,  # where fit() was called
         )
-    kept = [(label, [word for word in group if word in known]) for label, group in pairs]
-    return [(label, group) for label, group in kept if len(group) > 1]
+    return kept
 
 
-def labels_of_seeds(
+def topics_of_seeds(
     tree: LatentTree, seeds: Sequence[tuple[str, Sequence[str]]], words: Sequence[str]
-) -> dict[str, str]:
-    """Labels of the topics that seed words came into, by their ids."""
-    above = [(label, tree.parent[words.index(group[0])]) for label, group in seeds]
-    return {tree.names[parent]: label for label, parent in above if label and parent >= 0}
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Labels by the ids of the topics that seed words came into, and the ids of all these topics.
+
+    Raises
+    ------
+    DataError
+        If the words of a group are in no topic, because one of them occurs in no document or in every one.
+    """
+    labels, names = {}, []
+    for label, group in seeds:
+        above = {int(tree.parent[words.index(word)]) for word in group}
+        if len(above) > 1 or -1 in above:
+            raise DataError(
+                f"the seed words {', '.join(map(repr, group))} cannot be in one topic: each has to occur in some "
+                "documents, but not in all"
+            )
+        name = tree.names[above.pop()]
+        names.append(name)
+        if label:
+            labels[name] = label
+    return labels, tuple(names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,35 +33,82 @@ class Counts:
         return Counts(self.alone[list(places)], self.together[np.ix_(places, places)], self.total)
 
 
+@dataclass(frozen=True)
+class Tokens:
+    """The places at which chosen words stand in documents, document by document.
+
+    Attributes
+    ----------
+    word, position, document : int64 (T,)
+        Number of the word, its position in its document, and the document, for each occurrence.
+    lengths : int64 (N,)
+        Number of tokens of each document.
+    index : mapping of str to int
+        Number of each word.
+    """
+
+    word: Ints
+    position: Ints
+    document: Ints
+    lengths: Ints
+    index: Mapping[str, int]
+
+    @classmethod
+    def of(cls, corpus: Iterable[Iterable[str]], words: Iterable[str]) -> Tokens:
+        """Find words in documents, which are read once."""
+        index = {word: number for number, word in enumerate(words)}
+        word, position, document, lengths = (array("q") for _ in range(4))
+        for tokens in corpus:
+            if isinstance(tokens, str):
+                raise DataError(
+                    "each document must be a list of tokens, not a string: split the texts into words"
+                )
+            place = -1
+            for place, token in enumerate(tokens):
+                number = index.get(token)
+                if number is not None:
+                    word.append(number)
+                    position.append(place)
+                    document.append(len(lengths))
+            lengths.append(place + 1)
+        return cls(
+            word=np.asarray(word, np.int64),
+            position=np.asarray(position, np.int64),
+            document=np.asarray(document, np.int64),
+            lengths=np.asarray(lengths, np.int64),
+            index=index,
+        )
+
+
 def count_words(
     words: Sequence[str],
     corpus: Any,
     window: int | None,
     feature_names: Sequence[str] | None = None,
 ) -> Counts:
-    """Count words in token lists or in a table.
+    """Count words in documents or in a table.
 
     Parameters
     ----------
     words : sequence of str, length K
-    corpus : sequence of token lists, or table
+    corpus : Tokens of documents in which these words were looked for, or table
     window : int or None
         Size of the sliding window; None for documents.
     feature_names : sequence of str or None
         Names of a table's columns.
     """
-    index = {word: place for place, word in enumerate(words)}
     together = np.zeros((len(words), len(words)), np.int64)
     total = 0
-    if is_table(corpus):
+    if isinstance(corpus, Tokens):
+        blocks = _token_presence(words, corpus, window)
+    else:
         if window is not None:
             raise DataError(
                 f"a window of {window} words needs the words in order: "
                 "give lists of tokens, or window=None for whole documents"
             )
+        index = {word: place for place, word in enumerate(words)}
         blocks = _table_presence(index, Table.of(corpus, feature_names))
-    else:
-        blocks = _token_presence(index, corpus, window)
     for presence, weights, n_windows in blocks:
         weighted = presence.multiply(weights[:, None]).tocsr()
         together += np.asarray((presence.T @ weighted).todense(), np.int64)
@@ -94,40 +142,36 @@ def _table_presence(index: Mapping[str, int], table: Table) -> Iterator[_Block]:
         yield _presence(part.row[on], places, part.shape[0], len(index))
 
 
-def _token_presence(
-    index: Mapping[str, int], corpus: Iterable[Sequence[str]], window: int | None
-) -> Iterator[_Block]:
+def _token_presence(words: Sequence[str], tokens: Tokens, window: int | None) -> Iterator[_Block]:
     """Windows of documents, a block of documents at a time."""
-    positions: list[int] = []
-    places: list[int] = []
-    documents: list[int] = []
-    lengths: list[int] = []
+    place_of = np.full(len(tokens.index), -1, np.int64)
+    place_of[[tokens.index[word] for word in words]] = np.arange(len(words))
+    chosen = np.flatnonzero(place_of[tokens.word] >= 0)
+    document = tokens.document[chosen]
     most = _BLOCK // (2 * window if window else 1)
-    for document in corpus:
-        if isinstance(document, str):
-            raise DataError(
-                "each document must be a list of tokens, not a string: split the texts into words"
-            )
-        for position, token in enumerate(document):
-            place = index.get(token)
-            if place is not None:
-                positions.append(position)
-                places.append(place)
-                documents.append(len(lengths))
-        lengths.append(len(document))
-        if len(places) >= most:
-            yield _windows(positions, places, documents, lengths, window, len(index))
-            for part in (positions, places, documents, lengths):
-                part.clear()
-    if lengths:
-        yield _windows(positions, places, documents, lengths, window, len(index))
+    start = 0  # of the documents of a block
+    while start < tokens.lengths.size:
+        first = int(np.searchsorted(document, start))
+        last = tokens.lengths.size
+        if first + most < document.size:
+            last = max(start + 1, int(document[first + most]))
+        part = chosen[first : np.searchsorted(document, last)]
+        yield _windows(
+            tokens.position[part],
+            place_of[tokens.word[part]],
+            tokens.document[part] - start,
+            tokens.lengths[start:last],
+            window,
+            len(words),
+        )
+        start = last
 
 
 def _windows(
-    positions: Sequence[int],
-    places: Sequence[int],
-    documents: Sequence[int],
-    lengths: Sequence[int],
+    positions: Ints,
+    places: Ints,
+    documents: Ints,
+    lengths: Ints,
     window: int | None,
     n_words: int,
 ) -> _Block:
@@ -136,20 +180,19 @@ def _windows(
     A document of n words has max(1, n − window + 1) windows. Windows in a row that see the same words are one row with
     a weight: there are at most two such runs for each token that counts, however long the window.
     """
-    token = np.array([positions, places, documents], np.int64).reshape(3, -1)
     if window is None:
-        return _presence(token[2], token[1], len(lengths), n_words)
-    n_windows = np.maximum(np.array(lengths, np.int64) - window + 1, 1)
+        return _presence(documents, places, len(lengths), n_words)
+    n_windows = np.maximum(lengths - window + 1, 1)
     first_window = np.cumsum(n_windows) - n_windows
-    own = first_window[token[2]]
-    start = own + np.maximum(token[0] - window + 1, 0)
-    stop = own + np.minimum(token[0], n_windows[token[2]] - 1) + 1
+    own = first_window[documents]
+    start = own + np.maximum(positions - window + 1, 0)
+    stop = own + np.minimum(positions, n_windows[documents] - 1) + 1
     edges = np.unique(np.concatenate([start, stop]))
     first, last = np.searchsorted(edges, start), np.searchsorted(edges, stop)
     n_runs = last - first
     before = np.cumsum(n_runs) - n_runs
     rows = np.arange(n_runs.sum()) - np.repeat(before - first, n_runs)
-    presence, _, _ = _presence(rows, np.repeat(token[1], n_runs), edges.size, n_words)
+    presence, _, _ = _presence(rows, np.repeat(places, n_runs), edges.size, n_words)
     return presence, np.append(np.diff(edges), 0), int(n_windows.sum())
 
 

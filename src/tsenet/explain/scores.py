@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.errors import DataError
-from tsenet.explain._cooccurrence import Counts, count_words, is_table
+from tsenet.explain._cooccurrence import Counts, Tokens, count_words, is_table
 from tsenet.explain.vectors import WordVectors
 
 __all__ = [
@@ -146,9 +146,9 @@ def coherence(
     ----------
     topics : sequence of sequences of str
         Words, strongest first.
-    corpus : sequence of token lists, or table (N, V)
-        Tokens in the order of the text; or counts of words, dense or sparse, whose columns ``feature_names`` (or a
-        dataframe or Table) names. Take documents the topics were not learned from.
+    corpus : iterable of token lists, or table (N, V)
+        Tokens in the order of the text, read once; or counts of words, dense or sparse, whose columns
+        ``feature_names`` (or a dataframe or Table) names. Take documents the topics were not learned from.
     measure : {"npmi", "umass", "c_v"}, default="npmi"
         Mean over pairs of the normalised pointwise mutual information, from −1 to 1; mean log P(word | stronger word),
         at most 0; or the cosine measure C_V of Röder et al. (2015), from 0 to 1 in practice.
@@ -195,6 +195,8 @@ def coherence(
         size = window
     elif measure == "c_v" or not is_table(corpus):  # C_V of whole documents has to be asked for
         size = _USUAL_WINDOW[measure]
+    if not is_table(corpus):  # any iterable, which may be readable only once
+        corpus = Tokens.of(corpus, dict.fromkeys(word for topic in chosen for word in topic))
     scores: list[float] = []
     missing: dict[str, None] = {}
     for part in _parts(chosen):

@@ -13,7 +13,7 @@ from tsenet.explain.topics import TITLE_WORDS, Topic, every_topic
 
 __all__ = ["to_json", "to_markdown"]
 
-_LISTED = 200  # words in no group that the Markdown page lists
+_LISTED = 200  # words in no topic that the Markdown page lists
 
 
 def to_json(topics: Iterable[Topic] | TopicView, *, ungrouped: Sequence[str] = ()) -> str:
@@ -24,7 +24,7 @@ def to_json(topics: Iterable[Topic] | TopicView, *, ungrouped: Sequence[str] = (
     topics : iterable of Topic, or TopicView
         As ``topic_tree`` or ``view_topics`` returns them.
     ungrouped : sequence of str, default=()
-        The words in no group.
+        The words in no topic.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def to_markdown(topics: Iterable[Topic] | TopicView, *, ungrouped: Sequence[str]
     topics : iterable of Topic, or TopicView
         As ``topic_tree`` or ``view_topics`` returns them.
     ungrouped : sequence of str, default=()
-        The words in no group, most frequent first; the first 200 are listed.
+        The words in no topic, most frequent first; the first 200 are listed.
 
     Returns
     -------
@@ -120,8 +120,8 @@ def to_markdown(topics: Iterable[Topic] | TopicView, *, ungrouped: Sequence[str]
         words = ", ".join(_escape(word) for word in ungrouped[:_LISTED])
         more = len(ungrouped) - _LISTED
         lines += [
-            *("", "# Words in no group", ""),
-            f"{len(ungrouped)} words have no significant tie to any group: {words}"
+            *("", "# Words in no topic", ""),
+            f"{len(ungrouped)} words are in no topic: {words}"
             + (f", and {more} more." if more > 0 else "."),
         ]
     return "\n".join(lines) + "\n"

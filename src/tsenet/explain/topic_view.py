@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from tsenet.explain.topics import Topic, every_topic
@@ -39,6 +39,7 @@ def view_topics(
     min_size: float = 0.001,
     max_size: float = 0.9,
     min_coherence: float = 0.05,
+    keep: Collection[str] = (),
 ) -> TopicView:
     """Fold unsound topics away, and nest the others so that no topic is larger than the one above it.
 
@@ -50,12 +51,14 @@ def view_topics(
     topics : sequence of Topic
         As ``topic_tree`` returns them.
     min_size : float, default=0.001
-        Fold topics that are on in a smaller share of the documents.
+        Fold topics that are present in a smaller share of the documents.
     max_size : float, default=0.9
-        Fold topics that are on in a larger share of the documents: such a latent hardly varies.
+        Fold topics that are present in a larger share of the documents: such a latent hardly varies.
     min_coherence : float, default=0.05
         Fold topics of level 1 of lower coherence, where it is known; −1 folds none. A higher topic brings several
         groups together, whose words need not stand close to each other.
+    keep : collection of str, default=()
+        Names of topics that are shown in any case.
 
     Returns
     -------
@@ -72,6 +75,8 @@ def view_topics(
     folded: list[tuple[Topic, str]] = []
 
     def reason_of(topic: Topic) -> str:
+        if topic.name in keep:
+            return ""
         if topic.size < min_size:
             return "in too few documents"
         if topic.size > max_size:

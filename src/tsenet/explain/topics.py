@@ -19,6 +19,7 @@ import numpy.typing as npt
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
+    from tsenet.explain.presence import Presence
     from tsenet.skeleton.tree import LatentTree
 
 __all__ = ["Topic", "TopicWord", "every_topic", "topic_tree", "with_coherence"]
@@ -26,8 +27,6 @@ __all__ = ["Topic", "TopicWord", "every_topic", "topic_tree", "with_coherence"]
 _FloatArray = npt.NDArray[np.float64]
 _IntArray = npt.NDArray[np.int64]
 
-# Posteriors are averaged over blocks of about this many numbers (32 MB), never all at once.
-_BLOCK = 1 << 22
 TITLE_WORDS = 3
 
 
@@ -42,9 +41,10 @@ class TopicWord:
     information : float
         Mutual information between word and topic, in nats.
     inside : float
-        P(word present | topic on).
+        Share of the documents with the topic in which the word occurs; P(word present | topic on) in the model if no
+        documents are given.
     outside : float
-        P(word present | topic off); below ``inside``.
+        The same for the documents without the topic.
     weight : float
         How well the word separates the topic: ``information`` times P(topic on | word present). Words are
         ranked by it.
@@ -76,7 +76,8 @@ class Topic:
     title : str
         The user's title, or the first words.
     size : float
-        Expected share of documents in which the topic is on.
+        Share of the documents in which the topic is present: it is more likely on than off, and a word below it
+        occurs. P(topic on) in the model if no documents are given.
     words : tuple of TopicWord
         Best first; empty if no word becomes more likely when the topic is on.
     children : tuple of Topic
@@ -109,7 +110,7 @@ def topic_tree(
     n_words: int = 10,
     titles: Mapping[str, str] | None = None,
     min_share: float = 0.1,
-    sizes: _FloatArray | None = None,
+    presence: Presence | None = None,
 ) -> list[Topic]:
     """Describe the tree's latents as nested topics.
 
@@ -118,8 +119,8 @@ def topic_tree(
     tree : LatentTree
         A tree over the words of documents, or over any other columns.
     X : table, optional
-        Documents from which to take the sizes, as mean posterior P(topic on | document). Without
-        it the sizes are the model's marginals. The words always come from the model.
+        Documents from which to take the sizes and how often each word occurs with a topic. Without them both are the
+        model's. Which words describe a topic is always taken from the model.
     n_words : int, default=10
         Largest number of words per topic.
     titles : mapping of str to str, optional
@@ -127,8 +128,8 @@ def topic_tree(
     min_share : float, default=0.1
         Leave out words whose weight is below this share of the first word's. Raise it for cleaner topics, set it to 0
         to see every word of the group.
-    sizes : array of float (L,), optional
-        The sizes, in the order of ``tree.latent_names``, if they are known; then ``X`` is not used.
+    presence : Presence, optional
+        What is known of the documents, if it was computed before; then ``X`` is not used.
 
     Returns
     -------
@@ -164,8 +165,14 @@ def topic_tree(
     unknown = sorted(set(titles) - set(tree.names[n_observed:]))
     if unknown:
         raise DataError(f"titles given for {unknown[:5]}, which are no latents of this tree")
-    size = _sizes(tree, X, n_observed) if sizes is None else np.r_[np.zeros(n_observed), sizes]
-    words, information = _top_words(tree, upward, level, n_words, min_share)
+    if presence is None and X is not None:
+        from tsenet.explain.presence import topic_activity
+
+        presence = topic_activity(tree, tree.binary(X), n_best=1).presence
+    size = np.array(tree.marginals(), dtype=np.float64)
+    if presence is not None:
+        size[n_observed:] = presence.size
+    words, information = _top_words(tree, upward, level, n_words, min_share, presence)
 
     topics: dict[int, Topic] = {}
     children: dict[int, list[int]] = {}
@@ -192,24 +199,13 @@ def _hierarchy(parent: _IntArray, level: _IntArray) -> _IntArray:
     return np.where((parent >= 0) & (level[parent] > level), parent, -1)
 
 
-def _sizes(tree: LatentTree, X: Any, n_observed: int) -> _FloatArray:
-    """Return the share of documents with each node on, (M,); observed ones are the model's."""
-    sizes = np.array(tree.marginals(), dtype=np.float64)
-    if X is not None and sizes.size > n_observed:
-        from tsenet.data import Table
-
-        table = Table.of(X)
-        step = max(1, _BLOCK // (sizes.size - n_observed))
-        total = np.zeros(sizes.size - n_observed)
-        for start in range(0, table.n_rows, step):
-            rows = np.arange(start, min(start + step, table.n_rows))
-            total += tree.posterior(table.take(rows)).sum(axis=0)
-        sizes[n_observed:] = total / table.n_rows
-    return sizes
-
-
 def _top_words(
-    tree: LatentTree, upward: _IntArray, level: _IntArray, n_words: int, min_share: float
+    tree: LatentTree,
+    upward: _IntArray,
+    level: _IntArray,
+    n_words: int,
+    min_share: float,
+    presence: Presence | None,
 ) -> tuple[dict[int, tuple[TopicWord, ...]], _FloatArray]:
     """Return the best words of every latent that has any, and what each node tells about all words under it (M,).
 
@@ -227,7 +223,14 @@ def _top_words(
         on = marginal[ancestor]
         information = word_information(given, on)
         total += np.bincount(ancestor, weights=information, minlength=level.size)
-        _rank(tree.names, words, ancestor, given, on, information, n_words, min_share, result)
+        shares = given
+        if presence is not None:
+            above = ancestor - tree.n_observed
+            shares = presence.word_shares(words, above, int(level[ancestor[0]]))
+        _rank(
+            *(tree.names, words, ancestor, given, shares, on, information, n_words, min_share),
+            result,
+        )
         higher = upward[ancestor] >= 0
         words, ancestor, given = words[higher], ancestor[higher], given[higher]
         given = np.einsum("wts,ws->wt", tree.cpt[ancestor], given)
@@ -240,6 +243,7 @@ def _rank(
     words: _IntArray,
     ancestor: _IntArray,
     given: _FloatArray,
+    shares: _FloatArray,
     on: _FloatArray,
     information: _FloatArray,
     n_words: int,
@@ -253,14 +257,16 @@ def _rank(
     words, ancestor : (W,)
         The words that have an ancestor at this level, and that ancestor.
     given : (W, 2)
-        P(word on | ancestor = 0, 1).
+        P(word on | ancestor = 0, 1), by which words are chosen and ranked.
+    shares : (W, 2)
+        How often the word occurs without and with the topic, to be told.
     on : (W,)
         P(ancestor = 1).
     information : (W,)
         Mutual information of word and ancestor.
     """
     kept = np.flatnonzero(given[:, 1] > given[:, 0])
-    words, ancestor, given = words[kept], ancestor[kept], given[kept]
+    words, ancestor, given, shares = words[kept], ancestor[kept], given[kept], shares[kept]
     on, information = on[kept], information[kept]
     inside = on * given[:, 1]
     weight = (
@@ -279,8 +285,8 @@ def _rank(
         word = TopicWord(
             names[words[i]],
             float(information[i]),
-            inside=float(given[i, 1]),
-            outside=float(given[i, 0]),
+            inside=float(shares[i, 1]),
+            outside=float(shares[i, 0]),
             weight=float(weight[i]),
         )
         grouped.setdefault(int(ancestor[i]), []).append(word)

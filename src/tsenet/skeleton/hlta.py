@@ -56,7 +56,7 @@ class TreeOptions:
             ),
             f"refine_steps must be at least 0, not {self.refine_steps}": self.refine_steps >= 0,
             f"em_restarts must be at least 1, not {islands.em_restarts}": islands.em_restarts >= 1,
-            f"piece_size must be 'auto', None or at least 2, not {self.piece_size}": (
+            f"piece_size must be 'auto', None, 0 or at least 2, not {self.piece_size}": (
                 self.piece_size is None or self.piece_size >= 2
             ),
         }
@@ -127,8 +127,8 @@ def learn_tree(
     piece_size : int, None or "auto", default="auto"
         Rows with more than this many variables on are cut at random into pieces of about equal size, from which the
         tree is learned, so that the latents are about topics and not about the length of documents. The tree is then
-        applied to whole rows. "auto": 30 for a sparse table whose rows vary widely in length, else None. None keeps
-        rows whole; choose it if the likelihood of whole rows matters more than the topics.
+        applied to whole rows. "auto": 30 for a sparse table whose rows vary widely in length, else None. None or 0
+        keeps rows whole; choose it if the likelihood of whole rows matters more than the topics.
     leftovers : {"auto", "leave", "attach"}, default="auto"
         What happens to variables that join no group in the search. "leave": those with a significant tie to a group
         that has room join it, and the others stay in none (:attr:`LatentTree.ungrouped`); no group exceeds
@@ -187,7 +187,9 @@ def learn_tree(
         data = X if isinstance(X, Passes) else RowsInMemory(Table.of(X, missing=True))
         data.prepare(structure_samples, report)
         bag = data.is_sparse and correlation_test
-        if piece_size == "auto":
+        if piece_size == 0:
+            piece_size = None
+        elif piece_size == "auto":
             piece_size = size_for(data.lengths(), data.n_columns) if bag else None
         options = TreeOptions(
             IslandOptions(
@@ -218,7 +220,7 @@ def learn_tree(
 def _check_choices(piece_size: Any, leftovers: Any, full_depth: Any) -> None:
     """Refuse words that are none of the choices; :class:`TreeOptions` checks numbers."""
     if isinstance(piece_size, str) and piece_size != "auto":
-        raise ValueError(f"piece_size must be 'auto', None or at least 2, not {piece_size!r}")
+        raise ValueError(f"piece_size must be 'auto', None, 0 or at least 2, not {piece_size!r}")
     if leftovers not in ("auto", "leave", "attach"):
         raise ValueError(f"leftovers must be 'auto', 'leave' or 'attach', not {leftovers!r}")
     if full_depth not in (True, False, "auto"):

@@ -16,6 +16,7 @@ from tests.explain.models import dense_rows, fitted, targets
 from tests.explain.report.corpus import classifier, documents, model, table, tree
 from tsenet.errors import DataError
 from tsenet.explain import topic_tree
+from tsenet.explain.presence import topic_probabilities
 from tsenet.explain.report import Payload, ReportOptions, report_payload
 from tsenet.explain.report.linear_skip import linear_skip_weights
 from tsenet.explain.report.views import short, snippet_of
@@ -56,8 +57,11 @@ class TestEveryModel:
         assert set(network["parent"][start:]) == {-1}
 
     def test_words_are_those_of_the_topics(self, network: Payload, topics: Payload) -> None:
-        for payload, known in ((network, classifier().tree_), (topics, tree())):
-            waiting = topic_tree(known)
+        for payload, known, rows in (
+            (network, classifier().tree_, None),
+            (topics, tree(), table()),
+        ):
+            waiting = topic_tree(known, rows)
             while waiting:
                 topic = waiting.pop()
                 waiting += topic.children
@@ -86,9 +90,9 @@ class TestEveryModel:
 
 
 class TestTree:
-    def test_shares_are_mean_posteriors(self, topics: Payload) -> None:
-        posterior = tree().posterior(table())
-        assert topics["units"]["share"] == pytest.approx(posterior.mean(axis=0), rel=5e-3)
+    def test_shares_are_of_rows_with_the_topic(self, topics: Payload) -> None:
+        present = topic_probabilities(tree(), tree().binary(table())).toarray() >= 0.5
+        assert topics["units"]["share"] == pytest.approx(present.mean(axis=0), rel=5e-3)
         bare = report_payload(tree())
         expected = tree().marginals()[tree().n_observed :]
         assert bare["units"]["share"] == pytest.approx(expected, rel=5e-3)
@@ -113,7 +117,8 @@ class TestTree:
         posterior = tree().posterior(few)[0]
         assert payload["rows"] is not None
         shown = [bool(flat) for flat in payload["rows"]["of"]]
-        assert shown == (posterior >= 0.05).tolist()
+        assert not any(is_shown and p < 0.5 for is_shown, p in zip(shown, posterior, strict=True))
+        assert any(shown)
         assert not all(shown)
 
     def test_along_a_column(self, topics: Payload) -> None:
@@ -123,9 +128,9 @@ class TestTree:
         assert (along["name"], along["kind"]) == ("subject", "labels")
         assert along["bins"] == ["politics", "space", "sport"]
         assert along["counts"] == [int((subjects == name).sum()) for name in along["bins"]]
-        posterior = tree().posterior(table())
+        present = topic_probabilities(tree(), tree().binary(table())).toarray() >= 0.5
         for u, shares in enumerate(along["of"]):
-            wanted = [posterior[subjects == name, u].mean() for name in along["bins"]]
+            wanted = [present[subjects == name, u].mean() for name in along["bins"]]
             assert np.array(shares) / 10_000 == pytest.approx(np.array(wanted), abs=6e-5)
 
     def test_has_nothing_of_a_network(self, topics: Payload) -> None:

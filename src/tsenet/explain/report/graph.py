@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet.explain.topics import Topic, every_topic
+
 if TYPE_CHECKING:
     from tsenet.expansion.wiring import Wiring
     from tsenet.skeleton.tree import LatentTree
 
-__all__ = ["AddedLinks", "Graph", "graph_of_tree", "graph_of_wiring"]
+__all__ = ["AddedLinks", "Graph", "graph_of_topics", "graph_of_tree", "graph_of_wiring"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -53,7 +56,7 @@ class Graph:
     layer_sizes : tuple of int
         Inputs first.
     parent : int64 (M,)
-        One layer up; −1 for the top layer and for inputs in no group.
+        In a higher layer; −1 for the roots and for inputs in no group.
     strength : float64 (M,)
         Strength of the link to the parent; 0 without one.
     kind : {"weight", "log-odds"}
@@ -84,6 +87,36 @@ def graph_of_tree(tree: LatentTree) -> Graph:
     odds = np.log(on / (1 - on))
     strength = np.where(parent >= 0, odds[:, 1] - odds[:, 0], 0.0)
     return Graph(tree.names, tree.layer_sizes, parent, strength, "log-odds")
+
+
+def graph_of_topics(tree: LatentTree, topics: Sequence[Topic]) -> Graph:
+    """The graph of those topics of a tree that are shown, nested as given, and of all words.
+
+    A word is below the lowest topic shown of those above it in the tree. The link of a node to a parent that is not
+    the one it has in the tree has no strength.
+    """
+    whole = graph_of_tree(tree)
+    number = {name: node for node, name in enumerate(tree.names)}
+    shown = sorted(number[topic.name] for topic in every_topic(topics))
+    kept = np.array([*range(tree.n_observed), *shown], np.int64)
+    place = np.full(tree.n_nodes, -1, np.int64)
+    place[kept] = np.arange(kept.size)
+    parent = np.full(tree.n_nodes, -1, np.int64)
+    for topic in every_topic(topics):
+        parent[[number[child.name] for child in topic.children]] = number[topic.name]
+    above = whole.parent[: tree.n_observed]
+    while (hidden := (above >= 0) & (place[above] < 0)).any():
+        above = np.where(hidden, whole.parent[above], above)
+    parent[: tree.n_observed] = above
+    strength = np.where(parent == whole.parent, whole.strength, 0.0)
+    top = int(tree.level[kept].max())
+    return Graph(
+        tuple(tree.names[node] for node in kept),
+        tuple(np.bincount(tree.level[kept], minlength=top + 1).tolist()),
+        np.where(parent >= 0, place[parent], -1)[kept],
+        strength[kept],
+        whole.kind,
+    )
 
 
 def graph_of_wiring(

@@ -21,7 +21,7 @@ _JUDGED_WORDS = 5
 def gain(word: TopicWord, size: float) -> float:
     """How far a topic that is on in a share ``size`` of the documents sets a word apart, in bits."""
     overall = size * word.inside + (1.0 - size) * word.outside
-    return word.inside * math.log2(word.inside / overall) if overall > 0 else 0.0
+    return word.inside * math.log2(word.inside / overall) if word.inside * overall > 0 else 0.0
 
 
 def interest(topic: Topic) -> float:

@@ -72,11 +72,10 @@ def payload_json(payload: Payload) -> str:
 
 
 def _outline(payload: Payload) -> list[tuple[str, str]]:
-    """Names and labels of the top units, for readers without JavaScript."""
-    n_inputs, n_nodes = payload["layers"][0], len(payload["names"])
-    n_top = payload["layers"][-1] if len(payload["layers"]) > 1 else 0
-    top = range(n_nodes - n_top, n_nodes)[:_OUTLINE_ITEMS]
-    return [(payload["names"][node], payload["units"]["label"][node - n_inputs]) for node in top]
+    """Names and labels of the units that are in no other, for readers without JavaScript."""
+    n_inputs, names, parent = payload["layers"][0], payload["names"], payload["parent"]
+    top = [node for node in range(n_inputs, len(names)) if parent[node] < 0][:_OUTLINE_ITEMS]
+    return [(names[node], payload["units"]["label"][node - n_inputs]) for node in top]
 
 
 def _digest(text: str) -> str:

@@ -6,7 +6,6 @@ of pairs are flat, ``[node, value, node, value, …]``: a page holds thousands o
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -16,12 +15,17 @@ import numpy as np
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.explain.fitted import WiredNetwork, rule_of
+from tsenet.explain.presence import Activity, topic_activity
 from tsenet.explain.report import facts
-from tsenet.explain.report.activity import tree_activity
 from tsenet.explain.report.along import Bins, bins_of
 from tsenet.explain.report.classes import ClassView, class_view
 from tsenet.explain.report.feature_layer import FeatureLayerView, feature_layer_view
-from tsenet.explain.report.graph import Graph, graph_of_tree, graph_of_wiring
+from tsenet.explain.report.graph import (
+    Graph,
+    graph_of_topics,
+    graph_of_tree,
+    graph_of_wiring,
+)
 from tsenet.explain.report.linear_skip import direct_effects
 from tsenet.explain.report.views import (
     AlongView,
@@ -31,18 +35,20 @@ from tsenet.explain.report.views import (
     along_view,
     row_view,
     short,
+    topic_units,
     trained_units,
     tree_rows,
     tree_units,
     wired_units,
 )
+from tsenet.explain.topics import Topic, every_topic
 from tsenet.progress import Progress, as_progress
 from tsenet.skeleton.tree import LatentTree
 
 if TYPE_CHECKING:
     from tsenet.progress import ProgressCallback
 
-__all__ = ["Payload", "ReportOptions", "report_payload"]
+__all__ = ["Payload", "ReportOptions", "report_payload", "topics_payload"]
 
 
 class LinkView(TypedDict):
@@ -117,8 +123,6 @@ class ReportOptions:
         column of texts.
     titles : mapping of str to str, optional
         Labels by latent name, to show instead of the words that set a topic apart.
-    folded : mapping of str to str, optional
-        Topics that have little to show, each with the reason: they come last, and the page counts them.
 
     Raises
     ------
@@ -140,7 +144,6 @@ class ReportOptions:
     snippet: int = 240
     words: bool | None = None
     titles: Mapping[str, str] | None = None
-    folded: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         for name in ("n_features", "n_rows", "links_per_unit", "links_per_node", "snippet"):
@@ -249,27 +252,75 @@ def _check(
 
 def _tree_payload(model: Any, tree: LatentTree, given: _Given, progress: Progress) -> Payload:
     options = given.options
-    shares = rows = along = None
+    activity = None
     if given.table is not None and tree.n_levels:
-        activity = tree_activity(tree, given.table, options.n_rows, given.bins, progress)
-        shares = activity.mean
-        rows = row_view("posterior", tree_rows(activity), given.texts, options.snippet)
-        if given.bins is not None:
-            along = along_view(given.along_name, given.bins, activity)
+        activity = topic_activity(
+            tree,
+            tree.binary(given.table),
+            n_best=options.n_rows,
+            bins=given.bins,
+            progress=progress,
+        )
     graph = graph_of_tree(tree)
     payload = _plain_payload(model, graph, tree.rule, given, _nouns(given, model, "topic"))
-    payload["units"] = tree_units(tree, shares, options.n_features, options.titles)
-    payload["rows"], payload["along"] = rows, along
-    if options.folded:
-        interest = payload["units"]["interest"]
-        payload["units"]["interest"] = [
-            0.0 if name in options.folded else value
-            for name, value in zip(tree.latent_names, interest, strict=True)
-        ]
-        reasons = Counter(options.folded.values()).most_common()
-        parts = ", ".join(f"{count:,} {reason}" for reason, count in reasons)
-        payload["data"].append(("Topics that come last", parts))
+    presence = None if activity is None else activity.presence
+    payload["units"] = tree_units(tree, presence, options.n_features, options.titles)
+    _add_rows(payload, activity, given)
     return payload
+
+
+def topics_payload(
+    tree: LatentTree,
+    topics: Sequence[Topic],
+    X: Table | None,
+    activity: Activity | None,
+    *,
+    texts: Sequence[str] | None,
+    bins: Bins | None,
+    along_name: str,
+    options: ReportOptions,
+) -> Payload:
+    """Collect what a report shows of some of the topics of a tree.
+
+    Parameters
+    ----------
+    tree : LatentTree
+    topics : sequence of Topic
+        The topics to show, nested.
+    X : Table or None
+        The documents.
+    activity : Activity or None
+        All latents of the tree in these documents.
+    texts : sequence of str or None
+        What to quote of each document.
+    bins : Bins or None
+        The bins in which ``activity`` was counted.
+    along_name : str
+        What the bins are of.
+    options : ReportOptions
+    """
+    given = _Given(X, None, texts, bins, along_name, options)
+    graph = graph_of_topics(tree, topics)
+    known = {topic.name: topic for topic in every_topic(topics)}
+    ordered = [known[name] for name in graph.names[graph.n_inputs :]]
+    payload = _plain_payload(tree, graph, tree.rule, given, _nouns(given, tree, "topic"))
+    labels = [topic.title for topic in ordered]
+    payload["units"] = topic_units(tree, ordered, labels, options.n_features)
+    if activity is not None:
+        column = {name: k for k, name in enumerate(tree.latent_names)}
+        activity = activity.of([column[topic.name] for topic in ordered])
+    _add_rows(payload, activity, given)
+    return payload
+
+
+def _add_rows(payload: Payload, activity: Activity | None, given: _Given) -> None:
+    """Add the rows of each topic, and its shares along a column."""
+    if activity is None:
+        return
+    rows = tree_rows(activity)
+    payload["rows"] = row_view("posterior", rows, given.texts, given.options.snippet)
+    if given.bins is not None:
+        payload["along"] = along_view(given.along_name, given.bins, activity)
 
 
 def _network_payload(model: WiredNetwork, given: _Given, progress: Progress) -> Payload:

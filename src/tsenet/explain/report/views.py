@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.explain.report.activity import Activity
+from tsenet.explain.presence import Activity
 from tsenet.explain.report.graph import Graph
 from tsenet.explain.report.interest import interest, label_of
-from tsenet.explain.topics import Topic, topic_tree
+from tsenet.explain.topics import Topic, every_topic, topic_tree
 
 if TYPE_CHECKING:
     from tsenet.data.table import Table
+    from tsenet.explain.presence import Presence
     from tsenet.explain.report.along import Bins
     from tsenet.explain.units import Unit
     from tsenet.skeleton.tree import LatentTree
@@ -29,6 +30,7 @@ __all__ = [
     "along_view",
     "row_view",
     "short",
+    "topic_units",
     "trained_units",
     "tree_rows",
     "tree_units",
@@ -39,8 +41,6 @@ _LABEL_WORDS = 3
 _CANDIDATES = 20  # words of a topic among which to look for its label
 # Shares along a column are whole numbers in units of 1/10,000: short to write, exact enough to draw.
 _SHARE_UNIT = 10_000
-# Rows in which a topic is less likely than this are not shown for it.
-_SURELY_OFF = 0.05
 
 
 class UnitView(TypedDict):
@@ -95,43 +95,47 @@ def short(values: Iterable[float], digits: int = 3) -> list[float]:
 
 def tree_units(
     tree: LatentTree,
-    shares: NDArray[np.float64] | None,
+    presence: Presence | None,
     n_features: int,
     titles: Mapping[str, str] | None = None,
     latents: Sequence[str] | None = None,
 ) -> UnitView:
-    """Topics of a tree: their words by mutual information, with P(word | topic on) and P(word | topic off).
+    """Latents of a tree as units, each called by the words that set it apart.
 
     Parameters
     ----------
-    shares : float64 (L,), optional
-        Share of rows in which each latent is on; default: the model's own.
+    presence : Presence, optional
+        Shares of the rows; default: the model's own.
     titles : mapping of str to str, optional
         Labels by latent name, instead of the words that set a topic apart.
     latents : sequence of str, optional
         Which latents to show, in this order; default: all. A pruned network has some of its tree's only.
     """
+    topics = topic_tree(tree, n_words=max(n_features, _CANDIDATES), presence=presence)
+    known = {topic.name: topic for topic in every_topic(topics)}
+    ordered = [known[name] for name in (tree.latent_names if latents is None else latents)]
+    labels = [
+        (titles or {}).get(topic.name) or label
+        for topic, label in zip(ordered, _labels(tree, ordered), strict=True)
+    ]
+    return topic_units(tree, ordered, labels, n_features)
+
+
+def topic_units(
+    tree: LatentTree, topics: Sequence[Topic], labels: Sequence[str], n_features: int
+) -> UnitView:
+    """Topics of a tree with their words, by mutual information, and how often these occur with and without them."""
     number = {name: node for node, name in enumerate(tree.names)}
-    topics: dict[str, Topic] = {}
-    waiting = topic_tree(tree, n_words=max(n_features, _CANDIDATES))
-    while waiting:
-        topic = waiting.pop()
-        topics[topic.name] = topic
-        waiting.extend(topic.children)
-    ordered = [topics[name] for name in (tree.latent_names if latents is None else latents)]
     features: list[list[float]] = []
-    for topic in ordered:
+    for topic in topics:
         flat: list[float] = []
         for word in topic.words[:n_features]:
             flat += [number[word.word], *short([word.information, word.inside, word.outside])]
         features.append(flat)
     return UnitView(
-        label=[
-            (titles or {}).get(topic.name) or label
-            for topic, label in zip(ordered, _labels(tree, ordered), strict=True)
-        ],
-        share=short([topic.size for topic in ordered] if shares is None else shares),
-        interest=short([interest(topic) for topic in ordered]),
+        label=list(labels),
+        share=short([topic.size for topic in topics]),
+        interest=short([interest(topic) for topic in topics]),
         fields=["information", "inside", "outside"],
         features=features,
     )
@@ -204,11 +208,11 @@ def tree_rows(activity: Activity) -> list[list[float]]:
     return [
         [
             part
-            for row, value in zip(rows.tolist(), posterior.tolist(), strict=True)
-            if value >= _SURELY_OFF
+            for row, value in zip(rows.tolist(), probability.tolist(), strict=True)
+            if row >= 0
             for part in (row, *short([value]))
         ]
-        for rows, posterior in zip(activity.rows, activity.posterior, strict=True)
+        for rows, probability in zip(activity.rows, activity.probability, strict=True)
     ]
 
 
