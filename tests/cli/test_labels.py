@@ -56,8 +56,10 @@ def folder(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 def test_blank_cells_are_unlabelled_rows(folder: Path) -> None:
     said = json.loads((folder / "said.json").read_text("utf-8").splitlines()[-1])
-    assert (said["rows"], said["unlabelled"], said["held_out"]["rows"]) == (300, 100, 20)
-    assert said["held_out"]["accuracy"] > 0.7
+    assert (said["rows"], said["unlabelled"]) == (300, 100)
+    scored = said["cross_validated"]
+    assert (scored["metric"], scored["n_rows"]) == ("accuracy", 200)
+    assert 0.7 < scored["low"] < scored["value"] < scored["high"]
     assert tsenet.load(folder / "m.tsenet").classes_.tolist() == ["little", "much"]
 
 
@@ -69,7 +71,7 @@ def test_a_marker_is_named(frame: pd.DataFrame, tmp_path: Path) -> None:
     model = tmp_path / "m.tsenet"
     said = fine(*given, "-o", model, "--unlabeled", "-1")
     assert "150 of 300 rows have no 'kind'" in said
-    assert "held out 15 labelled rows: accuracy" in said
+    assert "cross-validated on 150 labelled rows: accuracy" in said
     assert tsenet.load(model).classes_.tolist() == [0, 1]
     scores = json.loads(fine("evaluate", model, tmp_path / "d.csv", "--json", "--quiet"))
     assert (scores["rows"], scores["unlabelled"]) == (150, 150)
@@ -119,12 +121,6 @@ def test_evaluate_refuses_what_cannot_be_the_truth(
     regressor.fit(frame[list("abcd")], frame["e"] * 1.5).save(tmp_path / "r.tsenet")
     result = run("evaluate", tmp_path / "r.tsenet", path, "--target", "kind", "--quiet")
     assert "holds values that are not numbers, such as 'much'" in result.stderr
-
-
-def test_all_rows_are_used_if_asked_or_few(folder: Path, tmp_path: Path) -> None:
-    pd.read_csv(folder / "few.csv").head(90).to_csv(tmp_path / "d.csv", index=False)
-    given = ("fit", tmp_path / "d.csv", "--target", "kind", "--ignore", "key", *QUICK)
-    assert "held out" not in fine(*given, "-o", tmp_path / "m.tsenet")
 
 
 def test_a_report_shows_no_truth_of_unlabelled_rows(folder: Path, tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_the_learning_rate_is_the_librarys(tmp_path: Path) -> None:
     path = tmp_path / "m.tsenet"
     fine(
         *("fit", tmp_path / "d.csv", "--target", "kind", "--text", "body", "-o", path),
-        *("--max-epochs", "2", "--held-out", "0", "--quiet"),
+        *("--max-epochs", "2", "--quiet"),
     )
     fitted = tsenet.load(path)
     model = tsenet.TSENetClassifier(random_state=0, max_epochs=2)

@@ -93,7 +93,7 @@ CHECKPOINTS = [
 # What the commands do themselves: which files and columns to read, where to write, what to show.
 OWN = {
     "fit": (
-        "--target --out -o --text --id --ignore --task --unlabeled --held-out --keep-on-interrupt --encoding "
+        "--target --out -o --text --id --ignore --task --unlabeled --keep-on-interrupt --encoding "
         "--no-header --config --preset --seed --force --verbose --json --quiet --debug --processes --streams"
     ),
     "topics": (

@@ -136,7 +136,6 @@ class TestPredict:
     [
         (("--target", "missing"), "has no label 'missing'; it has 'subject', 'key', 'size'"),
         (("--target", "subject", "--text", "a"), "--text is for files"),
-        (("--target", "subject", "--held-out", "0.2"), "--held-out is for files"),
         (("--target", "subject", "--processes", "9"), "has 8 row groups: write smaller ones"),
         (
             ("--target", "subject", "--processes", "3", "--streams", "2"),

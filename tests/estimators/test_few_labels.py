@@ -202,3 +202,54 @@ def test_no_label_at_all_is_an_error() -> None:
     rows = np.random.default_rng(0).normal(size=(40, 4))
     with pytest.raises(DataError):
         TSENetClassifier().fit(rows, np.full((40, 2), np.nan))
+
+
+# ---- how sure, and how good
+
+
+def word_rows(seed: int, n_rows: int) -> tuple[csr_array, NDArray[np.int64]]:
+    """Short documents of three classes that share most of their words."""
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(3, size=n_rows)
+    own = np.random.default_rng(0).dirichlet(np.full(400, 0.1), size=3)
+    common = np.random.default_rng(1).dirichlet(np.full(400, 0.2))
+    rows = [rng.multinomial(9, 0.65 * common + 0.35 * own[k]) for k in classes]
+    return csr_array(np.array(rows)), classes
+
+
+def test_probabilities_of_few_labels_are_calibrated() -> None:
+    counts, classes = word_rows(2, 3000)
+    few = np.where(np.arange(3000) < 300, classes, -1)
+    model = TSENetClassifier(unlabeled=-1, random_state=0).fit(counts, few)
+    new, truth = word_rows(3, 2000)
+
+    shares = model.predict_proba(new)
+
+    right = shares.argmax(axis=1) == truth
+    assert abs(shares.max(axis=1).mean() - right.mean()) < 0.05
+    score = model.cv_score_
+    assert score is not None
+    assert (score.metric, score.n_rows) == ("accuracy", 300)
+    assert score.low - 0.05 < right.mean() < score.high + 0.05
+
+
+@pytest.mark.parametrize("n_known", [2, 3, 5])
+def test_a_handful_of_labelled_rows_is_enough(n_known: int) -> None:
+    """One class or value more than the fewest: a fit, or an error that says what is missing."""
+    rng = np.random.default_rng(0)
+    dense = rng.normal(size=(100, 4))
+    values = np.where(np.arange(100) < n_known, rng.normal(size=100), np.nan)
+    assert np.isfinite(TSENetRegressor(random_state=0).fit(dense, values).predict(dense)).all()
+    labels = np.where(np.arange(100)[:, None] < n_known, [[0.0, 1.0]], np.nan)
+    labels[0, 0] = 1.0
+    shares = TSENetClassifier(random_state=0).fit(dense, labels).predict_proba(dense)
+    assert np.isfinite(shares).all()
+
+
+def test_one_labelled_row_is_refused() -> None:
+    dense = np.random.default_rng(0).normal(size=(100, 4))
+    values = np.where(np.arange(100) < 1, 1.0, np.nan)
+    with pytest.raises(DataError, match="label"):
+        TSENetRegressor(random_state=0).fit(dense, values)
+    with pytest.raises(DataError, match="label"):
+        TSENetClassifier(random_state=0).fit(dense, np.stack([values, values], axis=1))

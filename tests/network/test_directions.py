@@ -104,13 +104,30 @@ def test_a_latent_of_dense_rows_with_few_links_has_opposite_then_random_units() 
     assert np.unique(found.round(6), axis=1).shape[1] == 7
 
 
-def test_a_latent_of_sparse_rows_with_few_links_leaves_units_at_zero() -> None:
+def test_a_latent_of_sparse_rows_with_one_link_has_units_of_both_signs() -> None:
     layer = WiringLayer([0, 1, 1], [2], [True], [1.0], 4)
     blocks = BlockLinks(Links.of(layer), 1, 3)
 
     found = leading_directions(blocks, csr_array(rows_of_few_causes(4)), layer.from_tree)
 
-    np.testing.assert_allclose(found, [1, 0, 0])
+    np.testing.assert_allclose(found[:2], [1, -1])
+    np.testing.assert_allclose(np.abs(found[2]), 1)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_columns_that_repeat_each_other_have_one_direction(is_sparse: bool) -> None:
+    """The difference of two twins has no variance but that of rounding: no unit reads it."""
+    layer = WiringLayer([0, 2, 2], [1, 2], [True, True], [1.0, 1.0], 4)
+    blocks = BlockLinks(Links.of(layer), 1, 4)
+    rows = np.abs(rows_of_few_causes(4))
+    rows[:, 2] = rows[:, 1] * np.float32(1 + 1e-5)
+
+    found = leading_directions(
+        blocks, csr_array(rows) if is_sparse else rows, layer.from_tree
+    ).reshape(2, 4)
+
+    np.testing.assert_allclose(np.abs(found), np.sqrt(0.5), atol=1e-3)
+    np.testing.assert_array_equal(np.sign(found[0]), np.sign(found[1]))
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])

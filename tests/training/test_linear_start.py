@@ -147,6 +147,20 @@ def test_rows_without_labels_help() -> None:
     assert accuracy(together) > accuracy(alone) + 0.05
 
 
+def test_rows_left_out_have_no_say() -> None:
+    """A model that leaves rows out is the one that never saw them."""
+    few, kept = np.arange(30), np.arange(400)
+    guess = np.full((N_ROWS, 3), 1 / 3)
+    whole, part = ClassModel(csr_array(COUNTS)), ClassModel(csr_array(COUNTS[kept]))
+    part.pseudo = whole.pseudo
+
+    found = whole.learn(guess, few, CLASSES[few], np.arange(400, N_ROWS))
+
+    np.testing.assert_allclose(
+        found.weight, part.learn(guess[kept], few, CLASSES[few]).weight, atol=1e-5
+    )
+
+
 # ---- the whole
 
 

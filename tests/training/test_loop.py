@@ -439,6 +439,7 @@ class TestReports:
         assert epochs[1].startswith("epoch 2: train loss 0.")
         assert "score 0.75, learning rate 0.001" in epochs[1]
         notes = [r.getMessage() for r in caplog.records if r.levelno == logging.DEBUG]
+        notes = [note for note in notes if "loss" in note]
         assert len(notes) == 4
         assert "training: epoch 1/2, loss 0." in notes[0]
         assert "score" not in notes[0]

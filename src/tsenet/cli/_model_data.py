@@ -20,7 +20,6 @@ from tsenet.cli._cells import (
     without_marks,
 )
 from tsenet.cli._options import given
-from tsenet.cli._results import FEWEST_TO_HOLD_OUT
 from tsenet.cli._words import tokenizer_of
 from tsenet.data.columns import listed, quoted
 from tsenet.data.files import DataFile
@@ -32,7 +31,6 @@ __all__ = [
     "Wanted",
     "answers_of",
     "columns_of_file",
-    "held_out_rows",
     "load_model",
     "load_to_predict",
     "model_rows",
@@ -186,24 +184,6 @@ def _refuse_strays(file: DataFile, name: str, known: list[str]) -> None:
             f"{file.path}: column {quoted(name)} holds numbers, but not in {len(wrong):,} of {len(known):,} rows, "
             f"such as {quoted(wrong[0])}: correct these cells or leave them blank; or give --task classification"
         )
-
-
-def held_out_rows(
-    table: Table, wanted: Wanted, share: float, seed: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows to learn from, and labelled rows to score the model on; classes keep their shares."""
-    from tsenet.data.order import duplicate_groups
-    from tsenet.training.split import split_rows
-
-    labelled = np.flatnonzero(wanted.known)
-    if share == 0 or labelled.size < FEWEST_TO_HOLD_OUT:
-        return np.arange(table.n_rows), labelled[:0]
-    classes = None
-    if wanted.classifies and wanted.values.ndim == 1:
-        classes = np.unique(wanted.values[labelled].astype(str), return_inverse=True)[1]
-    groups = duplicate_groups(table.take(labelled).values)
-    _, chosen = split_rows(labelled.size, share, seed, classes, groups)
-    return np.setdiff1d(np.arange(table.n_rows), labelled[chosen]), labelled[chosen]
 
 
 def truth_of(

@@ -16,10 +16,7 @@ from tsenet.cli._console import STDOUT
 if TYPE_CHECKING:
     from tsenet.data.table import Table
 
-__all__ = ["FEWEST_TO_HOLD_OUT", "by_key", "say", "say_fitted", "write_csv", "write_json_lines"]
-
-# With fewer labelled rows a score of a tenth of them says nothing.
-FEWEST_TO_HOLD_OUT = 100
+__all__ = ["by_key", "say", "say_fitted", "write_csv", "write_json_lines"]
 
 # A spreadsheet takes a cell that begins so for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -40,13 +37,11 @@ def say_fitted(
     model: Any,
     table: Table,
     n_unlabelled: int,
-    n_held: int,
-    scores: dict[str, float],
     out: Path,
     resumes: bool,
     as_json: bool,
 ) -> None:
-    """Say what a model was fitted to, how large it is, and how it does on the rows held out."""
+    """Say what a model was fitted to, how large it is, and its cross-validated score."""
     fields = {
         "model": out,
         "rows": table.n_rows,
@@ -56,7 +51,7 @@ def say_fitted(
         "parameters": model.n_parameters_,
         "epochs": model.history_.n_epochs,
         "stopped": model.history_.stopped,
-        "held_out": {"rows": n_held, **by_key(scores)},
+        "cross_validated": None if model.cv_score_ is None else model.cv_score_._asdict(),
     }
     from tsenet.data.columns import count_of
 
@@ -72,13 +67,11 @@ def say_fitted(
         )
     epochs = count_of(model.history_.n_epochs, "epoch")
     lines.append(f"{epochs}{_best_of(model)}; written to {out}")
-    if scores:
-        shown = ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
-        lines.append(f"held out {n_held:,} labelled rows: {shown}")
-    elif table.n_rows - n_unlabelled < FEWEST_TO_HOLD_OUT:
-        lines.append(
-            f"no score: fewer than {FEWEST_TO_HOLD_OUT} rows have a label; tsenet evaluate tells it on other rows"
-        )
+    if model.cv_score_ is None:
+        lines.append("no cross-validated score; tsenet evaluate scores the model on other rows")
+    else:
+        n_scored = count_of(model.cv_score_.n_rows, "labelled row")
+        lines.append(f"cross-validated on {n_scored}: {model.cv_score_}")
     if resumes and model.history_.stopped == "interrupted":
         lines.append("to continue, give the same command with --force")
     say(as_json, fields, *lines)

@@ -1,4 +1,4 @@
-"""How good predictions are: what ``evaluate`` prints, and ``fit`` of the rows that it held out."""
+"""How good predictions are: what ``evaluate`` prints."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ __all__ = ["fit_folder", "predict_folder"]
 #: Options of ``fit`` and ``predict`` that say how a file is read.
 _OF_FILES = (
     *("text", "ignore", "words", "stop_words", "min_documents", "max_df", "ngrams", "tokenizer"),
-    *("encoding", "no_header", "explain", "held_out", "keep_on_interrupt"),
+    *("encoding", "no_header", "explain", "keep_on_interrupt"),
 )
 
 

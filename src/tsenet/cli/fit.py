@@ -135,15 +135,6 @@ def fit(
             min=1,
         ),
     ] = None,
-    held_out: Annotated[
-        float,
-        typer.Option(
-            metavar="SHARE",
-            min=0.0,
-            max=0.5,
-            help="Share of the labelled rows to score the model on, which it does not learn from; 0: none.",
-        ),
-    ] = 0.1,
     keep_on_interrupt: Annotated[
         bool,
         typer.Option(
@@ -184,8 +175,8 @@ def fit(
     """Learn to predict columns of a table, or of documents, and write the model.
 
     The structure of the network is learned from the rows without their target. Rows whose target is blank have no
-    label: they teach structure and first weights. A tenth of the labelled rows, if these are 100 or more, is kept
-    from training; the score on it is printed at the end.
+    label: they teach structure and first weights. The model learns from all labelled rows; a cross-validated score of
+    them is printed at the end.
 
     DATA may be a folder of shards, which tsenet shard writes: then the rows need not fit into memory, several
     processes can share the training, and the target is a label column of the folder.
@@ -195,11 +186,9 @@ def fit(
     from tsenet.cli._documents import is_folder_of_shards
     from tsenet.cli._model_data import (
         columns_of_file,
-        held_out_rows,
         read_rows,
         targets_of,
     )
-    from tsenet.cli._scores import scores_of
     from tsenet.cli._words import word_counts, word_parameters
 
     chosen = given(
@@ -255,16 +244,14 @@ def fit(
         else:
             counter = None
             table, source = columns_of_file(file, {*target, *(ignore or ()), *keys})
-        kept, held = held_out_rows(table, wanted, held_out, seed)
         warm_up(progress)
         kind = tsenet.TSENetClassifier if wanted.classifies else tsenet.TSENetRegressor
         make = kind.paper if preset is Preset.paper else kind
         model = make(verbose=progress, **chosen)
-        model.fit(table.take(kept), wanted.values[kept], **given(checkpoint=checkpoint))
+        model.fit(table, wanted.values, **given(checkpoint=checkpoint))
         if model.history_.stopped == "interrupted" and not keep_on_interrupt:
             raise KeyboardInterrupt
         model.source_ = {"targets": target, **source, **given(unlabeled=unlabeled, id=id_column)}
-        scores = scores_of(model, table.take(held), wanted.values[held]) if held.size else {}
         model.word_counter_ = counter
         with written_to(out) as path:
             model.save(path)
@@ -272,7 +259,7 @@ def fit(
         typer.echo(model.history_.table(), err=as_json or out == STDOUT)
     n_unlabelled = int((~wanted.known).sum())
     resumes = checkpoint is not None
-    say_fitted(model, table, n_unlabelled, held.size, scores, out, resumes, as_json)
+    say_fitted(model, table, n_unlabelled, out, resumes, as_json)
 
 
 def _refuse_roles(target: list[str], text: str | None, id_column: str | None) -> None:

@@ -116,14 +116,18 @@ class Scaling:
         shift, deviation = shift * power, np.sqrt(square / n_known) * power
         # A column that varies by rounding alone is constant.
         varies = deviation > np.maximum(1e-12 * np.abs(shift), 1.0 / _LARGEST_SCALE)
-        if _share_a_unit(table.values, varies):
+        shares_a_unit = _share_a_unit(table.values, varies)
+        if shares_a_unit:
             common = power_near(deviation[varies].max())
             shared = np.sqrt(np.square(deviation[varies] / common).mean()) * common
             deviation = np.where(varies, shared, deviation)
         deviation = np.where(varies, deviation, np.maximum(1.0, 1e-15 * np.abs(shift)))
         scale = 1.0 / deviation
         with np.errstate(over="ignore"):
-            limit = np.where(varies, _ROOM * _reach(table.values, shift, scale), 0.0)
+            reach = _reach(table.values, shift, scale)
+            if shares_a_unit:
+                reach = np.full_like(reach, reach[varies].max())
+            limit = np.where(varies, _ROOM * reach, 0.0)
         category = np.array([levels is not None for levels in table.levels])
         return cls(
             np.where(category, 0.0, shift),

@@ -121,6 +121,11 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         The trained torch module, on the CPU, in evaluation mode.
     history_ : History
         Losses and scores of the epochs.
+    cv_score_ : CrossValidatedScore or None
+        Score of labelled rows that were held out in turn, with a 95 % interval: accuracy, or R² of a regressor. It
+        costs no labels; the model itself is fitted to all of them. Where some rows have no label it is that of the
+        linear teacher, which the network follows. None after ``init="fan-in"``, ``linear_skip=False``, ``partial_fit``
+        and in a loaded model.
     feature_importances_ : ndarray (V,)
         Share of each column in the network's answers.
     n_parameters_ : int

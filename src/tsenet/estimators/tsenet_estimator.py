@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tsenet.skeleton.tree import LatentTree
     from tsenet.training.checkpoint import RunFolder
     from tsenet.training.loop import Score, Validation
+    from tsenet.training.metrics import CrossValidatedScore
     from tsenet.training.recipe import RunSeeds, TrainedNetwork
     from tsenet.training.settings import Recipe
     from tsenet.training.shard_recipe import ShardOptions
@@ -64,6 +65,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
     wiring_: Wiring
     net_: TSENet
     source_: dict[str, Any] | None
+    cv_score_: CrossValidatedScore | None = None
 
     _network_options: NetworkOptions
     #: The wiring before training; None in a loaded estimator.
@@ -427,9 +429,14 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
     def _keep(self, trained: TrainedNetwork, inputs: Inputs) -> None:
         """Take over what the recipe made."""
         from tsenet.explain.importances import importance_rows
+        from tsenet.training.metrics import cross_validated_score
 
         self._importances, self._importance_rows = None, importance_rows(inputs)
         self.net_, self.history_ = trained.net, trained.history
+        self.cv_score_ = None
+        if trained.unseen is not None:
+            outputs, true = trained.unseen
+            self.cv_score_ = cross_validated_score(self.targets_, true, outputs)
         self._network_options = trained.options
         if self.wiring is None and self.wiring_ is self._learned_wiring:
             # Log-odds served the initial weights, and would be half of what a file holds of a wiring.

@@ -39,7 +39,7 @@ class ClassModel:
         guess: NDArray[np.float64],
         known: NDArray[np.int64],
         classes: NDArray[np.int64],
-        left_out: NDArray[np.int64],
+        left_out: NDArray[np.int64] | None = None,
     ) -> Linear:
         """Refine a guess P(class | row), (N, K), true on the ``known`` rows: log P(word | class) as (D, K).
 
@@ -48,7 +48,8 @@ class ClassModel:
         """
         share = guess.copy()
         for _ in range(_STEPS):
-            share[left_out] = 0.0
+            if left_out is not None:
+                share[left_out] = 0.0
             share[known] = 0.0
             share[known, classes] = 1.0
             found = self._from_shares(share)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from tsenet.training.loop import Score
 from tsenet.training.targets import ClassTargets, LabelTargets, Targets, ValueTargets
 
-__all__ = ["score_of"]
+__all__ = ["CrossValidatedScore", "cross_validated_score", "score_of"]
 
 Floats = NDArray[np.float64]
+_DRAWS = 400
 Metric = Callable[[NDArray[Any], Floats, Any], float]
 
 
@@ -58,6 +59,69 @@ def score_of(metric: Any, targets: Targets) -> Score | None:
     if isinstance(targets, ClassTargets) and metric == "accuracy":
         return _share_of_right
     return score
+
+
+class CrossValidatedScore(NamedTuple):
+    """A score of labelled rows by models that had not seen them, with a 95 % interval.
+
+    Attributes
+    ----------
+    metric : {"accuracy", "r2"}
+    value, low, high : float
+        The score, and the ends of its interval.
+    n_rows : int
+        Number of rows scored.
+    """
+
+    metric: str
+    value: float
+    low: float
+    high: float
+    n_rows: int
+
+    def __str__(self) -> str:
+        name = "R²" if self.metric == "r2" else self.metric
+        return f"{name} {self.value:.3f} (95 % interval {self.low:.3f} to {self.high:.3f})"
+
+
+def cross_validated_score(
+    targets: Targets, true: NDArray[Any], outputs: Floats
+) -> CrossValidatedScore | None:
+    """Score raw outputs (n, C) of rows that the models had not seen.
+
+    The interval of an accuracy is Wilson's, that of R² the bootstrap's over rows. None if the score is not defined, as
+    R² of a single value.
+
+    Parameters
+    ----------
+    targets : Targets
+        What the targets are.
+    true : (n,) or (n, C)
+        Encoded.
+    outputs : (n, C)
+    """
+    metric = "r2" if isinstance(targets, ValueTargets) else "accuracy"
+    score = score_of(metric, targets)
+    assert score is not None
+    predicted = targets.loss().predict(outputs)
+    value = score(true, predicted, None)
+    if not np.isfinite(value):
+        return None
+    n = len(true)
+    if metric == "accuracy":
+        z = 1.96
+        centre, spread = (
+            value + z**2 / (2 * n),
+            z * np.sqrt(value * (1 - value) / n + (z / (2 * n)) ** 2),
+        )
+        low, high = (centre - spread) / (1 + z**2 / n), (centre + spread) / (1 + z**2 / n)
+    else:
+        generator = np.random.default_rng(0)
+        draws = [generator.integers(n, size=n) for _ in range(_DRAWS)]
+        low, high = np.nanquantile(
+            [score(true[d], predicted[d], None) for d in draws], [0.025, 0.975]
+        )
+    return CrossValidatedScore(metric, value, float(low), float(high), n)
 
 
 def _share_of_right(true: NDArray[Any], predicted: Floats, weights: NDArray[Any] | None) -> float:

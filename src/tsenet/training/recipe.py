@@ -29,6 +29,7 @@ import torch
 from numpy.typing import NDArray
 
 from tsenet._system.seeds import seed_number, seed_sequence
+from tsenet.errors import DataError
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.batches import Inputs, is_bag
 from tsenet.network.compact import Masks
@@ -175,6 +176,8 @@ def fit_network(
     folder : RunFolder, optional
         Where each training writes its checkpoint.
     """
+    if rows.labelled.rows.size < 2:
+        raise DataError("only one row has a label: training needs two or more")
     loss = targets.loss(rows.labelled.targets, class_weight)
     task = _Task(
         rows, targets, loss, wiring, recipe, net_seed, seeds, report, folder, validation, score
