@@ -17,7 +17,7 @@ _SOURCE = {
     "learn_tree": "skeleton/hlta.py",
     "read_documents": "data/documents.py",
     "topic_tree": "explain/topics.py",
-    "vectorize": "data/text.py",
+    "word_vectorizer": "data/text.py",
 }
 
 

@@ -23,7 +23,6 @@ def evaluate(
     ] = None,
     unlabeled: shared.Unlabeled = None,
     encoding: shared.Encoding = None,
-    tokenizer: shared.FittedTokenizer = None,
     jobs: shared.Jobs = None,
     config: shared.Config = None,
     as_json: shared.AsJson = False,
@@ -42,7 +41,7 @@ def evaluate(
         truth_of,
     )
 
-    fitted = load_model(model, jobs, tokenizer)
+    fitted = load_model(model, jobs)
     names = target or (fitted.source_ or {}).get("targets")
     if not names:
         raise DataError(f"{model} does not say which column holds the truth: give --target")

@@ -196,7 +196,8 @@ def fit(
         scores_of,
         targets_of,
     )
-    from tsenet.cli._words import word_counts, word_parameters
+    from tsenet.cli._words import chosen_vectorizer
+    from tsenet.estimators.texts import fit_vectorizer
 
     chosen = given(
         random_state=seed,
@@ -244,11 +245,13 @@ def fit(
         for name in keys:
             file.column(name)  # its error names the columns there are
         if text is not None:
-            counting = word_parameters(words, stop_words, min_documents, max_df, ngrams, tokenizer)
-            counter, table = word_counts(file.texts(text), progress, **counting)
+            options = (words, stop_words, min_documents, max_df, ngrams, tokenizer)
+            chosen |= given(vectorizer=chosen_vectorizer({}, *options))
+            texts = file.texts(text)
+            vectorizer, table = fit_vectorizer(texts, chosen.get("vectorizer"), progress)
             source: dict[str, Any] = {"text": text}
         else:
-            counter = None
+            vectorizer = None
             table, source = columns_of_file(file, {*target, *(ignore or ()), *keys})
         kept, held = held_out_rows(table, wanted, held_out, seed)
         warm_up(progress)
@@ -260,7 +263,7 @@ def fit(
             raise KeyboardInterrupt
         model.source_ = {"targets": target, **source, **given(unlabeled=unlabeled, id=id_column)}
         scores = scores_of(model, table.take(held), wanted.values[held]) if held.size else {}
-        model.word_counter_ = counter
+        model.vectorizer_ = vectorizer
         model.save(out)
     if verbose:
         typer.echo(model.history_.table(), err=as_json)

@@ -46,7 +46,6 @@ def predict(
         ),
     ] = None,
     encoding: shared.Encoding = None,
-    tokenizer: shared.FittedTokenizer = None,
     jobs: shared.Jobs = None,
     processes: shared.Processes = None,
     cluster: Annotated[
@@ -82,7 +81,6 @@ def predict(
             id_column=id_column,
             processes=processes,
             cluster=cluster,
-            tokenizer=tokenizer,
             jobs=jobs,
             force=force,
             as_json=as_json,
@@ -99,7 +97,7 @@ def predict(
                 f"predictions are written as csv or jsonl: {out} has the name of neither"
             )
         check_output(out, force)
-    fitted = load_to_predict(model, jobs, tokenizer)
+    fitted = load_to_predict(model, jobs)
     with shown_progress(quiet) as progress:
         file = read_rows(data, progress, encoding)
         if isinstance(fitted, LightModel) and file.n_rows <= _FEW_ROWS:

@@ -123,7 +123,7 @@ def _rows_of(fitted: Any, file: DataFile, target: list[str] | None, text: str | 
     if not hasattr(fitted, "wiring_"):
         if target is not None:
             raise DataError("--target is for models that predict: this one holds a tree only")
-        if text is None and hasattr(fitted, "word_counter_") and "text" in file.columns:
+        if text is None and hasattr(fitted, "vectorizer_") and "text" in file.columns:
             text = "text"  # as tsenet topics reads documents
         return _tree_rows(fitted, file, text)
     if text is not None:
@@ -143,7 +143,8 @@ def _tree_rows(fitted: Any, file: DataFile, text: str | None) -> _Rows:
         from tsenet.data.text import count_words
 
         texts = file.texts(text)
-        return _Rows(count_words(texts, tree.rule.names_in), texts=texts)
+        vectorizer = getattr(fitted, "vectorizer_", None)
+        return _Rows(count_words(texts, vectorizer or tree.rule.names_in), texts=texts)
     if file.rows is not None:
         return _Rows(file.table(()))
     missing = [name for name in tree.rule.names_in if name not in file.columns]
