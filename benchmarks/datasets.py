@@ -12,7 +12,8 @@ from scipy.sparse import load_npz
 
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
-from tsenet.data.text import count_words, read_documents, vectorize
+from tsenet.data.text import count_words, read_documents, word_vectorizer
+from tsenet.estimators.topic_words import learn_words
 
 
 def folder(name: str) -> Path:
@@ -73,5 +74,7 @@ def newsgroups(n_words: int, select: str) -> Corpus:
 
 
 def _count(title: str, train: list[str], test: list[str], n_words: int, select: str) -> Corpus:
-    known = vectorize(train, n_words=n_words, select="tfidf" if select == "tfidf" else "frequency")
-    return Corpus(title, known, count_words(test, known.names))
+    chosen = word_vectorizer(n_words=n_words, stop_words="english", min_documents=2)
+    by = "tfidf" if select == "tfidf" else "frequency"
+    vectorizer, known = learn_words(train, chosen, by, None)
+    return Corpus(title, known, count_words(test, vectorizer))

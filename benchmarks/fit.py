@@ -98,7 +98,7 @@ def _corpus(name: str, seed: int) -> tuple[Any, NDArray[Any], NDArray[Any]]:
         return fold.views, fold.y, fold.y_held
     from sklearn.model_selection import train_test_split
 
-    from tsenet.data.text import count_words, vectorize
+    from tsenet.data.text import count_words, vectorize, word_vectorizer
     from tsenet.datasets.word_features import weigh
 
     texts: list[str] = []
@@ -111,7 +111,10 @@ def _corpus(name: str, seed: int) -> tuple[Any, NDArray[Any], NDArray[Any]]:
     own, other = train_test_split(
         np.arange(y.size), train_size=MANY_ROWS, test_size=2_000, stratify=y, random_state=seed
     )
-    words = vectorize([texts[i] for i in own], n_words=N_WORDS)
+    words = vectorize(
+        [texts[i] for i in own],
+        word_vectorizer(n_words=N_WORDS, stop_words="english", min_documents=2),
+    )
     counts = words.values, count_words([texts[i] for i in other], words.names).values
     weighted = weigh(counts, "tfidf")
     return {"counts": counts, "tfidf": weighted}, y[own], y[other]

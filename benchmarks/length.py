@@ -16,7 +16,13 @@ from scipy.stats import rankdata
 import tsenet
 from benchmarks.datasets import folder
 from tsenet.data.table import Table
-from tsenet.data.text import count_words, read_documents, vectorize, words_of
+from tsenet.data.text import (
+    count_words,
+    read_documents,
+    vectorize,
+    word_vectorizer,
+    words_of,
+)
 from tsenet.explain import coherence, topic_tree
 from tsenet.skeleton.tree import LatentTree
 
@@ -82,7 +88,9 @@ def documents(name: str) -> Documents:
         train, test = _ag_news()
     else:
         train, test = _suite(name)
-    known = vectorize(train, n_words=N_WORDS)
+    known = vectorize(
+        train, word_vectorizer(n_words=N_WORDS, stop_words="english", min_documents=2)
+    )
     return Documents(train, known, count_words(test, known.names))
 
 

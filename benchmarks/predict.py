@@ -111,7 +111,7 @@ def _documents(n_rows: int) -> tuple[Any, Any, np.ndarray]:
     texts = [f"{a} {b}" for a, b in zip(read.columns["2"], read.texts, strict=True)]
     order = np.random.default_rng(0).permutation(len(texts))
     first, second = order[:n_rows], order[n_rows : 2 * n_rows]
-    known = vectorize([texts[k] for k in first], n_words=10_000)
+    known = vectorize([texts[k] for k in first])
     other = count_words([texts[k] for k in second], known.names)
     labels = np.array([int(read.columns["1"][k]) for k in first])
     return known, csr_matrix(other.values), labels

@@ -10,7 +10,7 @@ import importlib.util
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,11 @@ from benchmarks.datasets import folder
 from benchmarks.measure import in_own_process, peak_bytes
 from benchmarks.report import signed, table
 from tsenet.data.documents import read_documents
-from tsenet.data.text import WordCounter, words_of
+from tsenet.data.text import count_words, vectorize, vocabulary_of, word_vectorizer, words_of
 from tsenet.explain import coherence, topic_diversity
+
+if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import CountVectorizer
 
 N_WORDS = 5_000
 SIZES = (25, 150)
@@ -74,17 +77,17 @@ def _body(text: str) -> str:
     return str(strip.strip_newsgroup_footer(text))
 
 
-# ---- methods: texts, the word counter and its counts, and the number of topics
+# ---- methods: texts, the vectorizer and its counts, and the number of topics
 
 
-def _tsenet(data: Corpus, counter: WordCounter, counts: Any, n_topics: int) -> Result:
+def _tsenet(data: Corpus, vectorizer: CountVectorizer, counts: Any, n_topics: int) -> Result:
     from benchmarks.measure import warm_up
     from tsenet import TopicModel
 
     warm_up()
     start = time.process_time()
     model = TopicModel(random_state=0, n_jobs=1)
-    model.word_counter_ = counter
+    model.vectorizer_ = vectorizer
     model.fit_counts(counts, data.train).reduce(n_topics)
     topics = [[word for word, _ in words] for words in model.topics_["words"]]
     cpu = time.process_time() - start
@@ -99,11 +102,14 @@ def _bags(counts: Any, names: tuple[str, ...]) -> list[list[str]]:
     ]
 
 
-def _tomotopy(kind: str) -> Callable[[Corpus, WordCounter, Any, int], Result]:
-    def run(data: Corpus, counter: WordCounter, counts: Any, n_topics: int) -> Result:
+def _tomotopy(kind: str) -> Callable[[Corpus, CountVectorizer, Any, int], Result]:
+    def run(data: Corpus, vectorizer: CountVectorizer, counts: Any, n_topics: int) -> Result:
         import tomotopy
 
-        bags = [_bags(part, counter.words) for part in (counts, counter.count(data.test))]
+        bags = [
+            _bags(part, vocabulary_of(vectorizer))
+            for part in (counts, count_words(data.test, vectorizer))
+        ]
         start = time.process_time()
         if kind == "LDA":
             model = tomotopy.LDAModel(k=n_topics, seed=0)
@@ -137,16 +143,16 @@ def _tomotopy(kind: str) -> Callable[[Corpus, WordCounter, Any, int], Result]:
     return run
 
 
-def _gensim(data: Corpus, counter: WordCounter, counts: Any, n_topics: int) -> Result:
+def _gensim(data: Corpus, vectorizer: CountVectorizer, counts: Any, n_topics: int) -> Result:
     from gensim.matutils import Sparse2Corpus, corpus2dense
     from gensim.models import LdaModel
 
     parts = [
         Sparse2Corpus(part.values.tocsr(), documents_columns=False)
-        for part in (counts, counter.count(data.test))
+        for part in (counts, count_words(data.test, vectorizer))
     ]
     start = time.process_time()
-    names = dict(enumerate(counter.words))
+    names = dict(enumerate(vocabulary_of(vectorizer)))
     model = LdaModel(parts[0], n_topics, names, passes=10, random_state=0, alpha="auto")
     cpu = time.process_time() - start
     topics = [[word for word, _ in model.show_topic(k, TOP_WORDS)] for k in range(n_topics)]
@@ -155,7 +161,7 @@ def _gensim(data: Corpus, counter: WordCounter, counts: Any, n_topics: int) -> R
     return topics, train, test, cpu
 
 
-def _nmf(data: Corpus, counter: WordCounter, counts: Any, n_topics: int) -> Result:
+def _nmf(data: Corpus, vectorizer: CountVectorizer, counts: Any, n_topics: int) -> Result:
     from sklearn.decomposition import NMF
     from sklearn.feature_extraction.text import TfidfTransformer
 
@@ -164,22 +170,24 @@ def _nmf(data: Corpus, counter: WordCounter, counts: Any, n_topics: int) -> Resu
     model = NMF(n_topics, init="nndsvd", random_state=0, max_iter=200)
     train = model.fit_transform(weights.transform(counts.values))
     cpu = time.process_time() - start
-    names = np.array(counter.words)
+    names = np.array(vocabulary_of(vectorizer))
     topics = [names[np.argsort(-part)[:TOP_WORDS]].tolist() for part in model.components_]
-    test = model.transform(weights.transform(counter.count(data.test).values))
+    test = model.transform(weights.transform(count_words(data.test, vectorizer).values))
     return topics, train / train.std(), test / train.std(), cpu
 
 
-def _corex(data: Corpus, counter: WordCounter, counts: Any, n_topics: int) -> Result:
+def _corex(data: Corpus, vectorizer: CountVectorizer, counts: Any, n_topics: int) -> Result:
     import scipy.sparse as sp
     from corextopic.corextopic import Corex
 
     train, test = (
         sp.csr_matrix((part.values > 0).astype(float))
-        for part in (counts, counter.count(data.test))
+        for part in (counts, count_words(data.test, vectorizer))
     )
     start = time.process_time()
-    model = Corex(n_hidden=n_topics, seed=0, max_iter=100).fit(train, words=list(counter.words))
+    model = Corex(n_hidden=n_topics, seed=0, max_iter=100).fit(
+        train, words=list(vocabulary_of(vectorizer))
+    )
     cpu = time.process_time() - start
     found = model.get_topics(n_words=TOP_WORDS)
     topics = [[word for word, _, sign in topic if sign > 0] for topic in found]
@@ -187,7 +195,7 @@ def _corex(data: Corpus, counter: WordCounter, counts: Any, n_topics: int) -> Re
     return topics, vectors[0], vectors[1], cpu
 
 
-METHODS: dict[str, tuple[str, Callable[[Corpus, WordCounter, Any, int], Result]]] = {
+METHODS: dict[str, tuple[str, Callable[[Corpus, CountVectorizer, Any, int], Result]]] = {
     "tsenet": ("tsenet", _tsenet),
     "LDA": ("tomotopy", _tomotopy("LDA")),
     "PAM": ("tomotopy", _tomotopy("PAM")),
@@ -204,8 +212,9 @@ def measure(name: str, method: str, n_topics: int, validation: bool) -> dict[str
     from sklearn.metrics import normalized_mutual_info_score
 
     data = corpus(name, validation)
-    counter, counts = WordCounter.learn(data.train, n_words=N_WORDS)
-    topics, train, test, cpu = METHODS[method][1](data, counter, counts, n_topics)
+    vectorizer = word_vectorizer(n_words=N_WORDS, stop_words="english", min_documents=2)
+    counts = vectorize(data.train, vectorizer)
+    topics, train, test, cpu = METHODS[method][1](data, vectorizer, counts, n_topics)
     memory = peak_bytes()
     described = [topic[:TOP_WORDS] for topic in topics if len(topic) > 1]
     figures: dict[str, Any] = {"topics": len(topics), "CPU s": cpu, "MB": memory / 1e6}
@@ -219,7 +228,7 @@ def measure(name: str, method: str, n_topics: int, validation: bool) -> dict[str
             figures["junk"] = float(np.mean(np.array(near.per_topic) < JUNK))
     figures["diversity"] = topic_diversity(described, n_words=TOP_WORDS)
     shown = {word for topic in described for word in topic}
-    column = {word: k for k, word in enumerate(counter.words)}
+    column = {word: k for k, word in enumerate(vocabulary_of(vectorizer))}
     present = counts.values[:, [column[word] for word in sorted(shown)]]
     figures["coverage"] = float((np.diff(present.tocsr().indptr) > 0).mean())
     for part, vectors, labels in (

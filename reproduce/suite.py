@@ -140,11 +140,12 @@ def available(name: str) -> bool:
 def _views(fit: Any, held: Any, n_words: int) -> dict[str, tuple[Any, Any]]:
     if not isinstance(fit, list):
         return {"values": (fit, held)}
-    from tsenet.data.text import count_words, vectorize
+    from tsenet.data.text import count_words, vectorize, word_vectorizer
     from tsenet.datasets.word_features import weigh
 
-    table = vectorize(fit, n_words=n_words)
-    counts = (table.values, count_words(held, table.names).values)
+    vectorizer = word_vectorizer(n_words=n_words, stop_words="english", min_documents=2)
+    table = vectorize(fit, vectorizer)
+    counts = (table.values, count_words(held, vectorizer).values)
     weighted = weigh(counts, "tfidf")
     return {"counts": counts, "tfidf": (weighted[0], weighted[1])}
 

@@ -35,7 +35,7 @@ def explorer(corpus: Path) -> str:
         The program that finds the docstrings: it leaves them in ``found``, text to (name, module).
     """
     from tsenet import TSENetClassifier
-    from tsenet.data import vectorize
+    from tsenet.data import vectorize, word_vectorizer
 
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         with contextlib.redirect_stdout(None):
@@ -45,7 +45,9 @@ def explorer(corpus: Path) -> str:
             text for text, (_, module) in found.items() if modules.count(module) >= MIN_DOCUMENTS
         ]
         labels = [found[text][1] for text in texts]
-        counts = vectorize(texts, n_words=2000, min_documents=5)
+        counts = vectorize(
+            texts, word_vectorizer(n_words=2000, stop_words="english", min_documents=5)
+        )
         # Without a linear skip every decision goes through units that the page can show.
         model = TSENetClassifier(max_top=20, linear_skip=False, max_epochs=30, random_state=0)
         model.fit(counts, labels)

@@ -80,13 +80,15 @@ print(f"logistic regression, {len(known)} labels: {baseline.score(texts[test], y
 # %% [markdown]
 # ## How many labels are worth it?
 #
-# The structure needs no labels, so it is learned once: `learned_wiring_` and `word_counter_` serve every other number of labels.
+# The structure needs no labels, so it is learned once: `learned_wiring_` and `vectorizer_` serve every other number of labels.
 
 # %%
 import matplotlib.pyplot as plt
 
-counter, wiring = model.word_counter_, model.learned_wiring_
-counts, test_counts = counter.count(list(texts[train])), counter.count(list(texts[test]))
+from tsenet.data import count_words
+
+vectorizer, wiring = model.vectorizer_, model.learned_wiring_
+counts, test_counts = (count_words(list(texts[part]), vectorizer) for part in (train, test))
 scores = {"TSE-Net": [], "logistic regression": []}
 sizes = (2, 5, 20)
 for per_class in sizes:

@@ -17,7 +17,7 @@
 # the rows.
 
 # %%
-# !tsenet shard docs.csv --out shards --words 2000 --min-documents 5 --label module --quiet
+# !tsenet shard docs.csv --out shards --words 2000 --stop-words english --min-documents 5 --label module --quiet
 # !ls shards
 
 # %%
@@ -74,9 +74,10 @@ print("the same tree:", from_cluster == tree)
 # And the same as from the table in memory:
 
 # %%
-from tsenet.data import read_documents, vectorize
+from tsenet.data import read_documents, vectorize, word_vectorizer
 
-counts = vectorize(read_documents("docs.csv", "text").texts, n_words=2000, min_documents=5)
+words = word_vectorizer(n_words=2000, stop_words="english", min_documents=5)
+counts = vectorize(read_documents("docs.csv", "text"), words)
 print("the same tree:", tsenet.learn_tree(counts, random_state=0) == tree)
 
 # %% [markdown]

@@ -132,28 +132,22 @@ def test_documents(tmp_path: Path) -> None:
     ]
 
 
-def test_documents_split_by_a_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "bars_of_words.py").write_text("def split(text):\n    return text.split('|')\n")
+def test_documents_that_are_split_already(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    texts = ["red cat|black dog", "red cat|black dog|fish", "moon|bright star", "moon|sun"] * 10
+    texts = ["red_cat black_dog", "red_cat black_dog fish", "moon bright_star", "moon sun"] * 10
     kinds = ["pets", "pets", "sky", "sky"] * 10
     pd.DataFrame({"text": texts, "kind": kinds}).to_csv("d.csv", index=False, sep=";")
     fit = ("fit", "d.csv", "--target", "kind", "--text", "text", "-o", "m.tsenet", *QUICK)
-    fine(*fit, "--tokenizer", "bars_of_words:split")
+    fine(*fit, "--tokenizer", "whitespace", "--ngrams", "2")
     loaded = tsenet.load("m.tsenet")
-    assert loaded.word_counter_.tokenizer == "bars_of_words:split"
-    assert "red cat" in loaded.word_counter_.words
-    result = run("predict", "m.tsenet", "d.csv", "--quiet")
-    assert result.exit_code == 1
-    assert "split by bars_of_words:split" in result.stderr
-    again = ("--tokenizer", "bars_of_words:split", "--quiet")
-    printed = fine("predict", "m.tsenet", "d.csv", *again)
+    assert {"red_cat", "red_cat black_dog"} <= set(loaded.vectorizer_.vocabulary_)
+    assert loaded.vectorizer.ngram_range == (1, 2)
+    printed = fine("predict", "m.tsenet", "d.csv", "--quiet")
     assert pd.read_csv(io.StringIO(printed))["kind"].tolist() == kinds
-    assert accuracy_in(fine("evaluate", "m.tsenet", "d.csv", *again)) == 1
-    import bars_of_words  # type: ignore[import-not-found]  # the test wrote it
-
-    python = tsenet.load("m.tsenet", tokenizer=bars_of_words.split)
-    assert python.predict(["bright star|moon"]).tolist() == ["sky"]
+    assert accuracy_in(fine("evaluate", "m.tsenet", "d.csv", "--quiet")) == 1
+    result = run(*fit, "--force", "--tokenizer", "jieba:lcut")
+    assert result.exit_code == 1
+    assert "tokenizer must be" in result.stderr
 
 
 def test_the_learning_rate_is_the_librarys(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ CALLED: dict[str, Callable[..., Any]] = {
     "TSENetClassifier": tsenet.TSENetClassifier,
     "TSENetRegressor": tsenet.TSENetRegressor,
     "TopicModel": tsenet.TopicModel,
-    "vectorize": tsenet.data.text.vectorize,
+    "word_vectorizer": tsenet.data.text.word_vectorizer,
 }
 
 
@@ -40,7 +40,8 @@ class Option(NamedTuple):
         return self.typed.split()[0]
 
 
-def of_words(command: str, called: str) -> list[Option]:
+def of_words(command: str) -> list[Option]:
+    called = "word_vectorizer"
     return [
         Option(command, "--words 7", called, "n_words", 7),
         Option(command, "--stop-words none", called, "stop_words", []),
@@ -68,7 +69,6 @@ def of_estimator(called: str) -> list[Option]:
 
 
 OF_TOPICS = [
-    *of_words("topics", "TopicModel"),
     Option("topics", "--select tfidf", "TopicModel", "select", "tfidf"),
     Option("topics", "--top-words 2", "TopicModel", "top_words", 2),
     Option("topics", "--min-size 5", "TopicModel", "min_size", 5),
@@ -85,7 +85,8 @@ OF_TOPICS = [
     Option("topics", "--jobs 1", "TopicModel", "n_jobs", 1),
     Option("topics", "--memory 3GB", "TopicModel", "memory_limit", "3GB"),
 ]
-PASSED_ON = [*OF_TOPICS, *of_words("fit", "vectorize"), *of_estimator("TSENetClassifier")]
+PASSED_ON = [*OF_TOPICS, *of_estimator("TSENetClassifier")]
+OF_WORDS = [*of_words("fit"), *of_words("topics")]
 CHECKPOINTS = [
     Option("fit", "--checkpoint kept", "fit", "checkpoint", Path("kept")),
     Option("topics", "--checkpoint kept", "fit", "checkpoint", Path("kept")),
@@ -107,7 +108,6 @@ ALWAYS = {
     "TSENetRegressor": {"random_state": 0},
     "fit": {},
     "TopicModel": {"random_state": 0},
-    "vectorize": {},
 }
 
 
@@ -128,7 +128,7 @@ class NoTrainingError(Exception):
 def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
     """What each function of the library was called with by name; nothing is trained."""
     seen: dict[str, dict[str, Any]] = {}
-    hidden = ("verbose", "progress")
+    hidden = ("verbose", "progress", "vectorizer")
 
     def note(name: str, options: dict[str, Any]) -> None:
         seen[name] = {key: value for key, value in options.items() if key not in hidden}
@@ -158,7 +158,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
     monkeypatch.setattr(tsenet, "TSENetClassifier", estimator("TSENetClassifier"))
     monkeypatch.setattr(tsenet, "TSENetRegressor", estimator("TSENetRegressor"))
     monkeypatch.setattr(tsenet, "TopicModel", estimator("TopicModel"))
-    monkeypatch.setattr(tsenet.data.text, "vectorize", passing("vectorize"))
+    monkeypatch.setattr(tsenet.data.text, "word_vectorizer", passing("word_vectorizer"))
     return seen
 
 
@@ -191,17 +191,20 @@ def test_every_option_is_accounted_for(command: str) -> None:
         if option.param_type_name == "option"
         for flag in option.opts
     }
-    passed_on = {option.flag for option in (*PASSED_ON, *CHECKPOINTS) if option.command == command}
+    every = (*PASSED_ON, *OF_WORDS, *CHECKPOINTS)
+    passed_on = {option.flag for option in every if option.command == command}
     assert flags - {"--help"} == passed_on | set(OWN[command].split())
 
 
-@pytest.mark.parametrize("option", [*PASSED_ON, *CHECKPOINTS], ids=by_name)
+@pytest.mark.parametrize("option", [*PASSED_ON, *OF_WORDS, *CHECKPOINTS], ids=by_name)
 def test_an_option_has_no_default_of_its_own(option: Option) -> None:
     (found,) = [p for p in command_of(option.command).params if option.flag in p.opts]
     assert found.default is (False if getattr(found, "is_flag", False) else None)
 
 
-@pytest.mark.parametrize("option", [*PASSED_ON, *of_estimator("TSENetRegressor")], ids=by_name)
+@pytest.mark.parametrize(
+    "option", [*PASSED_ON, *OF_WORDS, *of_estimator("TSENetRegressor")], ids=by_name
+)
 def test_an_option_sets_a_real_parameter(option: Option) -> None:
     parameters = inspect.signature(CALLED[option.called]).parameters
     assert option.parameter in parameters
@@ -212,8 +215,8 @@ def test_an_option_sets_a_real_parameter(option: Option) -> None:
 @pytest.mark.parametrize(
     ("command", "target", "called"),
     [
-        ("fit", "sport", {"vectorize", "TSENetClassifier", "fit"}),
-        ("fit", "length", {"vectorize", "TSENetRegressor", "fit"}),
+        ("fit", "sport", {"TSENetClassifier", "fit"}),
+        ("fit", "length", {"TSENetRegressor", "fit"}),
         ("topics", "", {"TopicModel", "fit"}),
     ],
 )
@@ -236,6 +239,15 @@ def test_a_given_option_is_passed_on_alone(
     assert calls == {name: ALWAYS[name] for name in calls}
 
 
+@pytest.mark.parametrize("option", OF_WORDS, ids=by_name)
+def test_options_of_words_make_the_vectorizer(
+    option: Option, folder: Path, calls: dict[str, dict[str, Any]]
+) -> None:
+    call(option.command, *option.typed.split())
+    usual = {} if option.command == "fit" else {"stop_words": "english", "min_documents": 2}
+    assert calls["word_vectorizer"] == {**usual, option.parameter: option.value}
+
+
 @pytest.mark.parametrize("command", ["fit", "topics"])
 def test_the_seed_is_passed_on(
     command: str, folder: Path, calls: dict[str, dict[str, Any]]
@@ -244,7 +256,9 @@ def test_the_seed_is_passed_on(
     assert calls["TSENetClassifier" if command == "fit" else "TopicModel"] == {"random_state": 3}
 
 
-@pytest.mark.parametrize("option", [*PASSED_ON, *of_estimator("TSENetRegressor")], ids=by_name)
+@pytest.mark.parametrize(
+    "option", [*PASSED_ON, *OF_WORDS, *of_estimator("TSENetRegressor")], ids=by_name
+)
 def test_help_shows_the_default_of_the_library(option: Option) -> None:
     """It is read from the source; here it is compared with the function itself."""
     shown = " ".join(run(option.command, "--help").stdout.split())

@@ -16,7 +16,7 @@ import tsenet
 from tests.cli.program import SUBJECTS, fine, make_documents, run
 from tsenet.cli import _processes
 from tsenet.cli._processes import arguments_of
-from tsenet.data import vectorize
+from tsenet.data import vectorize, word_vectorizer
 from tsenet.data.shard_writer import write_shards
 from tsenet.data.shards import open_shards
 
@@ -30,7 +30,7 @@ SUBJECT = [
 
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    table = vectorize(DOCUMENTS, min_documents=1)
+    table = vectorize(DOCUMENTS, word_vectorizer(stop_words="english"))
     folder = tmp_path_factory.mktemp("data") / "shards"
     labels = {
         "subject": [f"s{k}" for k in SUBJECT],

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsenet.data import Documents, WordCounter, read_documents, vectorize
+from tsenet.data import Documents, read_documents, vectorize
 from tsenet.data.records import _delimiter_of
 from tsenet.errors import DataError, MissingDependencyError
 
@@ -372,5 +372,3 @@ def test_lone_surrogates(tmp_path: Path) -> None:
     assert read_documents(path, "text").texts == ["😀"]
     with pytest.raises(DataError, match="document 1 holds half of a character"):
         vectorize(["a", "b \ud800"])
-    with pytest.raises(DataError, match="vocabulary holds half of a character"):
-        WordCounter(("b\ud800",))

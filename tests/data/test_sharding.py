@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.feature_extraction.text import CountVectorizer
 
-from tsenet.data import WordCounter, sharding
+from tsenet.data import Table, count_words, sharding, vectorize, word_vectorizer
 from tsenet.data.sharding import shard_documents, shard_table
 from tsenet.data.shards import open_shards
-from tsenet.data.text import document_counts
+from tsenet.data.text import TermCounts
 from tsenet.errors import DataError, ProcessLostError
 
 WORDS = ["apple", "bread", "cheese", "dates", "eggs", "figs", "grapes"]
@@ -32,42 +33,37 @@ def write_texts(folder: Path) -> tuple[list[Path], list[str]]:
 
 def test_the_counts_are_those_in_memory(tmp_path: Path) -> None:
     paths, texts = write_texts(tmp_path)
-    shards = shard_documents(paths, tmp_path / "s", labels=["kind"], n_words=5, rows_per_group=7)
-    counter, table = WordCounter.learn(texts, n_words=5)
-    assert shards.names == counter.words
+    vectorizer = word_vectorizer(n_words=5)
+    shards = shard_documents(
+        paths, tmp_path / "s", vectorizer=vectorizer, labels=["kind"], rows_per_group=7
+    )
+    table = vectorize(texts, word_vectorizer(n_words=5))
+    assert shards.names == table.names
     rows = sp.vstack([block.table.values for block in shards.blocks()])
     assert (rows.toarray() == table.values.toarray()).all()
     labels = [x for block in shards.blocks(labels=["kind"]) for x in block.labels["kind"].tolist()]
     assert labels == [len(t) % 3 for t in texts]
-    assert shards.counter == {"tokenizer": "unicode", "lowercase": True, "ngrams": 1}
-
-
-@pytest.mark.parametrize("options", [{}, {"ngrams": 2, "max_df": 0.5}, {"min_documents": 20}])
-def test_a_stream_gives_the_same_vocabulary(tmp_path: Path, options: dict[str, float]) -> None:
-    _, texts = write_texts(tmp_path)
-    for n_words in (3, None):
-        learned, _ = WordCounter.learn(texts, n_words=n_words, **options)
-        assert WordCounter.learn_stream(iter(texts), n_words=n_words, **options) == learned
+    assert count_words(texts, shards.vectorizer()) == table
 
 
 def test_an_interrupted_call_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths, _ = write_texts(tmp_path)
     monkeypatch.setattr(sharding, "_BATCH", 8)
     whole = shard_documents(paths, tmp_path / "whole", rows_per_group=2)
-    count, seen = WordCounter.count, []
+    seen: list[int] = []
 
-    def interrupted(self: WordCounter, documents: list[str]) -> object:
+    def interrupted(documents: list[str], vectorizer: Any) -> Table:
         seen.append(len(documents))
         if len(seen) == 5:
             raise KeyboardInterrupt
-        return count(self, documents)
+        return count_words(documents, vectorizer)
 
-    monkeypatch.setattr(WordCounter, "count", interrupted)
+    monkeypatch.setattr(sharding, "count_words", interrupted)
     with pytest.raises(KeyboardInterrupt):
         shard_documents(paths, tmp_path / "cut", rows_per_group=2)
     with pytest.raises(DataError, match="not a finished folder"):
         open_shards(tmp_path / "cut")
-    monkeypatch.setattr(WordCounter, "learn_stream", None)  # the vocabulary is kept
+    monkeypatch.setattr(TermCounts, "fit", None)  # the vocabulary is kept
     again = shard_documents(paths, tmp_path / "cut", rows_per_group=2)
     assert again.digest == whole.digest
     assert sum(seen[5:]) == 60 - 32  # two shards of 16 rows were there
@@ -84,27 +80,32 @@ def test_any_number_of_processes_writes_the_same_bytes(
 ) -> None:
     monkeypatch.setattr(sharding, "_BATCH", 8)
     paths, _ = write_texts(tmp_path)
-    options: dict[str, Any] = {"labels": ["kind"], "ngrams": 2, "rows_per_group": 7}
-    shard_documents(paths, tmp_path / "one", **options)
-    shard_documents(paths, tmp_path / "two", n_workers=2, **options)
+    for name, n_workers in (("one", None), ("two", 2)):
+        shard_documents(
+            *(paths, tmp_path / name),
+            vectorizer=word_vectorizer(ngrams=2),
+            labels=["kind"],
+            rows_per_group=7,
+            n_workers=n_workers,
+        )
     assert content(tmp_path / "one") == content(tmp_path / "two")
 
 
-def ends_the_process(text: str) -> list[str]:
+def ends_the_process(*_: Any) -> Any:
     os._exit(1)
 
 
-def test_a_lost_process_is_a_clear_error(tmp_path: Path) -> None:
+def test_a_lost_process_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths, _ = write_texts(tmp_path)
+    monkeypatch.setattr(sharding, "_count", ends_the_process)
     with pytest.raises(ProcessLostError, match="has ended, perhaps out of memory"):
-        shard_documents(paths, tmp_path / "s", n_workers=1, tokenizer=ends_the_process)
-    with pytest.raises(DataError, match="a tokenizer must be a function of a module"):
-        shard_documents(paths, tmp_path / "s", n_workers=1, tokenizer=lambda text: text.split())
+        shard_documents(paths, tmp_path / "s", n_workers=1)
 
 
-def test_half_a_character_is_named_by_its_document() -> None:
-    with pytest.raises(DataError, match="document 5 holds half of a character"):
-        document_counts(["a", "\ud800"], first=4)
+def test_functions_of_the_user_are_refused(tmp_path: Path) -> None:
+    paths, _ = write_texts(tmp_path)
+    with pytest.raises(DataError, match="cannot hold a vectorizer with tokenizer"):
+        shard_documents(paths, tmp_path / "s", vectorizer=CountVectorizer(tokenizer=str.split))
 
 
 def test_tables_of_numbers(tmp_path: Path) -> None:

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from tsenet.data import vectorize
+from tsenet.data import vectorize, word_vectorizer
 from tsenet.data.stop_words import _CODES, stop_words_of
 from tsenet.errors import DataError, MissingDependencyError
 
 
 def test_languages() -> None:
     german = ["Der Hund und die Katze", "die Katze und der Hund"]
-    assert vectorize(german, stop_words="german").names == ("hund", "katze")
-    assert vectorize(german, stop_words="de").names == ("hund", "katze")
+    assert vectorize(german, word_vectorizer(stop_words="german")).names == ("hund", "katze")
+    assert vectorize(german, word_vectorizer(stop_words="de")).names == ("hund", "katze")
     hindi = ["यह भारत सरकार की है", "वह भारत सरकार की है"]
-    assert vectorize(hindi, stop_words="hindi").names == ("भारत", "सरकार")
+    assert vectorize(hindi, word_vectorizer(stop_words="hindi")).names == ("भारत", "सरकार")
     for name in _CODES:
         assert len(stop_words_of(name)) > 10
     assert "wasn" in stop_words_of("english")
@@ -24,7 +24,7 @@ def test_languages() -> None:
 def test_a_file(tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
     path.write_bytes("\ufeffHund\r\nund\n".encode())
-    assert vectorize(["Hund und Katze"], stop_words=path, min_documents=1).names == ("katze",)
+    assert vectorize(["Hund und Katze"], word_vectorizer(stop_words=path)).names == ("katze",)
     with pytest.raises(DataError, match="no file of stop words"):
         stop_words_of(tmp_path / "none.txt")
     path.write_bytes(b"\xff")

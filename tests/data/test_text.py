@@ -1,6 +1,7 @@
+"""Words of documents: scikit-learn's CountVectorizer with our splitting of text, in memory, in parts and in files."""
+
 from __future__ import annotations
 
-import functools
 import json
 import logging
 import subprocess
@@ -13,9 +14,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 
 import tsenet.data
-from tsenet.data import Documents, WordCounter, count_words, vectorize, words_of
+from tsenet.data import Documents, count_words, vectorize, word_vectorizer, words_of
+from tsenet.data.text import PlainVectorizer, TermCounts, vectorizer_fields, vectorizer_of_fields
 from tsenet.errors import DataError
 
 DOCUMENTS = [
@@ -25,233 +28,256 @@ DOCUMENTS = [
     "the banana",
     "1 2 3",
 ]
+EVERY = ("and", "apple", "banana", "bananas", "juice", "pie", "the")
+
+
+def names(documents: Any, **options: Any) -> tuple[str, ...]:
+    return vectorize(documents, word_vectorizer(**options)).names
 
 
 def test_counts() -> None:
     table = vectorize(DOCUMENTS)
     table.validate()
-    assert table.names == ("apple", "banana", "juice", "pie")
+    assert table.names == EVERY
     assert table.is_sparse
     assert table.named
     assert table.values.dtype == np.int32
-    np.testing.assert_array_equal(
-        table.values.toarray(),
-        [[2, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1], [0, 1, 0, 0], [0, 0, 0, 0]],
-    )
+    assert table.values.toarray()[0].tolist() == [1, 2, 0, 0, 1, 1, 0]
     assert vectorize(Documents(DOCUMENTS)) == table
     assert vectorize(iter(DOCUMENTS)) == table
 
 
-def test_rows_without_words_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    ("vectorizer", "words"),
+    [
+        (word_vectorizer(), "7 words (all)"),
+        (word_vectorizer(min_documents=2), "5 words (all in 2 or more texts)"),
+        (word_vectorizer(n_words=3), "3 words (the most frequent)"),
+        (word_vectorizer(stop_words="english"), "5 words (all, without stop words)"),
+        (CountVectorizer(ngram_range=(1, 2), min_df=0.4), "n-grams (all in 40.0% of the texts)"),
+        (CountVectorizer(vocabulary=["pie"]), "1 words (as given)"),
+    ],
+)
+def test_one_line_says_what_the_vocabulary_is(
+    caplog: pytest.LogCaptureFixture, vectorizer: CountVectorizer, words: str
+) -> None:
     caplog.set_level(logging.INFO, logger="tsenet")
-    vectorize(DOCUMENTS)
-    assert "1 document without any of these words" in caplog.text
+    table = vectorize(DOCUMENTS, vectorizer)
+    n_empty = int((table.values.sum(axis=1) == 0).sum())
+    (line,) = [line for line in caplog.messages if "vocabulary: " in line]
+    assert f"{words}; {n_empty} of 5 texts contain none of them" in line
 
 
 def test_stop_words() -> None:
-    every = {"apple", "pie", "and", "juice", "banana", "bananas", "the"}
-    assert set(vectorize(DOCUMENTS, min_documents=1, stop_words=None).names) == every
-    assert set(vectorize(DOCUMENTS, min_documents=1).names) == every - {"and", "the"}
-    mine = vectorize(DOCUMENTS, min_documents=1, stop_words=["Apple", "banana-pie"])
-    assert set(mine.names) == every - {"apple", "banana", "pie"}
-    assert vectorize(["don't we'll isn't word"], min_documents=1).names == ("word",)
-    cased = vectorize(["Apple apple"], min_documents=1, lowercase=False, stop_words={"Apple"})
-    assert cased.names == ("apple",)
+    assert names(DOCUMENTS) == EVERY
+    assert set(names(DOCUMENTS, stop_words="english")) == {*EVERY} - {"and", "the"}
+    mine = names(DOCUMENTS, stop_words=["Apple", "banana-pie"])
+    assert set(mine) == {*EVERY} - {"apple", "banana", "pie"}
+    assert names(["don't we'll isn't word"], stop_words="english") == ("word",)
 
 
-def test_most_frequent_words_with_ties_in_alphabetical_order() -> None:
+def test_which_words_are_kept() -> None:
     documents = ["zebra bear", "zebra bear ant", "ant cow cow cow", "zebra dog dog"]
-    assert vectorize(documents, n_words=1, min_documents=1).names == ("zebra",)
-    assert vectorize(documents, n_words=2, min_documents=1).names == ("ant", "zebra")
-    assert vectorize(documents, n_words=3, min_documents=1).names == ("ant", "bear", "zebra")
-    assert vectorize(documents, n_words=99, min_documents=2).names == ("ant", "bear", "zebra")
-    assert len(vectorize(documents, n_words=None, min_documents=1).names) == 5
-    reversed_rows = vectorize(documents[::-1], n_words=2, min_documents=1)
-    assert reversed_rows.names == ("ant", "zebra")
-
-
-def test_words_of_highest_mean_tfidf() -> None:
-    documents = ["all rare rare rare", "all some", "all some", "all"]
-    every = vectorize(documents, min_documents=1, stop_words=None)
-    assert every.names == ("all", "rare", "some")
-    # mean tf-idf: all 4/4 ln 1 = 0, rare 3/4 ln 4 = 1.04, some 2/4 ln 2 = 0.35
-    for n_words, kept in ((1, ("rare",)), (2, ("rare", "some")), (9, ("all", "rare", "some"))):
-        table = vectorize(
-            documents, n_words=n_words, min_documents=1, stop_words=None, select="tfidf"
-        )
-        assert table.names == kept
-    by_frequency = vectorize(documents, n_words=2, min_documents=1, stop_words=None)
-    assert by_frequency.names == ("all", "some")
-
-
-@given(
-    st.lists(
-        st.lists(st.sampled_from(["ab", "cd", "ef", "gh", "ij"]), max_size=8).map(" ".join),
-        min_size=2,
-    ).filter(any)
-)
-def test_mean_tfidf_against_the_definition(documents: list[str]) -> None:
-    table = vectorize(documents, min_documents=1, stop_words=None)
-    dense = table.values.toarray()
-    score = (dense * np.log(len(documents) / (dense > 0).sum(axis=0))).mean(axis=0)
-    best = vectorize(documents, n_words=2, min_documents=1, stop_words=None, select="tfidf")
-    chosen = np.array([table.names.index(name) for name in best.names])
-    rest = np.setdiff1d(np.arange(table.n_columns), chosen)
-    assert chosen.size == min(2, table.n_columns)
-    assert rest.size == 0 or score[chosen].min() >= score[rest].max() - 1e-12
+    assert names(documents, n_words=2) == ("cow", "zebra")
+    assert names(documents, n_words=99, min_documents=2) == ("ant", "bear", "zebra")
+    assert len(names(documents, n_words=None)) == 5
+    documents = ["all most rare", "all most", "all most", "all rare"]
+    assert names(documents, max_df=0.75) == ("most", "rare")
+    assert names(documents, max_df=0.5) == ("rare",)
+    assert names(["New_York 42", "a"], tokenizer="whitespace") == ("42", "a", "new_york")
 
 
 @pytest.mark.parametrize(
     ("documents", "why"),
     [
-        (["1 2", "a b"], "none holds a word of two or more letters"),
-        (["the and", "of the"], "of 3 distinct words none is in at least 2 documents"),
-        (["apple", "pear"], r"\(min_documents\)"),
+        (["1 2", "a b"], "empty vocabulary"),
         ([], "there are no documents"),
         ("one text", "got one string"),
-        (["apple", None], "document 1 is a NoneType"),
         ([b"apple"], "document 0 is a bytes"),
+        (["apple", ["pie"]], "document 1 is a list"),
+        (pd.DataFrame({"text": DOCUMENTS}), "got a dataframe: give its column of texts"),
     ],
 )
-def test_nothing_to_count(documents: list[str], why: str) -> None:
+def test_nothing_to_count(documents: Any, why: str) -> None:
     with pytest.raises(DataError, match=why):
         vectorize(documents)
 
 
+@pytest.mark.parametrize("missing", [None, float("nan"), np.nan, pd.NA, 3.5])
+def test_missing_texts_are_empty_and_counted(missing: Any) -> None:
+    texts = [DOCUMENTS[0], missing, DOCUMENTS[1], missing]
+    with pytest.warns(UserWarning, match="2 of 4 texts are missing"):
+        table = vectorize(texts)
+    assert table == vectorize([DOCUMENTS[0], "", DOCUMENTS[1], ""])
+    with pytest.warns(UserWarning, match="2 of 4 texts are missing"):
+        assert count_words(texts, table.names) == table
+
+
 def test_bad_options() -> None:
-    with pytest.raises(DataError, match="n_words must be a whole number"):
-        vectorize(["a cat", "a cat"], n_words="many")  # type: ignore[arg-type]  # on purpose
-    with pytest.raises(DataError, match="n_words must be a whole number from 1 on"):
-        vectorize(DOCUMENTS, n_words=0)
-    with pytest.raises(DataError, match="select must be"):
-        vectorize(DOCUMENTS, select="best")  # type: ignore[arg-type]  # the point of the test
-    for share in (0, 1.5, -1):
-        with pytest.raises(DataError, match="max_df must be a share"):
-            vectorize(DOCUMENTS, max_df=share)
-    for ngrams in (0, 1.5, True, "2"):
-        with pytest.raises(DataError, match="ngrams must be a whole number"):
-            vectorize(DOCUMENTS, ngrams=ngrams)  # type: ignore[arg-type]  # the point of the test
-    with pytest.raises(DataError, match="tokenizer must be a function or one of 'unicode', 'white"):
-        vectorize(DOCUMENTS, tokenizer="spacy")
-    with pytest.raises(DataError, match="lowercase must be True or False"):
-        vectorize(DOCUMENTS, lowercase="no")  # type: ignore[arg-type]  # the point of the test
-    with pytest.raises(DataError, match="got a dataframe: give its column of texts"):
-        vectorize(pd.DataFrame({"text": DOCUMENTS}))
+    with pytest.raises(DataError, match="no vocabulary for 2 documents"):
+        names(["apple", "pear"], min_documents=2)
+    with pytest.raises(DataError, match="max_features"):
+        names(DOCUMENTS, n_words=0)
+    with pytest.raises(DataError, match="max_df"):
+        names(DOCUMENTS, max_df=1.5)
+    with pytest.raises(DataError, match="tokenizer must be 'unicode' or 'whitespace'"):
+        word_vectorizer(tokenizer="spacy")
+    with pytest.raises(DataError, match=r"TfidfVectorizer.*give a CountVectorizer"):
+        vectorize(DOCUMENTS, TfidfVectorizer())
+    with pytest.raises(DataError, match="must be scikit-learn's CountVectorizer or None"):
+        vectorize(DOCUMENTS, HashingVectorizer())
 
 
-def test_words_in_too_many_documents() -> None:
-    documents = ["all most rare", "all most", "all most", "all rare"]
-    assert vectorize(documents, max_df=0.75, stop_words=None).names == ("most", "rare")
-    assert vectorize(documents, max_df=0.5, stop_words=None).names == ("rare",)
-    with pytest.raises(DataError, match=r"in at most 10% of them \(max_df\)"):
-        vectorize(documents, max_df=0.1, stop_words=None)
+def test_other_documents_are_counted_alike() -> None:
+    vectorizer = CountVectorizer(ngram_range=(1, 2), token_pattern=r"\w+")
+    table = vectorize(DOCUMENTS, vectorizer)
+    assert count_words(DOCUMENTS[::-1], vectorizer) == table.take(np.arange(5)[::-1])
+    vectorizer = word_vectorizer(ngrams=2)
+    table = vectorize(DOCUMENTS, vectorizer)
+    assert count_words(DOCUMENTS, table.names) == table
 
 
-def test_ngrams() -> None:
-    documents = ["the state of the art", "state of the union", "art of the state"]
-    table = vectorize(documents, ngrams=3, min_documents=1)
-    # n-grams may hold a stop word, but not begin or end with one
-    assert table.names == ("art", "state", "union")
-    table = vectorize(documents, ngrams=4, min_documents=1)
-    four = ("art of the state", "state of the art", "state of the union")
-    assert table.names == ("art", four[0], "state", *four[1:], "union")
-    counter, learned = WordCounter.learn(documents, ngrams=2, stop_words=None)
-    assert "of the" in counter.words
-    assert counter.count(documents) == learned
-    assert count_words(documents, counter.words) == learned
-    assert repr(counter) == f"WordCounter({len(counter.words)} words, unicode, n-grams up to 2)"
+# ---- without scikit-learn
 
 
-def commas(text: str) -> list[str]:
-    return text.split(",")
-
-
-def test_a_tokenizer_of_the_user() -> None:
-    counter, table = WordCounter.learn(["Hot Dog, ,cat", "hot dog,fish"], tokenizer=commas)
-    assert table.names == ("hot dog",)
-    assert counter.split("Hot Dog,CAT") == ["hot dog", "cat"]
-    assert counter.count(["hot dog,hot dog"]).values.toarray().tolist() == [[2]]
-    stopped = vectorize(["a b,c", "a b,c"], tokenizer=commas, stop_words=["a b"])
-    assert stopped.names == ("c",)
-    spaced = WordCounter(("new_york", "42"), "whitespace")
-    assert spaced.split("New_York 42") == ["new_york", "42"]
-
-
-@pytest.mark.parametrize("found", [0, None, "a word", [1, 2], [b"word"]])
-def test_a_tokenizer_that_returns_something_else(found: Any) -> None:
-    with pytest.raises(DataError, match="should return the words of a text, as a list of strings"):
-        vectorize(["a text", "a text"], tokenizer=lambda text: found)
-
-
-def test_file_form() -> None:
-    counter = WordCounter(("ab", "b c"), "whitespace", lowercase=False, ngrams=2)
-    assert WordCounter.from_dict(json.loads(json.dumps(counter.to_dict()))) == counter
-    mine = WordCounter(("ab",), commas)
-    fields = mine.to_dict()
-    assert fields["tokenizer"] == f"{__name__}:commas"
-    loaded = WordCounter.from_dict(fields)
-    assert loaded.tokenizer == fields["tokenizer"]
-    assert loaded.to_dict() == fields
-    with pytest.raises(DataError, match=r"split by .*:commas.* holds no code: pass the function"):
-        loaded.count(["ab"])
-    assert loaded.with_tokenizer(commas) == mine
-
-
-def test_a_tokenizer_without_a_name_to_import_is_said() -> None:
-    with pytest.warns(UserWarning, match="<lambda> cannot be imported by this name: whoever loads"):
-        WordCounter(("ab",), lambda text: text.split()).to_dict()
-    with pytest.warns(UserWarning, match="functools:partial cannot be imported"):
-        WordCounter(("ab",), functools.partial(commas)).to_dict()
-
-
-def test_a_name_in_a_file_is_never_imported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@given(
+    st.lists(st.text("abİΣ\U0001d407c .é人工", max_size=20), min_size=1, max_size=6),
+    st.sampled_from([(1, 1), (1, 3), (2, 2)]),
+    st.sampled_from([None, ["ab"]]),
+)
+def test_the_light_path_counts_as_scikit_learn(
+    texts: list[str], ngram_range: tuple[int, int], stop_words: list[str] | None
 ) -> None:
-    (tmp_path / "evil_words.py").write_text("raise SystemExit('imported')\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    fields = {**WordCounter(("ab",)).to_dict(), "tokenizer": "evil_words:split"}
-    counter = WordCounter.from_dict(fields)
-    with pytest.raises(DataError, match="evil_words:split"):
-        counter.split("ab")
-    counter.to_dict()
-    assert "evil_words" not in sys.modules
+    vectorizer = word_vectorizer().set_params(ngram_range=ngram_range, stop_words=stop_words)
+    texts = [*texts, "ab cd ab cd ef gh"]
+    table = vectorize(texts, vectorizer)
+    light = vectorizer_of_fields(vectorizer_fields(vectorizer), table.names, light=True)
+    assert isinstance(light, PlainVectorizer)
+    assert count_words(texts, light) == table
+
+
+# ---- documents in parts
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"max_features": 3},
+        {"ngram_range": (1, 2), "max_df": 0.5},
+        {"min_df": 2, "stop_words": ["pie"]},
+        {"min_df": 0.3},
+        {"analyzer": "char_wb", "max_features": 20},
+    ],
+)
+def test_parts_give_the_vocabulary_of_all(options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(EVERY, rng.integers(0, 9))) for _ in range(60)]
+    whole = CountVectorizer(**options).fit(texts)
+    parts = [TermCounts.of(CountVectorizer(**options), texts[k : k + 7]) for k in range(0, 60, 7)]
+    total = parts[0]
+    for part in parts[1:]:
+        total = total.add(part)
+    assert total.fit(CountVectorizer(**options)).vocabulary_ == whole.vocabulary_
+
+
+# ---- model files
+
+
+@pytest.mark.parametrize(
+    "vectorizer",
+    [
+        word_vectorizer(),
+        word_vectorizer(ngrams=2, stop_words="english", tokenizer="whitespace"),
+        CountVectorizer(analyzer="char_wb", ngram_range=(2, 4)),
+        CountVectorizer(token_pattern=r"[a-z]+", lowercase=False, binary=True, max_df=0.9),
+        CountVectorizer(stop_words="english", strip_accents="unicode", min_df=np.int64(1)),
+        CountVectorizer(vocabulary=["pie", "apple"]),
+        CountVectorizer(stop_words=["pie"], max_features=4),
+    ],
+)
+def test_file_form(vectorizer: CountVectorizer) -> None:
+    table = vectorize(DOCUMENTS, vectorizer)
+    fields = json.loads(json.dumps(vectorizer_fields(vectorizer)))
+    again = vectorizer_of_fields(fields, table.names)
+    assert count_words(DOCUMENTS, again) == table
+    assert count_words(DOCUMENTS, vectorizer_of_fields(fields, table.names, light=True)) == table
+    assert vectorizer_fields(again) == fields
+
+
+class Mine(CountVectorizer):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("vectorizer", "named"),
+    [
+        (CountVectorizer(tokenizer=str.split, token_pattern=None), "tokenizer"),
+        (CountVectorizer(preprocessor=str.upper), "preprocessor"),
+        (CountVectorizer(analyzer=str.split), "analyzer"),
+        (CountVectorizer(strip_accents=str.upper), "strip_accents"),
+        (CountVectorizer(ngram_range=(1, 1000)), "ngram_range"),
+        (Mine(), "Mine"),
+    ],
+)
+def test_what_a_file_cannot_hold_is_named(vectorizer: CountVectorizer, named: str) -> None:
+    vectorize(DOCUMENTS, vectorizer)
+    with pytest.raises(DataError, match=f"a model file cannot hold .*{named}"):
+        vectorizer_fields(vectorizer)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"words": []},
-        {"words": ["ab", "ab"]},
-        {"words": ["ab", 1]},
-        {"words": "ab"},
-        {"words": None},
-        {"tokenizer": "unknown"},
-        {"tokenizer": None},
+        {"tokenizer": "evil_words:split"},
+        {"tokenizer": 1},
         {"lowercase": 1},
-        {"ngrams": 0},
-        {"ngrams": 2.0},
+        {"analyzer": "sentence"},
+        {"binary": None},
+        {"preprocessor": "evil_words:split"},
+        {"ngram_range": [0, 1]},
+        {"ngram_range": [2, 1]},
+        {"ngram_range": [1, 10**9]},
+        {"ngram_range": [1.0, 2.0]},
+        {"ngram_range": [True, 2]},
+        {"ngram_range": 2},
+        {"max_df": 1.5},
+        {"min_df": -1},
+        {"max_features": 0},
+        {"stop_words": ["ab", 1]},
+        {"stop_words": "klingon"},
+        {"strip_accents": "all"},
+        {"token_pattern": "(" * 2000},
+        {"token_pattern": 3},
+        {"vocabulary": ["ab"]},
         {"more": 1},
     ],
 )
-def test_wrong_fields(change: dict[str, Any]) -> None:
-    with pytest.raises(DataError):
-        WordCounter.from_dict({**WordCounter(("ab",)).to_dict(), **change})
-    fields = WordCounter(("ab",)).to_dict()
-    del fields["words"]
+def test_wrong_fields(
+    change: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "evil_words.py").write_text("raise SystemExit('imported')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    fields = vectorizer_fields(CountVectorizer())
+    for light in (False, True):
+        with pytest.raises(DataError):
+            vectorizer_of_fields({**fields, **change}, ["ab"], light=light)
+    del fields["binary"]
     with pytest.raises(DataError, match="has the fields"):
-        WordCounter.from_dict(fields)
+        vectorizer_of_fields(fields, ["ab"])
 
 
-@given(st.lists(st.text("ab c", max_size=12), min_size=1, max_size=6), st.integers(1, 3))
-def test_counts_against_the_definition(documents: list[str], ngrams: int) -> None:
-    counter = WordCounter(("aa", "ab", "ab ab", "ba aa ab"), ngrams=ngrams)
-    expected = [[counter.split(text).count(word) for word in counter.words] for text in documents]
-    table = counter.count(documents)
+@pytest.mark.parametrize("words", [[], ["ab", "ab"], ["ab", 1], ["b\ud800"]])
+def test_wrong_words(words: list[Any]) -> None:
+    with pytest.raises(DataError, match="vocabulary"):
+        vectorizer_of_fields(vectorizer_fields(CountVectorizer()), words)
+
+
+@given(st.lists(st.text("ab c", max_size=12), min_size=1, max_size=6))
+def test_counts_against_the_definition(documents: list[str]) -> None:
+    table = count_words(documents, ["ab"])
     table.validate()
-    assert table.values.toarray().tolist() == expected
-    assert count_words(documents, ["ab"]).values.toarray()[:, 0].tolist() == [
-        words_of(text).count("ab") for text in documents
-    ]
+    assert table.values.toarray()[:, 0].tolist() == [words_of(t).count("ab") for t in documents]
 
 
 def test_data_offers_its_names_and_loads_little() -> None:
@@ -260,6 +286,9 @@ def test_data_offers_its_names_and_loads_little() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         tsenet.data.nothing  # noqa: B018  (asking for it is the test)
     heavy = "{'torch', 'numba', 'sklearn', 'pandas', 'polars', 'pyarrow', 'rich', 'matplotlib'}"
-    code = f"import sys, tsenet.data; raise SystemExit(str({heavy} & set(sys.modules) or ''))"
+    code = (
+        "import sys, tsenet.data, tsenet.data.text; "
+        f"raise SystemExit(str({heavy} & set(sys.modules) or ''))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.strip() == ""

@@ -258,10 +258,9 @@ class TestWeights:
     def test_words_are_the_most_frequent_in_training(self, ag: Dataset, tmp_path: Path) -> None:
         few = load("ag_news", home=tmp_path / "ag", n_words=7)
         assert few.n_features == 7
-        sets = [set(words_of(text)) for text in ag.train.texts or ()]
-        frequency = {word: sum(word in words for words in sets) for word in ag.feature_names}
-        best = sorted(frequency, key=lambda word: (-frequency[word], word))[:7]
-        assert few.feature_names == tuple(sorted(best))
+        words = [word for text in ag.train.texts or () for word in words_of(text)]
+        rest = set(ag.feature_names) - set(few.feature_names)
+        assert min(map(words.count, few.feature_names)) >= max(map(words.count, rest))
 
     def test_empty_rows_stay_empty(self) -> None:
         counts = sp.csr_array(np.array([[0, 0], [2, 1]], np.int32))

@@ -12,11 +12,13 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
 
 import tsenet
 from tests.cli.program import SUBJECTS, make_documents
 from tests.docstrings import run_examples
 from tsenet import Table, TopicModel
+from tsenet.data import count_words
 from tsenet.errors import DataError, ModelFileError
 
 QUICK: dict[str, Any] = {"random_state": 0, "n_jobs": 1, "refine_steps": 3}
@@ -119,7 +121,7 @@ class TestDocuments:
         found = fitted.transform(texts[:20], min_probability=0).toarray()
         names = fitted.get_feature_names_out().tolist()
         columns = [fitted.tree_.latent_names.index(name) for name in names]
-        table = fitted.word_counter_.count(texts[:20])  # type: ignore[union-attr]  # fitted on texts
+        table = count_words(texts[:20], fitted.vectorizer_)
         expected = fitted.tree_.posterior(table)[:, columns]
         assert found[found > 0] == pytest.approx(expected[found > 0])
         few = fitted.transform(texts[:20], min_probability=0.5)
@@ -304,14 +306,42 @@ class TestFiles:
 
 class TestInput:
     def test_word_counts(self, fitted: TopicModel, texts: list[str]) -> None:
-        table = fitted.word_counter_.count(texts)  # type: ignore[union-attr]  # fitted on texts
+        table = count_words(texts, fitted.vectorizer_)
         counted = TopicModel(**QUICK).fit(table)
         assert counted.tree_ == fitted.tree_
-        assert counted.word_counter_ is None
-        with pytest.raises(DataError, match="give word counts, not texts"):
+        assert counted.vectorizer_ is None
+        with pytest.raises(DataError, match="count their words first"):
             counted.transform(texts)
         with pytest.raises(DataError, match="expected documents"):
             TopicModel().fit(Table.of(np.eye(3)))
+
+    def test_missing_texts_are_empty_documents(self, texts: list[str]) -> None:
+        with pytest.warns(UserWarning, match=f"2 of {len(texts) + 2} texts are missing"):
+            model = TopicModel(**QUICK).fit([*texts, None, float("nan")])
+        assert model.n_documents_ == len(texts) + 2
+        with pytest.warns(UserWarning, match="1 of 2 texts are missing"):
+            assert model.transform([texts[0], None]).shape[0] == 2
+
+    def test_a_vectorizer(self, texts: list[str], tmp_path: Path) -> None:
+        words = CountVectorizer(ngram_range=(1, 2), min_df=3, max_features=30)
+        model = TopicModel(**QUICK, vectorizer=words).fit(texts)
+        assert set(model.vocabulary_) == set(clone(words).fit(texts).vocabulary_)
+        model.save(tmp_path / "m.tsenet")
+        loaded = tsenet.load(tmp_path / "m.tsenet")
+        assert loaded.vectorizer.ngram_range == (1, 2)
+        np.testing.assert_array_equal(
+            loaded.transform(texts).toarray(), model.transform(texts).toarray()
+        )
+
+    def test_words_of_highest_mean_tfidf(self) -> None:
+        texts = ["all rare rare rare", "all some", "all some", "all other other"] * 20
+        every = TopicModel(**QUICK, stop_words=None).fit(texts)
+        assert every.vocabulary_ == ("all", "other", "rare", "some")
+        # mean tf-idf: all 0, other 2/4 ln 4, rare 3/4 ln 4, some 2/4 ln 2
+        best = TopicModel(**QUICK, stop_words=None, n_words=2, select="tfidf").fit(texts)
+        assert best.vocabulary_ == ("other", "rare")
+        counts = count_words(["rare some other rare"], best.vectorizer_)
+        assert counts.values.toarray().tolist() == [[1, 2]]
 
     @pytest.mark.parametrize(
         ("given", "says"),
@@ -319,7 +349,6 @@ class TestInput:
             ([], "there is none"),
             ([1, 2], "the first is 1"),
             ("one text", "give a list of strings"),
-            (["a text", None], "document 1 is a NoneType"),
             (pd.DataFrame({"body": ["a text", "more"]}), r"such as frame\['body'\]"),
         ],
     )

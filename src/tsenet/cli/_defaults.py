@@ -14,7 +14,7 @@ _SOURCE = {
     "TSENetClassifier": "estimators/classifier.py",
     "ShardOptions": "training/shard_rows.py",
     "TopicModel": "estimators/topic_model.py",
-    "vectorize": "data/text.py",
+    "word_vectorizer": "data/text.py",
 }
 
 

@@ -20,7 +20,6 @@ from tsenet.cli._cells import (
     without_marks,
 )
 from tsenet.cli._options import given
-from tsenet.cli._words import tokenizer_of
 from tsenet.data.columns import listed, quoted
 from tsenet.data.files import DataFile
 from tsenet.data.table import Table
@@ -76,14 +75,12 @@ def columns_of_file(file: DataFile, left_out: set[str]) -> tuple[Table, dict[str
 def model_rows(fitted: Any, file: DataFile) -> Table:
     """The file's rows as the model was fitted on them."""
     source = fitted.source_ or {}
-    counter = fitted.word_counter_
-    column = source.get("text", "text" if counter and "text" in file.columns else None)
+    vectorizer = fitted.vectorizer_
+    column = source.get("text", "text" if vectorizer and "text" in file.columns else None)
     if column is not None:
-        from tsenet.data.text import WordCounter
+        from tsenet.data.text import count_words
 
-        # Files of older versions do not say how words were counted: it was always so.
-        counter = counter or WordCounter(fitted.binary_rule_.names)
-        table = counter.count(file.texts(column))
+        table = count_words(file.texts(column), vectorizer)
         tell_unknown_texts(file, table)
         return table
     names = source.get("columns")
@@ -260,9 +257,9 @@ def _numbers(file: DataFile, name: str, unlabeled: str | None) -> NDArray[np.flo
 # ---- models that predict
 
 
-def load_model(path: Path, jobs: int | None, tokenizer: str | None) -> Any:
+def load_model(path: Path, jobs: int | None) -> Any:
     """Read a classifier or a regressor."""
-    fitted = tsenet.load(path, tokenizer=tokenizer_of(tokenizer))
+    fitted = tsenet.load(path)
     if not isinstance(fitted, tsenet.TSENetClassifier | tsenet.TSENetRegressor):
         raise DataError(_predicts_nothing(path, type(fitted).__name__))
     return fitted.set_params(n_jobs=jobs)
@@ -276,16 +273,14 @@ def _predicts_nothing(path: Path, kind: str) -> str:
     return f"{path} holds a {kind}, which predicts nothing: {use}"
 
 
-def load_to_predict(path: Path, jobs: int | None, tokenizer: str | None) -> Any:
+def load_to_predict(path: Path, jobs: int | None) -> Any:
     """The model without torch; with it only if it has batch normalisation."""
     try:
-        fitted = tsenet.load(path, tokenizer=tokenizer_of(tokenizer), runtime="light")
+        fitted = tsenet.load(path, runtime="light")
     except MissingDependencyError:
-        return load_model(path, jobs, tokenizer)
+        return load_model(path, jobs)
     except DataError:
-        if tokenizer is not None:
-            raise
-        return load_model(path, jobs, None)  # its error says what the file is for
+        return load_model(path, jobs)  # its error says what the file is for
     fitted.n_jobs = jobs
     return fitted
 

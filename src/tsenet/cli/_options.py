@@ -25,7 +25,6 @@ __all__ = [
     "Data",
     "Debug",
     "Encoding",
-    "FittedTokenizer",
     "Force",
     "Jobs",
     "MaxDf",
@@ -76,7 +75,7 @@ def refuse_both(cluster: str | None, workers: int | None) -> None:
 
 
 def library_option(parameter: str, help: str, **settings: Any) -> Any:
-    """Declare an option that sets a parameter of the library, as ``vectorize.ngrams``; its default has to be None."""
+    """Declare an option that sets a parameter of the library, such as ``TopicModel.select``; its default is None."""
     return typer.Option(help=help, show_default=_REFERENCE + parameter, **settings)
 
 
@@ -146,23 +145,28 @@ Config = Annotated[
 
 # ---- which words of documents to count
 
-Words = Annotated[int | None, whole_option("vectorize.n_words", "Most words to keep.", min=2)]
+Words = Annotated[int | None, whole_option("word_vectorizer.n_words", "Most words to keep.", min=2)]
 StopWords = Annotated[
     str | None,
     library_option(
-        "vectorize.stop_words",
-        "Words to leave out: english, another language such as german, none, or a file of words.",
+        "word_vectorizer.stop_words",
+        "Words to leave out: english, another language such as german, none, or a file of words; default: none, "
+        "for topics english.",
         metavar="WHICH",
     ),
 ]
 MinDocuments = Annotated[
     int | None,
-    whole_option("vectorize.min_documents", "Leave out words that are in fewer documents.", min=1),
+    whole_option(
+        "word_vectorizer.min_documents",
+        "Leave out words that are in fewer documents; for topics and shards 2.",
+        min=1,
+    ),
 ]
 MaxDf = Annotated[
     float | None,
     number_option(
-        *("vectorize.max_df", "Leave out words that are in a larger share of the documents."),
+        *("word_vectorizer.max_df", "Leave out words that are in a larger share of the documents."),
         min=1e-6,
         max=1.0,
     ),
@@ -170,7 +174,7 @@ MaxDf = Annotated[
 Ngrams = Annotated[
     int | None,
     whole_option(
-        *("vectorize.ngrams", "Longest n-gram: 2 also counts pairs of neighbouring words."),
+        *("word_vectorizer.ngrams", "Longest n-gram: 2 also counts pairs of neighbouring words."),
         min=1,
         max=5,
     ),
@@ -178,20 +182,11 @@ Ngrams = Annotated[
 Tokenizer = Annotated[
     str | None,
     library_option(
-        "vectorize.tokenizer",
-        "How to split text into words: unicode, whitespace, or MODULE:FUNCTION to import, such as jieba:lcut.",
+        "word_vectorizer.tokenizer",
+        "How to split text into words: unicode, or whitespace for text that is already split.",
         metavar="NAME",
     ),
 ]
-FittedTokenizer = Annotated[
-    str | None,
-    typer.Option(
-        "--tokenizer",
-        metavar="MODULE:FUNCTION",
-        help="The function that a model of texts was fitted with; a model file holds its name only.",
-    ),
-]
-
 # ---- how to run
 
 # The one default that is the command line's own: the same command gives the same result.

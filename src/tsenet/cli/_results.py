@@ -57,7 +57,7 @@ def say_fitted(
 
     sizes = "-".join(map(str, model.wiring_.layer_sizes))
     lines = [
-        f"{table.n_rows:,} rows, {table.n_columns:,} {'words' if model.word_counter_ else 'columns'}; "
+        f"{table.n_rows:,} rows, {table.n_columns:,} {'words' if model.vectorizer_ else 'columns'}; "
         f"network {sizes}, {model.n_parameters_:,} parameters"
     ]
     if n_unlabelled:

@@ -194,7 +194,6 @@ def predict_folder(
     id_column: str | None,
     processes: int | None,
     cluster: str | None,
-    tokenizer: str | None,
     jobs: int | None,
     config: Path | None,
     force: bool,
@@ -202,7 +201,7 @@ def predict_folder(
     quiet: bool,
 ) -> None:
     """Write the predictions of a folder of shards into another folder, a file for each shard."""
-    _refuse_options_of_files(context, but="tokenizer")
+    _refuse_options_of_files(context)
     if out is None:
         raise DataError("give --out: predictions of a folder are written to a folder")
     if cluster is not None and processes is not None:
@@ -215,7 +214,7 @@ def predict_folder(
         run_in_processes(context, processes, restarts=False)
         return
     copied = () if id_column is None else (id_column,)
-    task = (str(model.resolve()), tokenizer, jobs, folder, str(out.resolve()), copied, force)
+    task = (str(model.resolve()), jobs, folder, str(out.resolve()), copied, force)
     with shown_progress(quiet or not is_first_process()) as progress:
         if cluster is None:
             rank, size = rank_and_size()
@@ -250,7 +249,6 @@ def _predict_on_cluster(
 
 def _predict_file(
     model: str,
-    tokenizer: str | None,
     jobs: int | None,
     folder: ShardFolder,
     out: str,
@@ -262,7 +260,7 @@ def _predict_file(
     from tsenet.cli._model_data import answers_of
     from tsenet.estimators.shards import predict_shard
 
-    fitted, digest = _model(model, tokenizer, jobs)
+    fitted, digest = _model(model, jobs)
     predict_shard(
         *(partial(answers_of, fitted), fitted.binary_rule_.names_in, folder, file, out),
         {"model": digest},
@@ -272,8 +270,8 @@ def _predict_file(
 
 
 @lru_cache(maxsize=1)
-def _model(path: str, tokenizer: str | None, jobs: int | None) -> tuple[Any, str]:
+def _model(path: str, jobs: int | None) -> tuple[Any, str]:
     """A model, and the SHA-256 of its file."""
     from tsenet.cli._model_data import load_model
 
-    return load_model(Path(path), jobs, tokenizer), sha256(Path(path).read_bytes()).hexdigest()
+    return load_model(Path(path), jobs), sha256(Path(path).read_bytes()).hexdigest()

@@ -1,11 +1,7 @@
-"""What the options of words mean, and counting words by them."""
+"""What the options of words mean."""
 
 from __future__ import annotations
 
-import importlib
-import os
-import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,58 +9,32 @@ from tsenet.cli._options import given
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
-    from tsenet.data.table import Table
-    from tsenet.data.text import WordCounter
-    from tsenet.progress import Progress
+    from sklearn.feature_extraction.text import CountVectorizer
 
-__all__ = ["tokenizer_of", "word_counts", "word_parameters"]
+__all__ = ["chosen_vectorizer"]
 
 
-def word_parameters(
+def chosen_vectorizer(
+    defaults: dict[str, Any],
     words: int | None,
     stop_words: str | None,
     min_documents: int | None,
     max_df: float | None,
     ngrams: int | None,
     tokenizer: str | None,
-) -> dict[str, Any]:
-    """The options of words that are given, as parameters of the library."""
-    return given(
+) -> CountVectorizer | None:
+    """The vectorizer that the options describe, with a command's own defaults; None if no option is given."""
+    from tsenet.data.text import word_vectorizer
+
+    options = given(
         n_words=words,
         stop_words=None if stop_words is None else _stop_words_of(stop_words),
         min_documents=min_documents,
         max_df=max_df,
         ngrams=ngrams,
-        tokenizer=tokenizer_of(tokenizer),
+        tokenizer=tokenizer,
     )
-
-
-def tokenizer_of(choice: str | None) -> Any:
-    """What ``--tokenizer`` means: the name of a tokenizer, or a function to import."""
-    module, colon, path = (choice or "").partition(":")
-    if not colon:
-        return choice
-    try:
-        found: Any = _import(module)
-        for name in path.split("."):
-            found = getattr(found, name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise DataError(f"--tokenizer: {choice} cannot be imported: {error}") from error
-    return found
-
-
-def _import(module: str) -> Any:
-    """Import a module that is installed, or a file of the current folder."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name != module:
-            raise
-    sys.path.insert(0, os.getcwd())
-    try:
-        return importlib.import_module(module)
-    finally:
-        sys.path.remove(os.getcwd())
+    return word_vectorizer(**{**defaults, **options}) if options else None
 
 
 def _stop_words_of(choice: str) -> str | list[str] | Path:
@@ -79,16 +49,3 @@ def _stop_words_of(choice: str) -> str | list[str] | Path:
             f"--stop-words: there is no file {choice}; give a language, none, or a file of words"
         )
     return choice
-
-
-def word_counts(
-    texts: Iterable[str], progress: Progress, **parameters: Any
-) -> tuple[WordCounter, Table]:
-    """Count the words of texts; ``parameters`` are those of ``vectorize``."""
-    from tsenet.data import text
-
-    progress.start("counting words", None)
-    table = text.vectorize(texts, **parameters)
-    progress.finish(f"{table.n_columns:,} words")
-    splitting = {name: parameters[name] for name in ("tokenizer", "ngrams") if name in parameters}
-    return text.WordCounter(table.names, **splitting), table

@@ -24,7 +24,6 @@ def evaluate(
     unlabeled: shared.Unlabeled = None,
     encoding: shared.Encoding = None,
     no_header: shared.NoHeader = False,
-    tokenizer: shared.FittedTokenizer = None,
     jobs: shared.Jobs = None,
     config: shared.Config = None,
     as_json: shared.AsJson = False,
@@ -53,7 +52,7 @@ def evaluate(
         shown_scores,
     )
 
-    fitted = load_model(model, jobs, tokenizer)
+    fitted = load_model(model, jobs)
     names = target or (fitted.source_ or {}).get("targets")
     if not names:
         raise DataError(f"{model} does not say which column holds the truth: give --target")

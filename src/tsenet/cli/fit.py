@@ -189,7 +189,8 @@ def fit(
         read_rows,
         targets_of,
     )
-    from tsenet.cli._words import word_counts, word_parameters
+    from tsenet.cli._words import chosen_vectorizer
+    from tsenet.estimators.texts import fit_vectorizer
 
     chosen = given(
         random_state=seed,
@@ -238,11 +239,13 @@ def fit(
         for name in keys:
             file.column(name)  # its error names the columns there are
         if text is not None:
-            counting = word_parameters(words, stop_words, min_documents, max_df, ngrams, tokenizer)
-            counter, table = word_counts(file.texts(text), progress, **counting)
+            options = (words, stop_words, min_documents, max_df, ngrams, tokenizer)
+            chosen |= given(vectorizer=chosen_vectorizer({}, *options))
+            texts = file.texts(text)
+            vectorizer, table = fit_vectorizer(texts, chosen.get("vectorizer"), progress)
             source: dict[str, Any] = {"text": text}
         else:
-            counter = None
+            vectorizer = None
             table, source = columns_of_file(file, {*target, *(ignore or ()), *keys})
         warm_up(progress)
         kind = tsenet.TSENetClassifier if wanted.classifies else tsenet.TSENetRegressor
@@ -252,7 +255,7 @@ def fit(
         if model.history_.stopped == "interrupted" and not keep_on_interrupt:
             raise KeyboardInterrupt
         model.source_ = {"targets": target, **source, **given(unlabeled=unlabeled, id=id_column)}
-        model.word_counter_ = counter
+        model.vectorizer_ = vectorizer
         with written_to(out) as path:
             model.save(path)
     if verbose:

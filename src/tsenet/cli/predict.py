@@ -55,7 +55,6 @@ def predict(
     ] = None,
     encoding: shared.Encoding = None,
     no_header: shared.NoHeader = False,
-    tokenizer: shared.FittedTokenizer = None,
     jobs: shared.Jobs = None,
     processes: shared.Processes = None,
     cluster: Annotated[
@@ -101,7 +100,6 @@ def predict(
             id_column=id_column,
             processes=processes,
             cluster=cluster,
-            tokenizer=tokenizer,
             jobs=jobs,
             config=config,
             force=force,
@@ -121,7 +119,7 @@ def predict(
                 f"predictions are written as csv or jsonl: {out} has the name of neither"
             )
         check_output(out, force, data, model, config)
-    fitted = (load_to_predict if explain is None else load_model)(model, jobs, tokenizer)
+    fitted = (load_to_predict if explain is None else load_model)(model, jobs)
     with shown_progress(quiet) as progress:
         file = read_rows(data, progress, encoding, no_header)
         if isinstance(fitted, LightModel) and file.n_rows <= _FEW_ROWS:

@@ -127,7 +127,7 @@ def _rows_of(fitted: Any, file: DataFile, target: list[str] | None, text: str | 
     if not hasattr(fitted, "wiring_"):
         if target is not None:
             raise DataError("--target is for models that predict: this one holds a tree only")
-        if text is None and hasattr(fitted, "word_counter_") and "text" in file.columns:
+        if text is None and hasattr(fitted, "vectorizer_") and "text" in file.columns:
             text = "text"  # as tsenet topics reads documents
         return _tree_rows(fitted, file, text)
     if text is not None:
@@ -149,7 +149,8 @@ def _tree_rows(fitted: Any, file: DataFile, text: str | None) -> _Rows:
         from tsenet.data.text import count_words
 
         texts = file.texts(text)
-        if getattr(fitted, "word_counter_", None) is not None:  # the model counts its words itself
+        vectorizer = getattr(fitted, "vectorizer_", None)
+        if vectorizer is not None:  # the model counts its words itself
             return _Rows(None, texts=texts)
         return _Rows(count_words(texts, tree.rule.names_in), texts=texts)
     if file.rows is not None:

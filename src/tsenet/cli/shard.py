@@ -76,13 +76,14 @@ def shard(
     it ended.
     """
     from tsenet.cli._results import say
-    from tsenet.cli._words import word_parameters
+    from tsenet.cli._words import chosen_vectorizer
     from tsenet.data.columns import count_of
     from tsenet.data.sharding import shard_documents, shard_table
 
-    choice = word_parameters(words, stop_words, min_documents, max_df, ngrams, tokenizer)
+    options = (words, stop_words, min_documents, max_df, ngrams, tokenizer)
+    choice = chosen_vectorizer({"min_documents": 2}, *options)
     common = given(encoding=encoding, rows_per_group=rows_per_partition)
-    if table and (choice or text is not None or no_header):
+    if table and (choice is not None or text is not None or no_header):
         raise typer.BadParameter("a table of numbers has no words to choose", param_hint="--table")
     if table and (workers is not None or cluster is not None):
         raise typer.BadParameter("only words are counted in parallel", param_hint="--table")
@@ -106,8 +107,8 @@ def shard(
                 header=not no_header,
                 progress=progress,
                 n_workers=workers,
+                vectorizer=choice,
                 **common,
-                **choice,
             )
     files = sorted({part.file for part in made.partitions})
     fields = {

@@ -23,8 +23,8 @@ from tsenet.cli._options import (
 __all__ = ["topics"]
 
 # Options by what they are about, in the order in which one that cannot apply is refused.
-_OF_COLUMNS = ("text", "id_column", "along", "no_header", "tokenizer")
-_OF_WORDS = ("words", "select", "stop_words", "min_documents", "max_df", "ngrams")
+_OF_COLUMNS = ("text", "id_column", "along", "no_header")
+_OF_WORDS = ("words", "select", "stop_words", "min_documents", "max_df", "ngrams", "tokenizer")
 _OF_LEARNING = (
     *("max_top", "max_island", "ud_threshold", "no_correlation_test", "structure_samples"),
     *("refine_steps", "em_restarts", "piece_size", "leftovers", "no_full_depth", "checkpoint"),
@@ -239,19 +239,19 @@ def topics(
     from tsenet._system.atomic import atomic_folder
     from tsenet.cli._documents import is_sharded, opened_shards, read, tables_of
     from tsenet.cli._topic_files import say_found, write_documents, write_explorer, write_model
-    from tsenet.cli._words import word_parameters
+    from tsenet.cli._words import chosen_vectorizer
 
     if data_format is DataFormat.auto and data.name.startswith("docword."):
         data_format = DataFormat.docword
     _refuse_what_has_no_effect(context, data_format, is_sharded(data))
     for name in ("", *_FILES):
         refuse_inputs(out / name, data, config, stop_words)
-    counting = word_parameters(words, stop_words, min_documents, max_df, ngrams, tokenizer)
+    options = (words, stop_words, min_documents, max_df, ngrams, tokenizer)
     parameters = given(
         random_state=seed,
         n_jobs=jobs,
         memory_limit=memory,
-        **counting,
+        vectorizer=chosen_vectorizer({"stop_words": "english", "min_documents": 2}, *options),
         select=None if select is None else str(select),
         top_words=top_words,
         min_size=None if min_size is None else _number(min_size),
@@ -284,14 +284,14 @@ def topics(
             documents = shards.drawn_documents(seed, progress)
         warm_up(progress, network=False)
         if model is not None:
-            found = tsenet.load(model, kind="TopicModel", tokenizer=counting.get("tokenizer"))
+            found = tsenet.load(model, kind="TopicModel")
             found.n_jobs = jobs
         else:
             found = tsenet.TopicModel(progress=progress, **parameters)
             if shards is None:
                 probabilities = [found.fit_transform(documents, **given(checkpoint=checkpoint))]
             else:
-                found.word_counter_ = shards.word_counter()
+                found.vectorizer_ = shards.folder.vectorizer()
                 found.fit_counts(documents, checkpoint=checkpoint, data=shards)
             write_model(found, folder, progress)
             if not no_explorer:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tsenet.data.shard_writer import ShardWriter, write_shards
     from tsenet.data.sharding import shard_documents, shard_table
     from tsenet.data.shards import Block, Partition, ShardFolder, open_shards
-    from tsenet.data.text import WordCounter, count_words, vectorize
+    from tsenet.data.text import count_words, vectorize, word_vectorizer
     from tsenet.data.words import words_of
 
 __all__ = [
@@ -34,7 +34,6 @@ __all__ = [
     "ShardFolder",
     "ShardWriter",
     "Table",
-    "WordCounter",
     "constant_columns",
     "count_words",
     "open_shards",
@@ -44,6 +43,7 @@ __all__ = [
     "shard_documents",
     "shard_table",
     "vectorize",
+    "word_vectorizer",
     "words_of",
     "write_shards",
 ]
@@ -55,7 +55,6 @@ _LATER = {
     "Partition": "shards",
     "ShardFolder": "shards",
     "ShardWriter": "shard_writer",
-    "WordCounter": "text",
     "count_words": "text",
     "open_shards": "shards",
     "read_data": "files",
@@ -64,6 +63,7 @@ _LATER = {
     "shard_documents": "sharding",
     "shard_table": "sharding",
     "vectorize": "text",
+    "word_vectorizer": "text",
     "words_of": "words",
     "write_shards": "shard_writer",
 }

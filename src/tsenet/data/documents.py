@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,14 @@ from tsenet.data.columns import count_of, is_missing, quoted
 from tsenet.data.records import Record, records_of, refuse_unknown
 from tsenet.errors import DataError
 
-__all__ = ["Documents", "are_texts", "read_columns", "read_documents"]
+__all__ = [
+    "Documents",
+    "are_texts",
+    "is_column",
+    "is_no_text",
+    "read_columns",
+    "read_documents",
+]
 
 
 @dataclass(frozen=True)
@@ -231,8 +239,19 @@ def _collect(records: Iterable[Record], wanted: Sequence[str], path: Path) -> Do
 def are_texts(X: Any) -> bool:
     """Whether ``X`` is a column of strings: a list, an array, a series of a dataframe library or `Documents`."""
     if isinstance(X, str | Documents):
-        return True  # one string: `WordCounter` says that it needs many
-    if not isinstance(X, list | tuple) and len(getattr(X, "shape", ())) != 1:
-        return False
-    given = (value for value in X if value is not None and not isinstance(value, float))
-    return isinstance(next(given, None), str)
+        return True  # one string: `texts_of` says that it needs many
+    return is_column(X) and isinstance(next((v for v in X if not is_no_text(v)), None), str)
+
+
+def is_column(X: Any) -> bool:
+    """Whether ``X`` has one value for each row, as texts have."""
+    if isinstance(X, str | Documents):
+        return True
+    if isinstance(X, list | tuple):
+        return not X or not hasattr(X[0], "__len__") or isinstance(X[0], str)
+    return len(getattr(X, "shape", ())) == 1
+
+
+def is_no_text(value: Any) -> bool:
+    """Whether a value among texts stands for a missing one: None, NaN, ``pandas.NA`` or a number."""
+    return value is None or isinstance(value, Real) or type(value).__name__ == "NAType"

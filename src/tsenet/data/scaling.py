@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from tsenet.data.stop_words import stop_words_of
 from tsenet.data.table import Table
 
 __all__ = ["Scaling", "power_near"]
@@ -22,6 +23,8 @@ _LARGEST_COUNT = 2**53  # floats beyond are all whole numbers
 _LARGEST_SCALE = 1e300  # of a column; one that varies less than its inverse is constant
 _NO_LIMIT = float(np.finfo(np.float32).max)
 _ROOM = 10.0  # a value may be this many times as far from the mean as any training value
+# Chosen on validation rows of three data sets with 100 and 400 labels, where 1 loses up to 5 % of the rows and 0.1 3 %.
+_STOP_WORD_WEIGHT = 0.5
 Floats = npt.NDArray[np.float64]
 
 
@@ -96,7 +99,7 @@ class Scaling:
                     np.empty(0), np.ones(1), limit=np.array([min(_ROOM * largest, _NO_LIMIT)])
                 )
             n_with = np.bincount(table.values.indices, minlength=table.n_columns)
-            return cls.of_counts(table.n_rows, n_with)
+            return cls.of_counts(table.n_rows, n_with, table.names)
         if table.is_sparse:
             data = table.values.data.astype(np.float64)
             power = power_near(np.abs(data).max(initial=0.0))
@@ -136,8 +139,12 @@ class Scaling:
         )
 
     @classmethod
-    def of_counts(cls, n_rows: int, n_with: npt.NDArray[np.int64]) -> Scaling:
-        """Return the tf-idf scaling of word counts.
+    def of_counts(
+        cls, n_rows: int, n_with: npt.NDArray[np.int64], names: Sequence[str] = ()
+    ) -> Scaling:
+        """Return the tf-idf scaling of word counts, in which English stop words have half their weight.
+
+        With few labels, stop words at full weight would drown the words that tell the classes apart.
 
         Parameters
         ----------
@@ -145,6 +152,8 @@ class Scaling:
             Number of training rows.
         n_with : int64 (V,)
             How many of them have each word.
+        names : sequence of str, default=()
+            The words; () gives no word half its weight.
 
         Examples
         --------
@@ -153,7 +162,11 @@ class Scaling:
         >>> Scaling.of_counts(99, np.array([99, 9])).scale.round(2)
         array([1. , 3.3])
         """
-        return cls(np.empty(0), 1.0 + np.log((1.0 + n_rows) / (1.0 + n_with)), True)
+        scale = 1.0 + np.log((1.0 + n_rows) / (1.0 + n_with))
+        if names:
+            stops = stop_words_of("english")
+            scale[[name in stops for name in names]] *= _STOP_WORD_WEIGHT
+        return cls(np.empty(0), scale, True)
 
     @property
     def centres(self) -> bool:

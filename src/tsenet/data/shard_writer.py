@@ -60,7 +60,7 @@ class ShardWriter:
     named : bool, default=True
         Whether the names are the user's.
     counter : mapping or None, default=None
-        How texts were split (``tokenizer``, ``lowercase``, ``ngrams``), kept in the folder.
+        Options of the ``CountVectorizer`` that made the rows, kept in the folder.
     run : mapping, default={}
         What else decides the content, such as the source file. A folder begun by another run is refused.
     rows_per_group, groups_per_shard : int

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter, deque
-from collections.abc import Generator, Iterator, Sequence
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +20,19 @@ from tsenet.data.records import Record, records_of
 from tsenet.data.shard_writer import ShardWriter
 from tsenet.data.shards import MANIFEST, ShardFolder, open_shards
 from tsenet.data.side_by_side import MapInOrder, in_processes
-from tsenet.data.text import DocumentCounts, WordCounter, document_counts
+from tsenet.data.text import (
+    TermCounts,
+    checked_vectorizer,
+    count_words,
+    vectorizer_fields,
+    vectorizer_of_fields,
+    word_vectorizer,
+)
 from tsenet.errors import DataError
 from tsenet.progress import Progress, as_progress
+
+if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import CountVectorizer
 
 __all__ = ["shard_documents", "shard_table"]
 
@@ -35,6 +45,7 @@ def shard_documents(
     folder: str | os.PathLike[str] | Place,
     text: str = "text",
     *,
+    vectorizer: CountVectorizer | None = None,
     labels: Sequence[str] = (),
     header: bool = True,
     encoding: str = "utf-8",
@@ -42,7 +53,6 @@ def shard_documents(
     rows_per_group: int | None = None,
     n_workers: int | None = None,
     map_in_order: MapInOrder | None = None,
-    **words: Any,
 ) -> ShardFolder:
     r"""Count the words of documents in files, and write them as a folder of shards.
 
@@ -57,6 +67,10 @@ def shard_documents(
         The folder to make.
     text : str, default="text"
         Column of the text.
+    vectorizer : CountVectorizer, optional
+        Which words to count. Default: :func:`tsenet.data.word_vectorizer` with the 10,000 most frequent words of those
+        in two or more documents. For topics, leave out stop words:
+        ``word_vectorizer(stop_words="english", min_documents=2)``.
     labels : sequence of str, default=()
         Columns to keep as labels.
     header, encoding
@@ -70,8 +84,6 @@ def shard_documents(
         is run as a script the call belongs under ``if __name__ == "__main__":``.
     map_in_order : callable or None, default=None
         Instead of processes, ``map_in_order(function, items)`` yields the results in order: a cluster, for example.
-    **words
-        Options of :meth:`tsenet.data.WordCounter.learn_stream`, such as ``n_words``.
 
     Returns
     -------
@@ -96,8 +108,10 @@ def shard_documents(
     """
     place = Place.of(folder)
     wanted = list(dict.fromkeys([text, *labels]))
+    vectorizer = word_vectorizer(min_documents=2) if vectorizer is None else vectorizer
+    words = vectorizer_fields(checked_vectorizer(vectorizer))
     run = {"files": _facts(paths), "text": text, "labels": list(labels), "header": header}
-    run |= {"encoding": encoding, "words": {name: _named(value) for name, value in words.items()}}
+    run |= {"encoding": encoding, "words": words}
 
     def batches(first: int) -> Iterator[list[Any]]:
         return _batches(islice(_records(paths, wanted, header, encoding), first, None))
@@ -110,20 +124,21 @@ def shard_documents(
         each = map_in_order or map
         if n_workers is not None:
             each = stack.enter_context(in_processes(n_workers))
-        counter = _vocabulary(place, run, (texts_of(b) for b in batches(0)), words, report, each)
+        parts = each(partial(TermCounts.of, vectorizer), map(texts_of, batches(0)))
+        vectorizer = _fitted(vectorizer, place, run, parts, report)
         with ShardWriter(
             place,
-            names=counter.words,
+            names=list(vectorizer.vocabulary_),
             sparse=True,
             labels=labels,
-            counter={k: v for k, v in counter.to_dict().items() if k != "words"},
+            counter=words,
             run=run,
             **_sizes(rows_per_group),
         ) as writer:
             report.start("writing shards", None)
             read: deque[list[Any]] = deque()  # batches whose words are being counted
             texts = (texts_of(_kept_in(read, batch)) for batch in batches(writer.n_done))
-            for rows in each(partial(_count, counter), texts):
+            for rows in each(partial(_count, vectorizer), texts):
                 batch = read.popleft()
                 writer.write(
                     rows, {name: [record[1].get(name) for _, record in batch] for name in labels}
@@ -138,14 +153,9 @@ def _kept_in(waiting: deque[list[Any]], batch: list[Any]) -> list[Any]:
     return batch
 
 
-def _count(counter: WordCounter, texts: list[str]) -> Any:
+def _count(vectorizer: CountVectorizer, texts: list[str]) -> Any:
     """The word counts of some texts: a sparse matrix."""
-    return counter.count(texts).values
-
-
-def _count_documents(splitting: dict[str, Any], item: tuple[int, list[str]]) -> DocumentCounts:
-    first, texts = item
-    return document_counts(texts, first, **splitting)
+    return count_words(texts, vectorizer).values
 
 
 def shard_table(
@@ -228,15 +238,6 @@ def shard_table(
     return writer.folder
 
 
-def _named(option: Any) -> Any:
-    """An option as JSON holds it, the same in every process."""
-    if callable(option):
-        return f"{option.__module__}:{option.__qualname__}"
-    if isinstance(option, set | frozenset | list | tuple):
-        return sorted(map(str, option))
-    return option if isinstance(option, int | float | str | None) else str(option)
-
-
 def _sizes(rows_per_group: int | None) -> dict[str, Any]:
     return {} if rows_per_group is None else {"rows_per_group": rows_per_group}
 
@@ -292,43 +293,32 @@ def _facts(paths: Sequence[str | Path]) -> list[Any]:
     return found
 
 
-def _vocabulary(
+def _fitted(
+    vectorizer: CountVectorizer,
     place: Place,
     run: dict[str, Any],
-    batches: Iterator[list[str]],
-    words: dict[str, Any],
+    parts: Iterable[TermCounts],
     report: Progress,
-    each: MapInOrder,
-) -> WordCounter:
-    """The words that an earlier call of the same kind has chosen, or those of the texts."""
+) -> CountVectorizer:
+    """The vectorizer with the vocabulary that an earlier call of the same kind has chosen, or that of the texts."""
     names = place.names()
     if MANIFEST in names:
         raise DataError(
             f"{open_shards(place).place.url} holds finished shards: choose another folder"
         )
-    tokenizer = words.get("tokenizer", "unicode")
     if _VOCABULARY in names:
         fields = json.loads(place.read(_VOCABULARY))
         if fields["run"] == json.loads(json.dumps(run)):
-            counter = WordCounter.from_dict(fields["counter"])
-            return counter.with_tokenizer(tokenizer)
+            return vectorizer_of_fields(run["words"], fields["vocabulary"])
     report.start("counting words", None)
-    how = ("tokenizer", "lowercase", "ngrams")
-    splitting = {name: value for name, value in words.items() if name in how}
-    found = DocumentCounts(0, Counter())
-    for part in each(partial(_count_documents, splitting), _numbered(batches)):
-        found += part
+    total: TermCounts | None = None
+    for part in parts:
+        total = part if total is None else total.add(part)
         report.advance(part.n_documents)
-    counter = WordCounter.choose(found, **words)
-    report.finish(f"{len(counter.words):,} words")
-    content = json.dumps({"run": run, "counter": counter.to_dict()})
+    if total is None:
+        raise DataError("there are no documents")
+    vectorizer = total.fit(vectorizer)
+    report.finish(f"{len(vectorizer.vocabulary_):,} words")
+    content = json.dumps({"run": run, "vocabulary": list(vectorizer.vocabulary_)})
     place.write(_VOCABULARY, content.encode())
-    return counter
-
-
-def _numbered(batches: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
-    """Each batch with the number of its first text."""
-    first = 0
-    for texts in batches:
-        yield first, texts
-        first += len(texts)
+    return vectorizer

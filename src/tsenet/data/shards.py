@@ -118,7 +118,7 @@ class ShardFolder:
     digest : str
         Identifies the content: it differs if a shard, its size or the columns differ.
     counter : dict or None
-        How texts were split into words (``tokenizer``, ``lowercase``, ``ngrams``), if the rows came from texts.
+        Options of the ``CountVectorizer`` that made the rows, if they came from texts.
 
     Examples
     --------
@@ -163,6 +163,12 @@ class ShardFolder:
             f"ShardFolder({self.place.url!r}, {self.n_rows} {kind} × {self.n_columns} columns, "
             f"{len(self.partitions)} partitions)"
         )
+
+    def vectorizer(self) -> Any:
+        """Return the fitted ``CountVectorizer`` that made the rows; None if they did not come from texts."""
+        from tsenet.data.text import vectorizer_of_fields
+
+        return None if self.counter is None else vectorizer_of_fields(self.counter, self.names)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (self.place.url, self.digest)

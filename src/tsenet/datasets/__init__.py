@@ -54,7 +54,7 @@ def load(
     home : str or Path, default=None
         Folder with the files, or with a folder ``<name>`` that has them. Give it for files outside ``TSENET_DATA``.
     n_words : int, default=10_000
-        For documents, the size of the vocabulary: the words in most training documents, without stop words.
+        For documents, the size of the vocabulary: the most frequent words of the training documents.
     weighting : {"tfidf", "counts", "binary"}, default="tfidf"
         For documents, how counts become features. ``"tfidf"`` is (1 + ln count) · idf with rows of length 1.
     progress : bool, Progress or callable, default=None

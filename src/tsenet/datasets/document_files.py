@@ -64,7 +64,7 @@ def from_documents(
     validation : float, default=0.1
         Share of the training rows to hold out for validation.
     n_words : int, default=10_000
-        Size of the vocabulary: the words in most training documents, without stop words.
+        Size of the vocabulary: the most frequent words of the training documents.
     weighting : {"tfidf", "counts", "binary"}, default="tfidf"
         How counts become features. ``"tfidf"`` is (1 + ln count) · idf with rows of length 1.
     stop_words : "english", sequence of str or None, default="english"

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tsenet.data.columns import count_of
-from tsenet.data.text import count_words, vectorize
+from tsenet.data.text import count_words, vectorize, word_vectorizer
 from tsenet.datasets.cache import Arrays, cached, pack_strings, sha256_of, unpack_strings
 from tsenet.datasets.catalog import Entry
 from tsenet.datasets.corpora import LabelledTexts, read_corpus
@@ -40,7 +40,7 @@ Weighting = Literal["tfidf", "counts", "binary"]
 WEIGHTINGS = ("tfidf", "counts", "binary")
 
 # Part of the cache key: increase it when the same files and options would give other arrays.
-_RECIPE = 2
+_RECIPE = 3
 _PARTS = ("train", "validation", "test")
 VALIDATION_SHARE = 0.1
 
@@ -134,13 +134,14 @@ def count_parts(
     """Choose the vocabulary from the training rows, count its words, and pack everything into arrays."""
     parts = {"train": take(train, ~held), "validation": take(train, held), "test": test}
     progress.start("counting words", len(_PARTS))
-    table = vectorize(parts["train"].texts, n_words=n_words, stop_words=stop_words)
+    vectorizer = word_vectorizer(n_words=n_words, stop_words=stop_words, min_documents=2)
+    table = vectorize(parts["train"].texts, vectorizer)
     arrays = pack_strings("words", table.names)
     for name, part in parts.items():
         if name == "train":
             counts = table.values
         elif part.texts:
-            counts = count_words(part.texts, table.names).values
+            counts = count_words(part.texts, vectorizer).values
         else:
             counts = sp.csr_array((0, table.n_columns), dtype=np.int32)
         arrays |= {

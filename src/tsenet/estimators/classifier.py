@@ -11,6 +11,8 @@ from tsenet.estimators.network_estimator import NetworkClassifier
 from tsenet.estimators.tsenet_estimator import TSENetEstimator
 
 if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import CountVectorizer
+
     from tsenet.expansion.wiring import Wiring
     from tsenet.training.callbacks import Callback
 
@@ -40,8 +42,8 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
     structure_samples : int or None, default=None
         Learn the structure from so many rows, drawn at random; None takes all. Set it when structure learning is slow.
     weighting : {"tfidf", "counts"}, default="tfidf"
-        What counts in sparse rows, such as word counts, become: tf-idf, or themselves, the paper's bag of words. It has
-        no effect on other tables.
+        What counts in sparse rows, such as word counts, become: tf-idf, in which English stop words have half their
+        weight; or themselves, the paper's bag of words. It has no effect on other tables.
     skip_units : int or None, default=None
         Feature units that read each layer below the top, the input included. None: none, or 100 with
         ``init="fan-in"``. 0, together with ``linear_skip=False``, is the paper's Backbone.
@@ -88,6 +90,11 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         ``pandas.NA`` and blank text always do.
     warm_start : bool, default=False
         Let :meth:`fit` train the present network further instead of making a new one.
+    vectorizer : CountVectorizer or None, default=None
+        How texts become counts of words; no effect on tables. None: the 10,000 most frequent words, in any script
+        (:func:`tsenet.data.word_vectorizer`); of 10,000 texts or more, words that are in one alone are left out.
+        Give scikit-learn's ``CountVectorizer`` for other words, such as ``CountVectorizer(ngram_range=(1, 2))``. It is
+        saved with the model unless it holds functions of your own.
     wiring : Wiring or None, default=None
         A wiring to use instead of learning one, from :func:`tsenet.expand` or another model's ``wiring_``: one
         structure serves every fold, seed and target.
@@ -140,9 +147,8 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of str
         Their names, when ``fit`` saw a dataframe with string names.
-    word_counter_ : WordCounter or None
-        How texts become rows, if the model was fitted on texts. After fitting on the counts of another
-        :class:`tsenet.data.WordCounter`, set it here, and the model predicts texts too.
+    vectorizer_ : CountVectorizer or None
+        The fitted vectorizer that counts the words of texts; None if the model was fitted on a table.
     source_ : dict or None
         The columns of the file that ``tsenet fit`` read, so that ``tsenet predict`` finds them again.
 
@@ -189,6 +195,7 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         class_weight: Any = None,
         unlabeled: Any = None,
         warm_start: bool = False,
+        vectorizer: CountVectorizer | None = None,
         wiring: Wiring | None = None,
         device: str = "auto",
         n_jobs: int | None = None,
@@ -223,6 +230,7 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         self.class_weight = class_weight
         self.unlabeled = unlabeled
         self.warm_start = warm_start
+        self.vectorizer = vectorizer
         self.wiring = wiring
         self.device = device
         self.n_jobs = n_jobs

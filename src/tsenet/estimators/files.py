@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tsenet._system.packages import need_torch
 from tsenet.data.binary import BinaryRule
-from tsenet.estimators.texts import counter_fields, counter_of_fields
+from tsenet.estimators.texts import fill_vectorizer, vectorizer_parts
 from tsenet.skeleton.tree import LatentTree
 from tsenet.store.network_files import (
     arrays_under,
@@ -56,7 +56,7 @@ def estimator_parts(estimator: TSENetEstimator) -> tuple[dict[str, Any], Arrays]
         "pruned": estimator._pruned,
         "counts": estimator.scaling_.counts,
         "source": estimator.source_,
-        "words": counter_fields(estimator),
+        **vectorizer_parts(estimator, estimator.binary_rule_.names_in),
     }
     arrays = {
         **_under("wiring", wiring_arrays),
@@ -131,7 +131,7 @@ def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arr
     estimator._network_options = NetworkOptions(**meta["network"])
     estimator._n_runs = meta["n_runs"]
     estimator.source_ = meta["source"]
-    estimator.word_counter_ = counter_of_fields(meta.get("words"), list(rule.names_in))
+    fill_vectorizer(estimator, meta, rule.names_in)
     meta["history"].pop("seconds", None)  # in files of older versions
     estimator.history_ = History.from_dict({**meta["history"], "seconds": []})
     shares = arrays.get("importances")  # absent from files of earlier versions

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
+from tsenet.data.text import rows_of_texts, splitter
 from tsenet.errors import DataError
 from tsenet.estimators import topic_facts
 from tsenet.estimators.texts import are_texts
-from tsenet.estimators.topic_words import count_words
 from tsenet.explain.presence import topic_probabilities, topics_above
 from tsenet.explain.topic_view import TopicView, choose_topics, view_topics
 from tsenet.explain.topics import Topic, every_topic, topic_tree, with_coherence
@@ -25,8 +25,7 @@ from tsenet.skeleton.tree import LatentTree
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from tsenet.data.text import WordCounter
+    from sklearn.feature_extraction.text import CountVectorizer
 
 __all__ = ["FittedTopics"]
 
@@ -40,7 +39,7 @@ class FittedTopics(BaseEstimator):
     n_jobs: int | None
 
     tree_: LatentTree
-    word_counter_: WordCounter | None
+    vectorizer_: CountVectorizer | None
     n_documents_: int
     _facts: topic_facts.Facts
     _labels: dict[str, str]  # that the user gave, by the ids of topics
@@ -234,7 +233,7 @@ class FittedTopics(BaseEstimator):
     def _table(self, texts: Any) -> Table:
         """New documents as a table of word counts."""
         check_is_fitted(self, "tree_")
-        return count_words(texts, self.word_counter_)
+        return Table.of(rows_of_texts(texts, self.vectorizer_))
 
     def _rows_of(self, texts: Any) -> BinaryRows:
         """Documents as rows of the tree; by default those of ``fit``."""
@@ -267,7 +266,7 @@ class FittedTopics(BaseEstimator):
 
     def _measure(self, table: Table, texts: Any) -> None:
         """Measure the coherence of the topics that have none yet."""
-        split = None if texts is None or self.word_counter_ is None else self.word_counter_.split
+        split = None if texts is None or self.vectorizer_ is None else splitter(self.vectorizer_)
         self._facts.measure_coherence(self.tree_, table, texts, split, self.top_words)
 
     def _forget(self) -> None:

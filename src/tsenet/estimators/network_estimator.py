@@ -33,7 +33,6 @@ from tsenet.training.targets import Targets, learn_targets
 if TYPE_CHECKING:
     from torch import nn
 
-    from tsenet.data.text import WordCounter
     from tsenet.network.batches import Inputs
     from tsenet.training.history import History
     from tsenet.training.rows import TrainingRows
@@ -68,8 +67,8 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
     n_parameters_: int
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
-    #: How texts become rows; None for a model of tables.
-    word_counter_: WordCounter | None = None
+    #: The fitted CountVectorizer that makes rows of texts; None for a model of tables.
+    vectorizer_: Any = None
 
     @abstractmethod
     def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
@@ -95,7 +94,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
 
         With ``reset``, names of columns and what the targets are, are learned from these rows.
         """
-        X = rows_of(self, X, reset=reset)
+        X = rows_of(self, X, reset=reset, progress=progress_of(self.verbose))
         if reset:
             self._check_memory(X, y)
         known = None if reset else getattr(self, "feature_names_in_", None)

@@ -9,6 +9,8 @@ from tsenet.estimators.network_estimator import NetworkRegressor
 from tsenet.estimators.tsenet_estimator import TSENetEstimator
 
 if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import CountVectorizer
+
     from tsenet.expansion.wiring import Wiring
     from tsenet.training.callbacks import Callback
 
@@ -37,8 +39,8 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
     structure_samples : int or None, default=None
         Learn the structure from so many rows, drawn at random; None takes all. Set it when structure learning is slow.
     weighting : {"tfidf", "counts"}, default="tfidf"
-        What counts in sparse rows, such as word counts, become: tf-idf, or themselves, the paper's bag of words. It has
-        no effect on other tables.
+        What counts in sparse rows, such as word counts, become: tf-idf, in which English stop words have half their
+        weight; or themselves, the paper's bag of words. It has no effect on other tables.
     skip_units : int or None, default=None
         Feature units that read each layer below the top, the input included. None: none, or 100 with
         ``init="fan-in"``. 0, together with ``linear_skip=False``, is the paper's Backbone.
@@ -80,6 +82,11 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         Epochs without progress after which training stops.
     warm_start : bool, default=False
         Let :meth:`fit` train the present network further instead of making a new one.
+    vectorizer : CountVectorizer or None, default=None
+        How texts become counts of words; no effect on tables. None: the 10,000 most frequent words, in any script
+        (:func:`tsenet.data.word_vectorizer`); of 10,000 texts or more, words that are in one alone are left out.
+        Give scikit-learn's ``CountVectorizer`` for other words, such as ``CountVectorizer(ngram_range=(1, 2))``. It is
+        saved with the model unless it holds functions of your own.
     wiring : Wiring or None, default=None
         A wiring to use instead of learning one, from :func:`tsenet.expand` or another model's ``wiring_``: one
         structure serves every fold, seed and target.
@@ -130,9 +137,8 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of str
         Their names, when ``fit`` saw a dataframe with string names.
-    word_counter_ : WordCounter or None
-        How texts become rows, if the model was fitted on texts. After fitting on the counts of another
-        :class:`tsenet.data.WordCounter`, set it here, and the model predicts texts too.
+    vectorizer_ : CountVectorizer or None
+        The fitted vectorizer that counts the words of texts; None if the model was fitted on a table.
     source_ : dict or None
         The columns of the file that ``tsenet fit`` read, so that ``tsenet predict`` finds them again.
 
@@ -177,6 +183,7 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         validation_fraction: float = 0.1,
         patience: int = 5,
         warm_start: bool = False,
+        vectorizer: CountVectorizer | None = None,
         wiring: Wiring | None = None,
         device: str = "auto",
         n_jobs: int | None = None,
@@ -209,6 +216,7 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.warm_start = warm_start
+        self.vectorizer = vectorizer
         self.wiring = wiring
         self.device = device
         self.n_jobs = n_jobs

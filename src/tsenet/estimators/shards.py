@@ -87,7 +87,7 @@ def fit_to_folder(
     estimator._take_structure(fitted.structure)
     estimator.scaling_, estimator._n_runs, estimator._optimiser = fitted.scaling, 1, None
     note_columns(estimator, shards)
-    estimator.word_counter_ = _word_counter(shards)
+    estimator.vectorizer_ = shards.vectorizer()
     estimator._keep(fitted.trained, fitted.sample)
 
 
@@ -135,15 +135,6 @@ def _structure(
         progress=report,
         checkpoint=None if run is None else run.structure,
     )
-
-
-def _word_counter(shards: ShardFolder) -> Any:
-    """How the folder's texts were split, so that the model predicts texts too; None if they were not texts."""
-    if shards.counter is None:
-        return None
-    from tsenet.data.text import WordCounter
-
-    return WordCounter(shards.names, **shards.counter)
 
 
 # ---- predictions

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
+from tsenet.data.text import word_vectorizer
 from tsenet.estimators import topic_facts
 from tsenet.estimators.document_topics import DocumentTopics
 from tsenet.estimators.outside_memory import UsesCluster, is_outside_memory, opened
@@ -24,15 +25,14 @@ from tsenet.progress import as_progress
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.pieces import automatic_size, cut_into_pieces, size_for
 
+if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import CountVectorizer
+
 __all__ = ["TopicModel"]
 
 _TREE_OPTIONS = (
     *("max_island", "max_top", "ud_threshold", "correlation_test", "structure_samples"),
     *("refine_steps", "em_restarts", "piece_size", "leftovers", "full_depth"),
-)
-_WORD_OPTIONS = (
-    *("n_words", "stop_words", "min_documents", "max_df", "tokenizer", "ngrams", "lowercase"),
-    "select",
 )
 # Below this share of words in topics, fit() warns.
 _FEW_GROUPED = 0.05
@@ -51,19 +51,15 @@ class TopicModel(UsesCluster, DocumentTopics):
     n_words : int or None, default=10_000
         Size of the vocabulary; None keeps all words.
     stop_words : str, collection of str, or None, default="english"
-        Words to leave out, as for :func:`tsenet.data.vectorize`; None or "none" keeps all.
+        Words to leave out, as for :func:`tsenet.data.word_vectorizer`; None or "none" keeps all.
     min_documents : int, default=2
         Leave out words that occur in fewer documents.
-    max_df : float, default=1.0
-        Leave out words that occur in a larger share of the documents.
-    tokenizer : str or callable, default="unicode"
-        How to split text into words, as for :class:`tsenet.data.WordCounter`.
-    ngrams : int, default=1
-        Longest n-gram: 2 also counts pairs of neighbouring words.
-    lowercase : bool, default=True
-        Whether to lower-case the words.
+    vectorizer : CountVectorizer or None, default=None
+        Any other choice of words, such as n-grams: scikit-learn's own, or :func:`tsenet.data.word_vectorizer`. The
+        three parameters above then have no effect.
     select : {"frequency", "tfidf"}, default="frequency"
-        Which ``n_words`` words to keep.
+        Which ``n_words`` words to keep, or ``max_features`` of the vectorizer: the most frequent ones, or those with
+        the highest mean tf-idf, as in the HLTA papers (arXiv 1605.06650).
     seed_words : mapping of str to list of str, or list of lists of str, optional
         Guided topics: words that shall be in one topic of level 1, at least two for each. The keys of a mapping become
         the labels of these topics, which are always shown. The other topics are found as usual.
@@ -120,8 +116,8 @@ class TopicModel(UsesCluster, DocumentTopics):
         The words.
     ungrouped_ : tuple of str
         The words in no topic shown, most frequent first: most of them have no significant tie to any group.
-    word_counter_ : WordCounter or None
-        How texts are split into words and counted; None if ``fit`` was given a table.
+    vectorizer_ : CountVectorizer or None
+        The fitted vectorizer that counts the words of texts; None if ``fit`` was given a table.
     n_documents_ : int
         Documents seen.
 
@@ -158,10 +154,7 @@ class TopicModel(UsesCluster, DocumentTopics):
         n_words: int | None = 10_000,
         stop_words: Any = "english",
         min_documents: int = 2,
-        max_df: float = 1.0,
-        tokenizer: Any = "unicode",
-        ngrams: int = 1,
-        lowercase: bool = True,
+        vectorizer: CountVectorizer | None = None,
         select: Literal["frequency", "tfidf"] = "frequency",
         seed_words: Mapping[str, Sequence[str]] | Sequence[Sequence[str]] | None = None,
         top_words: int = 10,
@@ -186,10 +179,7 @@ class TopicModel(UsesCluster, DocumentTopics):
         self.n_words = n_words
         self.stop_words = stop_words
         self.min_documents = min_documents
-        self.max_df = max_df
-        self.tokenizer = tokenizer
-        self.ngrams = ngrams
-        self.lowercase = lowercase
+        self.vectorizer = vectorizer
         self.select = select
         self.seed_words = seed_words
         self.top_words = top_words
@@ -242,14 +232,21 @@ class TopicModel(UsesCluster, DocumentTopics):
         if is_outside_memory(texts):
             with opened(self, texts) as shards, as_progress(self.progress) as report:
                 described = shards.drawn_documents(self.random_state, report)
-                self.word_counter_ = shards.word_counter()
+                self.vectorizer_ = shards.folder.vectorizer()
                 return self.fit_counts(described, checkpoint=checkpoint, data=shards)
-        with as_progress(self.progress) as report:
-            report.start("counting words", None)
-            options = {name: getattr(self, name) for name in _WORD_OPTIONS}
-            self.word_counter_, table = learn_words(texts, **options)
-            report.finish(f"{table.n_columns:,} words")
+        texts = list(texts) if isinstance(texts, Iterator) else texts
+        self.vectorizer_, table = learn_words(
+            texts, self._new_vectorizer(), self.select, self.progress
+        )
         return self.fit_counts(table, texts if are_texts(texts) else None, checkpoint=checkpoint)
+
+    def _new_vectorizer(self) -> CountVectorizer:
+        """The vectorizer that the parameters describe."""
+        if self.vectorizer is not None:
+            return self.vectorizer
+        return word_vectorizer(
+            n_words=self.n_words, stop_words=self.stop_words, min_documents=self.min_documents
+        )
 
     def fit_counts(
         self,
@@ -259,7 +256,7 @@ class TopicModel(UsesCluster, DocumentTopics):
         checkpoint: str | PathLike[str] | None = None,
         data: Any = None,
     ) -> Self:
-        """Learn the topics of documents whose words are counted by ``word_counter_``, which has to be set.
+        """Learn the topics of documents whose words are counted by ``vectorizer_``, which has to be set.
 
         Parameters
         ----------

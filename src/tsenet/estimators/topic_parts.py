@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from tsenet.data.text import WordCounter
+from tsenet.estimators.texts import fill_vectorizer, vectorizer_parts
 from tsenet.estimators.topic_facts import Facts, plain_parameters
 from tsenet.skeleton.tree import LatentTree
 from tsenet.store.network_files import arrays_under
@@ -28,7 +28,7 @@ def model_parts(model: TopicModel) -> tuple[dict[str, Any], Arrays]:
         # How it was run is no part of the model: the same topics are the same file.
         "params": {**params, "n_jobs": None, "progress": None, "memory_limit": None},
         "tree": tree,
-        "counter": None if model.word_counter_ is None else model.word_counter_.to_dict(),
+        **vectorizer_parts(model, model.vocabulary_),
         "labels": dict(model._labels),
         "seeded": list(model._seeded),
         "selection": None if model._selection is None else list(model._selection),
@@ -43,10 +43,8 @@ def model_parts(model: TopicModel) -> tuple[dict[str, Any], Arrays]:
 def fill_model(model: TopicModel, meta: dict[str, Any], arrays: Arrays) -> None:
     """Give a new model what the file holds; refuse parts that do not belong together."""
     tree = model.tree_ = LatentTree.from_parts(meta["tree"], arrays_under("tree", arrays))
-    fields, chosen = meta["counter"], meta["selection"]
-    counter = model.word_counter_ = None if fields is None else WordCounter.from_dict(fields)
-    if counter is not None and counter.words != model.vocabulary_:
-        raise ValueError("the vocabulary is not that of the tree")
+    chosen = meta["selection"]
+    fill_vectorizer(model, meta, model.vocabulary_)
     model._labels = {str(name): str(label) for name, label in meta["labels"].items()}
     model._seeded = tuple(meta["seeded"])
     model._selection = None if chosen is None else tuple(chosen)

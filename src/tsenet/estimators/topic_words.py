@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
 
 from tsenet.data.table import Table
-from tsenet.data.text import WordCounter
 from tsenet.errors import DataError
-from tsenet.estimators.texts import are_texts
+from tsenet.estimators.texts import are_texts, fit_vectorizer
 from tsenet.skeleton.tree import LatentTree
 
-__all__ = ["count_words", "learn_words", "seed_groups", "topics_of_seeds"]
+if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import CountVectorizer
+
+__all__ = ["learn_words", "seed_groups", "topics_of_seeds"]
 
 
-def learn_words(texts: Any, **options: Any) -> tuple[WordCounter | None, Table]:
-    """Choose and count the words of documents; a table of counts stays as it is and has no counter."""
+def learn_words(
+    texts: Any, vectorizer: CountVectorizer, select: str, progress: Any
+) -> tuple[CountVectorizer | None, Table]:
+    """Choose and count the words of documents; a table of counts stays as it is and has no vectorizer."""
+    if select not in ("frequency", "tfidf"):
+        raise DataError(f"select must be 'frequency' or 'tfidf', got {select!r}")
     if are_texts(texts):
-        return WordCounter.learn(texts, **options)
+        if select == "frequency":
+            return fit_vectorizer(texts, vectorizer, progress)
+        every = clone(vectorizer).set_params(max_features=None)
+        fitted, table = fit_vectorizer(texts, every, progress)
+        return _with_highest_tfidf(fitted, table, vectorizer.max_features)
     expected = "expected documents: a list of strings, or a sparse table of word counts"
     if isinstance(texts, list | tuple):
         found = f"the first is {texts[0]!r}" if texts else "there is none"
@@ -31,13 +44,17 @@ def learn_words(texts: Any, **options: Any) -> tuple[WordCounter | None, Table]:
     return None, table
 
 
-def count_words(texts: Any, counter: WordCounter | None) -> Table:
-    """New documents as a table of word counts."""
-    if not are_texts(texts):
-        return Table.of(texts)
-    if counter is None:
-        raise DataError("the model was fitted on word counts: give word counts, not texts")
-    return counter.count(texts)
+def _with_highest_tfidf(
+    vectorizer: CountVectorizer, table: Table, n_words: int | None
+) -> tuple[CountVectorizer, Table]:
+    """Keep the words with the highest mean of count · ln(documents / documents with the word); ties by alphabet."""
+    counts = table.values
+    n_with = np.bincount(counts.indices, minlength=table.n_columns)
+    score = np.asarray(counts.sum(axis=0)).ravel() * np.log(table.n_rows / np.maximum(n_with, 1))
+    best = np.sort(np.argsort(-score, kind="stable")[:n_words])
+    names = [table.names[k] for k in best]
+    vectorizer.vocabulary_ = {name: place for place, name in enumerate(names)}
+    return vectorizer, Table.of(counts[:, best], names=names)
 
 
 def seed_groups(

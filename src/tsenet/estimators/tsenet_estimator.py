@@ -55,6 +55,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
     structure_samples: int | None
     weighting: Any
     linear_skip: Any
+    vectorizer: Any
     wiring: Wiring | None
     warm_start: bool
     random_state: Any
@@ -133,8 +134,8 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         Parameters
         ----------
         X : array, sparse matrix, dataframe, list of rows or Table, (N, V); or N texts; or a folder
-            The words of texts are counted as :func:`tsenet.data.vectorize` does it; the model keeps how
-            (``word_counter_``), so that it predicts texts too. A folder of shards (path, URL, ``ShardFolder`` or
+            The words of texts are counted by ``vectorizer``; the model keeps the fitted one (``vectorizer_``), so that
+            it predicts texts too. A folder of shards (path, URL, ``ShardFolder`` or
             :class:`tsenet.scale.Shards`) or a Dask array or dataframe need not fit into memory: the structure is
             learned from all rows, by the workers of ``client`` if there is one, and the network is trained in this
             process on a stream of them, as :meth:`fit_shards` does it.

@@ -14,6 +14,7 @@ from tsenet._system.notebook import Bar, Cell, table, titled
 from tsenet.data.binary import BinaryRule
 from tsenet.data.documents import are_texts
 from tsenet.data.table import Table
+from tsenet.data.text import count_words
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.explain._affine import AffineNetwork
 from tsenet.explain._parts import FeatureContribution, Parts, UnitContribution
@@ -240,9 +241,9 @@ def explain_prediction(
     layers = network.n_levels + 1
     if not 1 <= level <= layers:
         raise DataError(f"level {level} is not one of the network's: 1 to {layers}")
-    counter = getattr(model, "word_counter_", None)
-    if counter is not None and are_texts(row):
-        row = counter.count([row] if isinstance(row, str) else row)
+    vectorizer = getattr(model, "vectorizer_", None)
+    if vectorizer is not None and are_texts(row):
+        row = count_words([row] if isinstance(row, str) else row, vectorizer)
     table = _one_row(row, rule_of(model))
     names = checked_names(feature_names, _names(model, network.n_inputs))
     inputs, values = _read(model, table)

@@ -19,7 +19,6 @@ from tsenet.data.places import Place
 from tsenet.data.rows import BinaryRows
 from tsenet.data.shards import Partition, ShardFolder, open_shards
 from tsenet.data.table import Table
-from tsenet.data.text import WordCounter
 from tsenet.errors import DataError
 from tsenet.expansion.expand import tree_parents
 from tsenet.memory import bytes_of, memory_here
@@ -194,11 +193,6 @@ class Shards(RowsOutsideMemory):
         self.close()
 
     # ---- documents
-
-    def word_counter(self) -> WordCounter | None:
-        """How texts were split into the words of the folder; None if they were not texts."""
-        facts = self.folder.counter
-        return None if facts is None else WordCounter(self.folder.names, **facts)
 
     def drawn_documents(self, seed: Any, progress: Progress) -> Table:
         """Up to 20,000 documents, drawn at random, in memory: from them topics are described."""

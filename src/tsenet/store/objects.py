@@ -91,7 +91,6 @@ def load(
     kind: str | None = None,
     *,
     max_bytes: int = MAX_BYTES,
-    tokenizer: Any = None,
     runtime: Literal["full", "light", "plain"] = "full",
 ) -> Any:
     """Read an object from a model file and check it completely before returning it.
@@ -104,9 +103,6 @@ def load(
         Class name, such as ``"LatentTree"``; a file of another kind is refused.
     max_bytes : int, default=16 GiB
         Refuse a larger file before reading it. Raise it for a larger file that you trust.
-    tokenizer : callable, optional
-        The function that splits text into words, for a model that was fitted with a function of its user: a file holds
-        its name only, and nothing is imported by that name.
     runtime : {"full", "light", "plain"}, default="full"
         ``"light"``: answers only, from a `TSENetClassifier` or `TSENetRegressor`; needs neither torch nor scikit-learn.
         ``"plain"``: the same without numba, from numpy and scipy: it starts at once and takes half the memory, but
@@ -123,7 +119,7 @@ def load(
         If the file is missing, damaged, altered, not a model file, or describes an object that
         its own ``validate()`` refuses. The message says what is wrong and what to do.
     DataError
-        If a tokenizer is passed for a model that was not fitted on text.
+        If ``runtime`` is not for objects of this kind.
 
     Examples
     --------
@@ -163,11 +159,6 @@ def load(
         ) from error
     if runtime == "plain":
         obj.jit = False
-    if tokenizer is not None:
-        counter = getattr(obj, "word_counter_", None)
-        if counter is None:
-            raise DataError(f"{os.fspath(path)} was not fitted on text: it needs no tokenizer")
-        obj.word_counter_ = counter.with_tokenizer(tokenizer)
     return obj
 
 

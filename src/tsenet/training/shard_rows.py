@@ -148,7 +148,7 @@ class FolderRows:
     @cached_property
     def scaling(self) -> Scaling:
         """tf-idf, from the words of all rows."""
-        return Scaling.of_counts(self.folder.n_rows, self.survey.n_with)
+        return Scaling.of_counts(self.folder.n_rows, self.survey.n_with, self.folder.names)
 
     @cached_property
     def sample_table(self) -> Table:

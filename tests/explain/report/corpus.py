@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import tsenet
 from tsenet.data.table import Table
-from tsenet.data.text import vectorize
+from tsenet.data.text import vectorize, word_vectorizer
 
 SUBJECTS = {
     "sport": ("football", "goal", "referee", "stadium", "striker", "league"),
@@ -40,7 +40,7 @@ def documents() -> tuple[list[str], NDArray[np.str_]]:
 
 @cache
 def table() -> Table:
-    return vectorize(documents()[0])
+    return vectorize(documents()[0], word_vectorizer(stop_words="english", min_documents=2))
 
 
 def model(targets: NDArray[Any], kind: Any = tsenet.TSENetClassifier, **options: Any) -> Any:

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRule
-from tsenet.data.documents import are_texts
 from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
-from tsenet.data.text import WordCounter
+from tsenet.data.text import rows_of_texts, vectorizer_of_fields
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.network.array_net import ArrayNet
 from tsenet.network.batches import Inputs
@@ -58,8 +57,8 @@ class LightModel:
         Of a classifier: the classes, in the order of the probabilities.
     feature_names_in_ : ndarray of str
         Names of the columns, if the model was fitted on columns with names.
-    word_counter_ : WordCounter or None
-        How texts become rows, if the model was fitted on texts.
+    vectorizer_ : CountVectorizer, PlainVectorizer or None
+        What counts the words of texts, if the model was fitted on texts.
     binary_rule_ : BinaryRule
         The columns and their categories.
     source_ : dict or None
@@ -92,14 +91,14 @@ class LightModel:
         rule: BinaryRule,
         scaling: Scaling,
         targets: Targets,
-        word_counter: WordCounter | None,
+        vectorizer: Any,
         source: dict[str, Any] | None = None,
     ) -> None:
         self.jit = True
         self.n_jobs: int | None = None
         self._n_answered = 0
         self.n_features_in_ = rule.n_columns_in
-        self.binary_rule_, self.word_counter_, self.source_ = rule, word_counter, source
+        self.binary_rule_, self.vectorizer_, self.source_ = rule, vectorizer, source
         if not isinstance(targets, ValueTargets):
             self.classes_ = targets.classes
         self._scaling, self._targets = scaling, targets
@@ -162,15 +161,14 @@ class LightModel:
             raise ValueError("the wiring does not fit the columns")
         counts = bool(meta.get("counts", False))
         scaling = scaling_of(arrays, counts, rule)
-        words = meta.get("words")
-        counter = None
-        if words is not None:
-            counter = WordCounter.from_dict({**words, "words": list(rule.names_in)})
+        vectorizer = None
+        if meta["words"] is not None:
+            vectorizer = vectorizer_of_fields(meta["words"], list(rule.names_in), light=True)
         source = meta["source"]
         if not isinstance(source, dict | None):
             raise ValueError("source must be an object or null")
         net = net_of_arrays(wiring, options, n_outputs, weights)
-        made = cls(net, rule, scaling, targets, counter, source)
+        made = cls(net, rule, scaling, targets, vectorizer, source)
         if meta["feature_names_in"] is not None:
             names = names_or(meta["feature_names_in"], rule.names_in)
             made.feature_names_in_ = np.array(names, dtype=object)
@@ -218,12 +216,7 @@ class LightModel:
 
     def _inputs(self, X: Any) -> Iterator[Inputs]:
         """Blocks of rows as the network reads them."""
-        if are_texts(X):
-            if self.word_counter_ is None:
-                raise DataError(
-                    "got texts, but the model was fitted on a table: count their words first"
-                )
-            X = self.word_counter_.count(X)
+        X = rows_of_texts(X, self.vectorizer_)
         table = Table.of(X, missing=True, columns=self.binary_rule_.names_in)
         self.binary_rule_.check_columns(table)
         step = table.n_rows
