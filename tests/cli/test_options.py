@@ -277,7 +277,7 @@ def test_help_shows_the_default_of_streams() -> None:
 
 
 @pytest.mark.parametrize(
-    "function", ["ShardOptions", "TSENetClassifier", "TopicModel", "vectorize"]
+    "function", ["ShardOptions", "TSENetClassifier", "TopicModel", "word_vectorizer"]
 )
 def test_a_default_that_is_not_in_the_source_is_an_error(function: str) -> None:
     with pytest.raises(KeyError, match="no_such_parameter"):

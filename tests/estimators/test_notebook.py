@@ -197,20 +197,22 @@ def test_importances_of_categories_and_sparse_rows(rows: Floats, kinds: NDArray[
     assert sparse.feature_importances_[:4].sum() > 0.8
 
 
-def test_importances_are_mean_contributions(fitted: TSENetClassifier, rows: Floats) -> None:
-    """The sum over rows and classes of what ``explain_prediction`` says of a column, against the mean class."""
+def test_importances_are_how_much_contributions_vary(
+    fitted: TSENetClassifier, rows: Floats
+) -> None:
+    """Mean distance from their mean, over rows and classes, of contributions against the mean class."""
     few = rows[np.unique(np.linspace(0, 399, 200).astype(int))][:5]
     from tsenet.explain.importances import column_importances
 
     (inputs,) = fitted.network_inputs(few)
     found = column_importances(fitted.net_, inputs, fitted.binary_rule_)
-    expected = np.zeros(10)
-    for row in few:
-        parts = np.zeros((3, 10))
+    parts = np.zeros((len(few), 3, 10))
+    for i, row in enumerate(few):
         for k, name in enumerate(fitted.classes_):
             for part in explain_prediction(fitted, row, target=name).features:
-                parts[k, int(part.name.removeprefix("x"))] = part.contribution
-        expected += np.abs(parts - parts.mean(axis=0)).sum(axis=0)
+                parts[i, k, int(part.name.removeprefix("x"))] = part.contribution
+    parts -= parts.mean(axis=1, keepdims=True)
+    expected = np.abs(parts - parts.mean(axis=0)).sum(axis=(0, 1))
     assert np.allclose(found, expected / expected.sum(), atol=1e-6)
 
 

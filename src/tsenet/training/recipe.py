@@ -73,6 +73,7 @@ _FOLDS = 3  # of the start's folds, on which a network is compared with it
 _STOPPED_BY_USER = ("interrupted", "callback")
 _MEAN = np.array([0.5, 0.5])  # of start and network
 _FRESH, _MOST_FRESH, _FEWEST_FRESH = 0.1, 1_000, 50  # unlabelled rows that nothing learns from
+_LEAST_FACTOR = 0.2  # of the outputs of a network that is too sure, however wrong it was
 _SOFTNESS = 0.7  # of what the start teaches; a student of surer targets did .2 worse
 # The scale of the start's outputs is chosen on the labelled rows themselves: of few, it is too sure. On four text sets,
 # four draws each, the best factor for new rows was .92 with 100 labels and 1.0 with 400.
@@ -327,7 +328,7 @@ class _Task:
         if share[0] > 0.0:
             trained = self._with_linear_skip(trained, start.model, share)
         elif self.has_classes:
-            scale_outputs(trained.net, float(share[1]))
+            scale_outputs(trained.net, float(np.clip(share[1], _LEAST_FACTOR, 1 / _LEAST_FACTOR)))
         blended = share[0] * by_start + share[1] * by_network
         return replace(trained, unseen=Unseen(blended, held.targets))
 
