@@ -65,9 +65,7 @@ def _tsenet_pruned(context: RunContext) -> Any:
     size = context.settings["n_parameters"]
     if size >= whole.n_parameters_:
         return whole
-    few = context.run.n_labels is not None
-    X, y = context.all_rows()
-    return copy.deepcopy(whole).prune(size, X, None if few else y)
+    return copy.deepcopy(whole).prune(size, context.all_rows()[0])
 
 
 def _fnn(context: RunContext) -> Any:

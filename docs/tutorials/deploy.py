@@ -30,7 +30,7 @@ import matplotlib.pyplot as plt
 
 sizes, scores = [model.n_parameters_], [model.score(X[1200:1500], y[1200:1500])]
 for budget in (8_000, 4_000, 2_000, 1_000):
-    small = tsenet.load("digits.tsenet").prune(budget, X[:1200], y[:1200])
+    small = tsenet.load("digits.tsenet").prune(budget, X[:1200])
     small.save(f"digits-{budget}.tsenet")
     sizes.append(small.n_parameters_)
     scores.append(small.score(X[1200:1500], y[1200:1500]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -39,6 +38,9 @@ if TYPE_CHECKING:
     from tsenet.training.shard_recipe import ShardOptions
 
 __all__ = ["TSENetEstimator"]
+
+#: Epochs of training between the rounds of pruning, and after the last.
+_EPOCHS_BETWEEN, _LAST_EPOCHS = 2, 10
 
 #: Parameters of which the result does not depend.
 _WITHOUT_EFFECT = ("n_jobs", "verbose", "callbacks", "warm_start", "memory_limit")
@@ -482,41 +484,51 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
             given += [rows.targets, rows.weights]
         return RunFolder.open(path, identity, given, seed)
 
-    def prune(self, n_parameters: int, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Remove the weakest weights of all layers, in place, and train the others on.
+    def prune(self, n_parameters: int, X: Any) -> Self:
+        """Remove the weakest weights of all layers, in place and in rounds; after each, train the others.
 
         The strength of a weight is its size, times the root mean square of what it reads, times how strongly the
-        outputs depend on what it moves. Removed weights are 0 and stay so in all further training. Latents, links and
-        feature units that no output reads any more leave the network and its wiring; files and predictions cost what
-        is left.
+        outputs depend on what it moves. Every output keeps a path from the input. The weights that are left learn to
+        answer as the whole network did, so no label is needed. Removed weights are 0 and stay so in all further
+        training. Latents, links and feature units that no output reads any more leave the network and its wiring;
+        files and predictions cost what is left.
 
         Parameters
         ----------
         n_parameters : int
             Number of trained numbers to keep at most.
-        X : table, (N, V)
+        X : table, (N, V), or texts
             Rows like those the model was fitted on.
-        y, sample_weight : array-like, default=None
-            As for :meth:`fit`. Without ``y`` the weights that are left stay as they are.
 
         Returns
         -------
         self
         """
-        from tsenet.explain.importances import importance_rows
-        from tsenet.training.pruning import remove_weakest
+        from tsenet.network.compact import non_zero_weights
+        from tsenet.training.pruning import pruning_sizes, remove_weakest
+        from tsenet.training.recipe import train_as_before
         from tsenet.training.settings import Recipe
 
-        for part in islice(self.network_inputs(X), 1):
-            remove_weakest(self.net_, part, n_parameters)
-            self._importances, self._importance_rows = None, importance_rows(part)
-        self._pruned, self._optimiser = True, None
-        self._drop_unused()
-        if y is not None:
-            with as_progress(progress_of(self.verbose)) as report:
-                checked = self._check_rows(X, y, sample_weight, reset=False)
-                self._optimiser = None
-                self._continue(checked, self._settings(Recipe), report)
+        inputs = next(iter(self.network_inputs(X)))
+        sizes = pruning_sizes(self.net_, inputs, n_parameters)
+        loss, recipe = self.targets_.loss(), self._settings(Recipe)
+        answers = loss.predict(self._outputs_of(inputs))
+        if answers.shape[1] > loss.n_outputs:  # two classes have one output
+            answers = answers[:, 1]
+        with as_progress(progress_of(self.verbose)) as report:
+            for size in sizes:
+                remove_weakest(self.net_, inputs, size)
+                self._pruned, self._optimiser = True, None
+                self._drop_unused()
+                last = size == n_parameters
+                trained = train_as_before(
+                    *(self.net_, self._network_options, inputs, answers, loss, recipe),
+                    self._next_seeds(seed_sequence(self.random_state)),
+                    report,
+                    kept_weights=non_zero_weights(self.net_),
+                    max_epochs=_LAST_EPOCHS if last else _EPOCHS_BETWEEN,
+                )
+                self._keep(trained, inputs)
         return self
 
     @property

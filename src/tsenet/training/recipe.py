@@ -498,6 +498,50 @@ def continue_network(
     return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
 
 
+def train_as_before(
+    net: TSENet,
+    options: NetworkOptions,
+    inputs: Inputs,
+    answers: NDArray[np.float64],
+    loss: Loss,
+    recipe: Recipe,
+    seeds: RunSeeds,
+    report: Progress,
+    *,
+    kept_weights: Masks,
+    max_epochs: int,
+) -> TrainedNetwork:
+    """Train what pruning left of a network to answer as the whole one did; no label is needed.
+
+    Parameters
+    ----------
+    net, options, recipe, seeds, report
+        As for :func:`continue_network`.
+    inputs : Inputs
+        Rows (N, D).
+    answers : float64 (N, C) or (N,)
+        Targets: the probabilities or values that the whole network gave.
+    loss : Loss
+        Without class weights.
+    kept_weights : dict of str to mask
+        Which weights pruning left.
+    max_epochs : int
+    """
+    engine = _engine(net, inputs, loss, recipe, seeds.dropout)
+    rows = np.arange(len(inputs))
+    settings = recipe.falling_rate(rows.size, inputs.is_sparse)
+    history = train(
+        engine,
+        rows,
+        answers,
+        options=replace(settings, max_epochs=max_epochs, early_stopping=False),
+        callbacks=(KeepRemoved(net, kept_weights),),
+        progress=report,
+        seed=seeds.order,
+    )
+    return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
+
+
 def scale_outputs(net: TSENet, factor: float) -> None:
     """Multiply the outputs of a network: the same answers, more or less sure."""
     with torch.no_grad():
