@@ -36,7 +36,7 @@ def prune(
     retrain: bool = True,
     learning_rate: float | None = None,
     dropout: float | None = None,
-    per_layer: bool = False,
+    per_layer: bool = True,
 ) -> Model:
     """Remove the weights nearest to zero, over all layers, until ``n_parameters`` are left; train these again.
 
@@ -58,7 +58,8 @@ def prune(
     learning_rate, dropout : float, optional
         Of this training, if not the model's own. Han et al. take a tenth of the learning rate, and less dropout.
     per_layer : bool
-        Measure weights by the root mean square of their layer, much as Han et al. do, and not all alike.
+        Measure weights by the root mean square of their layer, much as Han et al. do. Measured all alike, a layer of
+        small weights loses nearly all of them.
 
     Returns
     -------
