@@ -547,8 +547,9 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
     def feature_importances_(self) -> NDArray[np.float64]:
         """Share of each column in the network's answers, (V,); the sum is 1.
 
-        The mean size of what a column adds to the outputs (see :func:`tsenet.explain.explain_prediction`) over up to
-        200 training rows. A column that no answer depends on has 0. Columns that go together share their importance.
+        Of a dense table: how much the outputs change, on average over up to 200 training rows, when a row takes the
+        column's value of another row; the levels of a category count as one column. Of sparse rows: the mean size of
+        what a column adds to the outputs (see :func:`tsenet.explain.explain_prediction`).
         """
         from tsenet.explain.importances import column_importances
 
