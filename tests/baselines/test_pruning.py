@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from tsenet.baselines import DenseClassifier, DenseRegressor, prune
-from tsenet.training.callbacks import Callback
 
 Floats = NDArray[np.float64]
 QUICK: dict[str, Any] = {
@@ -58,7 +57,7 @@ def test_exactly_the_largest_weights_are_left(
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_removed_weights_stay_zero_in_every_step(
+def test_removed_weights_stay_zero_while_the_others_are_trained(
     rows: Floats, kinds: NDArray[Any], form: Any
 ) -> None:
     X = form(rows)
@@ -66,17 +65,7 @@ def test_removed_weights_stay_zero_in_every_step(
     start = prune(model, 250, X, kinds, retrain=False)
     there = [weight != 0 for weight in weights_of(start)]
 
-    class Watch(Callback):
-        n_steps = 0
-
-        def on_batch_end(self, engine: Any, *_: Any) -> None:
-            type(self).n_steps += 1
-            for k, mask in enumerate(there):
-                assert not engine.weights()[f"layers.{k}.weight"][~mask].any()
-
-    model.set_params(callbacks=[Watch()])
     pruned = prune(model, 250, X, kinds)
-    assert Watch.n_steps > 100
     for new, old, mask in zip(weights_of(pruned), weights_of(start), there, strict=True):
         assert not new[~mask].any()
         assert (new[mask] != old[mask]).mean() > 0.5  # all but those that lead nowhere any more

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,9 +11,8 @@ import torch
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.batches import Inputs
 from tsenet.network.options import NetworkOptions
-from tsenet.training.callbacks import Callback
-from tsenet.training.options import TrainingOptions
-from tsenet.training.split import check_fraction
+from tsenet.training.loop import TrainingOptions
+from tsenet.training.rows import check_fraction
 
 __all__ = ["Recipe", "TrainingSettings"]
 
@@ -44,7 +42,6 @@ class TrainingSettings:
     patience: int = 5
     device: str = "auto"
     n_jobs: int | None = None
-    callbacks: Sequence[Callback] | None = None
 
     def __post_init__(self) -> None:
         check_fraction(self.validation_fraction)
