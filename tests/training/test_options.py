@@ -1,32 +1,14 @@
-"""Options: refused nonsense, and when to stop."""
+"""Options: the learning rate, and when to stop."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 
 from tests.training.examples import history_of
 from tsenet.training.history import History
 from tsenet.training.loop import TrainingOptions
-
-
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        ({"learning_rate": 0.0}, "learning_rate must be above 0"),
-        ({"learning_rate": math.nan}, "learning_rate must be above 0"),
-        ({"learning_rate": math.inf}, "learning_rate must be above 0"),
-        ({"batch_size": 0}, "batch_size must be at least 1"),
-        ({"max_epochs": 0}, "max_epochs must be at least 1"),
-        ({"patience": 0}, "patience must be at least 1"),
-        ({"stop_after": 0}, "stop_after must be at least 1"),
-    ],
-)
-def test_nonsense_is_refused(options: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        TrainingOptions(**options)
 
 
 def test_stop_after_ends_a_training_whose_rate_falls_for_longer() -> None:

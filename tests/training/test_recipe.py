@@ -122,8 +122,8 @@ def test_class_weights_count_once_where_a_teacher_follows_them() -> None:
     ],
 )
 def test_bad_settings_are_refused_before_any_work(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(wrong)).replace("_", ".")):
-        Recipe(**wrong)
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
+        TSENetClassifier(**wrong).fit(ROWS, CLASSES)
 
 
 @pytest.mark.parametrize(

@@ -43,12 +43,6 @@ def test_few_rows_are_not_split() -> None:
     assert split_rows(20, 0.999, 0)[0].size == 1
 
 
-@pytest.mark.parametrize("fraction", [0.0, 1.0, -1.0, float("nan")])
-def test_wrong_fractions_are_refused(fraction: float) -> None:
-    with pytest.raises(ValueError, match="validation_fraction"):
-        split_rows(100, fraction, 0)
-
-
 @settings(deadline=None)
 @given(
     copies=st.lists(st.integers(1, 4), min_size=25, max_size=60),

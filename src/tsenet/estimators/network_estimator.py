@@ -26,6 +26,7 @@ from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.estimators.columns import check_table
 from tsenet.estimators.outside_memory import is_outside_memory, tables_of
+from tsenet.estimators.parameters import check_parameters
 from tsenet.estimators.texts import rows_of
 from tsenet.training.given_targets import GivenTargets, read_targets, warn_of_marker
 from tsenet.training.targets import Targets, learn_targets
@@ -155,6 +156,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
 
     def _settings(self, kind: type[Settings], **changes: Any) -> Settings:
         """The parameters that training looks at, checked."""
+        check_parameters(self.get_params(deep=False))
         own = {field.name: getattr(self, field.name) for field in fields(kind)}
         return kind(**{**own, **changes})
 

@@ -27,6 +27,7 @@ from tsenet.skeleton.passes import RowsOutsideMemory
 if TYPE_CHECKING:
     from tsenet.estimators.tsenet_estimator import TSENetEstimator
     from tsenet.progress import Progress
+    from tsenet.training.settings import Recipe
 
 __all__ = [
     "UsesCluster",
@@ -133,7 +134,7 @@ def with_words(table: Table, words: Sequence[str], columns: NDArray[np.int64] | 
 
 
 def fit_outside(
-    estimator: TSENetEstimator, X: Any, y: Any, report: Progress, **in_memory: Any
+    estimator: TSENetEstimator, X: Any, y: Any, recipe: Recipe, report: Progress, **in_memory: Any
 ) -> None:
     """Fit an estimator to rows outside memory: the structure to all rows, the network to a stream of them.
 
@@ -146,7 +147,6 @@ def fit_outside(
     from tsenet.training.folder import FolderRows
     from tsenet.training.recipe import fit_to_folder
     from tsenet.training.rows import is_known
-    from tsenet.training.settings import Recipe
 
     for name, value in in_memory.items():
         if value is not None:
@@ -158,7 +158,6 @@ def fit_outside(
             "linear_skip=True needs all rows in memory: leave it at 'auto', which trains the "
             "network alone on a folder"
         )
-    recipe = estimator._settings(Recipe)
     with opened(estimator, X) as shards:
         folder: ShardFolder = shards.folder
         if not folder.is_sparse:

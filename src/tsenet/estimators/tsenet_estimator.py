@@ -18,7 +18,6 @@ from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.estimators.network_estimator import CheckedRows, NetworkEstimator, progress_of
 from tsenet.estimators.outside_memory import UsesCluster, fit_outside, is_outside_memory
-from tsenet.estimators.parameters import check_parameters
 from tsenet.estimators.texts import are_texts, rows_of
 from tsenet.expansion.structure import NetworkStructure, learn_structure, structure_of_wiring
 from tsenet.expansion.wiring import Wiring
@@ -154,13 +153,12 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         from tsenet.training.recipe import fit_network
         from tsenet.training.settings import Recipe
 
-        check_parameters(self.get_params(deep=False))
+        recipe = self._settings(Recipe)
         if is_outside_memory(X):
             in_memory = {"sample_weight": sample_weight, "eval_set": eval_set}
             with as_progress(progress_of(self.verbose)) as report:
-                fit_outside(self, X, y, report, **in_memory, eval_metric=eval_metric)
+                fit_outside(self, X, y, recipe, report, **in_memory, eval_metric=eval_metric)
             return self
-        recipe = self._settings(Recipe)
         with as_progress(progress_of(self.verbose)) as report:
             checked = self._check_rows(X, y, sample_weight, reset=True)
             others = None if eval_set is None else self._check_eval_set(eval_set)
@@ -231,7 +229,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         from tsenet.network.tsenet import TSENet
         from tsenet.training.settings import Recipe
 
-        check_parameters(self.get_params(deep=False))
         recipe = self._settings(Recipe, max_epochs=1, early_stopping=False)
         first = not hasattr(self, "net_")
         with as_progress(progress_of(self.verbose)) as report:

@@ -86,14 +86,6 @@ class TrainingOptions:
     cosine: bool = False
     stop_after: int | None = None
 
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise ValueError(f"learning_rate must be above 0, not {self.learning_rate}")
-        for name in ("batch_size", "max_epochs", "patience", "stop_after"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be at least 1, not {value}")
-
     def learning_rate_at(self, epochs_done: float) -> float:
         """Learning rate of a step after this many epochs, whole and in part."""
         if not self.cosine:

@@ -14,7 +14,7 @@ from tsenet.errors import DataError
 from tsenet.network.batches import Inputs
 from tsenet.training.loop import Batch
 
-__all__ = ["Labelled", "TrainingRows", "batch_bounds", "check_fraction", "is_known", "split_rows"]
+__all__ = ["Labelled", "TrainingRows", "batch_bounds", "is_known", "split_rows"]
 
 #: Below so many rows a validation part would be too small to tell anything.
 FEWEST_ROWS = 20
@@ -115,12 +115,6 @@ def batch_bounds(n_rows: int, n_batches: int) -> Iterator[tuple[int, int]]:
 # ---- which rows are held out
 
 
-def check_fraction(fraction: float) -> None:
-    """Refuse what is no share of the rows."""
-    if not 0.0 < fraction < 1.0:
-        raise ValueError(f"validation_fraction must lie between 0 and 1, not at {fraction}")
-
-
 def split_rows(
     n_rows: int,
     fraction: float,
@@ -143,7 +137,6 @@ def split_rows(
     duplicate_groups : int64 (n_rows,), optional
         Rows of one group go to the same side: a duplicate of a training row tells nothing about new rows.
     """
-    check_fraction(fraction)
     everything = np.arange(n_rows, dtype=np.int64)
     if duplicate_groups is not None:
         held_out_rows = _split_groups(duplicate_groups, fraction, seed, classes)
