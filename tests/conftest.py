@@ -18,7 +18,6 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 SLOW_FOLDERS = {"benchmarks", "browser", "examples", "reliability", "reproduce"}
 #: Modules that fit many networks, or flip every bit of a file.
 SLOW_MODULES = {
-    "estimators/test_checkpoint.py",
     "estimators/test_tsenet.py",
     "baselines/test_dense.py",
     "baselines/test_pruning.py",

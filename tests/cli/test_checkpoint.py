@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
-import tsenet
 from tests.cli.program import fine, make_documents, run
 from tsenet.progress import Progress
 
 TOPICS = ("topics", "news.csv", "--text", "body", "--refine-steps", "3", "--no-explorer")
-FIT = ("fit", "news.csv", "--text", "body", "--target", "sport", "--skip-units", "4")
-EPOCHS = ("--max-epochs", "8", "--patience", "8")
 KEPT = ("--checkpoint", "kept")
 
 
@@ -55,22 +50,13 @@ def watch(tmp_path: Path, documents: list[str], monkeypatch: pytest.MonkeyPatch)
     def shown(quiet: bool) -> Iterator[Progress]:
         yield watches[-1]
 
-    for module in ("topics", "fit"):
-        monkeypatch.setattr(f"tsenet.cli.{module}.shown_progress", shown)
+    monkeypatch.setattr("tsenet.cli.topics.shown_progress", shown)
     frame = pd.DataFrame({"body": make_documents(2100)})  # with fewer, nothing but a linear start
     frame["sport"] = ["goal" in text for text in frame["body"]]
     frame.loc[::7, "sport"] = True
     frame.to_csv(tmp_path / "news.csv", index=False)
     monkeypatch.chdir(tmp_path)
     return watches
-
-
-@pytest.mark.parametrize(
-    "function", [tsenet.TSENetClassifier.fit, tsenet.TSENetRegressor.fit, tsenet.learn_tree]
-)
-def test_the_library_has_the_parameter(function: object) -> None:
-    assert callable(function)
-    assert inspect.signature(function).parameters["checkpoint"].default is None
 
 
 def test_topics_continue(watch: list[Watch]) -> None:
@@ -87,33 +73,3 @@ def test_topics_continue(watch: list[Watch]) -> None:
     # the layers were finished, so they are not learned again
     assert "islands" in watch[0].stages
     assert "islands" not in watch[2].stages
-
-
-def test_fit_continues(watch: list[Watch]) -> None:
-    fine(*FIT, *EPOCHS, "-o", "straight.tsenet")
-    watch.append(Watch("training"))
-    stopped = run(*FIT, *EPOCHS, "-o", "again.tsenet", *KEPT)
-    assert isinstance(stopped.exception, CrashError)
-    assert not Path("again.tsenet").exists()
-    watch.append(Watch())
-    fine(*FIT, *EPOCHS, "-o", "again.tsenet", *KEPT)
-    again, straight = tsenet.load("again.tsenet"), tsenet.load("straight.tsenet")
-    arrays = again.to_parts()[1]
-    for name, array in straight.to_parts()[1].items():
-        assert np.array_equal(array, arrays[name]), name
-    assert again.history_.validation_loss == straight.history_.validation_loss
-    # neither the structure nor the epochs before the crash are done again
-    assert "islands" in watch[0].stages
-    assert "islands" not in watch[2].stages
-    assert watch[0].first_steps["training"] == 0
-    assert watch[2].first_steps["training"] > 0
-
-
-def test_the_folder_of_another_run_is_refused(watch: list[Watch]) -> None:
-    fine(*FIT, "--max-epochs", "1", "-o", "first.tsenet", *KEPT)
-    refused = run(*FIT, "--max-epochs", "1", "--seed", "1", "-o", "second.tsenet", *KEPT)
-    assert refused.exit_code == 1
-    assert refused.stderr.startswith("error: ")
-    assert "kept" in refused.stderr
-    assert refused.stderr.count("\n") == 1
-    assert not Path("second.tsenet").exists()

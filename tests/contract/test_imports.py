@@ -40,10 +40,7 @@ _OUTSIDE, _SERVES = "tsenet.estimators.outside_memory", "tsenet.scale.for_estima
 UPWARD_BY_DESIGN = {
     ("tsenet.skeleton.tree", "tsenet"),
     ("tsenet.expansion.wiring", "tsenet"),
-    *(
-        (_OUTSIDE, f"{_SERVES}.{name}")
-        for name in ("open_rows", "label_columns", "learn_structure")
-    ),
+    *((_OUTSIDE, f"{_SERVES}.{name}") for name in ("open_rows", "learn_structure")),
 }
 ROOT_MODULES = {path.stem for path in PACKAGE.glob("*.py")}
 WITHOUT_TORCH_OR_SKLEARN = {"skeleton", "expansion"}

@@ -27,10 +27,7 @@ PACKAGES = [
     "tsenet.store.runtime",
 ]
 OF_TRAINING = {
-    "tsenet.training.callbacks.Callback",
-    "tsenet.training.callbacks.StopTraining",
     "tsenet.training.history.History",
-    "tsenet.training.shard_recipe.ShardOptions",
 }
 
 

@@ -17,7 +17,6 @@ import scipy.sparse as sp
 
 import tsenet
 from tests.cli.program import run
-from tsenet.data.shard_writer import write_shards
 from tsenet.errors import TooLargeError
 from tsenet.memory import (
     Size,
@@ -215,14 +214,6 @@ def test_where_the_system_does_not_tell_what_is_in_use(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "tsenet.skeleton.kernels.pair_kernels", None)
     with pytest.raises(TooLargeError, match="the process without it 377MB"):
         check_memory("1MB", np.ones((3, 2)), tree_need, None, otherwise="or so")
-
-
-def test_a_folder_of_shards(tmp_path: Path) -> None:
-    X = words(200, 20, 6)
-    write_shards(tmp_path / "shards", X, labels={"y": (np.arange(200) % 2).tolist()})
-    model = tsenet.TSENetClassifier(memory_limit="10MB", random_state=0)
-    with pytest.raises(TooLargeError, match="smaller sample_rows, validation_rows and buffer_rows"):
-        model.fit_shards(tmp_path / "shards", "y")
 
 
 class TestCommandLine:

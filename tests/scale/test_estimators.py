@@ -24,7 +24,7 @@ from tsenet import (
 from tsenet._system.seeds import seed_sequence
 from tsenet.data.shard_writer import write_shards
 from tsenet.data.shards import ShardFolder
-from tsenet.errors import DataError, ModelFileError
+from tsenet.errors import DataError
 from tsenet.expansion import context
 from tsenet.expansion.structure import learn_structure
 from tsenet.progress import Progress
@@ -138,16 +138,6 @@ def test_contexts_of_drawn_rows(
     assert same_wiring(found, wanted)
 
 
-def test_a_run_is_continued(folder: Path, tmp_path: Path, subject: list[str]) -> None:
-    model = TSENetClassifier(**QUICK).fit(folder, checkpoint=tmp_path)
-    again = TSENetClassifier(**QUICK).fit(folder, checkpoint=tmp_path)
-    assert same_weights(model, again)
-    with pytest.raises(ModelFileError):
-        TSENetClassifier(**QUICK).fit(folder, [*subject[:-1], "left"], checkpoint=tmp_path)
-    with pytest.raises(ModelFileError, match="structure"):
-        TSENetClassifier(**QUICK).fit_shards(folder, "subject", checkpoint=tmp_path)
-
-
 def test_copies_share_the_cluster_and_pickles_do_not_hold_it(folder: Path, client: Any) -> None:
     for kind in (TSENetClassifier, TSENetRegressor, LatentTreeTransformer, TopicModel):
         estimator = kind(client=client, max_island=9)
@@ -183,7 +173,7 @@ def test_topics(folder: Path, documents: sp.csr_array, client: Any, tmp_path: Pa
 def test_refusals(folder: Path, subject: list[str], tmp_path: Path, client: Any) -> None:
     model = TSENetClassifier(**QUICK)
     for options in ({"sample_weight": np.ones(900)}, {"eval_set": (folder, subject)}):
-        with pytest.raises(DataError, match=f"{next(iter(options))} is there for rows in memory"):
+        with pytest.raises(DataError, match=f"{next(iter(options))} is not supported for a folder"):
             model.fit(folder, subject, **options)
     with pytest.raises(DataError, match="leave weighting='tfidf'"):
         TSENetClassifier(weighting="counts").fit(folder)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.training.examples import labelled
 from tests.training.fused_examples import CLASSES, MULTICLASS, inputs, network
 from tsenet.training.fused import FusedEngine
 from tsenet.training.history import History
-from tsenet.training.loop import Validation, train
-from tsenet.training.options import TrainingOptions
+from tsenet.training.loop import TrainingOptions, Validation, train
 
 TRAIN, HELD = np.arange(200), np.arange(200, 300)
 
@@ -21,7 +21,8 @@ def run(
     before = engine.weights()
     options = TrainingOptions(learning_rate=learning_rate, max_epochs=4, keep_start=keep_start)
     held = Validation(inputs(True), HELD, CLASSES[HELD], None)
-    return train(engine, TRAIN, CLASSES[TRAIN], validation=held, options=options), engine, before
+    rows = labelled(TRAIN, CLASSES[TRAIN])
+    return train(engine, rows, validation=held, options=options), engine, before
 
 
 def test_a_start_that_no_epoch_beats_is_kept() -> None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
-__all__ = ["leave_with_signal_code", "raises_keyboard_interrupt"]
+__all__ = ["leave_with_signal_code"]
 
 _AGAIN_AFTER = 0.02  # seconds
 
@@ -48,13 +48,6 @@ def _end(code: int) -> NoReturn:
         with suppress(OSError, ValueError):  # nobody reads it any more, or it is closed
             stream.flush()
     os._exit(code)
-
-
-def raises_keyboard_interrupt(handler: object) -> bool:
-    """Whether Ctrl-C does what Python or this module made it do, not what the user's own program did."""
-    return handler is signal.default_int_handler or isinstance(
-        getattr(handler, "__self__", None), _Stop
-    )
 
 
 class _Stop:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -14,11 +15,9 @@ from tsenet.baselines.engine import DenseEngine
 from tsenet.baselines.fnn import FNN
 from tsenet.network.batches import Batch, SparseBatch
 from tsenet.network.dropout import mix
-from tsenet.training.callbacks import Callback
-from tsenet.training.engine import Engine
 from tsenet.training.history import History
 
-__all__ = ["DynamicEngine", "RewireAfterEpoch"]
+__all__ = ["DynamicEngine"]
 
 
 class DynamicEngine(DenseEngine):
@@ -30,6 +29,17 @@ class DynamicEngine(DenseEngine):
     def rewire_next(self, share: float, growth: Growth, rng: np.random.Generator) -> None:
         """Let the next step replace a share of each layer's links."""
         self._next = (share, growth, rng)
+
+    def rewiring(self, growth: Growth, share: float, n_times: int) -> Callable[[History], None]:
+        """A function that asks for a rewiring; to be called after each epoch, it does so after the first ones."""
+        rng = np.random.default_rng([self.seed, 2])
+
+        def rewire(history: History) -> None:
+            done = history.n_epochs - 1
+            if done < n_times:
+                self.rewire_next(cosine_share(share, done, n_times), growth, rng)
+
+        return rewire
 
     def step(
         self,
@@ -104,20 +114,3 @@ class DynamicEngine(DenseEngine):
                 found = self._optimiser.state.get(layer.weight, {}).get(moment)
                 if found is not None:  # links that were not there before have no past
                     found.mul_(torch.from_numpy(after & before))
-
-
-class RewireAfterEpoch(Callback):
-    """Ask a :class:`DynamicEngine` for a rewiring after each of the first epochs."""
-
-    def __init__(self, growth: Growth, share: float, n_times: int, seed: int) -> None:
-        self.growth = growth
-        self.share = share
-        self.n_times = n_times
-        self._rng = np.random.default_rng([seed, 2])
-
-    def on_epoch_end(self, engine: Engine, history: History) -> None:
-        """The next step changes links, while it is early."""
-        done = history.n_epochs - 1
-        if done < self.n_times:
-            share = cosine_share(self.share, done, self.n_times)
-            cast(DynamicEngine, engine).rewire_next(share, self.growth, self._rng)

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from tsenet.cli._processes import tell_starter
-from tsenet.errors import ProcessLostError, TSENetError
+from tsenet.errors import TSENetError
 
 if TYPE_CHECKING:
     from tsenet.progress import Progress
@@ -54,8 +53,6 @@ class PlainErrors(TyperGroup):
             folder = ctx.meta.get(_CHECKPOINT)
             kept = "nothing written" if folder is None else f"finished work is kept in {folder}"
             _stop(ctx, f"interrupted, {kept}", 130)
-        except ProcessLostError as error:  # the one that ended says why
-            _stop(ctx, f"error: {error}", 1, is_cause=False)
         except TSENetError as error:
             _stop(ctx, f"error: {error}", 1)
         except OSError as error:
@@ -77,14 +74,12 @@ def _plain_warnings() -> Iterator[None]:
         yield
 
 
-def _stop(ctx: typer.Context, message: str, code: int, is_cause: bool = True) -> NoReturn:
+def _stop(ctx: typer.Context, message: str, code: int) -> NoReturn:
     if ctx.meta.get(_DEBUG):
         import traceback
 
         traceback.print_exc()
-    line = " ".join(message.split())
-    if not is_cause or not tell_starter(line):
-        typer.echo(line, err=True)
+    typer.echo(" ".join(message.split()), err=True)
     raise typer.Exit(code) from None
 
 

@@ -32,7 +32,6 @@ __all__ = [
     "Model",
     "Ngrams",
     "NoHeader",
-    "Processes",
     "Quiet",
     "Seed",
     "ShowsDefaults",
@@ -195,12 +194,6 @@ Jobs = Annotated[
     int | None,
     typer.Option(
         metavar="N", min=1, help="Threads; default: all cores. The result does not depend on it."
-    ),
-]
-Processes = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", min=1, help="Run in this many processes; for a folder of shards (DIR) only."
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]

@@ -56,7 +56,6 @@ def predict(
     encoding: shared.Encoding = None,
     no_header: shared.NoHeader = False,
     jobs: shared.Jobs = None,
-    processes: shared.Processes = None,
     cluster: Annotated[
         str | None,
         typer.Option(
@@ -98,7 +97,6 @@ def predict(
         predict_folder(
             *(context, model, data, out),
             id_column=id_column,
-            processes=processes,
             cluster=cluster,
             jobs=jobs,
             config=config,
@@ -107,10 +105,8 @@ def predict(
             quiet=quiet,
         )
         return
-    if processes is not None or cluster is not None:
-        raise DataError(
-            f"{data} is not a folder of shards: --processes and --cluster are for those"
-        )
+    if cluster is not None:
+        raise DataError(f"{data} is not a folder of shards: --cluster is for those")
     if out == STDOUT:
         out = None
     if out is not None:

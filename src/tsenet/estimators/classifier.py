@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
 
     from tsenet.expansion.wiring import Wiring
-    from tsenet.training.callbacks import Callback
 
 
 class TSENetClassifier(NetworkClassifier, TSENetEstimator):
@@ -77,8 +75,8 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         Passes over the training rows. None: at least 20, more on small tables; with ``init="fan-in"`` at most 100.
     early_stopping : bool, default=True
         Hold out validation rows, stop when the loss on them no longer improves, and keep the best weights. It applies
-        to sparse rows, and to all rows with ``init="fan-in"``, after a warm start and after pruning; dense rows are
-        otherwise trained for a fixed number of epochs.
+        to sparse rows, and to all rows with ``init="fan-in"`` and after pruning; dense rows are otherwise trained for a
+        fixed number of epochs.
     validation_fraction : float, default=0.1
         Share of the labelled rows held out for early stopping. Duplicates of a row stay on one side.
     patience : int, default=5
@@ -88,8 +86,6 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
     unlabeled : default=None
         A value in ``y`` that marks rows without a label, such as −1, scikit-learn's convention. None, NaN,
         ``pandas.NA`` and blank text always do.
-    warm_start : bool, default=False
-        Let :meth:`fit` train the present network further instead of making a new one.
     vectorizer : CountVectorizer or None, default=None
         How texts become counts of words; no effect on tables. None: the 10,000 most frequent words, in any script
         (:func:`tsenet.data.word_vectorizer`); of 10,000 texts or more, words that are in one alone are left out.
@@ -106,8 +102,6 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         Seed. The same int gives the same model.
     verbose : bool, callable or Progress, default=False
         Whether to show progress; a callable gets ``(stage, done, total)``.
-    callbacks : sequence of Callback or None, default=None
-        A user's own code at the moments of training; see :class:`tsenet.training.callbacks.Callback`.
     client : distributed.Client, str or None, default=None
         Dask cluster, or the address of its scheduler, whose workers learn the structure if :meth:`fit` is given a
         folder of shards or a Dask collection. Copies of the estimator share it; files and pickles do not hold it.
@@ -194,14 +188,12 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         patience: int = 5,
         class_weight: Any = None,
         unlabeled: Any = None,
-        warm_start: bool = False,
         vectorizer: CountVectorizer | None = None,
         wiring: Wiring | None = None,
         device: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: Any = False,
-        callbacks: Sequence[Callback] | None = None,
         client: Any = None,
         memory_limit: int | str | None = None,
     ) -> None:
@@ -229,14 +221,12 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         self.patience = patience
         self.class_weight = class_weight
         self.unlabeled = unlabeled
-        self.warm_start = warm_start
         self.vectorizer = vectorizer
         self.wiring = wiring
         self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-        self.callbacks = callbacks
         self.client = client
         self.memory_limit = memory_limit
 

@@ -26,6 +26,7 @@ from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.estimators.columns import check_table
 from tsenet.estimators.outside_memory import is_outside_memory, tables_of
+from tsenet.estimators.parameters import check_parameters
 from tsenet.estimators.texts import rows_of
 from tsenet.training.given_targets import GivenTargets, read_targets, warn_of_marker
 from tsenet.training.targets import Targets, learn_targets
@@ -114,11 +115,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
             chosen = np.flatnonzero(weights) if repeated is None else repeated
             weights = weights[chosen] if repeated is None else None
             table, given = table.take(chosen), given.take(chosen)
-        if reset:
-            self._set_targets(learn_targets(given, is_classifier(self), classes))
-            if is_classifier(self) and getattr(self, "unlabeled", None) is None:
-                warn_of_marker(given)
-        targets = self.targets_.encode(given)
+        targets = self._learn_targets(given, classes) if reset else self.targets_.encode(given)
         order = canonical_order(table.values, targets, *(() if weights is None else (weights,)))
         return CheckedRows(
             table.take(order), targets[order], None if weights is None else weights[order]
@@ -131,6 +128,13 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
     def _read_targets(self, y: Any) -> GivenTargets:
         """Check targets; those missing, or marked by the parameter ``unlabeled``, are not known."""
         return read_targets(y, is_classifier(self), getattr(self, "unlabeled", None))
+
+    def _learn_targets(self, given: GivenTargets, classes: Any = None) -> NDArray[Any]:
+        """Learn what the targets are, and encode them."""
+        self._set_targets(learn_targets(given, is_classifier(self), classes))
+        if is_classifier(self) and getattr(self, "unlabeled", None) is None:
+            warn_of_marker(given)
+        return self.targets_.encode(given)
 
     def _set_targets(self, targets: Targets) -> None:
         """Keep what the targets are; a classifier also has ``classes_``."""
@@ -152,6 +156,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
 
     def _settings(self, kind: type[Settings], **changes: Any) -> Settings:
         """The parameters that training looks at, checked."""
+        check_parameters(self.get_params(deep=False))
         own = {field.name: getattr(self, field.name) for field in fields(kind)}
         return kind(**{**own, **changes})
 

@@ -90,7 +90,6 @@ _RULES = {
     "early_stopping": _FLAG,
     "validation_fraction": _number("between 0 and 1", lambda value: 0 < value < 1),
     "patience": _whole(1),
-    "warm_start": _FLAG,
     "top_words": _whole(1),
     "min_size": _number("from 0 on", lambda value: 0 <= value < np.inf),
     "min_coherence": _number("from −1 to 1", lambda value: -1 <= value <= 1),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -18,7 +17,6 @@ from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.estimators.network_estimator import CheckedRows, NetworkEstimator, progress_of
 from tsenet.estimators.outside_memory import UsesCluster, fit_outside, is_outside_memory
-from tsenet.estimators.parameters import check_parameters
 from tsenet.estimators.texts import are_texts, rows_of
 from tsenet.expansion.structure import NetworkStructure, learn_structure, structure_of_wiring
 from tsenet.expansion.wiring import Wiring
@@ -30,20 +28,15 @@ if TYPE_CHECKING:
     from tsenet.network.options import NetworkOptions
     from tsenet.network.tsenet import TSENet
     from tsenet.skeleton.tree import LatentTree
-    from tsenet.training.checkpoint import RunFolder
-    from tsenet.training.loop import Score, Validation
+    from tsenet.training.loop import Validation
     from tsenet.training.metrics import CrossValidatedScore
     from tsenet.training.recipe import RunSeeds, TrainedNetwork
     from tsenet.training.settings import Recipe
-    from tsenet.training.shard_recipe import ShardOptions
 
 __all__ = ["TSENetEstimator"]
 
 #: Epochs of training between the rounds of pruning, and after the last.
 _EPOCHS_BETWEEN, _LAST_EPOCHS = 2, 10
-
-#: Parameters of which the result does not depend.
-_WITHOUT_EFFECT = ("n_jobs", "verbose", "callbacks", "warm_start", "memory_limit")
 
 
 class TSENetEstimator(UsesCluster, NetworkEstimator):
@@ -59,7 +52,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
     linear_skip: Any
     vectorizer: Any
     wiring: Wiring | None
-    warm_start: bool
     random_state: Any
     units_per_latent: int | None
     memory_limit: int | str | None
@@ -129,7 +121,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         *,
         eval_set: Any = None,
         eval_metric: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Learn the structure from ``X`` alone, then fit the network to ``X`` and ``y``.
 
@@ -139,8 +130,8 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
             The words of texts are counted by ``vectorizer``; the model keeps the fitted one (``vectorizer_``), so that
             it predicts texts too. A folder of shards (path, URL, ``ShardFolder`` or
             :class:`tsenet.scale.Shards`) or a Dask array or dataframe need not fit into memory: the structure is
-            learned from all rows, by the workers of ``client`` if there is one, and the network is trained in this
-            process on a stream of them, as :meth:`fit_shards` does it.
+            learned from all rows, by the workers of ``client`` if there is one. The network is trained in this process
+            on a stream of the rows that have a label, without the linear start.
         y : array-like, (N,) or (N, C); for a folder also the names of its label columns
             None, NaN, ``pandas.NA`` and blank text are unknown targets, as is a classifier's ``unlabeled``. Structure
             and first weights are learned from rows without a known target too. Default for a folder: its label column.
@@ -154,10 +145,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
             Score of validation rows. ``"accuracy"`` or ``"auc"``; for a regressor ``"r2"``, ``"mae"`` or ``"rmse"``,
             the last two with a minus sign; or a function of the true targets and of the probabilities or values
             predicted, higher is better. None: minus the loss.
-        checkpoint : path, default=None
-            Folder for the state of a long run: finished levels of the structure, and the training after each epoch.
-            The same call after a crash goes on from there and ends with the same weights. A folder of other data,
-            parameters or seed is refused.
 
         Returns
         -------
@@ -168,31 +155,19 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         from tsenet.training.recipe import fit_network
         from tsenet.training.settings import Recipe
 
-        check_parameters(self.get_params(deep=False))
-        if is_outside_memory(X):
-            self._check_weighting()
-            refused = {"sample_weight": sample_weight, "eval_set": eval_set}
-            with as_progress(progress_of(self.verbose)) as report:
-                fit_outside(self, X, y, report, checkpoint, **refused, eval_metric=eval_metric)
-            return self
         recipe = self._settings(Recipe)
-        going_on = self.warm_start and hasattr(self, "net_")
-        if going_on and checkpoint is not None:
-            raise ValueError("checkpoint is for a new network: fit without warm_start")
+        if is_outside_memory(X):
+            in_memory = {"sample_weight": sample_weight, "eval_set": eval_set}
+            with as_progress(progress_of(self.verbose)) as report:
+                fit_outside(self, X, y, recipe, report, **in_memory, eval_metric=eval_metric)
+            return self
         with as_progress(progress_of(self.verbose)) as report:
-            checked = self._check_rows(X, y, sample_weight, reset=not going_on)
+            checked = self._check_rows(X, y, sample_weight, reset=True)
             others = None if eval_set is None else self._check_eval_set(eval_set)
             score = score_of(eval_metric, self.targets_)
             self._optimiser = None
-            if going_on:
-                return self._continue(checked, recipe, report, others=others, score=score)
             seed = seed_sequence(self.random_state)
-            folder = None
-            if checkpoint is not None:
-                folder = self._run_folder(checkpoint, checked, others, eval_metric, seed)
-            if folder is not None:
-                seed = folder.seed
-            net_seed = self._learn_structure(checked, seed, report, folder)
+            net_seed = self._learn_structure(checked, seed, report)
             rows = self._training_rows(checked)
             trained = fit_network(
                 rows,
@@ -205,60 +180,9 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
                 class_weight=getattr(self, "class_weight", None),
                 validation=None if others is None else self._validation(others),
                 score=score,
-                folder=folder,
             )
             self._keep(trained, rows.inputs)
         return self
-
-    def fit_shards(
-        self,
-        folder: Any,
-        target: str | Sequence[str],
-        *,
-        checkpoint: str | os.PathLike[str] | None = None,
-        options: ShardOptions | None = None,
-    ) -> Self:
-        """Fit to a folder of documents that need not fit into memory; under ``torchrun``, with all its processes.
-
-        Every process calls it with the same arguments and ends with the same model. The rows that a process has in
-        memory are a few partitions of the folder, its validation rows and the sample that the structure is learned
-        from. The network is trained alone, without the linear start, on the rows that have a label. Guide: "Training
-        over several processes".
-
-        Parameters
-        ----------
-        folder : path, URL or ShardFolder
-            Documents of words that ``tsenet shard`` or :func:`tsenet.data.shard_writer.write_shards` wrote.
-        target : str or sequence of str
-            Label column to predict; several for several labels or values.
-        checkpoint : path, default=None
-            Folder for the state of a long run, as in :meth:`fit`; only the first process uses it. The number of
-            processes may change from one start to the next.
-        options : ShardOptions, default=None
-            How the folder is read; see :class:`tsenet.training.shard_recipe.ShardOptions`.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        DataError
-            If the folder, its labels or a parameter does not suit.
-        """
-        from tsenet.estimators.shards import fit_to_folder
-
-        check_parameters(self.get_params(deep=False))
-        self._check_weighting()
-        names = (target,) if isinstance(target, str) else tuple(target)
-        self._check_folder_memory(folder, options)
-        with as_progress(progress_of(self.verbose)) as report:
-            fit_to_folder(self, folder, names, report, checkpoint, options)
-        return self
-
-    def _check_weighting(self) -> None:
-        if self.weighting != "tfidf":
-            raise DataError("counts of a folder are weighted by tf-idf: leave weighting='tfidf'")
 
     def _check_memory(self, X: Any, y: Any) -> None:
         """Refuse rows that need more memory than the estimator may use."""
@@ -268,7 +192,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         need = self._memory_need(n_outputs_of(y, is_classifier(self)), size.is_sparse)
         check_memory(
             *(self.memory_limit, size, need, self.structure_samples),
-            otherwise="`tsenet shard` writes rows from which fit_shards reads a part at a time",
+            otherwise="`tsenet shard` writes a folder, of which fit reads a part at a time",
         )
 
     def _memory_need(self, n_outputs: int, is_sparse: bool) -> Need:
@@ -278,26 +202,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         given = self.wiring
         n_links = None if given is None else sum(layer.indices.size for layer in given.layers)
         return network_need(n_outputs, n_units, self.density, n_links)
-
-    def _check_folder_memory(self, folder: Any, options: ShardOptions | None) -> None:
-        """Refuse a folder of which even the parts that are read need more memory than the estimator may use."""
-        if self.memory_limit is None:
-            return
-        from tsenet.data.shards import ShardFolder, open_shards
-        from tsenet.training.shard_recipe import ShardOptions
-
-        shards = folder if isinstance(folder, ShardFolder) else open_shards(folder)
-        options = ShardOptions() if options is None else options
-        buffered = options.n_streams * options.buffer_rows
-        most = options.sample_rows + options.validation_rows + buffered
-        rows = min(shards.n_rows, most)
-        entries = round(shards.nnz * rows / max(1, shards.n_rows))
-        size = Size(rows, shards.n_columns, entries, shards.is_sparse)
-        share = options.sample_rows if self.structure_samples is None else self.structure_samples
-        check_memory(
-            *(self.memory_limit, size, self._memory_need(1, True), min(share, rows)),
-            otherwise="smaller sample_rows, validation_rows and buffer_rows of options need less",
-        )
 
     def _check_eval_set(self, eval_set: Any) -> CheckedRows:
         """The rows to validate on; those without a target are left out."""
@@ -327,14 +231,13 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         from tsenet.network.tsenet import TSENet
         from tsenet.training.settings import Recipe
 
-        check_parameters(self.get_params(deep=False))
         recipe = self._settings(Recipe, max_epochs=1, early_stopping=False)
         first = not hasattr(self, "net_")
         with as_progress(progress_of(self.verbose)) as report:
             checked = self._check_rows(X, y, sample_weight, reset=first, classes=classes)
             if first:
                 seed = seed_sequence(self.random_state)
-                net_seed = self._learn_structure(checked, seed, report, None)
+                net_seed = self._learn_structure(checked, seed, report)
                 inputs = self._training_rows(checked).inputs
                 linear_skip = bool(self.linear_skip)
                 self._network_options = recipe.network(inputs, self.wiring_, linear_skip)
@@ -346,11 +249,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         return self
 
     def _learn_structure(
-        self,
-        checked: CheckedRows,
-        seed: np.random.SeedSequence,
-        report: Progress,
-        folder: RunFolder | None,
+        self, checked: CheckedRows, seed: np.random.SeedSequence, report: Progress
     ) -> int:
         """Learn structure and scale, forgetting all that was learned before; return the seed of the network."""
         table = checked.table
@@ -364,7 +263,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
                 tree_seed=tree_seed,
                 wiring_seed=wiring_seed,
                 progress=report,
-                checkpoint=None if folder is None else folder.structure,
             )
         self._take_structure(found)
         self.scaling_ = Scaling.learn(table, self.weighting)
@@ -396,8 +294,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         report: Progress,
         *,
         keep_optimiser: bool = False,
-        others: CheckedRows | None = None,
-        score: Score | None = None,
     ) -> Self:
         """Train on from the present weights."""
         from tsenet.network.compact import non_zero_weights
@@ -415,8 +311,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
             class_weight=getattr(self, "class_weight", None),
             kept_weights=non_zero_weights(self.net_) if self._pruned else None,
             optimiser=self._optimiser,
-            validation=None if others is None else self._validation(others),
-            score=score,
         )
         self._keep(trained, rows.inputs)
         self._optimiser = trained.engine.state() if keep_optimiser else None
@@ -454,35 +348,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         self.net_, self._network_options = compacted(self.net_, self._network_options)
         self.wiring_ = self.net_.wiring
         self.n_parameters_ = n_used_parameters(self.net_)
-
-    def _run_folder(
-        self,
-        path: str | os.PathLike[str],
-        checked: CheckedRows,
-        others: CheckedRows | None,
-        eval_metric: Any,
-        seed: np.random.SeedSequence,
-    ) -> RunFolder:
-        """Open the checkpoint folder of this run."""
-        from tsenet.estimators.files import plain_parameters
-        from tsenet.training.checkpoint import RunFolder
-
-        parameters = plain_parameters(self)
-        identity: dict[str, Any] = {
-            "estimator": type(self).__name__,
-            "parameters": {k: v for k, v in parameters.items() if k not in _WITHOUT_EFFECT},
-        }
-        if others is not None or eval_metric is not None:
-            identity["eval_metric"] = eval_metric if isinstance(eval_metric, str) else None
-        given: list[Any] = []
-        if self.wiring is not None:
-            given += self.wiring.to_parts()[1].values()
-        for rows in (checked,) if others is None else (checked, others):
-            values = rows.table.values
-            dense = isinstance(values, np.ndarray)
-            given += [values] if dense else [values.data, values.indices, values.indptr]
-            given += [rows.targets, rows.weights]
-        return RunFolder.open(path, identity, given, seed)
 
     def prune(self, n_parameters: int, X: Any) -> Self:
         """Remove the weakest weights of all layers, in place and in rounds; after each, train the others.
@@ -640,7 +505,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         write_onnx(self, path)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """The file form. Parameters that are not plain values (callbacks, a generator) become None."""
+        """The file form. Parameters that are not plain values, such as a generator, become None."""
         from tsenet.estimators.files import estimator_parts
 
         check_is_fitted(self, "net_")

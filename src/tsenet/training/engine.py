@@ -28,13 +28,11 @@ class Engine(Protocol):
     `state` holds everything an engine remembers between steps: after `load_state` training continues exactly as before.
     """
 
+    inputs: Inputs  # the table whose rows it trains on; another one of the same columns may take its place
+
     @property
     def loss(self) -> Loss:
         """What training makes small."""
-
-    @property
-    def inputs(self) -> Inputs:
-        """The table whose rows it trains on."""
 
     def step(
         self,

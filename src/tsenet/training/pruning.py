@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -9,33 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.network.compact import Masks, Paths, UsedParts, non_zero_weights
-from tsenet.training.callbacks import Callback
 
 if TYPE_CHECKING:
     from tsenet.network.batches import Inputs
     from tsenet.network.tsenet import TSENet
-    from tsenet.training.engine import Engine
 
-__all__ = ["KeepRemoved", "pruning_sizes", "remove_weakest"]
+__all__ = ["pruning_sizes", "remove_again", "remove_weakest"]
 
 Floats = NDArray[np.float64]
 _SAMPLE = 4096  # rows that tell how strong a unit is
 _ROUNDS = 6
 
 
-class KeepRemoved(Callback):
-    """Puts removed weights back to 0 after each step, which is the same as training the others alone."""
+def remove_again(net: TSENet, kept: Masks) -> Callable[[], None]:
+    """A function that sets removed weights to 0; called after each step, it trains the others alone."""
+    weights = dict(net.named_parameters())
+    removed = {name: ~mask for name, mask in kept.items()}
 
-    def __init__(self, net: TSENet, kept: Masks) -> None:
-        self._net = net
-        self._weights = dict(net.named_parameters())
-        self._removed = {name: ~mask for name, mask in kept.items()}
+    def remove() -> None:
+        for name, mask in removed.items():
+            weights[name].detach().numpy()[mask] = 0.0
+        net.version += 1
 
-    def on_batch_end(self, engine: Engine, epoch: int, batch: int, loss: float) -> None:
-        """Remove them again."""
-        for name, removed in self._removed.items():
-            self._weights[name].detach().numpy()[removed] = 0.0
-        self._net.version += 1
+    return remove
 
 
 def pruning_sizes(net: TSENet, inputs: Inputs, n_parameters: int) -> list[int]:

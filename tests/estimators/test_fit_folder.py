@@ -1,4 +1,4 @@
-"""``fit_shards`` in one process: what it learns, keeps, resumes and refuses. Several: tests/reliability."""
+"""``fit`` of a folder of documents: what is learned from a stream of rows, and what is refused."""
 
 from __future__ import annotations
 
@@ -14,14 +14,11 @@ import tsenet
 from tsenet import Table, TSENetClassifier, TSENetRegressor
 from tsenet.data.shard_writer import write_shards
 from tsenet.data.shards import ShardFolder
-from tsenet.errors import DataError, ModelFileError
-from tsenet.training.callbacks import Callback
-from tsenet.training.engine import Engine
-from tsenet.training.shard_recipe import ShardOptions
+from tsenet.errors import DataError
+from tsenet.training import folder
 
 N_ROWS, N_WORDS = 600, 24
 NAMES = [f"w{j}" for j in range(N_WORDS)]
-FEW = ShardOptions(n_streams=3, buffer_rows=100, checkpoint_batches=3)
 
 
 def documents() -> tuple[sp.csr_array, NDArray[np.int64]]:
@@ -43,6 +40,12 @@ LABELS: dict[str, list[Any]] = {
 }
 
 
+@pytest.fixture(autouse=True)
+def small_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An epoch fills the buffer several times."""
+    monkeypatch.setattr(folder, "_BUFFER_ROWS", 150)
+
+
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory: pytest.TempPathFactory) -> ShardFolder:
     place = tmp_path_factory.mktemp("data") / "shards"
@@ -61,7 +64,7 @@ def same_weights(one: Any, other: Any) -> bool:
 
 @pytest.mark.parametrize("init", ["tree", "fan-in"])
 def test_classes_are_learned(shards: ShardFolder, init: str, tmp_path: Path) -> None:
-    model = classifier(init=init).fit_shards(shards, "subject", options=FEW)
+    model = classifier(init=init).fit(shards, "subject")
     assert model.classes_.tolist() == ["s0", "s1", "s2"]
     assert model.score(ROWS, LABELS["subject"]) > 0.85
     assert len(model.history_.validation_score) == model.history_.n_epochs > 0
@@ -72,100 +75,65 @@ def test_classes_are_learned(shards: ShardFolder, init: str, tmp_path: Path) -> 
 
 
 def test_the_same_seed_gives_the_same_bytes(shards: ShardFolder) -> None:
-    one, other = (classifier(max_epochs=2).fit_shards(shards, "subject", options=FEW) for _ in "ab")
+    one, other = (classifier(max_epochs=2).fit(shards, "subject") for _ in "ab")
     assert same_weights(one, other)
-    different = classifier(max_epochs=2, random_state=1).fit_shards(shards, "subject", options=FEW)
+    different = classifier(max_epochs=2, random_state=1).fit(shards, "subject")
     assert not same_weights(one, different)
 
 
 def test_labels_that_hold_together_and_values(shards: ShardFolder) -> None:
-    model = classifier().fit_shards(shards, ["first", "second"], options=FEW)
+    model = classifier().fit(shards, ["first", "second"])
     right = model.predict(ROWS) == np.stack([LABELS["first"], LABELS["second"]], axis=1)
     assert right.mean() > 0.85
     regressor = TSENetRegressor(random_state=0, max_epochs=12, n_jobs=1)
-    assert regressor.fit_shards(shards, "size", options=FEW).score(ROWS, LABELS["size"]) > 0.5
+    assert regressor.fit(shards, "size").score(ROWS, LABELS["size"]) > 0.5
+
+
+def test_values_are_not_classes(shards: ShardFolder) -> None:
+    with pytest.raises(ValueError, match="continuous"):
+        classifier().fit(shards, "size")
 
 
 def test_rows_without_a_label_serve_the_structure(shards: ShardFolder) -> None:
-    model = classifier(max_epochs=2).fit_shards(shards, "some", options=FEW)
-    whole = classifier(max_epochs=2).fit_shards(shards, "subject", options=FEW)
+    model = classifier(max_epochs=2).fit(shards, "some")
+    whole = classifier(max_epochs=2).fit(shards, "subject")
     assert model.wiring_ == whole.wiring_
     assert model.classes_.tolist() == ["s0", "s1", "s2"]
 
 
 def test_a_given_wiring_and_class_weights(shards: ShardFolder) -> None:
-    first = classifier(max_epochs=1).fit_shards(shards, "subject", options=FEW)
+    first = classifier(max_epochs=1).fit(shards, "subject")
     model = classifier(wiring=first.wiring_, class_weight="balanced", max_epochs=2)
-    model.fit_shards(shards, "subject", options=FEW)
+    model.fit(shards, "subject")
     assert model.tree_ is None
     assert model.wiring_ is first.wiring_
     counts = np.bincount(SUBJECT)
     by_hand = dict(zip(("s0", "s1", "s2"), (N_ROWS / (3 * counts)).tolist(), strict=True))
     other = classifier(wiring=first.wiring_, class_weight=by_hand, max_epochs=2)
-    assert same_weights(model, other.fit_shards(shards, "subject", options=FEW))
-
-
-class CrashError(Exception):
-    """Stands for any error that ends the program."""
-
-
-class CrashAfter(Callback):
-    def __init__(self, batches: int) -> None:
-        self.batches = batches
-
-    def on_batch_end(self, engine: Engine, epoch: int, batch: int, loss: float) -> None:
-        self.batches -= 1
-        if self.batches == 0:
-            raise CrashError
-
-
-def test_a_run_continues_where_it_was_left(shards: ShardFolder, tmp_path: Path) -> None:
-    whole = classifier(max_epochs=3).fit_shards(shards, "subject", options=FEW)
-    for batches in (5, 9):  # within an epoch, between two checkpoints
-        with pytest.raises(CrashError):
-            classifier(max_epochs=3, callbacks=[CrashAfter(batches)]).fit_shards(
-                shards, "subject", checkpoint=tmp_path / "run", options=FEW
-            )
-    model = classifier(max_epochs=3)
-    model.fit_shards(shards, "subject", checkpoint=tmp_path / "run", options=FEW)
-    assert same_weights(model, whole)
-    assert model.history_.train_loss == whole.history_.train_loss
-    with pytest.raises(ModelFileError, match="other target"):
-        classifier(max_epochs=3).fit_shards(
-            shards, "some", checkpoint=tmp_path / "run", options=FEW
-        )
+    assert same_weights(model, other.fit(shards, "subject"))
 
 
 @pytest.mark.parametrize(
     ("parameters", "target", "message"),
     [
         ({"linear_skip": True}, "subject", "linear_skip=True needs all rows"),
-        ({"norm": "batch"}, "subject", "norm=None"),
-        ({"input_dropout": 0.1}, "subject", "input_dropout"),
         ({}, "missing", r"has no label 'missing'; it has 'subject', 'some'"),
-        ({}, "size", "holds fractions, not classes"),
-        ({}, [], "at least one target"),
-        ({"class_weight": "balanced"}, ["first", "second"], "one column of classes only"),
+        ({}, [], "at least one"),
     ],
 )
 def test_refusals(
     shards: ShardFolder, parameters: dict[str, Any], target: Any, message: str
 ) -> None:
     with pytest.raises(DataError, match=message):
-        classifier(**parameters).fit_shards(shards, target, options=FEW)
+        classifier(**parameters).fit(shards, target)
 
 
 def test_dense_rows_are_refused(tmp_path: Path) -> None:
     write_shards(tmp_path / "d", np.ones((4, 2)), names=["a", "b"], labels={"y": [0, 1, 0, 1]})
     with pytest.raises(DataError, match="holds dense rows"):
-        classifier().fit_shards(tmp_path / "d", "y")
+        classifier().fit(tmp_path / "d", "y")
 
 
 def test_an_unfinished_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="not a finished folder of shards"):
-        classifier().fit_shards(tmp_path, "y")
-
-
-def test_wrong_options_are_refused() -> None:
-    with pytest.raises(ValueError, match="n_streams must be at least 1, not 0"):
-        ShardOptions(n_streams=0)
+        classifier().fit(tmp_path, "y")
