@@ -115,7 +115,7 @@ def test_parameters_are_those_of_learn_tree() -> None:
     of_one_run = {"checkpoint", "seed_groups"}  # seed words are those of one corpus: see TopicModel
     theirs = tsenet.learn_tree.__kwdefaults__
     wanted = {name: value for name, value in theirs.items() if name not in of_one_run}
-    assert ours == {**wanted, "client": None, "memory_limit": None}
+    assert ours == {**wanted, "client": None}
 
 
 @pytest.mark.parametrize("method", ["transform", "score_samples", "score", "get_feature_names_out"])

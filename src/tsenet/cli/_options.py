@@ -40,7 +40,6 @@ __all__ = [
     "Tokenizer",
     "Unlabeled",
     "Words",
-    "checked_memory",
     "given",
     "library_option",
     "number_option",
@@ -54,18 +53,6 @@ _REFERENCE = "library:"
 def given(**options: Any) -> dict[str, Any]:
     """Return the options that were given: those that are not None."""
     return {name: value for name, value in options.items() if value is not None}
-
-
-def checked_memory(memory: str | None) -> str | None:
-    """Return an amount of memory as it was given, if it is one."""
-    from tsenet.memory import bytes_of
-
-    try:
-        bytes_of(memory)
-    except ValueError as error:
-        wrong = str(error).replace("memory_limit", "it")
-        raise typer.BadParameter(wrong, param_hint="--memory") from error
-    return memory
 
 
 def refuse_both(cluster: str | None, workers: int | None) -> None:

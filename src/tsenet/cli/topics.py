@@ -12,7 +12,6 @@ import typer
 from tsenet.cli import _options as shared
 from tsenet.cli._console import refuse_inputs, shown_progress, warm_up
 from tsenet.cli._options import (
-    checked_memory,
     given,
     library_option,
     number_option,
@@ -218,7 +217,7 @@ def topics(
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="Most memory of each process, such as 2GB: what is estimated to need more is refused before any work.",
+            help="Memory of each process to plan with, such as 2GB; for a folder of shards.",
         ),
     ] = None,
     seed: shared.Seed = 0,
@@ -250,7 +249,6 @@ def topics(
     parameters = given(
         random_state=seed,
         n_jobs=jobs,
-        memory_limit=memory,
         vectorizer=chosen_vectorizer({"stop_words": "english", "min_documents": 2}, *options),
         select=None if select is None else str(select),
         top_words=top_words,
@@ -334,13 +332,10 @@ def _refuse_what_has_no_effect(
         _refuse(options, others, "a model has its topics already")
     if is_sharded:
         _refuse(options, _OF_COLUMNS + _OF_WORDS, "the folder has its words chosen already")
-    checked_memory(options["memory"])
     refuse_both(options["cluster"], options["workers"])
     if not is_sharded:
         reason = "only a folder made by tsenet shard is worked on in parts"
-        _refuse(options, ("cluster", "workers"), reason)
-        if options["model"] is not None:
-            _refuse(options, ("memory",), "it is for learning")
+        _refuse(options, ("cluster", "workers", "memory"), reason)
     if options["along"] is not None and options["no_explorer"]:
         raise typer.BadParameter("it shows in topics.html only", param_hint="--along")
 

@@ -68,9 +68,7 @@ def opened(estimator: Any, X: Any) -> Iterator[Any]:
     """Rows outside memory as :class:`tsenet.scale.Shards`, on the estimator's cluster; what was opened is closed."""
     from tsenet.scale.for_estimators import open_rows
 
-    with open_rows(
-        X, estimator.client, getattr(estimator, "memory_limit", None), estimator.n_jobs
-    ) as shards:
+    with open_rows(X, estimator.client, estimator.n_jobs) as shards:
         yield shards
 
 
@@ -79,7 +77,7 @@ def tables_of(X: Any, names: tuple[str, ...]) -> Iterator[Table]:
     from tsenet.estimators.shards import tables_with
     from tsenet.scale.for_estimators import open_rows
 
-    with open_rows(X, None, None, None) as shards:
+    with open_rows(X, None, None) as shards:
         yield from tables_with(shards.folder, names)
 
 

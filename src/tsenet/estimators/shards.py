@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["fit_to_folder", "predict_shard", "tables_with"]
 
 #: Parameters of which the result does not depend.
-_WITHOUT_EFFECT = ("n_jobs", "verbose", "callbacks", "warm_start", "device", "memory_limit")
+_WITHOUT_EFFECT = ("n_jobs", "verbose", "callbacks", "warm_start", "device")
 
 
 def fit_to_folder(

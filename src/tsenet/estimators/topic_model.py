@@ -20,7 +20,6 @@ from tsenet.estimators.parameters import check_parameters
 from tsenet.estimators.texts import are_texts
 from tsenet.estimators.topic_parts import fill_model, model_parts
 from tsenet.estimators.topic_words import learn_words, seed_groups, topics_of_seeds
-from tsenet.memory import check_memory, topics_need
 from tsenet.progress import as_progress
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.pieces import automatic_size, cut_into_pieces, size_for
@@ -99,10 +98,6 @@ class TopicModel(UsesCluster, DocumentTopics):
     client : distributed.Client, str or None, default=None
         Dask cluster, or the address of its scheduler, whose workers do the passes over the data if :meth:`fit` is given
         a folder of shards or a Dask collection. Copies share it; files and pickles do not hold it.
-    memory_limit : int, str or None, default=None
-        Most memory that this process may use, the table and the libraries included: bytes, or an amount such as
-        ``"2GB"``. A fit that is estimated to need more raises :class:`tsenet.errors.TooLargeError` before any work,
-        and says what would fit.
 
     Attributes
     ----------
@@ -174,7 +169,6 @@ class TopicModel(UsesCluster, DocumentTopics):
         n_jobs: int | None = None,
         progress: Any = None,
         client: Any = None,
-        memory_limit: int | str | None = None,
     ) -> None:
         self.n_words = n_words
         self.stop_words = stop_words
@@ -199,7 +193,6 @@ class TopicModel(UsesCluster, DocumentTopics):
         self.n_jobs = n_jobs
         self.progress = progress
         self.client = client
-        self.memory_limit = memory_limit
 
     # ---- learning
 
@@ -276,12 +269,6 @@ class TopicModel(UsesCluster, DocumentTopics):
             The model itself.
         """
         check_parameters(self.get_params(deep=False))
-        if data is None:  # which has a limit of its own
-            check_memory(
-                *(self.memory_limit, table, topics_need, self.structure_samples),
-                columns="words (n_words)",
-                otherwise="`tsenet shard` writes a folder that `tsenet topics` reads in parts",
-            )
         seeds = seed_groups(self.seed_words, table.names)
         options = {name: getattr(self, name) for name in _TREE_OPTIONS}
         if data is not None:

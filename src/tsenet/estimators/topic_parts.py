@@ -26,7 +26,7 @@ def model_parts(model: TopicModel) -> tuple[dict[str, Any], Arrays]:
     del params["client"]
     meta = {
         # How it was run is no part of the model: the same topics are the same file.
-        "params": {**params, "n_jobs": None, "progress": None, "memory_limit": None},
+        "params": {**params, "n_jobs": None, "progress": None},
         "tree": tree,
         **vectorizer_parts(model, model.vocabulary_),
         "labels": dict(model._labels),

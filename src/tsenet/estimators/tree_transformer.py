@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from tsenet.data.table import Table
 from tsenet.estimators.columns import check_table, note_columns
 from tsenet.estimators.outside_memory import UsesCluster, is_outside_memory, opened
-from tsenet.memory import check_memory, tree_need
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
 
@@ -56,10 +55,6 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
     client : distributed.Client, str or None, default=None
         Dask cluster, or the address of its scheduler, whose workers do the passes over the data if ``X`` is a
         folder of shards or a Dask collection. Copies share it; files and pickles do not hold it.
-    memory_limit : int, str or None, default=None
-        Most memory that this process may use, the table and the libraries included: bytes, or an amount such as
-        ``"2GB"``. A fit that is estimated to need more raises :class:`tsenet.errors.TooLargeError` before any work,
-        and says what would fit.
 
     Attributes
     ----------
@@ -97,7 +92,6 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
         n_jobs: int | None = None,
         progress: Any = None,
         client: Any = None,
-        memory_limit: int | str | None = None,
     ) -> None:
         self.max_island = max_island
         self.max_top = max_top
@@ -113,22 +107,17 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.progress = progress
         self.client = client
-        self.memory_limit = memory_limit
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the tree of ``X``, a table or rows outside memory (:class:`tsenet.scale.Shards`); ``y`` is ignored."""
         options = self.get_params(deep=False)
-        del options["client"], options["memory_limit"]
+        del options["client"]
         if is_outside_memory(X):
             with opened(self, X) as shards:
                 options["structure_samples"] = shards.structure_rows(self.structure_samples)
                 self.tree_ = learn_tree(shards, **options)
                 note_columns(self, shards.folder)
             return self
-        check_memory(
-            *(self.memory_limit, X, tree_need, self.structure_samples),
-            otherwise="`tsenet shard` writes a folder that fit reads in parts",
-        )
         table = Table.of(X, missing=True)
         check_table(self, X, table, reset=True)
         self.tree_ = learn_tree(table, **options)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from tsenet._system.packages import need_torch
@@ -23,7 +22,6 @@ from tsenet.estimators.parameters import check_parameters
 from tsenet.estimators.texts import are_texts, rows_of
 from tsenet.expansion.structure import NetworkStructure, learn_structure, structure_of_wiring
 from tsenet.expansion.wiring import Wiring
-from tsenet.memory import Need, Size, check_memory, n_outputs_of, network_need
 from tsenet.progress import Progress, as_progress
 
 if TYPE_CHECKING:
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["TSENetEstimator"]
 
 #: Parameters of which the result does not depend.
-_WITHOUT_EFFECT = ("n_jobs", "verbose", "callbacks", "warm_start", "memory_limit")
+_WITHOUT_EFFECT = ("n_jobs", "verbose", "callbacks", "warm_start")
 
 
 class TSENetEstimator(UsesCluster, NetworkEstimator):
@@ -60,7 +58,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
     warm_start: bool
     random_state: Any
     units_per_latent: int | None
-    memory_limit: int | str | None
 
     tree_: LatentTree | None
     wiring_: Wiring
@@ -249,7 +246,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         check_parameters(self.get_params(deep=False))
         self._check_weighting()
         names = (target,) if isinstance(target, str) else tuple(target)
-        self._check_folder_memory(folder, options)
         with as_progress(progress_of(self.verbose)) as report:
             fit_to_folder(self, folder, names, report, checkpoint, options)
         return self
@@ -257,45 +253,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
     def _check_weighting(self) -> None:
         if self.weighting != "tfidf":
             raise DataError("counts of a folder are weighted by tf-idf: leave weighting='tfidf'")
-
-    def _check_memory(self, X: Any, y: Any) -> None:
-        """Refuse rows that need more memory than the estimator may use."""
-        size = Size.of(X)
-        if self.memory_limit is None or size is None:
-            return
-        need = self._memory_need(n_outputs_of(y, is_classifier(self)), size.is_sparse)
-        check_memory(
-            *(self.memory_limit, size, need, self.structure_samples),
-            otherwise="`tsenet shard` writes rows from which fit_shards reads a part at a time",
-        )
-
-    def _memory_need(self, n_outputs: int, is_sparse: bool) -> Need:
-        """Bytes for the stages of a fit."""
-        usual = 2 if is_sparse else 8
-        n_units = usual if self.units_per_latent is None else self.units_per_latent
-        given = self.wiring
-        n_links = None if given is None else sum(layer.indices.size for layer in given.layers)
-        return network_need(n_outputs, n_units, self.density, n_links)
-
-    def _check_folder_memory(self, folder: Any, options: ShardOptions | None) -> None:
-        """Refuse a folder of which even the parts that are read need more memory than the estimator may use."""
-        if self.memory_limit is None:
-            return
-        from tsenet.data.shards import ShardFolder, open_shards
-        from tsenet.training.shard_recipe import ShardOptions
-
-        shards = folder if isinstance(folder, ShardFolder) else open_shards(folder)
-        options = ShardOptions() if options is None else options
-        buffered = options.n_streams * options.buffer_rows
-        most = options.sample_rows + options.validation_rows + buffered
-        rows = min(shards.n_rows, most)
-        entries = round(shards.nnz * rows / max(1, shards.n_rows))
-        size = Size(rows, shards.n_columns, entries, shards.is_sparse)
-        share = options.sample_rows if self.structure_samples is None else self.structure_samples
-        check_memory(
-            *(self.memory_limit, size, self._memory_need(1, True), min(share, rows)),
-            otherwise="smaller sample_rows, validation_rows and buffer_rows of options need less",
-        )
 
     def _check_eval_set(self, eval_set: Any) -> CheckedRows:
         """The rows to validate on; those without a target are left out."""
