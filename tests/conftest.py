@@ -24,7 +24,6 @@ SLOW_MODULES = {
     "baselines/test_pruning.py",
     "network/test_sparse_kernels.py",
     "store/test_container.py",
-    "skeleton/test_checkpoint.py",
     "skeleton/test_without_jit.py",
     "training/test_pruning.py",
     "cli/test_checkpoint.py",

@@ -15,7 +15,6 @@ import tsenet
 from tests.cli.program import fine, make_documents, run
 from tsenet.progress import Progress
 
-TOPICS = ("topics", "news.csv", "--text", "body", "--refine-steps", "3", "--no-explorer")
 FIT = ("fit", "news.csv", "--text", "body", "--target", "sport", "--skip-units", "4")
 EPOCHS = ("--max-epochs", "8", "--patience", "8")
 KEPT = ("--checkpoint", "kept")
@@ -55,8 +54,7 @@ def watch(tmp_path: Path, documents: list[str], monkeypatch: pytest.MonkeyPatch)
     def shown(quiet: bool) -> Iterator[Progress]:
         yield watches[-1]
 
-    for module in ("topics", "fit"):
-        monkeypatch.setattr(f"tsenet.cli.{module}.shown_progress", shown)
+    monkeypatch.setattr("tsenet.cli.fit.shown_progress", shown)
     frame = pd.DataFrame({"body": make_documents(2100)})  # with fewer, nothing but a linear start
     frame["sport"] = ["goal" in text for text in frame["body"]]
     frame.loc[::7, "sport"] = True
@@ -65,28 +63,10 @@ def watch(tmp_path: Path, documents: list[str], monkeypatch: pytest.MonkeyPatch)
     return watches
 
 
-@pytest.mark.parametrize(
-    "function", [tsenet.TSENetClassifier.fit, tsenet.TSENetRegressor.fit, tsenet.learn_tree]
-)
+@pytest.mark.parametrize("function", [tsenet.TSENetClassifier.fit, tsenet.TSENetRegressor.fit])
 def test_the_library_has_the_parameter(function: object) -> None:
     assert callable(function)
     assert inspect.signature(function).parameters["checkpoint"].default is None
-
-
-def test_topics_continue(watch: list[Watch]) -> None:
-    fine(*TOPICS, "--out", "straight")
-    watch.append(Watch("refine", KeyboardInterrupt()))
-    stopped = run(*TOPICS, "--out", "again", *KEPT)
-    assert stopped.exit_code == 130
-    assert stopped.stderr == "interrupted, finished work is kept in kept\n"
-    assert not Path("again").exists()
-    watch.append(Watch())
-    fine(*TOPICS, "--out", "again", *KEPT)
-    for name in ("topics.md", "topics.json", "tree.tsenet"):
-        assert Path("again", name).read_bytes() == Path("straight", name).read_bytes()
-    # the layers were finished, so they are not learned again
-    assert "islands" in watch[0].stages
-    assert "islands" not in watch[2].stages
 
 
 def test_fit_continues(watch: list[Watch]) -> None:
@@ -102,9 +82,7 @@ def test_fit_continues(watch: list[Watch]) -> None:
     for name, array in straight.to_parts()[1].items():
         assert np.array_equal(array, arrays[name]), name
     assert again.history_.validation_loss == straight.history_.validation_loss
-    # neither the structure nor the epochs before the crash are done again
-    assert "islands" in watch[0].stages
-    assert "islands" not in watch[2].stages
+    # the epochs before the crash are not done again
     assert watch[0].first_steps["training"] == 0
     assert watch[2].first_steps["training"] > 0
 

@@ -87,7 +87,6 @@ PASSED_ON = [*OF_TOPICS, *of_estimator("TSENetClassifier")]
 OF_WORDS = [*of_words("fit"), *of_words("topics")]
 CHECKPOINTS = [
     Option("fit", "--checkpoint kept", "fit", "checkpoint", Path("kept")),
-    Option("topics", "--checkpoint kept", "fit", "checkpoint", Path("kept")),
 ]
 # What the commands do themselves: which files and columns to read, where to write, what to show.
 OWN = {

@@ -163,7 +163,6 @@ class TestTopics:
         assert not {"goal", "ballot", "comet"} & set(table.names)
         assert seen.pop("progress") is not None
         assert seen.pop("seed_groups") == []
-        assert seen.pop("checkpoint") is None
         assert seen == {
             "max_top": 4,
             "max_island": 6,

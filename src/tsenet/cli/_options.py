@@ -114,7 +114,7 @@ Checkpoint = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Folder to keep finished work in: after an interruption the same command continues from it.",
+        help="Folder to keep the training in: after an interruption the same command continues from it.",
         callback=remember_checkpoint,
     ),
 ]

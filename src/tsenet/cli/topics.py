@@ -26,7 +26,7 @@ _OF_COLUMNS = ("text", "id_column", "along", "no_header")
 _OF_WORDS = ("words", "select", "stop_words", "min_documents", "max_df", "ngrams", "tokenizer")
 _OF_LEARNING = (
     *("max_top", "max_island", "ud_threshold", "no_correlation_test", "structure_samples"),
-    *("refine_steps", "em_restarts", "piece_size", "leftovers", "no_full_depth", "checkpoint"),
+    *("refine_steps", "em_restarts", "piece_size", "leftovers", "no_full_depth"),
 )
 # What is written to the folder of the results.
 _FILES = (
@@ -222,7 +222,6 @@ def topics(
     ] = None,
     seed: shared.Seed = 0,
     jobs: shared.Jobs = None,
-    checkpoint: shared.Checkpoint = None,
     force: shared.Force = False,
     as_json: shared.AsJson = False,
     config: shared.Config = None,
@@ -287,10 +286,10 @@ def topics(
         else:
             found = tsenet.TopicModel(progress=progress, **parameters)
             if shards is None:
-                probabilities = [found.fit_transform(documents, **given(checkpoint=checkpoint))]
+                probabilities = [found.fit_transform(documents)]
             else:
                 found.vectorizer_ = shards.folder.vectorizer()
-                found.fit_counts(documents, checkpoint=checkpoint, data=shards)
+                found.fit_counts(documents, data=shards)
             write_model(found, folder, progress)
             if not no_explorer:
                 write_explorer(

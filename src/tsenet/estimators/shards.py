@@ -73,7 +73,7 @@ def fit_to_folder(
 
         def learn(table: Table, run: RunFolder | None) -> NetworkStructure:
             learned_by = of_all_rows or partial(learn_structure, table)
-            return _structure(estimator, table, seed, report, run, learned_by)
+            return _structure(estimator, table, seed, report, learned_by)
 
         with as_progress(report if peers.is_first else None) as own_report:
             fitted = fit_to_shards(
@@ -121,7 +121,6 @@ def _structure(
     table: Table,
     seed: np.random.SeedSequence,
     report: Progress,
-    run: RunFolder | None,
     learned_by: Callable[..., NetworkStructure],
 ) -> NetworkStructure:
     """The structure of all rows or of a sample of them, or that of a wiring that was given."""
@@ -133,7 +132,6 @@ def _structure(
         tree_seed=tree_seed,
         wiring_seed=wiring_seed,
         progress=report,
-        checkpoint=None if run is None else run.structure,
     )
 
 

@@ -196,9 +196,7 @@ class TopicModel(UsesCluster, DocumentTopics):
 
     # ---- learning
 
-    def fit(
-        self, texts: Any, y: Any = None, *, checkpoint: str | PathLike[str] | None = None
-    ) -> Self:
+    def fit(self, texts: Any, y: Any = None) -> Self:
         """Learn the topics of documents.
 
         Parameters
@@ -208,8 +206,6 @@ class TopicModel(UsesCluster, DocumentTopics):
             folder that need not fit into memory (path, URL, ``ShardFolder`` or :class:`tsenet.scale.Shards`), the
             topics are learned from all documents and described by 20,000 of them, drawn at random.
         y : ignored
-        checkpoint : path, optional
-            Folder for what is finished, as for :func:`tsenet.learn_tree`.
 
         Returns
         -------
@@ -226,12 +222,12 @@ class TopicModel(UsesCluster, DocumentTopics):
             with opened(self, texts) as shards, as_progress(self.progress) as report:
                 described = shards.drawn_documents(self.random_state, report)
                 self.vectorizer_ = shards.folder.vectorizer()
-                return self.fit_counts(described, checkpoint=checkpoint, data=shards)
+                return self.fit_counts(described, data=shards)
         texts = list(texts) if isinstance(texts, Iterator) else texts
         self.vectorizer_, table = learn_words(
             texts, self._new_vectorizer(), self.select, self.progress
         )
-        return self.fit_counts(table, texts if are_texts(texts) else None, checkpoint=checkpoint)
+        return self.fit_counts(table, texts if are_texts(texts) else None)
 
     def _new_vectorizer(self) -> CountVectorizer:
         """The vectorizer that the parameters describe."""
@@ -246,7 +242,6 @@ class TopicModel(UsesCluster, DocumentTopics):
         table: Table,
         texts: Any = None,
         *,
-        checkpoint: str | PathLike[str] | None = None,
         data: Any = None,
     ) -> Self:
         """Learn the topics of documents whose words are counted by ``vectorizer_``, which has to be set.
@@ -257,8 +252,6 @@ class TopicModel(UsesCluster, DocumentTopics):
             The counts.
         texts : sequence of str, optional
             The documents, for the coherence of the topics; without them it is of whole documents.
-        checkpoint : path, optional
-            As for :meth:`fit`.
         data : Shards, optional
             All documents, from which the tree is learned. ``table`` is then a part of them that fits into memory,
             from which the topics are described: sizes, coherence and typical documents.
@@ -280,7 +273,6 @@ class TopicModel(UsesCluster, DocumentTopics):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             progress=self.progress,
-            checkpoint=checkpoint,
         )
         rows = self.tree_.binary(table)
         is_bag = table.is_sparse and self.correlation_test

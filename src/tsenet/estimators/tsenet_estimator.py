@@ -150,7 +150,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
             the last two with a minus sign; or a function of the true targets and of the probabilities or values
             predicted, higher is better. None: minus the loss.
         checkpoint : path, default=None
-            Folder for the state of a long run: finished levels of the structure, and the training after each epoch.
+            Folder for the state of a long training, written after each epoch; the structure is learned again.
             The same call after a crash goes on from there and ends with the same weights. A folder of other data,
             parameters or seed is refused.
 
@@ -187,7 +187,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
                 folder = self._run_folder(checkpoint, checked, others, eval_metric, seed)
             if folder is not None:
                 seed = folder.seed
-            net_seed = self._learn_structure(checked, seed, report, folder)
+            net_seed = self._learn_structure(checked, seed, report)
             rows = self._training_rows(checked)
             trained = fit_network(
                 rows,
@@ -289,7 +289,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
             checked = self._check_rows(X, y, sample_weight, reset=first, classes=classes)
             if first:
                 seed = seed_sequence(self.random_state)
-                net_seed = self._learn_structure(checked, seed, report, None)
+                net_seed = self._learn_structure(checked, seed, report)
                 inputs = self._training_rows(checked).inputs
                 linear_skip = bool(self.linear_skip)
                 self._network_options = recipe.network(inputs, self.wiring_, linear_skip)
@@ -301,11 +301,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         return self
 
     def _learn_structure(
-        self,
-        checked: CheckedRows,
-        seed: np.random.SeedSequence,
-        report: Progress,
-        folder: RunFolder | None,
+        self, checked: CheckedRows, seed: np.random.SeedSequence, report: Progress
     ) -> int:
         """Learn structure and scale, forgetting all that was learned before; return the seed of the network."""
         table = checked.table
@@ -319,7 +315,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
                 tree_seed=tree_seed,
                 wiring_seed=wiring_seed,
                 progress=report,
-                checkpoint=None if folder is None else folder.structure,
             )
         self._take_structure(found)
         self.scaling_ = Scaling.learn(table, self.weighting)

@@ -89,8 +89,6 @@ def learn_structure(
     DataError
         If no column varies.
     """
-    if tree_options.get("checkpoint") is None:
-        tree_options.pop("checkpoint", None)
     tree = learn_tree(
         shards, random_state=tree_seed, n_jobs=n_jobs, progress=progress, **tree_options
     )

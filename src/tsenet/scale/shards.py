@@ -171,10 +171,6 @@ class Shards(RowsOutsideMemory):
         where = f"{self.plan.n_slots} workers" if self._executor.is_distributed else "this process"
         return f"Shards({self.folder!r}, {where})"
 
-    def digest(self) -> str:
-        """Identify the rows."""
-        return self.folder.digest
-
     def close(self) -> None:
         """Stop the workers that were started here, and close a connection that was opened here."""
         self._executor.close()
