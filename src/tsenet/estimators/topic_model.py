@@ -17,12 +17,13 @@ from tsenet.estimators import topic_facts
 from tsenet.estimators.document_topics import DocumentTopics
 from tsenet.estimators.outside_memory import UsesCluster, is_outside_memory, opened
 from tsenet.estimators.parameters import check_parameters
-from tsenet.estimators.texts import are_texts
-from tsenet.estimators.topic_parts import fill_model, model_parts
+from tsenet.estimators.texts import are_texts, fill_vectorizer, vectorizer_parts
 from tsenet.estimators.topic_words import learn_words, seed_groups, topics_of_seeds
 from tsenet.progress import as_progress
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.pieces import automatic_size, cut_into_pieces, size_for
+from tsenet.skeleton.tree import LatentTree
+from tsenet.store.files import arrays_under
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
@@ -361,14 +362,45 @@ class TopicModel(UsesCluster, DocumentTopics):
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The file form: parameters, tree, words, labels and the description of the topics."""
         check_is_fitted(self, "tree_")
-        return model_parts(self)
+        tree, arrays = self.tree_.to_parts()
+        params = topic_facts.plain_parameters(self.get_params(deep=False))
+        del params["client"]
+        meta = {
+            # How it was run is no part of the model: the same topics are the same file.
+            "params": {**params, "n_jobs": None, "progress": None},
+            "tree": tree,
+            **vectorizer_parts(self, self.vocabulary_),
+            "labels": dict(self._labels),
+            "seeded": list(self._seeded),
+            "selection": None if self._selection is None else list(self._selection),
+            "n_documents": int(self.n_documents_),
+            "n_pieces": int(self._n_pieces),
+            "piece_size": self._piece_size,
+        }
+        arrays = {f"tree.{name}": array for name, array in arrays.items()}
+        return meta, {**arrays, **self._facts.to_arrays()}
 
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         """Rebuild a model from :meth:`to_parts`."""
         model = cls(**meta["params"])
         check_parameters(model.get_params(deep=False))
-        fill_model(model, meta, arrays)
+        tree = model.tree_ = LatentTree.from_parts(meta["tree"], arrays_under("tree", arrays))
+        fill_vectorizer(model, meta, model.vocabulary_)
+        chosen = meta["selection"]
+        model._labels = {str(name): str(label) for name, label in meta["labels"].items()}
+        model._seeded = tuple(meta["seeded"])
+        model._selection = None if chosen is None else tuple(chosen)
+        model.n_documents_ = int(meta["n_documents"])
+        model._n_pieces = int(meta["n_pieces"])
+        model._piece_size = meta["piece_size"]
+        model._rows = model._probabilities = None
+        model._facts = topic_facts.Facts.from_arrays(arrays, tree)
+        unknown = {*model._labels, *model._seeded, *(model._selection or ())} - set(
+            tree.latent_names
+        )
+        if unknown:
+            raise ValueError(f"there is no topic {sorted(unknown)[0]!r}")
         return model
 
 

@@ -199,15 +199,17 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         """Rebuild a transformer from :meth:`to_parts`."""
-        from tsenet.estimators.files import check_columns, check_parameters
+        from tsenet.estimators.files import check_threads
+        from tsenet.store.network_parts import checked_names
 
-        check_parameters(meta)
+        check_threads(meta["params"])
         transformer = cls(**meta["params"])
         transformer.tree_ = LatentTree.from_parts(meta["tree"], arrays)
-        transformer.n_features_in_ = meta["n_features_in"]
-        if meta["feature_names_in"] is not None:
-            transformer.feature_names_in_ = np.array(meta["feature_names_in"], dtype=object)
-        check_columns(transformer, transformer.tree_.rule.n_columns_in)
+        n_columns = transformer.tree_.rule.n_columns_in
+        names = checked_names(meta["n_features_in"], meta["feature_names_in"], n_columns)
+        transformer.n_features_in_ = n_columns
+        if names is not None:
+            transformer.feature_names_in_ = names
         return transformer
 
     def _table(self, X: Any) -> Table:
