@@ -40,7 +40,6 @@ class DataFormat(StrEnum):
     """How to read the documents."""
 
     auto = "auto"
-    hlta = "hlta"
     docword = "docword"
 
 
@@ -73,7 +72,7 @@ def topics(
         typer.Argument(
             metavar="DATA",
             help="Documents: csv, json, jsonl, parquet, txt (a document a line), a folder of txt files, or - for "
-            "standard input; word counts: HLTA 'doc, word' lines, UCI docword; or a folder made by tsenet shard.",
+            "standard input; word counts: UCI docword; or a folder made by tsenet shard.",
         ),
     ],
     out: Annotated[

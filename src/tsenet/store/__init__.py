@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from tsenet.store.bif import write_bif
 from tsenet.store.files import Storable, load, load_parts, save, save_parts
-from tsenet.store.hlta_text import read_hlta_tuples
 from tsenet.store.onnx_export import write_onnx
 
 __all__ = [
     "Storable",
     "load",
     "load_parts",
-    "read_hlta_tuples",
     "save",
     "save_parts",
     "write_bif",
