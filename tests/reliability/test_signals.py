@@ -93,7 +93,11 @@ def test_a_stopped_fit_ends_with_128_and_its_signal(
     out.parent.mkdir()
     code, stderr = end(start(*command("fit", data, out)), seconds, number)
     # −number: before the program could say more; the other: before Python itself had started
-    assert code in (128 + number, -number) or "Fatal Python error: init_" in stderr or "runpy" in stderr, stderr
+    assert (
+        code in (128 + number, -number)
+        or "Fatal Python error: init_" in stderr
+        or "runpy" in stderr
+    ), stderr
     assert list(out.parent.iterdir()) == []
 
 

@@ -50,8 +50,12 @@ def split(content: bytes) -> tuple[dict[str, Any], bytes]:
     return json.loads(content[8 : 8 + length]), content[8 + length :]
 
 
+def canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
 def join(header: dict[str, Any] | str, data: bytes) -> bytes:
-    text = (header if isinstance(header, str) else json.dumps(header)).encode(
+    text = (header if isinstance(header, str) else canonical(header)).encode(
         "utf-8", "surrogatepass"
     )
     return len(text).to_bytes(8, "little") + text + data
@@ -64,9 +68,7 @@ def manifest_of(header: dict[str, Any]) -> dict[str, Any]:
 def sealed(header: dict[str, Any], data: bytes) -> bytes:
     """A file with a SHA-256 that fits its header and arrays: a forger can compute it too."""
     metadata = {k: v for k, v in header["__metadata__"].items() if k != "sha256"}
-    text = json.dumps(
-        {**header, "__metadata__": metadata}, sort_keys=True, separators=(",", ":")
-    ).encode()
+    text = canonical({**header, "__metadata__": metadata}).encode()
     metadata["sha256"] = hashlib.sha256(text + data).hexdigest()
     return join({**header, "__metadata__": metadata}, data)
 
@@ -243,7 +245,7 @@ class TestLoadRefuses:
         header, data = split(good)
         manifest = manifest_of(header)
         change(manifest)
-        header["__metadata__"]["tsenet"] = json.dumps(manifest)
+        header["__metadata__"]["tsenet"] = canonical(manifest)
         return sealed(header, data)
 
     def test_nothing_there(self, tmp_path: Path) -> None:
@@ -312,25 +314,28 @@ class TestLoadRefuses:
     @pytest.mark.parametrize(
         ("header", "message"),
         [
-            ("[]", "not a JSON object"),
-            ("{", "not valid JSON"),
-            ("{} x", "not valid JSON"),
-            ('{"a": NaN}', "NaN"),
-            ('{"a": 1e999}', "1e999"),
-            ('{"a": 1, "a": 1}', "'a' twice"),
-            ('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", "not valid JSON"),
-            ('{"a": ' + "9" * 10_000 + "}", "not valid JSON"),
+            ("[]", "JSON"),
+            ("{", "JSON"),
+            ("{} x", "JSON"),
+            ("{ }", "JSON"),
+            ('{"a":NaN}', "JSON"),
+            ('{"a":1e999}', "JSON"),
+            ('{"a":1,"a":1}', "JSON"),
+            ('{"b":1,"a":1}', "JSON"),
+            ('{"é":1}', "JSON"),
+            ('{"a":' + "[" * 100_000 + "]" * 100_000 + "}", "JSON"),
+            ('{"a":' + "9" * 10_000 + "}", "JSON"),
             ("{}", "without a manifest"),
-            ('{"__metadata__": []}', "without a manifest"),
-            ('{"__metadata__": {}}', "without a manifest"),
-            ('{"__metadata__": {"tsenet": 3}}', "without a manifest"),
-            ('{"__metadata__": {"format": "pt"}}', "without a manifest"),
-            ('{"__metadata__": {"tsenet": "", "sha256": "", "x": ""}}', "without a manifest"),
-            ('{"__metadata__": {"tsenet": "", "sha256": 3}}', "without a manifest"),
-            ('{"__metadata__": {"tsenet": "", "sha256": ""}}', "SHA-256"),
-            ('{"__metadata__": {"tsenet": "\\ud800\\n\\udfff", "sha256": ""}}', "SHA-256"),
+            ('{"__metadata__":[]}', "without a manifest"),
+            ('{"__metadata__":{}}', "without a manifest"),
+            ('{"__metadata__":{"tsenet":3}}', "without a manifest"),
+            ('{"__metadata__":{"format":"pt"}}', "without a manifest"),
+            ('{"__metadata__":{"sha256":"","tsenet":"","x":""}}', "without a manifest"),
+            ('{"__metadata__":{"sha256":3,"tsenet":""}}', "without a manifest"),
+            ('{"__metadata__":{"sha256":"","tsenet":""}}', "SHA-256"),
+            ('{"__metadata__":{"sha256":"","tsenet":"\\ud800\\n\\udfff"}}', "SHA-256"),
         ],
-        ids=range(17),
+        ids=range(20),
     )
     def test_bad_headers(self, path: Path, header: str, message: str) -> None:
         self.refused(path, join(header, b""), message)
@@ -338,11 +343,11 @@ class TestLoadRefuses:
     @pytest.mark.parametrize(
         ("manifest", "message"),
         [
-            ("", "not valid JSON"),
-            ("[]", "not a JSON object"),
+            ("", "JSON"),
+            ("[]", "JSON"),
             ("{}", "its format is None"),
-            ('{"format": "tsenet-model"}', "version None"),
-            ('{"format": "tsenet-model", "format": "tsenet-model"}', "twice"),
+            ('{"format":"tsenet-model"}', "version None"),
+            ('{"format":"tsenet-model","format":"tsenet-model"}', "JSON"),
         ],
     )
     def test_bad_manifests(self, path: Path, manifest: str, message: str) -> None:
@@ -430,9 +435,8 @@ class TestLoadRefuses:
 
     def test_part_twice(self, path: Path, good: bytes) -> None:
         header, data = split(good)
-        entry = json.dumps(header["weights"])
-        text = json.dumps(header)[:-1] + f', "weights": {entry}}}'
-        self.refused(path, join(text, data), "'weights' twice")
+        text = canonical(header)[:-1] + f',"weights":{canonical(header["weights"])}}}'
+        self.refused(path, join(text, data), "JSON")
 
     @pytest.mark.parametrize(
         "offsets",
@@ -549,7 +553,7 @@ class TestObjects:
                 assert load(path) == tree
             except ModelFileError:
                 refused += 1
-        assert refused >= len(good) - 8  # at most the padding of the header may change freely
+        assert refused == len(good)
 
     @settings(max_examples=100, deadline=None)
     @given(data=st.data())

@@ -12,12 +12,11 @@ import json
 import os
 import re
 import stat
-from collections import Counter
 from collections.abc import Mapping
 from io import BufferedReader
-from math import isfinite, prod
+from math import prod
 from pathlib import Path
-from typing import Any, Literal, NoReturn, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -477,7 +476,7 @@ def _read_header(file: BufferedReader, size: int) -> tuple[dict[str, Any], int]:
         text = file.read(length).decode("utf-8")
     except UnicodeDecodeError as error:
         raise _damaged("its header is not UTF-8 text, so it is no safetensors file") from error
-    return _strict_json(text, "the header"), size - 8 - length
+    return _strict_json(text.rstrip(" "), "the header"), size - 8 - length
 
 
 def _checked_entries(
@@ -538,40 +537,16 @@ def _checked_manifest(text: str) -> dict[str, Any]:
 
 
 def _strict_json(text: str, what: str) -> dict[str, Any]:
-    """Parse a JSON object; refuse duplicate keys, NaN and infinity, which Python would let pass."""
-
-    def refuse_constant(name: str) -> NoReturn:
-        raise _damaged(f"{what} holds {name}, which is not JSON")
-
-    def finite_float(digits: str) -> float:
-        number = float(digits)
-        if not isfinite(number):
-            raise _damaged(f"{what} holds {digits}, which no float64 can hold")
-        return number
-
-    def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        result = dict(pairs)
-        if len(result) != len(pairs):
-            ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
-            raise _damaged(f"{what} holds the key {twice!r} twice")
-        return result
-
+    """Parse a JSON object that is written as :func:`_canonical` writes it: no key twice, no NaN, no infinity."""
     if text.count("[") + text.count("{") > _MAX_CONTAINERS:
         raise _damaged(f"{what} holds more than {_MAX_CONTAINERS:,} lists and objects")
     try:
-        value = json.loads(
-            text,
-            parse_constant=refuse_constant,
-            parse_float=finite_float,
-            object_pairs_hook=without_duplicates,
-        )
-    except ModelFileError:
-        raise
+        value = json.loads(text)
+        if isinstance(value, dict) and _canonical(value) == text:
+            return value
     except (ValueError, RecursionError) as error:
         raise _damaged(f"{what} is not valid JSON ({error})") from error
-    if not isinstance(value, dict):
-        raise _damaged(f"{what} is not a JSON object")
-    return value
+    raise _damaged(f"{what} is not a JSON object in its normal form")
 
 
 def _damaged(cause: str) -> ModelFileError:
