@@ -23,7 +23,7 @@ SLOW_MODULES = {
     "baselines/test_dense.py",
     "baselines/test_pruning.py",
     "network/test_sparse_kernels.py",
-    "store/test_container.py",
+    "store/test_files.py",
     "skeleton/test_without_jit.py",
     "training/test_pruning.py",
     "cli/test_checkpoint.py",
