@@ -63,7 +63,6 @@ def of_estimator(called: str) -> list[Option]:
         Option("fit", "--max-epochs 6", called, "max_epochs", 6),
         Option("fit", "--patience 2", called, "patience", 2),
         Option("fit", "--jobs 2", called, "n_jobs", 2),
-        Option("fit", "--memory 3GB", called, "memory_limit", "3GB"),
     ]
 
 
@@ -82,13 +81,10 @@ OF_TOPICS = [
     Option("topics", "--piece-size 9", "TopicModel", "piece_size", 9),
     Option("topics", "--leftovers attach", "TopicModel", "leftovers", "attach"),
     Option("topics", "--jobs 1", "TopicModel", "n_jobs", 1),
-    Option("topics", "--memory 3GB", "TopicModel", "memory_limit", "3GB"),
 ]
 PASSED_ON = [*OF_TOPICS, *of_estimator("TSENetClassifier")]
 OF_WORDS = [*of_words("fit"), *of_words("topics")]
-CHECKPOINTS = [
-    Option("topics", "--checkpoint kept", "fit", "checkpoint", Path("kept")),
-]
+CHECKPOINTS = []
 # What the commands do themselves: which files and columns to read, where to write, what to show.
 OWN = {
     "fit": (
@@ -97,7 +93,7 @@ OWN = {
     ),
     "topics": (
         "--out -o --model --text --id --format --encoding --no-header --along --documents --no-explorer "
-        "--no-full-depth --seed --force --json --config --quiet --debug --cluster --workers"
+        "--no-full-depth --seed --force --json --config --quiet --debug --cluster --workers --memory"
     ),
 }
 # What a command passes on without being asked: the seed, so that the same command gives the same result.

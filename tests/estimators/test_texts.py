@@ -221,7 +221,7 @@ def test_no_texts_and_generators(model: tsenet.TSENetClassifier, tmp_path: Path)
 def test_wrong_fields_of_a_file(
     model: tsenet.TSENetClassifier, tmp_path: Path, fields: Any
 ) -> None:
-    from tsenet.store.container import save_parts
+    from tsenet.store import save_parts
 
     meta, arrays = model.to_parts()
     if isinstance(fields, dict) and fields:

@@ -353,7 +353,12 @@ def fuzz(target: str, first: int, stop: int, seconds: float = SECONDS) -> Outcom
         with (
             tempfile.TemporaryFile() as errors,
             subprocess.Popen(
-                command, cwd=_ROOT, stdout=subprocess.PIPE, stderr=errors, env=environment()
+                command,
+                cwd=_ROOT,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=environment(),
+                bufsize=0,
             ) as worker,
         ):
             for line in lines_of(worker, seconds):
@@ -376,7 +381,7 @@ def fuzz(target: str, first: int, stop: int, seconds: float = SECONDS) -> Outcom
 def lines_of(worker: Any, seconds: float) -> Iterator[str]:
     """The worker's lines after its first, until it ends or says nothing for too long."""
     stream = worker.stdout
-    assert isinstance(stream, io.BufferedReader)
+    assert isinstance(stream, io.FileIO)  # a buffer would keep lines that select does not see
     if not stream.readline():
         return
     os.set_blocking(stream.fileno(), False)

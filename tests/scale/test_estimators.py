@@ -25,7 +25,7 @@ from tsenet._system.seeds import seed_sequence
 from tsenet.data.shard_writer import write_shards
 from tsenet.data.shards import ShardFolder
 from tsenet.errors import DataError
-from tsenet.expansion import context
+from tsenet.expansion import expand as expansion
 from tsenet.expansion.structure import learn_structure
 from tsenet.progress import Progress
 from tsenet.scale import Shards
@@ -130,7 +130,7 @@ def test_contexts_of_drawn_rows(
     folder: Path, documents: sp.csr_array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of many rows, contexts are learned from some, drawn by the seed: the same as in memory."""
-    monkeypatch.setattr(context, "_MOST_ROWS", 300)
+    monkeypatch.setattr(expansion, "_MOST_ROWS", 300)
     table = Table.of(documents, NAMES)
     tree = tsenet.learn_tree(table, max_top=5, random_state=0)
     wanted = tsenet.expand(tree, table, density=0.2, link_rule="context", random_state=1)

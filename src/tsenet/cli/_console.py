@@ -26,7 +26,6 @@ __all__ = [
     "check_output",
     "refuse_existing",
     "refuse_inputs",
-    "remember_checkpoint",
     "remember_debug",
     "shown_progress",
     "warm_up",
@@ -38,7 +37,6 @@ STDOUT = Path("-")
 
 # Keys of ctx.meta, which the contexts of the program and of its commands share.
 _DEBUG = "tsenet.debug"
-_CHECKPOINT = "tsenet.checkpoint"
 
 
 class PlainErrors(TyperGroup):
@@ -50,9 +48,7 @@ class PlainErrors(TyperGroup):
             with _plain_warnings():
                 return super().invoke(ctx)
         except KeyboardInterrupt:
-            folder = ctx.meta.get(_CHECKPOINT)
-            kept = "nothing written" if folder is None else f"finished work is kept in {folder}"
-            _stop(ctx, f"interrupted, {kept}", 130)
+            _stop(ctx, "interrupted, nothing written", 130)
         except TSENetError as error:
             _stop(ctx, f"error: {error}", 1)
         except OSError as error:
@@ -87,13 +83,6 @@ def remember_debug(ctx: typer.Context, value: bool) -> bool:
     """Note that tracebacks are wanted; the callback of ``--debug``."""
     if value:
         ctx.meta[_DEBUG] = True
-    return value
-
-
-def remember_checkpoint(ctx: typer.Context, value: Path | None) -> Path | None:
-    """Note where finished work is kept; the callback of ``--checkpoint``."""
-    if value is not None:
-        ctx.meta[_CHECKPOINT] = value
     return value
 
 

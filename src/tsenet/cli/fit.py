@@ -10,7 +10,7 @@ import typer
 
 from tsenet.cli import _options as shared
 from tsenet.cli._console import STDOUT, check_output, shown_progress, warm_up, written_to
-from tsenet.cli._options import checked_memory, given, library_option, number_option, whole_option
+from tsenet.cli._options import given, library_option, number_option, whole_option
 from tsenet.cli._results import say_fitted
 from tsenet.errors import DataError
 
@@ -139,13 +139,6 @@ def fit(
     no_header: shared.NoHeader = False,
     seed: shared.Seed = 0,
     jobs: shared.Jobs = None,
-    memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Most memory to use, such as 2GB: what is estimated to need more is refused before any work.",
-        ),
-    ] = None,
     config: shared.Config = None,
     force: shared.Force = False,
     verbose: Annotated[
@@ -187,7 +180,6 @@ def fit(
         max_epochs=max_epochs,
         patience=patience,
         n_jobs=jobs,
-        memory_limit=checked_memory(memory),
     )
     _refuse_roles(target, text, id_column)
     if is_folder_of_shards(data):

@@ -96,8 +96,6 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         With ``reset``, names of columns and what the targets are, are learned from these rows.
         """
         X = rows_of(self, X, reset=reset, progress=progress_of(self.verbose))
-        if reset:
-            self._check_memory(X, y)
         known = None if reset else getattr(self, "feature_names_in_", None)
         table = Table.of(X, missing=True, columns=known)
         name = type(self).__name__
@@ -120,10 +118,6 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         return CheckedRows(
             table.take(order), targets[order], None if weights is None else weights[order]
         )
-
-    def _check_memory(self, X: Any, y: Any) -> None:
-        """Refuse rows that need more memory than the estimator may use; here none."""
-        return
 
     def _read_targets(self, y: Any) -> GivenTargets:
         """Check targets; those missing, or marked by the parameter ``unlabeled``, are not known."""

@@ -83,9 +83,7 @@ def opened(estimator: Any, X: Any) -> Iterator[Any]:
     """Rows outside memory as :class:`tsenet.scale.Shards`, on the estimator's cluster; what was opened is closed."""
     from tsenet.scale.for_estimators import open_rows
 
-    with open_rows(
-        X, estimator.client, getattr(estimator, "memory_limit", None), estimator.n_jobs
-    ) as shards:
+    with open_rows(X, estimator.client, estimator.n_jobs) as shards:
         yield shards
 
 
@@ -93,7 +91,7 @@ def tables_of(X: Any, names: Sequence[str]) -> Iterator[Table]:
     """The rows with the columns ``names``, a partition at a time; words are matched by name."""
     from tsenet.scale.for_estimators import open_rows
 
-    with open_rows(X, None, None, None) as shards:
+    with open_rows(X, None, None) as shards:
         columns = columns_of_words(shards.folder, names)
         for block in shards.folder.blocks():
             yield with_words(block.table, names, columns)

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tsenet.memory import bytes_of
-
 __all__ = ["check_parameters"]
 
 
@@ -47,16 +45,6 @@ def _one_of(*choices: Any) -> _Rule:
 
 def _is_flag(value: Any) -> bool:
     return isinstance(value, bool | np.bool_)
-
-
-def _is_amount(value: Any) -> bool:
-    if _is_flag(value) or not isinstance(value, int | str | None):
-        return False
-    try:
-        bytes_of(value)
-    except ValueError:
-        return False
-    return True
 
 
 _FLAG = _Rule("True or False", _is_flag)
@@ -111,7 +99,6 @@ _RULES = {
     ),
     "device": _Rule("a text such as 'cpu' or 'auto'", lambda value: isinstance(value, str)),
     "n_jobs": _JOBS,
-    "memory_limit": _Rule("bytes, an amount such as '2GB', or None", _is_amount),
 }
 
 

@@ -97,10 +97,6 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
     client : distributed.Client, str or None, default=None
         Dask cluster, or the address of its scheduler, whose workers learn the structure if :meth:`fit` is given a
         folder of shards or a Dask collection. Copies of the estimator share it; files and pickles do not hold it.
-    memory_limit : int, str or None, default=None
-        Most memory that this process may use, the table and the libraries included: bytes, or an amount such as
-        ``"2GB"``. A fit that is estimated to need more raises :class:`tsenet.errors.TooLargeError` before any work,
-        and says what would fit.
 
     Attributes
     ----------
@@ -183,7 +179,6 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         random_state: Any = None,
         verbose: Any = False,
         client: Any = None,
-        memory_limit: int | str | None = None,
     ) -> None:
         self.density = density
         self.link_rule = link_rule
@@ -214,7 +209,6 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         self.random_state = random_state
         self.verbose = verbose
         self.client = client
-        self.memory_limit = memory_limit
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train for one epoch on some rows; the first call learns structure and scales from its rows.

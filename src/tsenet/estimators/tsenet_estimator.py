@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from tsenet._system.packages import need_torch
@@ -20,7 +19,6 @@ from tsenet.estimators.outside_memory import UsesCluster, fit_outside, is_outsid
 from tsenet.estimators.texts import are_texts, rows_of
 from tsenet.expansion.structure import NetworkStructure, learn_structure, structure_of_wiring
 from tsenet.expansion.wiring import Wiring
-from tsenet.memory import Need, Size, check_memory, n_outputs_of, network_need
 from tsenet.progress import Progress, as_progress
 
 if TYPE_CHECKING:
@@ -54,7 +52,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
     wiring: Wiring | None
     random_state: Any
     units_per_latent: int | None
-    memory_limit: int | str | None
 
     tree_: LatentTree | None
     wiring_: Wiring
@@ -183,25 +180,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
             )
             self._keep(trained, rows.inputs)
         return self
-
-    def _check_memory(self, X: Any, y: Any) -> None:
-        """Refuse rows that need more memory than the estimator may use."""
-        size = Size.of(X)
-        if self.memory_limit is None or size is None:
-            return
-        need = self._memory_need(n_outputs_of(y, is_classifier(self)), size.is_sparse)
-        check_memory(
-            *(self.memory_limit, size, need, self.structure_samples),
-            otherwise="`tsenet shard` writes a folder, of which fit reads a part at a time",
-        )
-
-    def _memory_need(self, n_outputs: int, is_sparse: bool) -> Need:
-        """Bytes for the stages of a fit."""
-        usual = 2 if is_sparse else 8
-        n_units = usual if self.units_per_latent is None else self.units_per_latent
-        given = self.wiring
-        n_links = None if given is None else sum(layer.indices.size for layer in given.layers)
-        return network_need(n_outputs, n_units, self.density, n_links)
 
     def _check_eval_set(self, eval_set: Any) -> CheckedRows:
         """The rows to validate on; those without a target are left out."""

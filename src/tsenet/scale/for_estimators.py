@@ -16,26 +16,26 @@ __all__ = ["learn_structure", "open_rows"]
 
 
 @contextmanager
-def open_rows(X: Any, client: Any, memory_limit: Any, n_jobs: int | None) -> Iterator[Shards]:
+def open_rows(X: Any, client: Any, n_jobs: int | None) -> Iterator[Shards]:
     """Rows outside memory, open; what is opened here is closed in the end.
 
     Parameters
     ----------
     X : path, URL, ShardFolder, Shards or Dask collection
-    client, memory_limit, n_jobs
+    client, n_jobs
         As for :class:`Shards`.
 
     Raises
     ------
     ValueError
-        If ``X`` is open already and a client or a memory limit is given too.
+        If ``X`` is open already and a client is given too.
     """
     if isinstance(X, Shards):
-        if client is not None or memory_limit is not None:
-            raise ValueError("these shards have their own client and memory_limit")
+        if client is not None:
+            raise ValueError("these shards have their own client")
         yield X
         return
-    with Shards(X, client=client, memory_limit=memory_limit, n_jobs=n_jobs) as shards:
+    with Shards(X, client=client, n_jobs=n_jobs) as shards:
         yield shards
 
 
@@ -57,8 +57,6 @@ def learn_structure(
     DataError
         If no column varies.
     """
-    if tree_options.get("checkpoint") is None:
-        tree_options.pop("checkpoint", None)
     tree = learn_tree(
         shards, random_state=tree_seed, n_jobs=n_jobs, progress=progress, **tree_options
     )

@@ -20,16 +20,8 @@ from tsenet.errors import DataError, MissingDependencyError
 from tsenet.network.array_net import ArrayNet
 from tsenet.network.batches import Inputs
 from tsenet.network.compact import used_network
-from tsenet.network.options import NetworkOptions
-from tsenet.store.network_files import (
-    arrays_under,
-    n_inputs_of,
-    names_or,
-    scaling_of,
-    wiring_of_parts,
-)
-from tsenet.store.runtime.arrays import net_of_arrays
-from tsenet.training.targets import ClassTargets, Targets, ValueTargets, targets_from_parts
+from tsenet.store.network_parts import read_network
+from tsenet.training.targets import ClassTargets, Targets, ValueTargets
 
 if TYPE_CHECKING:
     from tsenet.network.forward import ForwardPass
@@ -141,37 +133,18 @@ class LightModel:
         ValueError
             If the parts do not fit each other.
         """
-        options = NetworkOptions(**meta["network"])
-        if options.norm is not None:
+        parts = read_network(meta, arrays)
+        if parts.options.norm is not None:
             raise MissingDependencyError(
                 "a network with batch normalisation needs torch: load it without runtime='light'"
             )
-        targets = targets_from_parts(meta["target"], arrays_under("target", arrays))
-        n_outputs = targets.n_targets
-        if isinstance(targets, ClassTargets) and targets.classes.size > 2:
-            n_outputs = targets.classes.size
-        weights = arrays_under("net", arrays)
-        if n_outputs > sum(array.size for array in weights.values()):
-            raise ValueError(f"there are no weights for {n_outputs} outputs")
-        rule = BinaryRule.from_dict(meta["rule"], n_inputs_of(meta, arrays))
-        inputs, *latents = meta["wiring"]["names"]
-        fields = {**meta["wiring"], "names": [names_or(inputs, rule.names), *latents]}
-        wiring = wiring_of_parts(fields, arrays_under("wiring", arrays))
-        if wiring.layer_sizes[0] != rule.n_variables:
-            raise ValueError("the wiring does not fit the columns")
-        counts = bool(meta.get("counts", False))
-        scaling = scaling_of(arrays, counts, rule)
-        vectorizer = None
+        rule, vectorizer = parts.rule, None
         if meta["words"] is not None:
             vectorizer = vectorizer_of_fields(meta["words"], list(rule.names_in), light=True)
-        source = meta["source"]
-        if not isinstance(source, dict | None):
-            raise ValueError("source must be an object or null")
-        net = net_of_arrays(wiring, options, n_outputs, weights)
-        made = cls(net, rule, scaling, targets, vectorizer, source)
-        if meta["feature_names_in"] is not None:
-            names = names_or(meta["feature_names_in"], rule.names_in)
-            made.feature_names_in_ = np.array(names, dtype=object)
+        net = ArrayNet.of(parts.wiring, parts.options, parts.weights)
+        made = cls(net, rule, parts.scaling, parts.targets, vectorizer, parts.source)
+        if parts.feature_names is not None:
+            made.feature_names_in_ = parts.feature_names
         return made
 
     def predict(self, X: Any) -> NDArray[Any]:
