@@ -94,7 +94,7 @@ def test_the_file_and_the_forward_pass_hold_the_kept_weights(tmp_path: Path) -> 
     network = [array.nbytes for name, array in arrays.items() if name.startswith("net.")]
     links = [array.nbytes for name, array in arrays.items() if name.startswith("wiring.")]
 
-    assert sum(network) + sum(links) < 1.4 * 4 * fitted.n_parameters_
+    assert sum(network) + sum(links) < 2.1 * 4 * fitted.n_parameters_  # values and positions
     assert (tmp_path / "pruned.tsenet").stat().st_size < (tmp_path / "whole.tsenet").stat().st_size
     plan = pass_of(fitted.net_)
     maps = [*plan.dense_input, *plan.levels, *plan.groups.values(), plan.output]
