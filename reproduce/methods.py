@@ -23,7 +23,7 @@ PAPER_SHAPES = tuple(
     for layers in depths
 )
 #: What a pruned dense network chooses from: a threshold for all layers, or one for each.
-PRUNING: tuple[Settings, ...] = ({"per_layer": True}, {"per_layer": False})
+PRUNING: tuple[Settings, ...] = ({"per_layer": False}, {"per_layer": True})
 
 
 def _tsenet(

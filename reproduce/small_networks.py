@@ -27,7 +27,7 @@ def cells(dataset: str, n_labels: int | None = None, quick: bool = False) -> lis
     short: Settings = {"max_epochs": 30} if quick else {}
     budgets = [{"n_parameters": n} for n in (_QUICK_BUDGETS if quick else BUDGETS)]
     # with all labels the way of pruning is chosen; few leave none to choose by
-    thresholds = PRUNING[:1] if quick or n_labels is not None else PRUNING
+    thresholds = PRUNING[-1:] if quick or n_labels is not None else PRUNING
 
     def curve(
         name: str, title: str, method: str, points: Sequence[Settings], *rounds: Any

@@ -90,7 +90,7 @@ def cells(
     names = _SMALL_GRID if small_grid else tuple(PAPER_SHAPES)
     if quick:
         names = ("rectangle 512×1", "rectangle 512×2")
-        training, thresholds = training[:1], PRUNING[:1]
+        training, thresholds = training[:1], PRUNING[-1:]
     shapes: tuple[Settings, ...] = tuple({"shape": name} for name in names)
     retraining = _RETRAINING[:1] if small else _RETRAINING
 

@@ -90,7 +90,8 @@ print(json.dumps({
     "n_steps": len(losses),
     "finite": bool(np.isfinite(losses).all() and np.isfinite(outputs).all()),
     "shape": outputs.shape,
-    "peak_resident": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+    # not ru_maxrss, which a new process inherits from the one that starts it
+    "peak_resident": in_use("VmHWM:"),
 }))
 """
 
