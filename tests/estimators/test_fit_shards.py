@@ -140,7 +140,6 @@ def test_a_run_continues_where_it_was_left(shards: ShardFolder, tmp_path: Path) 
     ("parameters", "target", "message"),
     [
         ({"linear_skip": True}, "subject", "linear_skip=True needs all rows"),
-        ({"norm": "batch"}, "subject", "norm=None"),
         ({"input_dropout": 0.1}, "subject", "input_dropout"),
         ({}, "missing", r"has no label 'missing'; it has 'subject', 'some'"),
         ({}, "size", "holds fractions, not classes"),

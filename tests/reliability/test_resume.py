@@ -101,23 +101,6 @@ def test_crashed_anywhere(lives: list[int], every: int | None, kind: str) -> Non
     assert without_times(history) == without_times(expected)
 
 
-def test_batch_norm_resumes_too(tmp_path: Path) -> None:
-    inputs, labels = table(40)
-
-    def fit(checkpoint: Path | None, *callbacks: Callback) -> Engine:
-        engine = make_engine("autograd", inputs, norm="batch")
-        options = TrainingOptions(batch_size=8, max_epochs=3)
-        train(engine, 40, labels, options=options, callbacks=callbacks, checkpoint=checkpoint)
-        return engine
-
-    whole = fit(None)
-    with pytest.raises(CrashError):
-        fit(tmp_path / "run.ckpt", CrashAfter(8))
-    state = fit(tmp_path / "run.ckpt").state()
-    assert same_bytes(state, whole.state())
-    assert any("running_mean" in name for name in state)
-
-
 def test_a_finished_run_is_not_repeated(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path / "run.ckpt")
     engine, history = run("dense", checkpoint)

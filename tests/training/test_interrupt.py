@@ -64,7 +64,7 @@ def run(
     return engine, history
 
 
-@pytest.mark.parametrize("kind", ["dense", "autograd", "fused"])
+@pytest.mark.parametrize("kind", ["dense", "tsenet"])
 @pytest.mark.parametrize("batch", [0, 1, 2])
 def test_the_best_weights_are_kept(kind: str, batch: int) -> None:
     weights, press = Weights(), PressCtrlC(2, batch)

@@ -93,9 +93,9 @@ class DenseEstimator(NetworkEstimator):
 
     def _engine(self, inputs: Inputs, loss: Loss, seed: int) -> tuple[Engine, tuple[Callback, ...]]:
         """What trains the network on a CPU, and callbacks that it needs."""
-        from tsenet.baselines.engine import DenseEngine
+        from tsenet.training.engine import Engine
 
-        return DenseEngine(self.net_, inputs, loss, seed=seed, n_jobs=self._threads()), ()
+        return Engine(self.net_, inputs, loss, seed=seed, n_threads=self._threads()), ()
 
     def retrain(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the present network on from its weights, with the same validation rows as in :meth:`fit`.
@@ -116,8 +116,7 @@ class DenseEstimator(NetworkEstimator):
         return self
 
     def _train(self, checked: CheckedRows, settings: TrainingSettings) -> None:
-        from tsenet.baselines.engine import torch_threads
-        from tsenet.training.engine import AutogradEngine
+        from tsenet.training.engine import Engine
         from tsenet.training.recipe import RunSeeds, hold_out, train_network
 
         rows = self._training_rows(checked)
@@ -125,15 +124,13 @@ class DenseEstimator(NetworkEstimator):
         split = hold_out(rows, self.targets_, settings, seeds.split)
         loss = self.targets_.loss(rows.labelled.targets, getattr(self, "class_weight", None))
         device = settings.torch_device()
-        with torch_threads(self._threads()), as_progress(progress_of(self.verbose)) as report:
+        with as_progress(progress_of(self.verbose)) as report:
             engine: Engine
             own: tuple[Callback, ...] = ()
             if device == "cpu":
                 engine, own = self._engine(rows.inputs, loss, seeds.dropout)
             else:
-                engine = AutogradEngine(
-                    self.net_, rows.inputs, loss, device=device, seed=seeds.dropout
-                )
+                engine = Engine(self.net_, rows.inputs, loss, device=device, seed=seeds.dropout)
             self.history_ = train_network(
                 engine, split, settings, seeds.order, report, own_callbacks=own
             )
@@ -169,7 +166,7 @@ class DenseEstimator(NetworkEstimator):
         """
         import torch
 
-        from tsenet.baselines.engine import torch_threads
+        from tsenet._system.threads import torch_threads
 
         with torch.no_grad(), torch_threads(self._threads()):
             for start, stop in chunks(len(inputs), _ROWS):

@@ -143,7 +143,7 @@ class_weight, device, n_jobs, random_state, verbose, callbacks
     def _engine(self, inputs: Inputs, loss: Loss, seed: int) -> tuple[Engine, tuple[Callback, ...]]:
         from tsenet.baselines.dynamic_engine import DynamicEngine, RewireAfterEpoch
 
-        engine = DynamicEngine(self.net_, inputs, loss, seed=seed, n_jobs=self._threads())
+        engine = DynamicEngine(self.net_, inputs, loss, seed=seed, n_threads=self._threads())
         return engine, (RewireAfterEpoch(self.growth, self.drop_share, self.rewirings, seed),)
 
 

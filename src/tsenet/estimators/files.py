@@ -148,7 +148,9 @@ def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arr
     load_weights(net, net_arrays)
     estimator.net_ = net.eval()
     estimator._pruned = bool(meta["pruned"])
-    estimator.n_parameters_ = n_used_parameters(net) if estimator._pruned else net.n_parameters
+    estimator.n_parameters_ = (
+        n_used_parameters(net.predictor()) if estimator._pruned else net.n_parameters
+    )
 
 
 def _check_fit(estimator: TSENetEstimator) -> None:

@@ -29,6 +29,7 @@ from tsenet.progress import Progress, as_progress
 if TYPE_CHECKING:
     from tsenet.network.batches import Inputs
     from tsenet.network.options import NetworkOptions
+    from tsenet.network.predictor import Predictor
     from tsenet.network.tsenet import TSENet
     from tsenet.skeleton.tree import LatentTree
     from tsenet.training.checkpoint import RunFolder
@@ -411,7 +412,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
             self._next_seeds(seed_sequence(self.random_state)),
             report,
             class_weight=getattr(self, "class_weight", None),
-            kept_weights=non_zero_weights(self.net_) if self._pruned else None,
+            kept_weights=non_zero_weights(self._predictor) if self._pruned else None,
             optimiser=self._optimiser,
             validation=None if others is None else self._validation(others),
             score=score,
@@ -451,7 +452,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
 
         self.net_, self._network_options = compacted(self.net_, self._network_options)
         self.wiring_ = self.net_.wiring
-        self.n_parameters_ = n_used_parameters(self.net_)
+        self.n_parameters_ = n_used_parameters(self._predictor)
 
     def _run_folder(
         self,
@@ -556,16 +557,17 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
             state["_importances"], state["_importance_rows"] = self.feature_importances_, None
         return state
 
-    def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
-        from tsenet.network.forward import network_outputs
+    @property
+    def _predictor(self) -> Predictor:
+        """What answers, without torch."""
+        return self.net_.predictor()
 
-        return network_outputs(self.net_, inputs, self.n_jobs)
+    def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
+        return self._predictor.outputs(inputs, None, self.n_jobs)
 
     def _hidden_of(self, inputs: Inputs) -> NDArray[np.float32]:
         """Level by level, then the feature layer."""
-        from tsenet.network.forward import hidden_activations
-
-        return hidden_activations(self.net_, inputs, self.n_jobs)
+        return self._predictor.hidden(inputs, self.n_jobs)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the hidden units, one for each column that :meth:`transform` gives.

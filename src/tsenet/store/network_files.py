@@ -196,12 +196,10 @@ def _check_weights(expected: dict[str, Any], weights: dict[str, Any]) -> None:
             )
         if not np.isfinite(weight.numpy()).all():
             raise ValueError(f"the weights {name} are not all finite")
-        if name.endswith(("running_var", "num_batches_tracked")) and bool((weight < 0).any()):
-            raise ValueError(f"{name} is negative")
 
 
 def _is_weight(name: str) -> bool:
-    return name == "linear_skip" or (name.endswith(".weight") and not name.startswith("norms."))
+    return name == "linear_skip" or name.endswith(".weight")
 
 
 def names_or(names: Any, known: tuple[str, ...]) -> Any:

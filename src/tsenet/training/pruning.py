@@ -26,7 +26,6 @@ class KeepRemoved(Callback):
     """Puts removed weights back to 0 after each step, which is the same as training the others alone."""
 
     def __init__(self, net: TSENet, kept: Masks) -> None:
-        self._net = net
         self._weights = dict(net.named_parameters())
         self._removed = {name: ~mask for name, mask in kept.items()}
 
@@ -34,7 +33,6 @@ class KeepRemoved(Callback):
         """Remove them again."""
         for name, removed in self._removed.items():
             self._weights[name].detach().numpy()[removed] = 0.0
-        self._net.version += 1
 
 
 def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> None:
@@ -44,7 +42,11 @@ def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> None:
     moves has on the outputs. Counted are the weights on a path from an input to an output, and the biases of the units
     on these paths; as many of the strongest weights are kept as this number allows.
     """
-    strength, present, paths = _strengths(net, inputs), non_zero_weights(net), Paths(net)
+    strength, present, paths = (
+        _strengths(net, inputs),
+        non_zero_weights(net.predictor()),
+        Paths(net.predictor()),
+    )
     everything = np.concatenate([part.ravel() for part in strength.values()])
     rank = np.empty(everything.size, np.int64)
     rank[np.argsort(-everything, kind="stable")] = np.arange(everything.size)
@@ -70,7 +72,6 @@ def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> None:
     weights = dict(net.named_parameters())
     for name, mask in strongest(enough).items():
         weights[name].detach().numpy()[~mask] = 0.0
-    net.version += 1
 
 
 def _strengths(net: TSENet, inputs: Inputs) -> dict[str, Floats]:
@@ -79,7 +80,7 @@ def _strengths(net: TSENet, inputs: Inputs) -> dict[str, Floats]:
     on_features, on_levels = _weights_on_outputs(net)
     strength = {}
     for k, layer in enumerate(net.layers):
-        read, moved = layer.link_input.numpy(), layer.link_unit.numpy()
+        read, moved = layer.links.input_of_weight(), layer.links.unit_of_weight()
         strength[f"layers.{k}.weight"] = levels[k][read] * on_levels[k + 1][moved]
     *on_skips, on_top = on_features
     for k, moved_skip in enumerate(on_skips):
@@ -115,7 +116,7 @@ def _weights_on_outputs(net: TSENet) -> tuple[list[Floats], list[Floats]]:
             found = found + squares["top.weight"] @ features[-1]
         else:
             layer = list(net.layers)[k]
-            read, moved = layer.link_input.numpy(), layer.link_unit.numpy()
+            read, moved = layer.links.input_of_weight(), layer.links.unit_of_weight()
             through = squares[f"layers.{k}.weight"] * levels[0][moved]
             found = found + np.bincount(read, through, sizes[k])
             if skips:
@@ -126,13 +127,11 @@ def _weights_on_outputs(net: TSENet) -> tuple[list[Floats], list[Floats]]:
 
 def _sizes_of_values(net: TSENet, inputs: Inputs) -> list[Floats]:
     """Root mean square of the inputs, of the units of each level, and of the feature units."""
-    from tsenet.network.forward import hidden_activations
-
     values = inputs.values
     step = max(1, -(-len(inputs) // _SAMPLE))
     sample = type(inputs)(values[::step])
     squares: Any = np.square(values) if isinstance(values, np.ndarray) else values.multiply(values)
-    hidden = np.square(hidden_activations(net, sample, 1), dtype=np.float64).mean(axis=0)
+    hidden = np.square(net.predictor().hidden(sample, 1), dtype=np.float64).mean(axis=0)
     sizes = net.layer_sizes[1:]
     parts = [np.asarray(squares.mean(axis=0)).ravel(), *np.split(hidden, np.cumsum(sizes))]
     return [np.sqrt(part) for part in parts]

@@ -104,7 +104,6 @@ class Recipe(TrainingSettings):
     activation: Literal["relu", "tanh", "sigmoid"] = "relu"
     dropout: float | None = None
     input_dropout: float | None = None
-    norm: Literal["batch"] | None = None
     linear_skip: bool | Literal["auto"] = "auto"
     init: Literal["fan-in", "tree"] = "tree"
     units_per_latent: int | None = None
@@ -143,7 +142,6 @@ class Recipe(TrainingSettings):
             feature_units=self.feature_units,
             activation=self.activation,
             dropout=(0.5 if paper else dropout) if self.dropout is None else self.dropout,
-            norm=self.norm,
             linear_skip=linear_skip,
             init="fan-in" if paper else "directions",
             units_per_latent=(1 if paper else units)

@@ -11,7 +11,6 @@ rows without a label take part in the structure only. Reasons and measurements: 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -33,7 +32,7 @@ from tsenet.training.checkpoint import RunFolder
 from tsenet.training.comparison import calibrated_score
 from tsenet.training.engine import Engine
 from tsenet.training.loop import score_outputs, train_on
-from tsenet.training.parallel import ParallelAutogradEngine, ParallelEngine, ParallelFusedEngine
+from tsenet.training.parallel import ParallelEngine
 from tsenet.training.peers import Peers
 from tsenet.training.recipe import RunSeeds, TrainedNetwork
 from tsenet.training.settings import Recipe
@@ -83,8 +82,6 @@ def refuse_unsupported(
         )
     if recipe.input_dropout:
         raise DataError("input_dropout is not there for shards: set it to 0 or None")
-    if recipe.norm is not None:
-        raise DataError('norm="batch" is not there for shards: set norm=None')
 
 
 def fit_to_shards(
@@ -205,17 +202,15 @@ class _Task(FolderRows):
         return replace(falling, early_stopping=self.recipe.early_stopping)
 
     def _engine(self, net: TSENet) -> ParallelEngine:
-        """Kernels on CPUs; autograd on GPUs, one for each process of a machine."""
-        recipe, seed = self.recipe, self.seeds.dropout
-        device = recipe.torch_device()
-        if device == "cpu":
-            return ParallelFusedEngine(
-                *(net, self.sample_inputs, self.loss, self.peers), seed=seed, n_jobs=recipe.n_jobs
-            )
-        if device == "cuda":
-            device = f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
-        return ParallelAutogradEngine(
-            *(net, self.sample_inputs, self.loss, self.peers), device=device, seed=seed
+        """What trains the network."""
+        recipe = self.recipe
+        return ParallelEngine(
+            net,
+            self.sample_inputs,
+            self.loss,
+            device=recipe.torch_device(),
+            seed=self.seeds.dropout,
+            n_jobs=recipe.n_jobs,
         )
 
     def _validate(self, engine: Engine) -> Callable[[], tuple[float, float]] | None:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from functools import cached_property
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRule
 from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
 from tsenet.data.text import rows_of_texts, vectorizer_of_fields
-from tsenet.errors import DataError, MissingDependencyError
-from tsenet.network.array_net import ArrayNet
+from tsenet.errors import DataError
 from tsenet.network.batches import Inputs
-from tsenet.network.compact import used_network
 from tsenet.network.options import NetworkOptions
+from tsenet.network.predictor import Predictor
 from tsenet.store.network_files import (
     arrays_under,
     n_inputs_of,
@@ -32,8 +27,7 @@ from tsenet.store.runtime.arrays import net_of_arrays
 from tsenet.training.targets import ClassTargets, Targets, ValueTargets, targets_from_parts
 
 if TYPE_CHECKING:
-    from tsenet.network.forward import ForwardPass
-    from tsenet.store.runtime.plain_pass import PlainPass
+    pass
 
 __all__ = ["LightModel"]
 
@@ -87,7 +81,7 @@ class LightModel:
 
     def __init__(
         self,
-        net: ArrayNet,
+        net: Predictor,
         rule: BinaryRule,
         scaling: Scaling,
         targets: Targets,
@@ -102,33 +96,7 @@ class LightModel:
         if not isinstance(targets, ValueTargets):
             self.classes_ = targets.classes
         self._scaling, self._targets = scaling, targets
-        self._net = used_network(net)
-
-    def _pass_for(self, n_rows: int) -> ForwardPass | PlainPass:
-        """Numpy for the first rows, then compiled kernels.
-
-        numba and the kernels take about as long to load as numpy takes to answer the first hundred rows, and more
-        memory than all else. Both passes give the same bits, but for tanh and sigmoid units, which have kernels from
-        the start.
-        """
-        self._n_answered += n_rows
-        few = self._n_answered <= _FIRST_ROWS and "numba" not in sys.modules
-        if not self.jit or (few and self._net.activation == "relu") or find_spec("numba") is None:
-            return self._plain_pass
-        return self._kernels
-
-    @cached_property
-    def _plain_pass(self) -> PlainPass:
-        from tsenet.store.runtime.plain_pass import PlainPass
-
-        return PlainPass(self._net)
-
-    @cached_property
-    def _kernels(self) -> ForwardPass:
-        from tsenet.network.forward import ForwardPass
-
-        self.__dict__.pop("_plain_pass", None)  # it is done
-        return ForwardPass(self._net)
+        self._net = net
 
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
@@ -142,10 +110,6 @@ class LightModel:
             If the parts do not fit each other.
         """
         options = NetworkOptions(**meta["network"])
-        if options.norm is not None:
-            raise MissingDependencyError(
-                "a network with batch normalisation needs torch: load it without runtime='light'"
-            )
         targets = targets_from_parts(meta["target"], arrays_under("target", arrays))
         n_outputs = targets.n_targets
         if isinstance(targets, ClassTargets) and targets.classes.size > 2:
@@ -211,8 +175,7 @@ class LightModel:
         return _finite(np.concatenate([self._outputs_of(part) for part in self._inputs(X)]))
 
     def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
-        with Workers(self.n_jobs if len(inputs) > _FEW_ROWS else 1) as workers:
-            return self._pass_for(len(inputs)).outputs(inputs, None, workers)
+        return self._net.outputs(inputs, None, self.n_jobs)
 
     def _inputs(self, X: Any) -> Iterator[Inputs]:
         """Blocks of rows as the network reads them."""
