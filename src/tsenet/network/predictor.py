@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -57,30 +57,40 @@ class Predictor:
         self, inputs: Inputs, rows: NDArray[np.int64] | None = None, n_jobs: int | None = None
     ) -> NDArray[np.float64]:
         """Raw outputs (n, C) of some rows of a table, or of all, on ``n_jobs`` threads."""
-        parts = [part.outputs for part in self._run(inputs, rows, n_jobs)]
+        parts = self._run(lambda found: found.outputs, inputs, rows, n_jobs)
         return np.concatenate(parts or [np.empty((0, self.arrays["output.bias"].size))])
 
     def hidden(self, inputs: Inputs, n_jobs: int | None = None) -> NDArray[np.float32]:
         """Activations of all hidden units, level by level, then the feature layer: (N, units)."""
-        parts = self._run(inputs, None, n_jobs)
-        found = [np.concatenate([*part.levels, part.features], axis=1) for part in parts]
         n_units = sum(part.n_units for part in self.links) + len(self.arrays["output.weight"])
-        return np.concatenate(found or [np.empty((0, n_units), np.float32)])
+
+        def hidden_of(found: Activations) -> NDArray[np.float32]:
+            return np.concatenate([*found.levels, found.features], axis=1)
+
+        parts = self._run(hidden_of, inputs, None, n_jobs)
+        return np.concatenate(parts or [np.empty((0, n_units), np.float32)])
 
     def _run(
-        self, inputs: Inputs, rows: NDArray[np.int64] | None, n_jobs: int | None
-    ) -> list[Activations]:
-        """Activations of all rows, chunk by chunk; the chunks do not depend on the number of threads."""
+        self,
+        keep: Callable[[Activations], NDArray[Any]],
+        inputs: Inputs,
+        rows: NDArray[np.int64] | None,
+        n_jobs: int | None,
+    ) -> list[NDArray[Any]]:
+        """What to keep of all rows, chunk by chunk; the chunks do not depend on the number of threads."""
         if inputs.n_columns != self.links[0].n_inputs:
             raise ValueError(
                 f"rows of {inputs.n_columns} columns for a network of {self.links[0].n_inputs} inputs"
             )
         values: Any = inputs.values if rows is None else inputs.values[rows]
         if values.shape[0] <= _FEW_ROWS:
-            return [self._activations(values)] if values.shape[0] else []
-        parts = chunks(values.shape[0], _CHUNK_ROWS)
+            return [keep(self._activations(values))] if values.shape[0] else []
+
+        def run(part: tuple[int, int]) -> NDArray[Any]:
+            return keep(self._activations(values[slice(*part)]))
+
         with _libraries().limit(limits=1, user_api="blas"), Workers(n_jobs) as workers:
-            return list(workers.map(lambda part: self._activations(values[slice(*part)]), parts))
+            return list(workers.map(run, chunks(values.shape[0], _CHUNK_ROWS)))
 
     def _activations(self, values: Any) -> Activations:
         """Activations of a few rows (B, D), dense or CSR."""

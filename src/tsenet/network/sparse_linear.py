@@ -111,7 +111,7 @@ class _Layer(torch.autograd.Function):
     ) -> torch.Tensor:
         weights, biases = _array(weight).reshape(-1, links.k), _array(bias)
         n_rows = values.shape[1] if batch is None else batch.n_rows
-        out = np.empty((links.n_units, n_rows), weights.dtype)
+        out = StepMemory.new((links.n_units, n_rows), weights.dtype)
         rows: tuple[NDArray[Any], ...]
         if batch is None:
             rows = (_array(values),)
@@ -135,10 +135,11 @@ class _Layer(torch.autograd.Function):
         links: Links = ctx.links
         flat, active = (_array(saved) for saved in ctx.saved_tensors)
         weight = flat.reshape(-1, links.k)
-        delta = _scratch(active.shape, active.dtype)
+        delta = StepMemory.new(active.shape, active.dtype)
         kind, numbers, below, scale = ctx.dropout
         kernels.activate_backward(kind, numbers, below, scale, active, _array(grad), delta)
-        gradient = np.zeros_like(weight)
+        gradient = StepMemory.new(weight.shape, weight.dtype)
+        gradient.fill(0)
         wants_values = ctx.needs_input_grad[2]
         if ctx.is_sparse:
             moved = np.zeros(ctx.rows[2].size if wants_values else 0, weight.dtype)
@@ -147,7 +148,8 @@ class _Layer(torch.autograd.Function):
             kernels.rows_layer_backward(start, columns, values, *linked, delta, gradient, moved)
         else:
             (read,) = ctx.rows
-            moved = np.zeros(read.shape if wants_values else (0, 0), weight.dtype)
+            moved = StepMemory.new(read.shape if wants_values else (0, 0), weight.dtype)
+            moved.fill(0)
             kernels.units_backward(*links.by_latent, weight, read, delta, gradient, moved)
         return (
             torch.from_numpy(gradient.reshape(-1)),
@@ -160,15 +162,38 @@ class _Layer(torch.autograd.Function):
 _layer: Callable[..., torch.Tensor] = _Layer.apply
 
 
-_memory = threading.local()
+class StepMemory:
+    """Memory that the layers use again in each training step: new large arrays cost more than what is written to them.
 
+    As a context manager around a whole step, from the forward pass until the gradients are used up: nothing that the
+    layers made is valid in the next step.
+    """
 
-def _scratch(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """Memory that this thread uses again and again: a new large array costs more than what is written to it."""
-    n_bytes = prod(shape) * np.dtype(dtype).itemsize
-    if getattr(_memory, "bytes", np.empty(0)).size < n_bytes:
-        _memory.bytes = np.empty(n_bytes, np.uint8)
-    return cast(NDArray[Any], _memory.bytes[:n_bytes].view(dtype).reshape(shape))
+    _active = threading.local()
+
+    def __init__(self) -> None:
+        self._bytes, self._used = np.empty(0, np.uint8), 0
+
+    def __enter__(self) -> None:
+        self._active.memory, self._used = self, 0
+
+    def __exit__(self, *_: object) -> None:
+        self._active.memory = None
+        if self._used > self._bytes.size:
+            self._bytes = np.empty(self._used, np.uint8)
+
+    @classmethod
+    def new(cls, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        """An array with any content, of the active step or of its own."""
+        self = getattr(cls._active, "memory", None)
+        if self is None:
+            return np.empty(shape, dtype)
+        n_bytes = prod(shape) * np.dtype(dtype).itemsize
+        first = self._used
+        self._used += -(-n_bytes // 64) * 64
+        if self._used > self._bytes.size:
+            return np.empty(shape, dtype)
+        return cast(NDArray[Any], self._bytes[first : first + n_bytes].view(dtype).reshape(shape))
 
 
 def _array(tensor: torch.Tensor) -> NDArray[Any]:

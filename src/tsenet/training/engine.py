@@ -12,6 +12,7 @@ from torch.optim.adam import adam
 
 from tsenet._system.threads import torch_threads
 from tsenet.network.batches import Inputs
+from tsenet.network.sparse_linear import StepMemory
 from tsenet.network.tsenet import TSENet
 from tsenet.training.losses import Loss
 
@@ -74,7 +75,8 @@ class Engine:
         self._parameters = dict(self.net.named_parameters())
         zeros = [[torch.zeros_like(p) for p in self._parameters.values()] for _ in range(2)]
         self._means, self._squares = zeros
-        self._n_steps = 0
+        self._step_counts = [torch.tensor(0.0) for _ in self._parameters]  # Adam's own
+        self._memory = StepMemory()
 
     def step(
         self,
@@ -88,7 +90,7 @@ class Engine:
 
         ``step`` counts the steps of a run and chooses the dropout masks.
         """
-        with torch_threads(self.n_threads):
+        with torch_threads(self.n_threads), self._memory:
             if not self.net.training:
                 self.net.train()
             loss = self._backward(rows, targets, weights, step)
@@ -125,7 +127,7 @@ class Engine:
             self._means,
             self._squares,
             [],
-            [torch.tensor(float(self._n_steps)) for _ in parameters],
+            self._step_counts,
             fused=self.device.type == "cpu" or None,  # one pass over memory; the default takes many
             amsgrad=False,
             beta1=0.9,
@@ -135,7 +137,6 @@ class Engine:
             eps=1e-8,
             maximize=False,
         )
-        self._n_steps += 1
 
     @torch.no_grad()
     def outputs(self, inputs: Inputs, rows: NDArray[np.int64]) -> NDArray[np.floating[Any]]:
@@ -159,7 +160,7 @@ class Engine:
         for kind, moments in (("mean", self._means), ("square", self._squares)):
             for name, moment in zip(self._parameters, moments, strict=True):
                 state[f"{kind}.{name}"] = _array(moment)
-        return {**state, "n_steps": np.array([self._n_steps])}
+        return {**state, "n_steps": np.array([int(count) for count in self._step_counts[:1]])}
 
     def load_state(self, state: Arrays) -> None:
         """Go back to a `state`; raises ValueError if it is another network's."""
@@ -172,7 +173,8 @@ class Engine:
         self.load_weights(
             {key.removeprefix(prefix): a for key, a in state.items() if key.startswith(prefix)}
         )
-        self._means, self._squares, self._n_steps = means, squares, int(n_steps)
+        self._means, self._squares = means, squares
+        self._step_counts = [torch.tensor(float(n_steps)) for _ in self._parameters]
 
     def weights(self) -> Arrays:
         """Copy of the network alone, by the names of its ``state_dict``."""

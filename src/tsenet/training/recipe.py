@@ -67,8 +67,8 @@ __all__ = [
 ]
 
 _UNSEEN = 0.1  # a network that has not seen more of the labelled rows is trained anew on all
-_FOLDS = 2  # of the start's folds, on which a network is compared with it …
-_ENOUGH = 2_000  # … but one if it has so many rows
+_FOLDS = 3  # of the start's folds, on which a network is compared with it …
+_ENOUGH = 250  # … but one if it has so many rows
 _STOPPED_BY_USER = ("interrupted", "callback")
 _MEAN = np.array([0.5, 0.5])  # of start and network
 _FRESH, _MOST_FRESH, _FEWEST_FRESH = 0.1, 1_000, 50  # unlabelled rows that nothing learns from
