@@ -99,14 +99,6 @@ def scale_out(
     _show("scale-out", made, write, "scale.md")
 
 
-@app.command("cost-model")
-def cost_model(write: Write = False) -> None:
-    """What more documents, words and workers cost: fitted to stored runs of scale-out, checked, extrapolated."""
-    from benchmarks import cost_model as benchmark
-
-    _show("cost-model", benchmark.run(), write, "scale.md")
-
-
 @app.command()
 def threads(
     repeats: Annotated[int, typer.Option(help="Best of so many.")] = 3, write: Write = False
@@ -163,14 +155,6 @@ def fit(write: Write = False) -> None:
     from benchmarks import fit as benchmark
 
     _show("fit", benchmark.run(), write, "network.md")
-
-
-@app.command()
-def processes(write: Write = False) -> None:
-    """Training on shards by one, two and three processes: CPU, wall time, memory, loss curves."""
-    from benchmarks import processes as benchmark
-
-    _show("processes", benchmark.run(), write, "network.md")
 
 
 @app.command()

@@ -23,7 +23,7 @@ PAPER_SHAPES = tuple(
     for layers in depths
 )
 #: What a pruned dense network chooses from: a threshold for all layers, or one for each.
-PRUNING: tuple[Settings, ...] = ({"per_layer": False}, {"per_layer": True})
+PRUNING: tuple[Settings, ...] = ({"per_layer": True}, {"per_layer": False})
 
 
 def _tsenet(
@@ -65,9 +65,7 @@ def _tsenet_pruned(context: RunContext) -> Any:
     size = context.settings["n_parameters"]
     if size >= whole.n_parameters_:
         return whole
-    few = context.run.n_labels is not None
-    X, y = context.all_rows()
-    return copy.deepcopy(whole).prune(size, X, None if few else y)
+    return copy.deepcopy(whole).prune(size, context.all_rows()[0])
 
 
 def _fnn(context: RunContext) -> Any:
@@ -97,7 +95,8 @@ def _pruned(context: RunContext) -> Any:
     from tsenet.baselines import prune
 
     model = context.start("fnn")
-    fewest = sum(layer.bias.numel() + 1 for layer in model.net_.layers)  # biases stay
+    layers = list(model.net_.layers)  # biases stay, and a path to each output
+    fewest = sum(layer.bias.numel() + layers[-1].bias.numel() for layer in layers)
     size = min(max(fewest, context.settings["n_parameters"]), model.n_parameters_)
     factor = context.settings.get("learning_rate_factor", 1.0)
     return prune(
@@ -106,7 +105,7 @@ def _pruned(context: RunContext) -> Any:
         context.X,
         context.y,
         learning_rate=factor * model.learning_rate,
-        per_layer=context.settings.get("per_layer", False),
+        per_layer=context.settings.get("per_layer", True),
     )
 
 

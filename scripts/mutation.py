@@ -37,7 +37,6 @@ TESTED = {
     "skeleton/chow_liu": "tests/skeleton/test_chow_liu.py",
     "skeleton/merge": "tests/skeleton/test_merge.py",
     "expansion/wiring": "tests/expansion/test_wiring.py",
-    "store/hlta_text": "tests/store/test_hlta_text.py",
     "training/history": "tests/training/test_history.py",
     "training/comparison": "tests/training/test_comparison.py",
 }

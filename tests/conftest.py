@@ -18,13 +18,11 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 SLOW_FOLDERS = {"benchmarks", "browser", "examples", "reliability", "reproduce"}
 #: Modules that fit many networks, or flip every bit of a file.
 SLOW_MODULES = {
-    "estimators/test_checkpoint.py",
     "estimators/test_tsenet.py",
     "baselines/test_dense.py",
     "baselines/test_pruning.py",
     "network/test_sparse_kernels.py",
-    "store/test_container.py",
-    "skeleton/test_checkpoint.py",
+    "store/test_files.py",
     "skeleton/test_without_jit.py",
     "training/test_pruning.py",
     "cli/test_checkpoint.py",

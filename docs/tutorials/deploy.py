@@ -30,7 +30,7 @@ import matplotlib.pyplot as plt
 
 sizes, scores = [model.n_parameters_], [model.score(X[1200:1500], y[1200:1500])]
 for budget in (8_000, 4_000, 2_000, 1_000):
-    small = tsenet.load("digits.tsenet").prune(budget, X[:1200], y[:1200])
+    small = tsenet.load("digits.tsenet").prune(budget, X[:1200])
     small.save(f"digits-{budget}.tsenet")
     sizes.append(small.n_parameters_)
     scores.append(small.score(X[1200:1500], y[1200:1500]))
@@ -54,7 +54,7 @@ print(
 # %% [markdown]
 # ## The light runtime
 #
-# `tsenet.load(path, runtime="light")` reads a model without torch and without scikit-learn. A new process shows what is loaded:
+# `tsenet.load(path)` reads a model without torch and without scikit-learn. A new process shows what is loaded:
 
 # %%
 program = """
@@ -62,7 +62,7 @@ import sys
 import numpy as np
 import tsenet
 
-model = tsenet.load("digits-4000.tsenet", runtime="light")
+model = tsenet.load("digits-4000.tsenet")
 rows = np.load("rows.npy")
 np.save("light.npy", model.predict(rows))
 print("torch loaded:", "torch" in sys.modules, "- scikit-learn loaded:", "sklearn" in sys.modules)

@@ -93,5 +93,4 @@ print("the same tree:", tsenet.learn_tree(counts, random_state=0) == tree)
 # ## Where to go next
 #
 # - [When one machine is not enough](../guide/scale.md): what happens if a worker dies, which pass reads what, cloud storage.
-# - [Training over several processes](../guide/distributed-training.md): `tsenet fit --processes`.
 # - [Shard format](../shard-format.md): plain Parquet, to write from other programs.

@@ -113,10 +113,9 @@ class MissingDependencyError(TSENetError, ImportError):
 
 
 class ProcessLostError(TSENetError, ConnectionError):
-    """Another process of a training over several processes has ended or cannot be reached.
+    """A process that was started to share the work has ended, or cannot be reached.
 
-    It is a ``ConnectionError``. The process that ended says why; the training continues from its checkpoint when it
-    is started again.
+    It is a ``ConnectionError``.
 
     Examples
     --------

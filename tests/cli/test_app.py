@@ -31,8 +31,8 @@ class TestErrors:
         "arguments",
         [
             ["topics", "docword.x.txt", "--out", "o", "--ngrams", "2"],
-            ["topics", "x.txt", "--out", "o", "--format", "hlta", "--text", "a"],
-            ["topics", "x.txt", "--out", "o", "--format", "hlta", "--words", "10"],
+            ["topics", "x.txt", "--out", "o", "--format", "docword", "--text", "a"],
+            ["topics", "x.txt", "--out", "o", "--format", "docword", "--words", "10"],
             ["topics", "x.csv", "--text", "a"],
             ["topics", "x.csv", "--text", "a", "--out", "o", "--words", "0"],
             ["export", "x.tsenet"],

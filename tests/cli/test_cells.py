@@ -180,7 +180,7 @@ def test_folders_are_classes_and_texts_without_a_known_word_are_told(
     model = tmp_path / "m.tsenet"
     said = fine("fit", folder, "--text", "text", "--target", "folder", "-o", model, *QUICK)
     assert "60 rows" in said
-    assert "no score: fewer than 100 rows have a label" in said
+    assert "cross-validated on 35 labelled rows" in said
     lines = fine("predict", model, folder, "--quiet").splitlines()
     assert lines[0] == "file,folder,P(other),P(sport)"
     assert lines[1].startswith("other/")

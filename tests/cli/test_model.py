@@ -17,7 +17,6 @@ from tests.builders import one_latent_rows
 from tests.cli.program import fine, make_documents, run
 from tsenet.data.text import vectorize
 from tsenet.explain import explain_prediction
-from tsenet.training.interrupt import CtrlC
 
 QUICK = ["--max-epochs", "30", "--learning-rate", "0.01", "--skip-units", "20", "--quiet"]
 
@@ -269,26 +268,6 @@ def test_errors_are_one_line(
     assert "Traceback" not in result.stderr
     assert result.stderr.count("\n") == 1
     assert not Path("m").exists()
-
-
-@pytest.mark.parametrize("keep", [False, True])
-def test_interrupted_training_is_no_success_unless_asked_for(
-    frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: bool
-) -> None:
-    def pressed_at_once(ctrl_c: CtrlC) -> CtrlC:
-        ctrl_c.pressed = True
-        return ctrl_c
-
-    monkeypatch.setattr(CtrlC, "__enter__", pressed_at_once)
-    frame.to_csv(tmp_path / "train.csv", index=False)
-    model = tmp_path / "m.tsenet"
-    result = run(
-        *("fit", tmp_path / "train.csv", "--target", "kind", *leave_out("kind"), "-o", model),
-        *(*QUICK, *(["--keep-on-interrupt"] if keep else [])),
-    )
-    assert (result.exit_code, model.exists()) == ((0, True) if keep else (130, False))
-    said = "stopped by Ctrl-C" if keep else "interrupted, nothing written"
-    assert said in result.output
 
 
 def test_the_papers_preset(tmp_path: Path) -> None:

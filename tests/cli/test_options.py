@@ -16,7 +16,6 @@ import tsenet.data.text
 from tests.cli.program import run
 from tsenet.cli._defaults import default_of
 from tsenet.cli.app import app
-from tsenet.training.shard_rows import ShardOptions
 
 CALLED: dict[str, Callable[..., Any]] = {
     "TSENetClassifier": tsenet.TSENetClassifier,
@@ -64,7 +63,6 @@ def of_estimator(called: str) -> list[Option]:
         Option("fit", "--max-epochs 6", called, "max_epochs", 6),
         Option("fit", "--patience 2", called, "patience", 2),
         Option("fit", "--jobs 2", called, "n_jobs", 2),
-        Option("fit", "--memory 3GB", called, "memory_limit", "3GB"),
     ]
 
 
@@ -83,23 +81,19 @@ OF_TOPICS = [
     Option("topics", "--piece-size 9", "TopicModel", "piece_size", 9),
     Option("topics", "--leftovers attach", "TopicModel", "leftovers", "attach"),
     Option("topics", "--jobs 1", "TopicModel", "n_jobs", 1),
-    Option("topics", "--memory 3GB", "TopicModel", "memory_limit", "3GB"),
 ]
 PASSED_ON = [*OF_TOPICS, *of_estimator("TSENetClassifier")]
 OF_WORDS = [*of_words("fit"), *of_words("topics")]
-CHECKPOINTS = [
-    Option("fit", "--checkpoint kept", "fit", "checkpoint", Path("kept")),
-    Option("topics", "--checkpoint kept", "fit", "checkpoint", Path("kept")),
-]
+CHECKPOINTS = []
 # What the commands do themselves: which files and columns to read, where to write, what to show.
 OWN = {
     "fit": (
-        "--target --out -o --text --id --ignore --task --unlabeled --keep-on-interrupt --encoding "
-        "--no-header --config --preset --seed --force --verbose --json --quiet --debug --processes --streams"
+        "--target --out -o --text --id --ignore --task --unlabeled --encoding "
+        "--no-header --config --preset --seed --force --verbose --json --quiet --debug"
     ),
     "topics": (
         "--out -o --model --text --id --format --encoding --no-header --along --documents --no-explorer "
-        "--no-full-depth --seed --force --json --config --quiet --debug --cluster --workers"
+        "--no-full-depth --seed --force --json --config --quiet --debug --cluster --workers --memory"
     ),
 }
 # What a command passes on without being asked: the seed, so that the same command gives the same result.
@@ -271,14 +265,7 @@ def test_help_shows_the_default_of_the_library(option: Option) -> None:
         assert f"[default: ({default})" in text
 
 
-def test_help_shows_the_default_of_streams() -> None:
-    shown = " ".join(run("fit", "--help").stdout.split()).partition(" --streams ")[2]
-    assert f"[default: ({ShardOptions().n_streams})" in shown.split(" --")[0]
-
-
-@pytest.mark.parametrize(
-    "function", ["ShardOptions", "TSENetClassifier", "TopicModel", "vectorize"]
-)
+@pytest.mark.parametrize("function", ["TSENetClassifier", "TopicModel", "word_vectorizer"])
 def test_a_default_that_is_not_in_the_source_is_an_error(function: str) -> None:
     with pytest.raises(KeyError, match="no_such_parameter"):
         default_of(function, "no_such_parameter")

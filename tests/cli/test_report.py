@@ -192,11 +192,16 @@ class TestTopics:
         assert "year" in result.stderr
         assert not (tmp_path / "t").exists()
 
-    def test_hlta_files_have_no_column_to_go_along(self, tmp_path: Path) -> None:
-        data = tmp_path / "docs.txt"
-        lines = [f"{k}, {w}" for k, text in enumerate(documents()[0]) for w in text[4:-1].split()]
-        data.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        arguments = ("topics", data, "--format", "hlta", "--out", tmp_path / "t", *QUICK_TOPICS)
+    def test_counts_have_no_column_to_go_along(self, tmp_path: Path) -> None:
+        texts = [text[4:-1].split() for text in documents()[0]]
+        words = sorted({word for text in texts for word in text})
+        counts = [(d, w, text.count(word)) for d, text in enumerate(texts, 1)
+                  for w, word in enumerate(words, 1) if word in text]  # fmt: skip
+        head = f"{len(texts)}\n{len(words)}\n{len(counts)}\n"
+        data = tmp_path / "docword.docs.txt"
+        data.write_text(head + "".join(f"{d} {w} {n}\n" for d, w, n in counts))
+        (tmp_path / "vocab.docs.txt").write_text("\n".join(words) + "\n")
+        arguments = ("topics", data, "--out", tmp_path / "t", *QUICK_TOPICS)
         assert run(*arguments, "--along", "month").exit_code == 2
         result = run(*arguments)
         assert result.exit_code == 0, result.output

@@ -1,21 +1,16 @@
-"""``tsenet fit`` and ``tsenet predict`` on folders of shards. Several real processes: tests/reliability."""
+"""``tsenet fit`` and ``tsenet predict`` on folders of shards."""
 
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow.parquet
 import pytest
-import typer
 
 import tsenet
 from tests.cli.program import SUBJECTS, fine, make_documents, run
-from tsenet.cli import _processes
-from tsenet.cli._processes import arguments_of
 from tsenet.data import vectorize, word_vectorizer
 from tsenet.data.shard_writer import write_shards
 from tsenet.data.shards import open_shards
@@ -59,7 +54,6 @@ def test_fit_says_what_it_made(shards: Path, tmp_path: Path) -> None:
     fields = json.loads(printed)
     assert fields["rows"] == 300
     assert fields["epochs"] == 3
-    assert fields["processes"] == 1
     assert fields["validation_loss"] > 0
     assert tsenet.load(tmp_path / "m").classes_.tolist() == ["s0", "s1", "s2"]
 
@@ -136,11 +130,6 @@ class TestPredict:
     [
         (("--target", "missing"), "has no label 'missing'; it has 'subject', 'key', 'size'"),
         (("--target", "subject", "--text", "a"), "--text is for files"),
-        (("--target", "subject", "--processes", "9"), "has 8 row groups: write smaller ones"),
-        (
-            ("--target", "subject", "--processes", "3", "--streams", "2"),
-            "2 streams: give --streams 3 or more",
-        ),
         (("--target", "size", "--unlabeled", "x"), "--unlabeled is for classes"),
     ],
 )
@@ -153,59 +142,10 @@ def test_refusals_of_fit(
     assert found.output.count("\n") == 1
 
 
-def test_processes_are_for_folders(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("y,a\n0,1\n1,2\n")
-    options = ("--target", "y", "--out", tmp_path / "m", "--processes", "2")
-    assert "is not a folder" in run("fit", tmp_path / "a.csv", *options).output
-
-
 def test_a_folder_without_shards_is_refused(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     found = run("fit", tmp_path / "d", "--target", "y", "--out", tmp_path / "m")
     assert "is not a finished folder of shards" in found.output
-
-
-def test_other_processes_get_the_options_that_were_given(
-    shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Options typed and those of --config; not --processes, which would start processes without end."""
-    seen: list[list[str]] = []
-
-    def note(context: typer.Context, *_: Any, **__: Any) -> None:
-        seen.append(arguments_of(context))
-
-    monkeypatch.setattr("tsenet.cli._shards.run_in_processes", note)
-    (tmp_path / "c.toml").write_text("[fit]\nmax-epochs = 7\n")
-    out = tmp_path / "m"
-    given = ["--processes", "2", "--config", tmp_path / "c.toml", "--quiet", "--seed", "4"]
-    fine("fit", shards, "--target", "subject", "-o", out, "--link-rule", "top-k", *given)
-    (arguments,) = seen
-    assert arguments[:2] == ["fit", str(shards)]
-    options = " ".join(arguments[2:])
-    for part in ("--target subject", f"--out {out}", "--link-rule top-k", "--max-epochs 7"):
-        assert part in options
-    assert "--seed 4" in options
-    assert "--quiet" in arguments
-    assert "--processes" not in arguments
-    assert "--config" not in arguments
-
-
-def test_an_error_is_told_to_the_process_that_started_this_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert not _processes.tell_starter("nobody listens")
-    monkeypatch.setenv("TSENET_ERROR_FILE", str(tmp_path / "error"))
-    found = run("fit", tmp_path, "--target", "y", "--out", tmp_path / "m")
-    assert found.exit_code == 1
-    assert found.output == ""
-    first = (tmp_path / "error").read_text()
-    assert "is not a finished folder of shards" in first
-    assert _processes.tell_starter("a later error")
-    assert (tmp_path / "error").read_text() == first
-    for name, value in {"RUN_ID": "x", "RESTART_COUNT": "1"}.items():
-        monkeypatch.setitem(os.environ, f"TORCHELASTIC_{name}", value)
-    with pytest.raises(typer.Exit):
-        _processes.leave_if_others_failed()
 
 
 @pytest.mark.slow

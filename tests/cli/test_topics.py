@@ -118,16 +118,6 @@ class TestTopics:
             trees.append(tsenet.load(tmp_path / str(i) / "tree.tsenet"))
         assert all(tree == trees[0] for tree in trees)
 
-    def test_hlta_tuples(self, documents: list[str], tmp_path: Path, out: Path) -> None:
-        path = tmp_path / "news.sparse.txt"
-        path.write_text(
-            "".join(f"{i}, {w}\n" for i, text in enumerate(documents) for w in text.split())
-        )
-        result = run("topics", path, "--format", "hlta", "--out", out, *QUICK_TOPICS)
-        assert result.exit_code == 0, result.output
-        tree = tsenet.load(out / "tree.tsenet")
-        assert "the" in tree.names  # no stop words are taken from chosen words
-
     def test_options_reach_the_library(
         self, data: Path, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -163,7 +153,6 @@ class TestTopics:
         assert not {"goal", "ballot", "comet"} & set(table.names)
         assert seen.pop("progress") is not None
         assert seen.pop("seed_groups") == []
-        assert seen.pop("checkpoint") is None
         assert seen == {
             "max_top": 4,
             "max_island": 6,
@@ -216,7 +205,7 @@ class TestTopics:
         read = pyarrow.parquet.read_table(out / "documents.parquet").to_pydict()
         assert read["id"] == [row["id"] for row in rows]
         assert read["topic"] == [row["topic"] or None for row in rows]
-        table = ("topics", data, "--format", "hlta", "--out", out, "--id", "id")
+        table = ("topics", data, "--format", "docword", "--out", out, "--id", "id")
         assert "--id" in run(*table).stderr
 
     def test_new_documents_of_a_model(
@@ -393,7 +382,6 @@ class TestErrors:
             (["{data}", "--text", "absent"], "has no column 'absent'"),
             (["{data}x", "--text", "body"], "cannot tell the format"),
             (["absent.csv", "--text", "body"], "absent.csv: No such file"),
-            (["{data}", "--format", "hlta"], "line 2"),
             (
                 ["{data}", "--text", "body", "--stop-words", "nope"],
                 "no stop words for the language 'nope'",
@@ -402,13 +390,11 @@ class TestErrors:
             (["{data}", "--text", "body", "--tokenizer", "spacy"], "tokenizer must be 'unicode'"),
             (["{data}", "--text", "body", "--min-documents", "999"], "no vocabulary for"),
         ],
-        ids=range(8),
+        ids=range(7),
     )
     def test_expected_errors_are_one_line_and_leave_nothing(
         self, data: Path, out: Path, arguments: list[str], message: str
     ) -> None:
-        if "hlta" in arguments:
-            data.write_text("1, a\n1 b\n")
         filled = [argument.format(data=data) for argument in arguments]
         result = run("topics", *filled, "--out", out, *QUICK_TOPICS)
         assert result.exit_code == 1

@@ -24,13 +24,9 @@ PACKAGES = [
     "tsenet.progress",
     "tsenet.scale",
     "tsenet.store",
-    "tsenet.store.runtime",
 ]
 OF_TRAINING = {
-    "tsenet.training.callbacks.Callback",
-    "tsenet.training.callbacks.StopTraining",
     "tsenet.training.history.History",
-    "tsenet.training.shard_recipe.ShardOptions",
 }
 
 

@@ -254,7 +254,7 @@ class TestFiles:
         assert len(loaded.documents_of(name, texts, n_documents=4)) == 4
 
     def test_forged_files_are_refused(self, fitted: TopicModel, tmp_path: Path) -> None:
-        from tsenet.store.container import save_parts
+        from tsenet.store import save_parts
 
         meta, arrays = fitted.to_parts()
         forged = [

@@ -24,7 +24,6 @@ import tsenet
 from tests.builders import one_latent_rows
 from tsenet import DataError, ModelFileError, TSENetClassifier, TSENetRegressor
 from tsenet.data.table import Table
-from tsenet.training.callbacks import Callback, StopTraining
 
 LEFT_OUT_BY_SKLEARN = {"check_array_api_input"}
 QUICK: dict[str, Any] = {"random_state": 0, "max_epochs": 15, "skip_units": 20, "feature_units": 20}
@@ -363,21 +362,6 @@ def test_a_wiring_that_does_not_fit_is_refused(rows: Floats, kinds: NDArray[Any]
     TSENetClassifier(**QUICK, wiring=wiring).fit(frame, kinds)  # learned without names
 
 
-def test_warm_start_goes_on(rows: Floats, kinds: NDArray[Any]) -> None:
-    model = TSENetClassifier(**{**QUICK, "max_epochs": 2}, init="fan-in", warm_start=True)
-    model.fit(rows, kinds)
-    wiring, before = model.wiring_, model.history_.validation_loss[-1]
-    net = model.net_
-    model.fit(rows, kinds)
-    assert model.wiring_ is wiring
-    assert model.net_ is net
-    assert model.history_.validation_loss[0] < before
-    with pytest.raises(DataError, match="not there before"):
-        model.fit(rows, np.where(kinds == "red", "black", kinds))
-    cold = clone(model).set_params(warm_start=False).fit(rows, kinds)
-    assert cold.fit(rows, kinds).history_.validation_loss[0] > before
-
-
 def test_partial_fit_learns(rows: Floats, kinds: NDArray[Any]) -> None:
     model = TSENetClassifier(**QUICK, batch_size=50, learning_rate=1e-2)
     with pytest.raises(ValueError, match="classes must be passed on the first call"):
@@ -419,24 +403,20 @@ def test_early_stopping_can_be_turned_off(rows: Floats, kinds: NDArray[Any]) -> 
     assert patient.history_.stopped == "early_stopping"
 
 
-def test_callbacks_are_called(rows: Floats, kinds: NDArray[Any]) -> None:
-    class Count(Callback):
-        n_epochs = 0
+@pytest.mark.parametrize(
+    ("linear_skip", "n_networks"), [(True, 4), (False, 1), ("auto", 4)]
+)  # of three folds, and of all rows
+def test_networks_of_a_fit(
+    rows: Floats, kinds: NDArray[Any], linear_skip: Any, n_networks: int
+) -> None:
+    began = []
 
-        def on_epoch_end(self, *_: Any) -> None:
-            self.n_epochs += 1
+    def note(stage: str, done: int, total: int | None) -> None:
+        if stage == "training" and done == 0:
+            began.append(total)
 
-    for linear_skip, n_networks in (
-        (True, 4),
-        (False, 1),
-        ("auto", 4),
-    ):  # of three folds, and of all
-        count = Count()
-        model = TSENetClassifier(
-            **{**QUICK, "max_epochs": 4}, linear_skip=linear_skip, callbacks=[count]
-        )
-        model.fit(rows, kinds)
-        assert count.n_epochs == 4 * n_networks
+    TSENetClassifier(**QUICK, linear_skip=linear_skip, verbose=note).fit(rows, kinds)
+    assert len(began) == n_networks
 
 
 def test_a_linear_skip_is_kept_if_it_clearly_helps() -> None:
@@ -454,20 +434,6 @@ def test_a_linear_skip_is_kept_if_it_clearly_helps() -> None:
         assert chosen.n_parameters_ == alone.n_parameters_
     with pytest.raises(ValueError, match="linear_skip must be True, False or 'auto'"):
         TSENetClassifier(**QUICK, linear_skip="maybe").fit(rows, linear)
-
-
-def test_who_stops_the_first_network_gets_no_second(rows: Floats, kinds: NDArray[Any]) -> None:
-    class Stop(Callback):
-        n_runs = 0
-
-        def on_epoch_end(self, *_: Any) -> None:
-            self.n_runs += 1
-            raise StopTraining
-
-    stop = Stop()
-    model = TSENetClassifier(**QUICK, callbacks=[stop]).fit(rows, kinds)
-    assert stop.n_runs == 1
-    assert model.history_.stopped == "callback"
 
 
 def test_verbose_reports_every_stage(rows: Floats, kinds: NDArray[Any]) -> None:
@@ -631,13 +597,12 @@ def test_files_hold_everything(
 
 
 def test_a_loaded_model_can_go_on(rows: Floats, kinds: NDArray[Any], tmp_path: Path) -> None:
-    model = TSENetClassifier(**QUICK, warm_start=True).fit(rows, kinds)
+    model = TSENetClassifier(**QUICK).fit(rows, kinds)
     model.save(tmp_path / "m.tsenet")
     again = tsenet.load(tmp_path / "m.tsenet")
-    assert np.array_equal(
-        again.fit(rows, kinds).predict_proba(rows), model.fit(rows, kinds).predict_proba(rows)
-    )
-    again.partial_fit(rows, kinds)
+    for each in (model, again):
+        each.partial_fit(rows, kinds)
+    assert np.array_equal(again.predict_proba(rows), model.predict_proba(rows))
 
 
 def test_a_damaged_or_mixed_up_file_is_refused(

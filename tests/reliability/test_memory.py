@@ -80,7 +80,7 @@ losses = []
 for step, start in enumerate(range(0, n_rows, 2000)):
     rows = np.arange(start, start + 2000)
     losses.append(engine.step(rows, y[rows], None, 1e-3, step))
-outputs = engine.outputs(inputs)
+outputs = engine.outputs(inputs, np.arange(len(inputs)))
 autograd = Engine(net, inputs, MulticlassLoss(4))
 for step in range(3):
     rows = np.arange(256 * step, 256 * (step + 1))

@@ -25,7 +25,6 @@ from tsenet.baselines import DenseClassifier
 from tsenet.datasets import Dataset, Part
 from tsenet.errors import DivergenceError
 from tsenet.progress import CallbackProgress
-from tsenet.training.callbacks import Callback
 
 SHORT = {"max_epochs": 4, "learning_rate": 0.01}
 SMALL = {**SHORT, "max_top": 4, "skip_units": 4, "feature_units": 4, "density": 0.2}
@@ -217,13 +216,6 @@ def test_a_quick_lab_shrinks_the_data_and_keeps_its_runs_apart(tmp_path: Path) -
     assert one.results[0].extra["n_rows"] == 50
 
 
-class Press(Callback):
-    """Ctrl-C in the middle of training."""
-
-    def on_epoch_end(self, *_: Any) -> None:
-        signal.raise_signal(signal.SIGINT)
-
-
 @pytest.fixture
 def heeded_ctrl_c() -> Iterator[None]:
     """Python's own answer to Ctrl-C, also in a shell's background, where the signal is ignored."""
@@ -236,11 +228,15 @@ def heeded_ctrl_c() -> Iterator[None]:
 def test_ctrl_c_ends_a_run_at_once_and_stores_nothing_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Training alone would keep its best weights and go on; here a run is done or it is not."""
+    """A run is done or it is not."""
+
+    def press(stage: str, done: int, total: int | None) -> None:
+        if done:
+            signal.raise_signal(signal.SIGINT)
 
     def pressing(context: RunContext) -> Any:
-        callbacks = [Press()] if context.seed == 1 else []
-        model = DenseClassifier(**context.settings, random_state=context.seed, callbacks=callbacks)
+        verbose = press if context.seed == 1 else False
+        model = DenseClassifier(**context.settings, random_state=context.seed, verbose=verbose)
         return model.fit(context.X, context.y)
 
     monkeypatch.setitem(METHODS, "pressing", pressing)

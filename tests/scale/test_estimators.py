@@ -24,8 +24,8 @@ from tsenet import (
 from tsenet._system.seeds import seed_sequence
 from tsenet.data.shard_writer import write_shards
 from tsenet.data.shards import ShardFolder
-from tsenet.errors import DataError, ModelFileError
-from tsenet.expansion import context
+from tsenet.errors import DataError
+from tsenet.expansion import expand as expansion
 from tsenet.expansion.structure import learn_structure
 from tsenet.progress import Progress
 from tsenet.scale import Shards
@@ -130,22 +130,12 @@ def test_contexts_of_drawn_rows(
     folder: Path, documents: sp.csr_array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of many rows, contexts are learned from some, drawn by the seed: the same as in memory."""
-    monkeypatch.setattr(context, "_MOST_ROWS", 300)
+    monkeypatch.setattr(expansion, "_MOST_ROWS", 300)
     table = Table.of(documents, NAMES)
     tree = tsenet.learn_tree(table, max_top=5, random_state=0)
     wanted = tsenet.expand(tree, table, density=0.2, link_rule="context", random_state=1)
     found = scale.expand(tree, folder, density=0.2, link_rule="context", random_state=1)
     assert same_wiring(found, wanted)
-
-
-def test_a_run_is_continued(folder: Path, tmp_path: Path, subject: list[str]) -> None:
-    model = TSENetClassifier(**QUICK).fit(folder, checkpoint=tmp_path)
-    again = TSENetClassifier(**QUICK).fit(folder, checkpoint=tmp_path)
-    assert same_weights(model, again)
-    with pytest.raises(ModelFileError):
-        TSENetClassifier(**QUICK).fit(folder, [*subject[:-1], "left"], checkpoint=tmp_path)
-    with pytest.raises(ModelFileError, match="structure"):
-        TSENetClassifier(**QUICK).fit_shards(folder, "subject", checkpoint=tmp_path)
 
 
 def test_copies_share_the_cluster_and_pickles_do_not_hold_it(folder: Path, client: Any) -> None:
@@ -183,7 +173,7 @@ def test_topics(folder: Path, documents: sp.csr_array, client: Any, tmp_path: Pa
 def test_refusals(folder: Path, subject: list[str], tmp_path: Path, client: Any) -> None:
     model = TSENetClassifier(**QUICK)
     for options in ({"sample_weight": np.ones(900)}, {"eval_set": (folder, subject)}):
-        with pytest.raises(DataError, match=f"{next(iter(options))} is there for rows in memory"):
+        with pytest.raises(DataError, match=f"{next(iter(options))} is not supported for a folder"):
             model.fit(folder, subject, **options)
     with pytest.raises(DataError, match="leave weighting='tfidf'"):
         TSENetClassifier(weighting="counts").fit(folder)

@@ -14,10 +14,10 @@ import scipy.sparse as sp
 import tsenet
 from tests.scale.test_same_bits import same_tree
 from tsenet import scale
+from tsenet.data.limits import bytes_of
 from tsenet.data.shard_writer import write_shards
 from tsenet.data.shards import Partition, ShardFolder
 from tsenet.errors import TooLargeError
-from tsenet.memory import bytes_of
 from tsenet.scale import Shards
 from tsenet.scale.executor import InProcess
 from tsenet.scale.plan import PROCESS, Plan
@@ -158,7 +158,7 @@ def test_amounts_of_memory(text: Any, n_bytes: int) -> None:
 
 @pytest.mark.parametrize("text", ["much", "-2GB", "0", 0, "2 XB", ""])
 def test_wrong_amounts_are_refused(text: Any) -> None:
-    with pytest.raises(ValueError, match="memory_limit"):
+    with pytest.raises(ValueError, match="amount"):
         bytes_of(text)
 
 

@@ -146,15 +146,3 @@ def test_dense_rows_on_workers(tmp_path: Path, client: Any) -> None:
     write_shards(tmp_path, values, rows_per_group=90)
     tree = tsenet.learn_tree(values, **OPTIONS)
     assert same_tree(tree, scale.learn_tree(tmp_path, client=client, memory_limit="1GB", **OPTIONS))
-
-
-def test_a_checkpoint_of_shards_is_continued(tmp_path: Path, documents: sp.csr_array) -> None:
-    write_shards(tmp_path / "shards", documents, rows_per_group=200)
-    kept = tmp_path / "kept"
-    options = {**OPTIONS, "checkpoint": kept}
-    tree = scale.learn_tree(tmp_path / "shards", **options)
-    assert same_tree(tree, scale.learn_tree(tmp_path / "shards", **options))
-    other = sp.csr_array(documents[::-1])
-    write_shards(tmp_path / "other", other, rows_per_group=200)
-    with pytest.raises(tsenet.ModelFileError, match="the rows differ"):
-        scale.learn_tree(tmp_path / "other", **options)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -155,24 +154,6 @@ def test_threads_and_row_order_do_not_matter() -> None:
     # Rounding may make the other of two top latents the root; all tables below are the same.
     below = slice(0, first.layer(first.n_levels).start)
     np.testing.assert_allclose(first.cpt[below], second.cpt[below], rtol=1e-8)
-
-
-@pytest.mark.parametrize("stage", ["islands", "refine"])
-def test_an_interrupted_run_continues_to_the_same_tree(tmp_path: Path, stage: str) -> None:
-    X = uneven_documents(2, 500)
-    calls = 0
-
-    def stop(name: str, done: int, total: int) -> None:
-        nonlocal calls
-        calls += name == stage and done > 0
-        if calls > 25:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        learn(X, refine_steps=40, checkpoint=tmp_path, progress=stop)
-    assert list(tmp_path.glob("*.ckpt"))
-
-    assert learn(X, refine_steps=40, checkpoint=tmp_path) == learn(X, refine_steps=40)
 
 
 @pytest.mark.parametrize(

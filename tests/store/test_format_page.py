@@ -9,9 +9,7 @@ import pytest
 
 from tsenet.skeleton.tree import LatentTree
 from tsenet.store import save
-from tsenet.store.container import _TYPES
-from tsenet.store.manifest import FORMAT_VERSION
-from tsenet.store.objects import KINDS
+from tsenet.store.files import DTYPES, FORMAT_VERSION, KINDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "file-format.md"
 
@@ -32,5 +30,5 @@ def test_the_example_runs(
 def test_the_page_names_what_the_program_knows() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert f"format version {FORMAT_VERSION}." in text
-    assert all(f"`{name}`" in text for name in _TYPES)
+    assert all(f"`{name}`" in text for name in DTYPES)
     assert all(f'`"{kind}"`' in text for kind in KINDS)

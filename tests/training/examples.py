@@ -14,11 +14,11 @@ from torch import nn
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.network.batches import Inputs
 from tsenet.network.tsenet import TSENet
-from tsenet.training.callbacks import Callback
 from tsenet.training.engine import Engine
 from tsenet.training.history import History
 from tsenet.training.loop import Validation
 from tsenet.training.losses import BinaryLoss, Loss
+from tsenet.training.rows import Labelled
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -101,6 +101,12 @@ def held_out(
     return np.arange(n_train), Validation(inputs, rows, labels[rows])
 
 
+def labelled(rows: NDArray[np.int64] | int, targets: NDArray[Any], weights: Any = None) -> Labelled:
+    """Rows to train on; a number N stands for the first N."""
+    numbers = np.arange(rows) if isinstance(rows, int) else rows
+    return Labelled(numbers, targets, weights, numbers)
+
+
 def history_of(*scores: float) -> History:
     """A history whose epochs differ in their validation scores."""
     made = History()
@@ -114,13 +120,3 @@ def same_bytes(a: Arrays, b: Arrays) -> bool:
     return a.keys() == b.keys() and all(
         a[name].dtype == b[name].dtype and a[name].tobytes() == b[name].tobytes() for name in a
     )
-
-
-class Weights(Callback):
-    """Remembers the weights after each epoch."""
-
-    def __init__(self) -> None:
-        self.after_epoch: list[Arrays] = []
-
-    def on_epoch_end(self, engine: Engine, history: object) -> None:
-        self.after_epoch.append(engine.weights())

@@ -36,7 +36,7 @@ numbers = st.floats(allow_nan=True, allow_infinity=True)
 epochs = st.lists(st.tuples(numbers, st.tuples(numbers, numbers), numbers, numbers), max_size=5)
 
 
-@given(epochs, st.booleans(), st.sampled_from([None, "max_epochs", "interrupted"]))
+@given(epochs, st.booleans(), st.sampled_from([None, "max_epochs", "diverged"]))
 def test_json_brings_every_bit_back(
     entries: list[tuple[float, tuple[float, float], float, float]],
     validated: bool,

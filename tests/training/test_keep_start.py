@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.training.examples import small_net, table
+from tests.training.examples import labelled, small_net, table
 from tsenet.training.engine import Engine
 from tsenet.training.history import History
-from tsenet.training.loop import Validation, train
+from tsenet.training.loop import TrainingOptions, Validation, train
 from tsenet.training.losses import MulticlassLoss
-from tsenet.training.options import TrainingOptions
 
 INPUTS, _ = table(300, 45)
 CLASSES = np.random.default_rng(0).integers(4, size=300)
@@ -22,7 +21,8 @@ def run(learning_rate: float, keep_start: bool) -> tuple[History, Engine, dict[s
     before = engine.weights()
     options = TrainingOptions(learning_rate=learning_rate, max_epochs=4, keep_start=keep_start)
     held = Validation(INPUTS, HELD, CLASSES[HELD], None)
-    return train(engine, TRAIN, CLASSES[TRAIN], validation=held, options=options), engine, before
+    rows = labelled(TRAIN, CLASSES[TRAIN])
+    return train(engine, rows, validation=held, options=options), engine, before
 
 
 def test_a_start_that_no_epoch_beats_is_kept() -> None:

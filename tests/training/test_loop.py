@@ -12,10 +12,9 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 
-from tests.training.examples import Weights, held_out, make_engine, same_bytes, table
+from tests.training.examples import held_out, labelled, make_engine, same_bytes, table
 from tsenet.errors import DivergenceError
 from tsenet.network.batches import Inputs
-from tsenet.training.callbacks import Callback, StopTraining
 from tsenet.training.engine import Engine
 from tsenet.training.history import History
 from tsenet.training.loop import TrainingOptions, Validation, train
@@ -34,6 +33,7 @@ class Recorder(Engine):
     """Remembers the arguments of every step."""
 
     taken: list[tuple[NDArray[np.int64], Any, Any, float, int]]
+    losses: list[float]
 
     def step(
         self,
@@ -44,9 +44,10 @@ class Recorder(Engine):
         step: int,
     ) -> float:
         if not hasattr(self, "taken"):
-            self.taken = []
+            self.taken, self.losses = [], []
         self.taken.append((rows, targets, weights, learning_rate, step))
-        return super().step(rows, targets, weights, learning_rate, step)
+        self.losses.append(super().step(rows, targets, weights, learning_rate, step))
+        return self.losses[-1]
 
 
 def recorder(inputs: Inputs) -> Recorder:
@@ -65,7 +66,11 @@ class TestBatches:
     ) -> None:
         inputs, labels = table(n_rows)
         engine = recorder(inputs)
-        train(engine, n_rows, labels, options=TrainingOptions(batch_size=batch_size, max_epochs=3))
+        train(
+            engine,
+            labelled(n_rows, labels),
+            options=TrainingOptions(batch_size=batch_size, max_epochs=3),
+        )
         n_batches = math.ceil(n_rows / batch_size)
         assert len(engine.taken) == 3 * n_batches
         assert {len(rows) for rows, *_ in engine.taken} == sizes
@@ -84,7 +89,7 @@ class TestBatches:
         rows = np.random.default_rng(0).permutation(30)[:20]
         weights = np.random.default_rng(1).uniform(1, 2, 30)
         options = TrainingOptions(batch_size=6, max_epochs=2)
-        train(engine, rows, labels[rows], weights[rows], options=options)
+        train(engine, labelled(rows, labels[rows], weights[rows]), options=options)
         for taken, targets, weight, *_ in engine.taken:
             np.testing.assert_array_equal(targets, labels[taken])
             np.testing.assert_array_equal(weight, weights[taken])
@@ -95,51 +100,36 @@ class TestBatches:
         orders = []
         for seed in (1, 1, 2):
             engine = recorder(inputs)
-            train(engine, 30, labels, options=TrainingOptions(max_epochs=1), seed=seed)
+            train(engine, labelled(30, labels), options=TrainingOptions(max_epochs=1), seed=seed)
             orders.append(engine.taken[0][0].tolist())
         assert orders[0] == orders[1] != orders[2]
 
     def test_every_step_has_the_learning_rate(self) -> None:
         inputs, labels = table(20)
         engine = recorder(inputs)
-        history = train(engine, 20, labels, options=TrainingOptions(0.1, 5, max_epochs=2))
+        history = train(engine, labelled(20, labels), options=TrainingOptions(0.1, 5, max_epochs=2))
         assert [rate for *_, rate, _ in engine.taken] == [0.1] * 8
         assert history.learning_rate == (0.1, 0.1)
-
-    @pytest.mark.parametrize(
-        ("rows", "targets", "weights", "complaint"),
-        [
-            (np.arange(0), np.zeros(0), None, "no rows to train on"),
-            (np.arange(3), np.zeros(4), None, r"different lengths: \[3, 4\]"),
-            (np.arange(3), np.zeros(3), np.ones(2), r"different lengths: \[2, 3\]"),
-        ],
-    )
-    def test_nonsense_is_refused(
-        self, rows: Any, targets: Any, weights: Any, complaint: str
-    ) -> None:
-        inputs, _ = table(5)
-        with pytest.raises(ValueError, match=complaint):
-            train(make_engine("dense", inputs), rows, targets, weights)
 
 
 @pytest.mark.parametrize("kind", ENGINES)
 class TestStopping:
     def run(
         self, kind: str, scores: Sequence[float], **options: Any
-    ) -> tuple[Engine, History, Weights]:
+    ) -> tuple[Engine, History, list[Any]]:
         inputs, labels = table(40)
         rows, validation = held_out(inputs, labels, 30)
-        engine, weights = make_engine(kind, inputs), Weights()
+        engine = make_engine(kind, inputs)
+        weights: list[Any] = []
         history = train(
             engine,
-            rows,
-            labels[rows],
+            labelled(rows, labels[rows]),
             validation=validation,
             score=scripted(scores),
             options=TrainingOptions(**{"learning_rate": 0.01, "batch_size": 10, **options}),
-            callbacks=[weights],
+            after_epoch=lambda _: weights.append(engine.weights()),
         )
-        assert len(weights.after_epoch) == history.n_epochs
+        assert len(weights) == history.n_epochs
         return engine, history, weights
 
     def test_patience_then_the_best_weights(self, kind: str) -> None:
@@ -147,19 +137,19 @@ class TestStopping:
         engine, history, weights = self.run(kind, scores, max_epochs=6, patience=3)
         assert (history.stopped, history.n_epochs) == ("early_stopping", 5)
         assert (history.best_epoch, history.best_score) == (1, 0.4)
-        assert same_bytes(engine.weights(), weights.after_epoch[1])
-        assert not same_bytes(weights.after_epoch[1], weights.after_epoch[-1])
+        assert same_bytes(engine.weights(), weights[1])
+        assert not same_bytes(weights[1], weights[-1])
 
     def test_all_epochs_then_the_best_weights(self, kind: str) -> None:
         engine, history, weights = self.run(kind, [0.1, 0.4, 0.3], max_epochs=3)
         assert (history.stopped, history.n_epochs, history.best_epoch) == ("max_epochs", 3, 1)
-        assert same_bytes(engine.weights(), weights.after_epoch[1])
+        assert same_bytes(engine.weights(), weights[1])
 
     def test_early_stopping_can_be_off(self, kind: str) -> None:
         options = {"max_epochs": 5, "patience": 1, "early_stopping": False}
         engine, history, weights = self.run(kind, [0.4, 0.1, 0.1, 0.1, 0.1], **options)
         assert history.n_epochs == 5
-        assert same_bytes(engine.weights(), weights.after_epoch[0])
+        assert same_bytes(engine.weights(), weights[0])
 
     def test_a_score_that_is_never_a_number(self, kind: str) -> None:
         engine, history, weights = self.run(kind, [math.nan] * 4, max_epochs=4, patience=3)
@@ -168,15 +158,21 @@ class TestStopping:
             3,
             None,
         )
-        assert same_bytes(engine.weights(), weights.after_epoch[-1])
+        assert same_bytes(engine.weights(), weights[-1])
 
     def test_without_validation_the_last_weights(self, kind: str) -> None:
         inputs, labels = table(40)
-        engine, weights = make_engine(kind, inputs), Weights()
+        engine = make_engine(kind, inputs)
+        weights: list[Any] = []
         options = TrainingOptions(max_epochs=3, patience=1)
-        history = train(engine, 40, labels, options=options, callbacks=[weights])
+        history = train(
+            engine,
+            labelled(40, labels),
+            options=options,
+            after_epoch=lambda _: weights.append(engine.weights()),
+        )
         assert (history.stopped, history.n_epochs, history.best_epoch) == ("max_epochs", 3, None)
-        assert same_bytes(engine.weights(), weights.after_epoch[-1])
+        assert same_bytes(engine.weights(), weights[-1])
 
 
 class TestScores:
@@ -187,14 +183,11 @@ class TestScores:
         engine = make_engine("tsenet", inputs)
         seen: list[tuple[float, float]] = []
 
-        class Check(Callback):
-            def on_epoch_end(self, engine: Engine, history: History) -> None:
-                outputs = engine.outputs(inputs, validation.rows).astype(np.float64)
-                loss, _ = BinaryLoss().gradient(outputs, validation.targets, validation.weights)
-                score = accuracy(
-                    validation.targets, BinaryLoss().predict(outputs), validation.weights
-                )
-                seen.append((loss, score))
+        def check(history: History) -> None:
+            outputs = engine.outputs(inputs, validation.rows).astype(np.float64)
+            loss, _ = BinaryLoss().gradient(outputs, validation.targets, validation.weights)
+            score = accuracy(validation.targets, BinaryLoss().predict(outputs), validation.weights)
+            seen.append((loss, score))
 
         def accuracy(targets: Any, probability: Any, weights: Any) -> float:
             found = probability.argmax(axis=1)
@@ -202,12 +195,11 @@ class TestScores:
 
         history = train(
             engine,
-            rows,
-            labels[rows],
+            labelled(rows, labels[rows]),
             validation=validation,
             score=accuracy,
             options=TrainingOptions(0.02, 8, max_epochs=4),
-            callbacks=[Check()],
+            after_epoch=check,
         )
         assert list(zip(history.validation_loss, history.validation_score, strict=True)) == seen
 
@@ -216,8 +208,7 @@ class TestScores:
         rows, validation = held_out(inputs, labels, 40)
         history = train(
             make_engine("dense", inputs),
-            rows,
-            labels[rows],
+            labelled(rows, labels[rows]),
             validation=validation,
             options=TrainingOptions(max_epochs=2),
         )
@@ -225,16 +216,10 @@ class TestScores:
 
     def test_the_train_loss_is_the_mean_over_rows(self) -> None:
         inputs, labels = table(11)
-        losses: list[float] = []
-
-        class Note(Callback):
-            def on_batch_end(self, engine: Engine, epoch: int, batch: int, loss: float) -> None:
-                losses.append(loss)
-
+        engine = recorder(inputs)
         options = TrainingOptions(batch_size=5, max_epochs=1)
-        history = train(
-            make_engine("dense", inputs), 11, labels, options=options, callbacks=[Note()]
-        )
+        history = train(engine, labelled(11, labels), options=options)
+        losses = engine.losses
         expected = (3 * losses[0] + 4 * losses[1] + 4 * losses[2]) / 11
         assert history.train_loss[0] == pytest.approx(expected, rel=1e-12)
 
@@ -243,8 +228,7 @@ class TestScores:
         others, other_labels = table(15, seed=9)
         history = train(
             make_engine("tsenet", inputs),
-            40,
-            labels,
+            labelled(40, labels),
             validation=Validation(others, np.arange(15), other_labels),
             options=TrainingOptions(max_epochs=2),
         )
@@ -258,8 +242,7 @@ class TestScores:
         engine = make_engine(kind, inputs, loss, dropout=0.1)
         history = train(
             engine,
-            rows,
-            labels[rows].astype(np.int64),
+            labelled(rows, labels[rows].astype(np.int64)),
             validation=validation,
             options=TrainingOptions(0.02, 32, max_epochs=40, patience=40),
         )
@@ -276,7 +259,7 @@ def test_same_seed_same_bytes(kind: str) -> None:
         engine = make_engine(kind, inputs, seed=dropout_seed)
         options = TrainingOptions(batch_size=8, max_epochs=4)
         history = train(
-            engine, rows, labels[rows], validation=validation, options=options, seed=seed
+            engine, labelled(rows, labels[rows]), validation=validation, options=options, seed=seed
         )
         return engine.state(), history
 
@@ -291,87 +274,6 @@ def test_same_seed_same_bytes(kind: str) -> None:
     assert not same_bytes(first, run(3, 6)[0])
 
 
-class Diary(Callback):
-    """Writes down every call, with its own name."""
-
-    def __init__(self, name: str, entries: list[str]) -> None:
-        self.name, self.entries = name, entries
-
-    def on_train_begin(self, engine: Engine, options: TrainingOptions) -> None:
-        self.entries.append(f"{self.name} begin {options.max_epochs}")
-
-    def on_batch_end(self, engine: Engine, epoch: int, batch: int, loss: float) -> None:
-        assert math.isfinite(loss)
-        self.entries.append(f"{self.name} batch {epoch}.{batch}")
-
-    def on_epoch_end(self, engine: Engine, history: History) -> None:
-        assert history.stopped is None
-        self.entries.append(f"{self.name} epoch {history.n_epochs}")
-
-    def on_train_end(self, engine: Engine, history: History) -> None:
-        self.entries.append(f"{self.name} end {history.stopped}")
-
-
-class StopAt(Callback):
-    """Wishes to stop after a batch, or after an epoch."""
-
-    def __init__(self, epoch: int, batch: int | None) -> None:
-        self.epoch, self.batch = epoch, batch
-
-    def on_batch_end(self, engine: Engine, epoch: int, batch: int, loss: float) -> None:
-        if (epoch, batch) == (self.epoch, self.batch):
-            raise StopTraining
-
-    def on_epoch_end(self, engine: Engine, history: History) -> None:
-        if self.batch is None and history.n_epochs == self.epoch + 1:
-            raise StopTraining
-
-
-class TestCallbacks:
-    def test_order(self) -> None:
-        inputs, labels = table(10)
-        entries: list[str] = []
-        options = TrainingOptions(batch_size=5, max_epochs=2)
-        diaries = [Diary("a", entries), Callback(), Diary("b", entries)]
-        train(make_engine("dense", inputs), 10, labels, options=options, callbacks=diaries)
-        moments = ["begin 2", "batch 0.0", "batch 0.1", "epoch 1", "batch 1.0", "batch 1.1"]
-        moments += ["epoch 2", "end max_epochs"]
-        assert entries == [f"{name} {moment}" for moment in moments for name in "ab"]
-
-    def test_a_wish_to_stop_in_an_epoch_keeps_the_best_weights(self) -> None:
-        inputs, labels = table(40)
-        rows, validation = held_out(inputs, labels, 30)
-        engine, weights, entries = make_engine("dense", inputs), Weights(), list[str]()
-        history = train(
-            engine,
-            rows,
-            labels[rows],
-            validation=validation,
-            score=scripted([0.5, 0.4]),
-            options=TrainingOptions(batch_size=10),
-            callbacks=[weights, StopAt(2, 1), Diary("d", entries)],
-        )
-        assert (history.stopped, history.n_epochs) == ("callback", 2)
-        assert same_bytes(engine.weights(), weights.after_epoch[0])
-        assert entries[-1] == "d end callback"
-
-    def test_a_wish_to_stop_after_an_epoch_counts_it(self) -> None:
-        inputs, labels = table(40)
-        engine, weights = make_engine("dense", inputs), Weights()
-        history = train(engine, 40, labels, callbacks=[weights, StopAt(1, None)])
-        assert (history.stopped, history.n_epochs) == ("callback", 2)
-        assert same_bytes(engine.weights(), weights.after_epoch[1])
-
-    def test_other_errors_are_passed_on(self) -> None:
-        class Broken(Callback):
-            def on_batch_end(self, engine: Engine, epoch: int, batch: int, loss: float) -> None:
-                raise RuntimeError("my own mistake")
-
-        inputs, labels = table(10)
-        with pytest.raises(RuntimeError, match="my own mistake"):
-            train(make_engine("dense", inputs), 10, labels, callbacks=[Broken()])
-
-
 class TestDivergence:
     # Column sums this large overflow float32 as soon as they are squared.
     values = np.full((20, 8), 1e30, np.float32)
@@ -380,32 +282,45 @@ class TestDivergence:
         inputs = Inputs(self.values)
         engine = make_engine("tsenet", inputs, dropout=0.0)
         with pytest.raises(DivergenceError, match="lower the learning rate"):
-            train(engine, 20, np.zeros(20), options=TrainingOptions(1e30, max_epochs=50))
+            train(engine, labelled(20, np.zeros(20)), options=TrainingOptions(1e30, max_epochs=50))
 
     def test_with_best_weights_they_are_kept(self, caplog: pytest.LogCaptureFixture) -> None:
         inputs, labels = table(40)
         rows, validation = held_out(inputs, labels, 30)
-        engine, weights = make_engine("dense", inputs), Weights()
+        engine = make_engine("dense", inputs)
+        weights: list[Any] = []
 
-        class Spoil(Callback):
-            def on_epoch_end(self, engine: Engine, history: History) -> None:
-                if history.n_epochs == 2:
-                    spoiled = engine.weights()
-                    spoiled["output"][0] = np.inf
-                    engine.load_weights(spoiled)
+        def spoil(history: History) -> None:
+            weights.append(engine.weights())
+            if history.n_epochs == 2:
+                spoiled = engine.weights()
+                spoiled["output"][0] = np.inf
+                engine.load_weights(spoiled)
 
         with caplog.at_level(logging.WARNING, "tsenet"):
             history = train(
                 engine,
-                rows,
-                labels[rows],
+                labelled(rows, labels[rows]),
                 validation=validation,
                 score=scripted([0.4, 0.5]),
-                callbacks=[weights, Spoil()],
+                after_epoch=spoil,
             )
         assert (history.stopped, history.n_epochs) == ("diverged", 2)
-        assert same_bytes(engine.weights(), weights.after_epoch[1])
+        assert same_bytes(engine.weights(), weights[1])
         assert "The best weights so far are kept" in caplog.text
+
+
+def test_what_follows_each_step_and_epoch() -> None:
+    inputs, labels = table(10)
+    calls: list[Any] = []
+    train(
+        make_engine("dense", inputs),
+        labelled(10, labels),
+        options=TrainingOptions(batch_size=5, max_epochs=2),
+        after_step=lambda: calls.append("step"),
+        after_epoch=lambda history: calls.append(history.n_epochs),
+    )
+    assert calls == ["step", "step", 1, "step", "step", 2]
 
 
 class TestReports:
@@ -414,12 +329,11 @@ class TestReports:
         seen: list[tuple[str, int, int | None]] = []
         train(
             make_engine("dense", inputs),
-            10,
-            labels,
+            labelled(10, labels),
             options=TrainingOptions(batch_size=5, max_epochs=3),
             progress=lambda *state: seen.append(state),
         )
-        assert [done for _, done, _ in seen] == [0, 0, 1, 2, 3, 4, 5, 6, 6]
+        assert [done for _, done, _ in seen] == [0, 1, 2, 3, 4, 5, 6, 6]
         assert {(stage, total) for stage, _, total in seen} == {("training", 6)}
 
     def test_notes_and_log_lines(self, caplog: pytest.LogCaptureFixture) -> None:
@@ -428,8 +342,7 @@ class TestReports:
         with caplog.at_level(logging.DEBUG, "tsenet"):
             train(
                 make_engine("dense", inputs),
-                rows,
-                labels[rows],
+                labelled(rows, labels[rows]),
                 validation=validation,
                 score=scripted([0.25, 0.75]),
                 options=TrainingOptions(batch_size=15, max_epochs=2),
@@ -444,5 +357,4 @@ class TestReports:
         assert "training: epoch 1/2, loss 0." in notes[0]
         assert "score" not in notes[0]
         assert "score 0.25" in notes[2]
-        assert notes[2].endswith(" s left")
         assert "stopped: max_epochs" in caplog.text

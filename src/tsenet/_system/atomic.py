@@ -1,38 +1,28 @@
 """Writing files and folders so that a crash or Ctrl-C never leaves half of one.
 
-Everything is written next to its destination under a hidden temporary name, flushed to the disk,
-and only then renamed. A rename on one file system is atomic, so other programs see the old content
-or the new, never a mixture. What a killed process left behind is removed by the next writer of the
-same destination: writers hold a lock on what they write, and the lock of a dead process is free.
+Everything is written next to its destination under a hidden temporary name, flushed to the disk, and only then renamed.
+A rename on one file system is atomic, so other programs see the old content or the new, never a mixture. Only a power
+cut or ``kill -9`` leaves a temporary file behind.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import re
 import secrets
 import shutil
 import signal
 import stat
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks: nothing is removed there
-    fcntl = None  # type: ignore[assignment]  # a module elsewhere
-
-__all__ = ["atomic_folder", "atomic_write", "remove_leftovers"]
+__all__ = ["atomic_folder", "atomic_write"]
 
 # A full disk, a quota, a file that is too large, a disk that fails.
 _OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-
-_NEW = 1.0  # seconds; a writer locks what it has made at once
 
 
 @contextmanager
@@ -64,12 +54,10 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent} to write {target.name} to")
     old_mode = _regular_mode(target)
-    _sweep(target)
     temporary = _temporary_sibling(target)
     try:
-        with _named_errors(target), ExitStack() as lock:
+        with _named_errors(target):
             with _create(temporary, mode) as file:
-                lock.enter_context(_locked(temporary))
                 yield file
                 file.flush()
                 if old_mode is not None:
@@ -80,15 +68,6 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
-
-
-def remove_leftovers(path: str | os.PathLike[str]) -> None:
-    """Delete the temporary files that writers of ``path`` left behind when they were killed.
-
-    Only for a path that no other process is writing at the moment, such as a run's checkpoint.
-    """
-    for leftover in _temporary_siblings(Path(os.path.realpath(path))):
-        leftover.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -116,12 +95,11 @@ def atomic_folder(path: str | os.PathLike[str], *, force: bool = False) -> Itera
     """
     target = Path(os.path.realpath(path))
     _refuse_occupied(target, force)
-    _sweep(target)
     staging = _temporary_sibling(target)
     missing = [parent for parent in target.parents if not parent.exists()]  # deepest first
     try:
         staging.mkdir(parents=True)
-        with _named_errors(target), _locked(staging):
+        with _named_errors(target):
             yield staging
             _refuse_occupied(target, force)
             for file in staging.iterdir():
@@ -146,64 +124,6 @@ def _named_errors(target: Path) -> Iterator[None]:
         if error.errno not in _OF_WRITING or error.filename is not None:
             raise
         raise OSError(error.errno, os.strerror(error.errno), str(target)) from error
-
-
-def _sweep(target: Path) -> None:
-    """Delete what dead writers of ``target`` left behind: what nobody holds a lock on.
-
-    What is new may belong to a writer that has not locked it yet, so it is looked at again a moment later.
-    """
-    for leftover in _temporary_siblings(target):
-        with suppress(OSError):  # another user's, or gone already
-            if not _is_free(leftover):
-                continue
-            age = time.time() - leftover.stat().st_mtime
-            if age < _NEW:
-                time.sleep(min(_NEW, _NEW - age))  # a clock that is behind must not make it longer
-                if not _is_free(leftover):
-                    continue
-            if leftover.is_dir():
-                shutil.rmtree(leftover, ignore_errors=True)
-            else:
-                leftover.unlink(missing_ok=True)
-
-
-def _temporary_siblings(target: Path) -> list[Path]:
-    name = re.compile(re.escape(_beginning(target)) + r"[0-9a-f]{16}\.tmp")
-    try:
-        with os.scandir(target.parent) as entries:
-            return [Path(entry.path) for entry in entries if name.fullmatch(entry.name)]
-    except OSError:  # there is no such folder yet, or it may not be listed
-        return []
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock on a file or folder; it ends with the process, however that dies."""
-    if fcntl is None:
-        yield
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _is_free(path: Path) -> bool:
-    """Whether no process holds the lock of ``path``; False where locks do not work."""
-    if fcntl is None:
-        return False
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
-    return True
 
 
 def _move_into_place(staging: Path, target: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -28,8 +28,8 @@ from tsenet.progress import as_progress
 if TYPE_CHECKING:
     from tsenet.baselines.fnn import FNN
     from tsenet.network.batches import Inputs
-    from tsenet.training.callbacks import Callback
     from tsenet.training.engine import Engine
+    from tsenet.training.history import History
     from tsenet.training.losses import Loss
     from tsenet.training.settings import TrainingSettings
 
@@ -91,11 +91,13 @@ class DenseEstimator(NetworkEstimator):
     def _prepare(self, seed: int) -> None:
         """Change the new network before it is trained."""
 
-    def _engine(self, inputs: Inputs, loss: Loss, seed: int) -> tuple[Engine, tuple[Callback, ...]]:
-        """What trains the network on a CPU, and callbacks that it needs."""
+    def _engine(
+        self, inputs: Inputs, loss: Loss, seed: int
+    ) -> tuple[Engine, Callable[[History], None] | None]:
+        """What trains the network on a CPU, and what to do after each epoch."""
         from tsenet.training.engine import Engine
 
-        return Engine(self.net_, inputs, loss, seed=seed, n_threads=self._threads()), ()
+        return Engine(self.net_, inputs, loss, seed=seed, n_threads=self._threads()), None
 
     def retrain(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the present network on from its weights, with the same validation rows as in :meth:`fit`.
@@ -126,13 +128,13 @@ class DenseEstimator(NetworkEstimator):
         device = settings.torch_device()
         with as_progress(progress_of(self.verbose)) as report:
             engine: Engine
-            own: tuple[Callback, ...] = ()
+            after_epoch = None
             if device == "cpu":
-                engine, own = self._engine(rows.inputs, loss, seeds.dropout)
+                engine, after_epoch = self._engine(rows.inputs, loss, seeds.dropout)
             else:
                 engine = Engine(self.net_, rows.inputs, loss, device=device, seed=seeds.dropout)
             self.history_ = train_network(
-                engine, split, settings, seeds.order, report, own_callbacks=own
+                engine, split, settings, seeds.order, report, after_epoch=after_epoch
             )
         self.net_.to("cpu").eval()
         self.n_parameters_ = self.net_.n_parameters
@@ -197,7 +199,7 @@ class DenseClassifier(NetworkClassifier, DenseEstimator):
     dropout : float
         Share of the hidden units left out in each step of training.
     weighting, learning_rate, batch_size, max_epochs, early_stopping, validation_fraction, patience, class_weight, \
-device, random_state, verbose, callbacks
+device, random_state, verbose
         As for :class:`tsenet.TSENetClassifier`.
     n_jobs : int or None
         Threads; None for all cores. torch's products may round otherwise with another number of them.
@@ -238,7 +240,6 @@ device, random_state, verbose, callbacks
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: Any = False,
-        callbacks: Sequence[Callback] | None = None,
     ) -> None:
         self.hidden = hidden
         self.dropout = dropout
@@ -254,7 +255,6 @@ device, random_state, verbose, callbacks
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-        self.callbacks = callbacks
 
 
 class DenseRegressor(NetworkRegressor, DenseEstimator):
@@ -263,7 +263,7 @@ class DenseRegressor(NetworkRegressor, DenseEstimator):
     Parameters
     ----------
     hidden, dropout, weighting, learning_rate, batch_size, max_epochs, early_stopping, validation_fraction, patience, \
-device, n_jobs, random_state, verbose, callbacks
+device, n_jobs, random_state, verbose
         As for :class:`DenseClassifier`.
 
     Attributes
@@ -288,7 +288,6 @@ device, n_jobs, random_state, verbose, callbacks
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: Any = False,
-        callbacks: Sequence[Callback] | None = None,
     ) -> None:
         self.hidden = hidden
         self.dropout = dropout
@@ -303,7 +302,6 @@ device, n_jobs, random_state, verbose, callbacks
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-        self.callbacks = callbacks
 
 
 def _columns_as_given(table: Table) -> BinaryRule:

@@ -8,7 +8,7 @@ loss's gradient is largest (RigL, Evci et al. 2020). The share falls to 0 along 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,8 +18,8 @@ from tsenet.baselines.dense import DenseClassifier
 
 if TYPE_CHECKING:
     from tsenet.network.batches import Inputs
-    from tsenet.training.callbacks import Callback
     from tsenet.training.engine import Engine
+    from tsenet.training.history import History
     from tsenet.training.losses import Loss
 
 __all__ = ["DynamicSparseClassifier", "rewired", "spread_links"]
@@ -48,7 +48,7 @@ class DynamicSparseClassifier(DenseClassifier):
     hidden : sequence of int, default=(512,)
         Units of each hidden layer.
     dropout, weighting, learning_rate, batch_size, max_epochs, early_stopping, validation_fraction, patience, \
-class_weight, device, n_jobs, random_state, verbose, callbacks
+class_weight, device, n_jobs, random_state, verbose
         As for :class:`DenseClassifier`. ``patience`` is 10: each rewiring costs some progress.
 
     Attributes
@@ -89,7 +89,6 @@ class_weight, device, n_jobs, random_state, verbose, callbacks
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: Any = False,
-        callbacks: Sequence[Callback] | None = None,
     ) -> None:
         super().__init__(
             hidden=hidden,
@@ -106,7 +105,6 @@ class_weight, device, n_jobs, random_state, verbose, callbacks
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
-            callbacks=callbacks,
         )
         self.n_parameters = n_parameters
         self.growth = growth
@@ -140,11 +138,13 @@ class_weight, device, n_jobs, random_state, verbose, callbacks
                 layer.weight.mul_(torch.sqrt(layer.weight.shape[0] / links))
         self.net_.keep(masks, part_of_state=True)
 
-    def _engine(self, inputs: Inputs, loss: Loss, seed: int) -> tuple[Engine, tuple[Callback, ...]]:
-        from tsenet.baselines.dynamic_engine import DynamicEngine, RewireAfterEpoch
+    def _engine(
+        self, inputs: Inputs, loss: Loss, seed: int
+    ) -> tuple[Engine, Callable[[History], None]]:
+        from tsenet.baselines.dynamic_engine import DynamicEngine
 
         engine = DynamicEngine(self.net_, inputs, loss, seed=seed, n_threads=self._threads())
-        return engine, (RewireAfterEpoch(self.growth, self.drop_share, self.rewirings, seed),)
+        return engine, engine.rewiring(self.growth, self.drop_share, self.rewirings)
 
 
 def spread_links(sizes: Sequence[tuple[int, int]], n_links: int) -> list[int]:

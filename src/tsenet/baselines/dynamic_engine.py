@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -10,11 +11,10 @@ from numpy.typing import NDArray
 
 from tsenet.baselines.dynamic import Growth, cosine_share, rewired
 from tsenet.baselines.fnn import FNN
-from tsenet.training.callbacks import Callback
 from tsenet.training.engine import Engine
 from tsenet.training.history import History
 
-__all__ = ["DynamicEngine", "RewireAfterEpoch"]
+__all__ = ["DynamicEngine"]
 
 
 class DynamicEngine(Engine):
@@ -25,6 +25,17 @@ class DynamicEngine(Engine):
     def rewire_next(self, share: float, growth: Growth, rng: np.random.Generator) -> None:
         """Let the next step replace a share of each layer's links."""
         self._next = (share, growth, rng)
+
+    def rewiring(self, growth: Growth, share: float, n_times: int) -> Callable[[History], None]:
+        """A function that asks for a rewiring; to be called after each epoch, it does so after the first ones."""
+        rng = np.random.default_rng([self.seed, 2])
+
+        def rewire(history: History) -> None:
+            done = history.n_epochs - 1
+            if done < n_times:
+                self.rewire_next(cosine_share(share, done, n_times), growth, rng)
+
+        return rewire
 
     def step(
         self,
@@ -84,20 +95,3 @@ class DynamicEngine(Engine):
             place = list(self._parameters).index(f"layers.{k}.weight")
             for moments in (self._means, self._squares):  # new links have no past
                 moments[place].mul_(torch.from_numpy(after & before))
-
-
-class RewireAfterEpoch(Callback):
-    """Ask a :class:`DynamicEngine` for a rewiring after each of the first epochs."""
-
-    def __init__(self, growth: Growth, share: float, n_times: int, seed: int) -> None:
-        self.growth = growth
-        self.share = share
-        self.n_times = n_times
-        self._rng = np.random.default_rng([seed, 2])
-
-    def on_epoch_end(self, engine: Engine, history: History) -> None:
-        """The next step changes links, while it is early."""
-        done = history.n_epochs - 1
-        if done < self.n_times:
-            share = cosine_share(self.share, done, self.n_times)
-            cast(DynamicEngine, engine).rewire_next(share, self.growth, self._rng)

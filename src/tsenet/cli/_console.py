@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from tsenet.cli._processes import tell_starter
-from tsenet.errors import ProcessLostError, TSENetError
+from tsenet.errors import TSENetError
 
 if TYPE_CHECKING:
     from tsenet.progress import Progress
@@ -27,7 +26,6 @@ __all__ = [
     "check_output",
     "refuse_existing",
     "refuse_inputs",
-    "remember_checkpoint",
     "remember_debug",
     "shown_progress",
     "warm_up",
@@ -39,7 +37,6 @@ STDOUT = Path("-")
 
 # Keys of ctx.meta, which the contexts of the program and of its commands share.
 _DEBUG = "tsenet.debug"
-_CHECKPOINT = "tsenet.checkpoint"
 
 
 class PlainErrors(TyperGroup):
@@ -51,11 +48,7 @@ class PlainErrors(TyperGroup):
             with _plain_warnings():
                 return super().invoke(ctx)
         except KeyboardInterrupt:
-            folder = ctx.meta.get(_CHECKPOINT)
-            kept = "nothing written" if folder is None else f"finished work is kept in {folder}"
-            _stop(ctx, f"interrupted, {kept}", 130)
-        except ProcessLostError as error:  # the one that ended says why
-            _stop(ctx, f"error: {error}", 1, is_cause=False)
+            _stop(ctx, "interrupted, nothing written", 130)
         except TSENetError as error:
             _stop(ctx, f"error: {error}", 1)
         except OSError as error:
@@ -77,14 +70,12 @@ def _plain_warnings() -> Iterator[None]:
         yield
 
 
-def _stop(ctx: typer.Context, message: str, code: int, is_cause: bool = True) -> NoReturn:
+def _stop(ctx: typer.Context, message: str, code: int) -> NoReturn:
     if ctx.meta.get(_DEBUG):
         import traceback
 
         traceback.print_exc()
-    line = " ".join(message.split())
-    if not is_cause or not tell_starter(line):
-        typer.echo(line, err=True)
+    typer.echo(" ".join(message.split()), err=True)
     raise typer.Exit(code) from None
 
 
@@ -92,13 +83,6 @@ def remember_debug(ctx: typer.Context, value: bool) -> bool:
     """Note that tracebacks are wanted; the callback of ``--debug``."""
     if value:
         ctx.meta[_DEBUG] = True
-    return value
-
-
-def remember_checkpoint(ctx: typer.Context, value: Path | None) -> Path | None:
-    """Note where finished work is kept; the callback of ``--checkpoint``."""
-    if value is not None:
-        ctx.meta[_CHECKPOINT] = value
     return value
 
 

@@ -12,7 +12,6 @@ __all__ = ["default_of"]
 _PACKAGE = Path(__file__).parents[1]
 _SOURCE = {
     "TSENetClassifier": "estimators/classifier.py",
-    "ShardOptions": "training/shard_rows.py",
     "TopicModel": "estimators/topic_model.py",
     "word_vectorizer": "data/text.py",
 }

@@ -33,11 +33,10 @@ def read(
     """Read texts, with other columns; or word counts."""
     from tsenet.data.docword import read_docword
     from tsenet.data.text import read_documents
-    from tsenet.store.hlta_text import read_hlta_tuples
 
     progress.start("reading documents", None)
     if data_format != "auto":
-        table = (read_hlta_tuples if data_format == "hlta" else read_docword)(path)
+        table = read_docword(path)
         progress.finish(f"{table.n_rows:,} documents, {table.n_columns:,} words")
         return table
     documents = read_documents(

@@ -15,12 +15,11 @@ import typer
 from typer.core import TyperCommand
 
 from tsenet.cli._config import read_config
-from tsenet.cli._console import remember_checkpoint, remember_debug
+from tsenet.cli._console import remember_debug
 from tsenet.cli._defaults import default_of
 
 __all__ = [
     "AsJson",
-    "Checkpoint",
     "Config",
     "Data",
     "Debug",
@@ -32,7 +31,6 @@ __all__ = [
     "Model",
     "Ngrams",
     "NoHeader",
-    "Processes",
     "Quiet",
     "Seed",
     "ShowsDefaults",
@@ -40,7 +38,6 @@ __all__ = [
     "Tokenizer",
     "Unlabeled",
     "Words",
-    "checked_memory",
     "given",
     "library_option",
     "number_option",
@@ -54,18 +51,6 @@ _REFERENCE = "library:"
 def given(**options: Any) -> dict[str, Any]:
     """Return the options that were given: those that are not None."""
     return {name: value for name, value in options.items() if value is not None}
-
-
-def checked_memory(memory: str | None) -> str | None:
-    """Return an amount of memory as it was given, if it is one."""
-    from tsenet.memory import bytes_of
-
-    try:
-        bytes_of(memory)
-    except ValueError as error:
-        wrong = str(error).replace("memory_limit", "it")
-        raise typer.BadParameter(wrong, param_hint="--memory") from error
-    return memory
 
 
 def refuse_both(cluster: str | None, workers: int | None) -> None:
@@ -123,14 +108,6 @@ Unlabeled = Annotated[
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by tsenet fit.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
-Checkpoint = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR",
-        help="Folder to keep finished work in: after an interruption the same command continues from it.",
-        callback=remember_checkpoint,
-    ),
-]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Config = Annotated[
@@ -195,12 +172,6 @@ Jobs = Annotated[
     int | None,
     typer.Option(
         metavar="N", min=1, help="Threads; default: all cores. The result does not depend on it."
-    ),
-]
-Processes = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", min=1, help="Run in this many processes; for a folder of shards (DIR) only."
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]

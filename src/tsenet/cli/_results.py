@@ -14,7 +14,9 @@ import typer
 from tsenet.cli._console import STDOUT
 
 if TYPE_CHECKING:
+    from tsenet.data.shards import ShardFolder
     from tsenet.data.table import Table
+    from tsenet.training.history import History
 
 __all__ = ["by_key", "say", "say_fitted", "write_csv", "write_json_lines"]
 
@@ -34,14 +36,10 @@ def by_key(figures: Mapping[str, float]) -> dict[str, float]:
 
 
 def say_fitted(
-    model: Any,
-    table: Table,
-    n_unlabelled: int,
-    out: Path,
-    resumes: bool,
-    as_json: bool,
+    model: Any, table: Table | ShardFolder, n_unlabelled: int | None, out: Path, as_json: bool
 ) -> None:
     """Say what a model was fitted to, how large it is, and its cross-validated score."""
+    history = model.history_
     fields = {
         "model": out,
         "rows": table.n_rows,
@@ -49,8 +47,9 @@ def say_fitted(
         "columns": table.n_columns,
         "layers": model.wiring_.layer_sizes,
         "parameters": model.n_parameters_,
-        "epochs": model.history_.n_epochs,
-        "stopped": model.history_.stopped,
+        "epochs": history.n_epochs,
+        "stopped": history.stopped,
+        "validation_loss": _best_loss(history),
         "cross_validated": None if model.cv_score_ is None else model.cv_score_._asdict(),
     }
     from tsenet.data.columns import count_of
@@ -65,26 +64,21 @@ def say_fitted(
         lines.append(
             f"{n_unlabelled:,} of {table.n_rows:,} rows have no {names}: they are unlabelled rows"
         )
-    epochs = count_of(model.history_.n_epochs, "epoch")
-    lines.append(f"{epochs}{_best_of(model)}; written to {out}")
+    best = ""
+    if history.best_epoch is not None:
+        best = f", best validation loss {_best_loss(history):.4f} in epoch {history.best_epoch + 1}"
+    lines.append(f"{count_of(history.n_epochs, 'epoch')}{best}; written to {out}")
     if model.cv_score_ is None:
         lines.append("no cross-validated score; tsenet evaluate scores the model on other rows")
     else:
         n_scored = count_of(model.cv_score_.n_rows, "labelled row")
         lines.append(f"cross-validated on {n_scored}: {model.cv_score_}")
-    if resumes and model.history_.stopped == "interrupted":
-        lines.append("to continue, give the same command with --force")
     say(as_json, fields, *lines)
 
 
-def _best_of(model: Any) -> str:
-    """Why the training stopped if it was stopped, and its best epoch."""
-    history = model.history_
-    stopped = ", stopped by Ctrl-C" if history.stopped == "interrupted" else ""
-    if history.best_epoch is None:
-        return stopped
-    best = history.validation_loss[history.best_epoch]
-    return f"{stopped}, best validation loss {best:.4f} in epoch {history.best_epoch + 1}"
+def _best_loss(history: History) -> float | None:
+    """Validation loss of the best epoch, if validation rows chose one."""
+    return None if history.best_epoch is None else history.validation_loss[history.best_epoch]
 
 
 def write_csv(stream: IO[str], names: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:

@@ -1,8 +1,9 @@
-"""``tsenet fit`` and ``tsenet predict`` on folders of shards, in one process or several."""
+"""``tsenet fit`` and ``tsenet predict`` on folders of shards."""
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+import json
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,15 +19,7 @@ from tsenet.cli._console import (
     written_to,
 )
 from tsenet.cli._options import given
-from tsenet.cli._processes import (
-    is_first_process,
-    is_restart,
-    leave_if_others_failed,
-    rank_and_size,
-    run_in_processes,
-    started_by_torchrun,
-)
-from tsenet.cli._results import say
+from tsenet.cli._results import say, say_fitted
 from tsenet.data.columns import count_of
 from tsenet.data.shards import ShardFolder, open_shards
 from tsenet.errors import DataError
@@ -37,8 +30,9 @@ __all__ = ["fit_folder", "predict_folder"]
 #: Options of ``fit`` and ``predict`` that say how a file is read.
 _OF_FILES = (
     *("text", "ignore", "words", "stop_words", "min_documents", "max_df", "ngrams", "tokenizer"),
-    *("encoding", "no_header", "explain", "keep_on_interrupt"),
+    *("encoding", "no_header", "explain"),
 )
+_KEY = b"tsenet.predictions"  # of the metadata of a file of predictions
 
 
 def fit_folder(
@@ -50,74 +44,36 @@ def fit_folder(
     parameters: dict[str, Any],
     *,
     unlabeled: str | None,
-    processes: int | None,
-    options: dict[str, Any],
-    checkpoint: Path | None,
     config: Path | None,
     force: bool,
     table: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Fit a model to a folder of shards and write it; ``--processes`` starts the processes first."""
-    leave_if_others_failed()
+    """Fit a model to a folder of shards and write it."""
+    import tsenet
+
     _refuse_options_of_files(context)
     folder = open_shards(data)
     classifies = _classifies(folder, target, task)
-    marker = _marker(folder, target, unlabeled) if classifies else None
-    if unlabeled is not None and not classifies:
-        raise DataError("--unlabeled is for classes: the missing values of a folder are nulls")
-    if is_first_process() and not is_restart():
-        check_output(out, force, data, config)
-    model = _estimator(classifies, {**parameters, **given(unlabeled=marker)})
-    _refuse_unsupported(model, folder, target, classifies, processes, options)
-    if processes is not None and not started_by_torchrun():
-        run_in_processes(context, processes, restarts=checkpoint is not None)
-        return
-    from tsenet.training.shard_recipe import ShardOptions
-
-    with shown_progress(quiet or not is_first_process()) as progress:
+    if unlabeled is not None:
+        if not classifies:
+            raise DataError("--unlabeled is for classes: the missing values of a folder are nulls")
+        values = folder.classes.get(target[0]) or ()
+        marker = next((value for value in values if str(value) == unlabeled), unlabeled)
+        parameters = {**parameters, "unlabeled": marker}
+    check_output(out, force, data, config)
+    kind = tsenet.TSENetClassifier if classifies else tsenet.TSENetRegressor
+    with shown_progress(quiet) as progress:
         warm_up(progress)
-        model.set_params(verbose=progress)
-        model.fit_shards(folder, target, checkpoint=checkpoint, options=ShardOptions(**options))
-        if not is_first_process():
-            return
+        model = kind(**parameters, verbose=progress)
+        model.fit(folder, target[0] if len(target) == 1 else target)
         model.source_ = {"targets": target, **given(unlabeled=unlabeled)}
         with written_to(out) as path:
             model.save(path)
-    _say_fitted(model, folder, out, table, as_json)
-
-
-def _say_fitted(model: Any, folder: ShardFolder, out: Path, table: bool, as_json: bool) -> None:
-    history = model.history_
-    n_processes = rank_and_size()[1]
-    fields = {
-        "model": out,
-        "rows": folder.n_rows,
-        "columns": folder.n_columns,
-        "layers": model.wiring_.layer_sizes,
-        "parameters": model.n_parameters_,
-        "epochs": history.n_epochs,
-        "stopped": history.stopped,
-        "processes": n_processes,
-        "validation_loss": None if history.best_epoch is None else _best_loss(history),
-    }
     if table:
-        typer.echo(history.table(), err=as_json or out == STDOUT)
-    sizes = "-".join(map(str, model.wiring_.layer_sizes))
-    best = "" if history.best_epoch is None else f", best validation loss {_best_loss(history):.4f}"
-    many = "" if n_processes == 1 else f" by {n_processes} processes"
-    say(
-        as_json,
-        fields,
-        f"{folder.n_rows:,} rows, {folder.n_columns:,} words; network {sizes}, "
-        f"{model.n_parameters_:,} parameters",
-        f"{count_of(history.n_epochs, 'epoch')}{many}{best}; written to {out}",
-    )
-
-
-def _best_loss(history: Any) -> float:
-    return float(history.validation_loss[history.best_epoch])
+        typer.echo(model.history_.table(), err=as_json or out == STDOUT)
+    say_fitted(model, folder, None, out, as_json)
 
 
 def _refuse_options_of_files(context: typer.Context, but: str = "") -> None:
@@ -148,40 +104,6 @@ def _classifies(folder: ShardFolder, target: list[str], task: str) -> bool:
     return True
 
 
-def _marker(folder: ShardFolder, target: list[str], unlabeled: str | None) -> Any:
-    """The value of the label column that ``--unlabeled`` means."""
-    values = folder.classes.get(target[0]) or ()
-    return next((value for value in values if str(value) == unlabeled), unlabeled)
-
-
-def _estimator(classifies: bool, parameters: dict[str, Any]) -> Any:
-    import tsenet
-
-    kind = tsenet.TSENetClassifier if classifies else tsenet.TSENetRegressor
-    return kind(**parameters)
-
-
-def _refuse_unsupported(
-    model: Any,
-    folder: ShardFolder,
-    target: list[str],
-    classifies: bool,
-    processes: int | None,
-    options: dict[str, Any],
-) -> None:
-    """Refuse what will not work in the one process that the user sees, not in all that it starts."""
-    from tsenet.training.settings import Recipe
-    from tsenet.training.shard_recipe import ShardOptions, refuse_unsupported
-
-    refuse_unsupported(Recipe(linear_skip=model.linear_skip), folder, tuple(target), classifies)
-    n_streams, n_groups = ShardOptions(**options).n_streams, len(folder.partitions)
-    if processes is not None and processes > min(n_streams, n_groups):
-        few = f"{folder.place.url} has {n_groups} row groups: write smaller ones (tsenet shard --rows-per-partition)"
-        if n_groups >= processes:
-            few = f"rows are read as {n_streams} streams: give --streams {processes} or more"
-        raise DataError(f"--processes {processes} is too many, {few}")
-
-
 # ---- predictions
 
 
@@ -192,7 +114,6 @@ def predict_folder(
     out: Path | None,
     *,
     id_column: str | None,
-    processes: int | None,
     cluster: str | None,
     jobs: int | None,
     config: Path | None,
@@ -204,35 +125,24 @@ def predict_folder(
     _refuse_options_of_files(context)
     if out is None:
         raise DataError("give --out: predictions of a folder are written to a folder")
-    if cluster is not None and processes is not None:
-        raise DataError("give --processes or --cluster, not both")
     folder = open_shards(data)
     files = list(dict.fromkeys(partition.file for partition in folder.partitions))
     for file in ("", *files):
         refuse_inputs(out / file, data, model, config)
-    if processes is not None and not started_by_torchrun():
-        run_in_processes(context, processes, restarts=False)
-        return
     copied = () if id_column is None else (id_column,)
     task = (str(model.resolve()), jobs, folder, str(out.resolve()), copied, force)
-    with shown_progress(quiet or not is_first_process()) as progress:
+    with shown_progress(quiet) as progress:
+        progress.start("predicting shards", len(files))
         if cluster is None:
-            rank, size = rank_and_size()
-            own = files[rank::size]
-            progress.start("predicting shards", len(own))
-            for file in own:
+            for file in files:
                 _predict_file(*task, file)
                 progress.advance(1)
         else:
-            progress.start("predicting shards", len(files))
             _predict_on_cluster(cluster, task, files, progress)
         progress.finish()
-    if is_first_process():
-        fields = {"out": out, "rows": folder.n_rows, "files": len(files)}
-        written = (
-            f"{folder.n_rows:,} predictions written to {count_of(len(files), 'file')} in {out}"
-        )
-        say(as_json, fields, written)
+    fields = {"out": out, "rows": folder.n_rows, "files": len(files)}
+    written = f"{folder.n_rows:,} predictions written to {count_of(len(files), 'file')} in {out}"
+    say(as_json, fields, written)
 
 
 def _predict_on_cluster(
@@ -256,17 +166,59 @@ def _predict_file(
     force: bool,
     file: str,
 ) -> None:
-    """Predict one shard, in this process or in a worker, which reads the model once."""
+    """Write predictions for one shard, in this process or in a worker: a Parquet file with as many rows.
+
+    A partition is in memory at a time. A file that the same model has finished before is left as it is, so a run that
+    was stopped continues.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    from tsenet._system.atomic import atomic_write
     from tsenet.cli._model_data import answers_of
-    from tsenet.estimators.shards import predict_shard
+    from tsenet.estimators.outside_memory import columns_of_words, with_words
 
     fitted, digest = _model(model, jobs)
-    predict_shard(
-        *(partial(answers_of, fitted), fitted.binary_rule_.names_in, folder, file, out),
-        {"model": digest},
-        copied=copied,
-        force=force,
-    )
+    words = fitted.binary_rule_.names_in
+    columns = columns_of_words(folder, words)
+    path = Path(out) / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    run = {"model": digest, "shards": folder.digest, "copied": copied}
+    mark = json.dumps(run, sort_keys=True).encode()
+    if _is_done(path, mark, force):
+        return
+    with atomic_write(path) as stream:
+        writer = None
+        for partition in folder.partitions:
+            if partition.file != file:
+                continue
+            block = folder.read(partition, copied)
+            names, answers = answers_of(fitted, with_words(block.table, words, columns))
+            table = pyarrow.table({**block.labels, **dict(zip(names, answers, strict=True))})
+            if writer is None:
+                schema = table.schema.with_metadata({_KEY: mark})
+                writer = pyarrow.parquet.ParquetWriter(stream, schema)
+            writer.write_table(table.cast(schema))
+        assert writer is not None  # a file has at least one partition
+        writer.close()
+
+
+def _is_done(path: Path, mark: bytes, force: bool) -> bool:
+    """Whether the same run has written the file."""
+    import pyarrow
+    import pyarrow.parquet
+
+    if not path.exists():
+        return False
+    try:
+        own = (pyarrow.parquet.read_schema(path).metadata or {}).get(_KEY) == mark
+    except (pyarrow.ArrowException, OSError):
+        own = False
+    if not own and not force:
+        raise DataError(
+            f"{path} exists and is not of this model and folder: give another folder, or --force"
+        )
+    return own
 
 
 @lru_cache(maxsize=1)

@@ -10,7 +10,7 @@ import typer
 
 from tsenet.cli import _options as shared
 from tsenet.cli._console import STDOUT, check_output, shown_progress, warm_up, written_to
-from tsenet.cli._options import checked_memory, given, library_option, number_option, whole_option
+from tsenet.cli._options import given, library_option, number_option, whole_option
 from tsenet.cli._results import say_fitted
 from tsenet.errors import DataError
 
@@ -135,34 +135,10 @@ def fit(
             min=1,
         ),
     ] = None,
-    keep_on_interrupt: Annotated[
-        bool,
-        typer.Option(
-            "--keep-on-interrupt",
-            help="Write the best network so far if Ctrl-C stops the training, and end with 0.",
-        ),
-    ] = False,
     encoding: shared.Encoding = None,
     no_header: shared.NoHeader = False,
     seed: shared.Seed = 0,
     jobs: shared.Jobs = None,
-    processes: shared.Processes = None,
-    streams: Annotated[
-        int | None,
-        whole_option(
-            "ShardOptions.n_streams",
-            "Parts of DIR that every batch draws from, and most processes; the result depends on it.",
-            min=1,
-        ),
-    ] = None,
-    memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Most memory to use, such as 2GB: what is estimated to need more is refused before any work.",
-        ),
-    ] = None,
-    checkpoint: shared.Checkpoint = None,
     config: shared.Config = None,
     force: shared.Force = False,
     verbose: Annotated[
@@ -178,8 +154,8 @@ def fit(
     label: they teach structure and first weights. The model learns from all labelled rows; a cross-validated score of
     them is printed at the end.
 
-    DATA may be a folder of shards, which tsenet shard writes: then the rows need not fit into memory, several
-    processes can share the training, and the target is a label column of the folder.
+    DATA may be a folder of shards, which tsenet shard writes: then the rows need not fit into memory, and the target is
+    a label column of the folder.
     """
     import tsenet
     from tsenet._system.packages import need_torch
@@ -204,7 +180,6 @@ def fit(
         max_epochs=max_epochs,
         patience=patience,
         n_jobs=jobs,
-        memory_limit=checked_memory(memory),
     )
     _refuse_roles(target, text, id_column)
     if is_folder_of_shards(data):
@@ -215,9 +190,6 @@ def fit(
         fit_folder(
             *(context, data, target, out, task.value, chosen),
             unlabeled=unlabeled,
-            processes=processes,
-            options=given(n_streams=streams),
-            checkpoint=checkpoint,
             config=config,
             force=force,
             table=verbose,
@@ -225,11 +197,6 @@ def fit(
             quiet=quiet,
         )
         return
-    if processes is not None or streams is not None:
-        raise DataError(
-            f"{data} is not a folder of shards: --processes and --streams are for those, "
-            "which tsenet shard makes"
-        )
     check_output(out, force, data, config, stop_words)
     need_torch("training")
     with shown_progress(quiet) as progress:
@@ -251,9 +218,7 @@ def fit(
         kind = tsenet.TSENetClassifier if wanted.classifies else tsenet.TSENetRegressor
         make = kind.paper if preset is Preset.paper else kind
         model = make(verbose=progress, **chosen)
-        model.fit(table, wanted.values, **given(checkpoint=checkpoint))
-        if model.history_.stopped == "interrupted" and not keep_on_interrupt:
-            raise KeyboardInterrupt
+        model.fit(table, wanted.values)
         model.source_ = {"targets": target, **source, **given(unlabeled=unlabeled, id=id_column)}
         model.vectorizer_ = vectorizer
         with written_to(out) as path:
@@ -261,8 +226,7 @@ def fit(
     if verbose:
         typer.echo(model.history_.table(), err=as_json or out == STDOUT)
     n_unlabelled = int((~wanted.known).sum())
-    resumes = checkpoint is not None
-    say_fitted(model, table, n_unlabelled, out, resumes, as_json)
+    say_fitted(model, table, n_unlabelled, out, as_json)
 
 
 def _refuse_roles(target: list[str], text: str | None, id_column: str | None) -> None:

@@ -12,7 +12,6 @@ import typer
 from tsenet.cli import _options as shared
 from tsenet.cli._console import refuse_inputs, shown_progress, warm_up
 from tsenet.cli._options import (
-    checked_memory,
     given,
     library_option,
     number_option,
@@ -27,7 +26,7 @@ _OF_COLUMNS = ("text", "id_column", "along", "no_header")
 _OF_WORDS = ("words", "select", "stop_words", "min_documents", "max_df", "ngrams", "tokenizer")
 _OF_LEARNING = (
     *("max_top", "max_island", "ud_threshold", "no_correlation_test", "structure_samples"),
-    *("refine_steps", "em_restarts", "piece_size", "leftovers", "no_full_depth", "checkpoint"),
+    *("refine_steps", "em_restarts", "piece_size", "leftovers", "no_full_depth"),
 )
 # What is written to the folder of the results.
 _FILES = (
@@ -41,7 +40,6 @@ class DataFormat(StrEnum):
     """How to read the documents."""
 
     auto = "auto"
-    hlta = "hlta"
     docword = "docword"
 
 
@@ -74,7 +72,7 @@ def topics(
         typer.Argument(
             metavar="DATA",
             help="Documents: csv, json, jsonl, parquet, txt (a document a line), a folder of txt files, or - for "
-            "standard input; word counts: HLTA 'doc, word' lines, UCI docword; or a folder made by tsenet shard.",
+            "standard input; word counts: UCI docword; or a folder made by tsenet shard.",
         ),
     ],
     out: Annotated[
@@ -218,12 +216,11 @@ def topics(
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="Most memory of each process, such as 2GB: what is estimated to need more is refused before any work.",
+            help="Memory of each process to plan with, such as 2GB; for a folder of shards.",
         ),
     ] = None,
     seed: shared.Seed = 0,
     jobs: shared.Jobs = None,
-    checkpoint: shared.Checkpoint = None,
     force: shared.Force = False,
     as_json: shared.AsJson = False,
     config: shared.Config = None,
@@ -250,7 +247,6 @@ def topics(
     parameters = given(
         random_state=seed,
         n_jobs=jobs,
-        memory_limit=memory,
         vectorizer=chosen_vectorizer({"stop_words": "english", "min_documents": 2}, *options),
         select=None if select is None else str(select),
         top_words=top_words,
@@ -289,10 +285,10 @@ def topics(
         else:
             found = tsenet.TopicModel(progress=progress, **parameters)
             if shards is None:
-                probabilities = [found.fit_transform(documents, **given(checkpoint=checkpoint))]
+                probabilities = [found.fit_transform(documents)]
             else:
                 found.vectorizer_ = shards.folder.vectorizer()
-                found.fit_counts(documents, checkpoint=checkpoint, data=shards)
+                found.fit_counts(documents, data=shards)
             write_model(found, folder, progress)
             if not no_explorer:
                 write_explorer(
@@ -334,13 +330,10 @@ def _refuse_what_has_no_effect(
         _refuse(options, others, "a model has its topics already")
     if is_sharded:
         _refuse(options, _OF_COLUMNS + _OF_WORDS, "the folder has its words chosen already")
-    checked_memory(options["memory"])
     refuse_both(options["cluster"], options["workers"])
     if not is_sharded:
         reason = "only a folder made by tsenet shard is worked on in parts"
-        _refuse(options, ("cluster", "workers"), reason)
-        if options["model"] is not None:
-            _refuse(options, ("memory",), "it is for learning")
+        _refuse(options, ("cluster", "workers", "memory"), reason)
     if options["along"] is not None and options["no_explorer"]:
         raise typer.BadParameter("it shows in topics.html only", param_hint="--along")
 

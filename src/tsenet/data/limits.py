@@ -8,14 +8,25 @@ the limits.
 from __future__ import annotations
 
 import os
+import re
+from contextlib import suppress
 from pathlib import Path
 
 from tsenet.errors import DataError, TooLargeError
-from tsenet.memory import bytes_of, memory_here, shown_bytes
 
-__all__ = ["check_size", "max_cell", "max_memory", "too_long"]
+__all__ = [
+    "bytes_of",
+    "check_size",
+    "max_cell",
+    "max_memory",
+    "memory_here",
+    "shown_bytes",
+    "too_long",
+]
 
 _MEMORY, _CELL = "TSENET_MAX_MEMORY", "TSENET_MAX_CELL"
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def max_memory() -> int:
@@ -53,3 +64,59 @@ def _limit(variable: str, default: int) -> int:
         return bytes_of(given) or default
     except ValueError as error:
         raise DataError(f"{variable} must be an amount such as 20GB, not {given!r}") from error
+
+
+def bytes_of(memory: int | str | None) -> int | None:
+    """Read an amount of memory such as ``"2GB"`` or ``"500 MiB"``; numbers are bytes.
+
+    Raises
+    ------
+    ValueError
+        If it is no such amount.
+
+    Examples
+    --------
+    >>> from tsenet.data.limits import bytes_of
+    >>> bytes_of("2GB"), bytes_of("1.5 GiB"), bytes_of(1000)
+    (2000000000, 1610612736, 1000)
+    """
+    if memory is None or isinstance(memory, int):
+        if memory is not None and memory < 1:
+            raise ValueError(f"an amount of memory must be above 0, not {memory}")
+        return memory
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\s*", str(memory), re.IGNORECASE)
+    if match is None:
+        raise ValueError(f"an amount of memory must be written as '2GB', not {memory!r}")
+    number, unit, binary = match.groups()
+    factor = (_BINARY if binary else _UNITS).get(unit.upper())
+    if factor is None or float(number) * factor < 1:
+        raise ValueError(f"an amount of memory must be written as '2GB', not {memory!r}")
+    return int(float(number) * factor)
+
+
+def shown_bytes(n_bytes: float) -> str:
+    """An amount of memory as :func:`bytes_of` reads it, with three digits.
+
+    Examples
+    --------
+    >>> from tsenet.data.limits import shown_bytes
+    >>> shown_bytes(2_000_000_000), shown_bytes(1234)
+    ('2GB', '1.23kB')
+    """
+    value = float(n_bytes)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 999.5:
+            return f"{value:.3g}{unit}"
+        value /= 1000
+    return f"{value:.3g}TB"
+
+
+def memory_here() -> int:
+    """Bytes of memory of this machine, or of the container that the process runs in."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError):  # Windows does not say
+        total = 16 << 30
+    with suppress(OSError, ValueError):
+        total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return total

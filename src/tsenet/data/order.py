@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-__all__ = ["canonical_order", "duplicate_groups", "first_of_groups", "repeats_of"]
+__all__ = ["canonical_order", "duplicate_groups", "first_of_groups", "repeats_of", "row_draws"]
 
 # Cells hashed at a time.
 _BLOCK = 1 << 20
@@ -127,6 +127,26 @@ def repeats_of(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int64] | None
     if not whole or weights.sum() > _MAX_GROWTH * weights.size:
         return None
     return np.repeat(np.arange(weights.size), weights.astype(np.int64))
+
+
+def row_draws(values: Any, seed: int) -> npt.NDArray[np.float64]:
+    """Return a number in [0, 1) for each row, uniform over different rows; equal rows have the same.
+
+    Parameters
+    ----------
+    values : ndarray or csr_array, shape (N, V)
+        The rows.
+    seed : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> draws = row_draws(np.array([[1, 2], [3, 4], [1, 2]]), seed=7)
+    >>> bool(draws[0] == draws[2]), bool(draws[0] == draws[1])
+    (True, False)
+    """
+    salt = _mixed(np.array([seed], np.uint64))
+    return (_mixed(_keys_of(values) + salt) >> np.uint64(11)) / 2.0**53
 
 
 def _keys_of(part: Any) -> npt.NDArray[np.uint64]:

@@ -165,7 +165,16 @@ class ShardFolder:
         )
 
     def vectorizer(self) -> Any:
-        """Return the fitted ``CountVectorizer`` that made the rows; None if they did not come from texts."""
+        """Return the fitted ``CountVectorizer`` that made the rows; None if they did not come from texts.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tsenet.data import write_shards
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     print(write_shards(folder, [[1.0], [2.0]]).vectorizer())
+        None
+        """
         from tsenet.data.text import vectorizer_of_fields
 
         return None if self.counter is None else vectorizer_of_fields(self.counter, self.names)

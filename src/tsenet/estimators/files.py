@@ -1,4 +1,4 @@
-"""The file form of the estimators: plain fields and arrays, both ways."""
+"""The file form of the classifier and the regressor: plain fields and arrays, both ways."""
 
 from __future__ import annotations
 
@@ -7,22 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet._system.packages import need_torch
-from tsenet.data.binary import BinaryRule
 from tsenet.estimators.texts import fill_vectorizer, vectorizer_parts
 from tsenet.skeleton.tree import LatentTree
-from tsenet.store.network_files import (
-    arrays_under,
-    check_size,
-    load_weights,
-    n_inputs_of,
+from tsenet.store.files import arrays_under
+from tsenet.store.network_parts import (
     names_or,
+    names_unless,
     network_arrays,
-    scaling_of,
-    wiring_of_parts,
-    wiring_parts,
+    read_network,
 )
-from tsenet.training.targets import targets_from_parts
 
 if TYPE_CHECKING:
     from tsenet.estimators.tsenet_estimator import TSENetEstimator
@@ -32,9 +25,10 @@ Arrays = dict[str, NDArray[Any]]
 
 def estimator_parts(estimator: TSENetEstimator) -> tuple[dict[str, Any], Arrays]:
     """Everything a fitted estimator needs to be the same again."""
+    rule, tree, scaling = estimator.binary_rule_, estimator.tree_, estimator.scaling_
     names = getattr(estimator, "feature_names_in_", None)
-    wiring, wiring_arrays = wiring_parts(estimator.wiring_)
-    inputs = estimator.binary_rule_.names
+    wiring, wiring_arrays = estimator.wiring_.to_parts()
+    wiring["names"][0] = names_unless(wiring["names"][0], rule.names)
     target, target_arrays = estimator.targets_.to_parts()
     options = estimator._network_options.to_dict()
     history = estimator.history_.to_dict()
@@ -43,34 +37,33 @@ def estimator_parts(estimator: TSENetEstimator) -> tuple[dict[str, Any], Arrays]
         "params": plain_parameters(estimator),
         "has_wiring": estimator.wiring is not None,
         "n_features_in": int(estimator.n_features_in_),
-        "feature_names_in": None
-        if names is None
-        else _unless(names, estimator.binary_rule_.names_in),
+        "feature_names_in": None if names is None else names_unless(names, rule.names_in),
         "tree": None,
-        "rule": estimator.binary_rule_.to_dict(),
-        "wiring": {**wiring, "names": [_unless(wiring["names"][0], inputs), *wiring["names"][1:]]},
+        "rule": rule.to_dict(),
+        "wiring": wiring,
         "network": {name: _plain(value) for name, value in options.items()},
         "target": target,
         "history": history,
         "n_runs": estimator._n_runs,
         "pruned": estimator._pruned,
-        "counts": estimator.scaling_.counts,
+        "counts": scaling.counts,
         "source": estimator.source_,
-        **vectorizer_parts(estimator, estimator.binary_rule_.names_in),
+        **vectorizer_parts(estimator, rule.names_in),
     }
     arrays = {
         **_under("wiring", wiring_arrays),
         **_under("target", target_arrays),
-        **_under("net", network_arrays(estimator.net_)),
-        "scaling.shift": estimator.scaling_.shift,
-        "scaling.scale": estimator.scaling_.scale,
-        "scaling.limit": estimator.scaling_.limit,
+        **_under("net", network_arrays(estimator._predictor.arrays)),
+        "scaling.shift": scaling.shift,
+        "scaling.scale": scaling.scale,
+        "scaling.limit": scaling.limit,
         "importances": estimator.feature_importances_,
     }
-    if estimator.tree_ is not None:
-        tree = estimator.tree_
+    if estimator.cv_score_ is not None:
+        arrays["cv_score"] = np.array(estimator.cv_score_[1:], np.float64)
+    if tree is not None:
         meta["tree"] = {
-            "inputs": _unless(tree.names[: tree.n_observed], inputs),
+            "inputs": names_unless(tree.names[: tree.n_observed], rule.names),
             "latents": list(tree.names[tree.n_observed :]),
         }
         arrays.update(_under("tree", tree.to_parts()[1]))
@@ -90,6 +83,7 @@ def plain_parameters(estimator: TSENetEstimator) -> dict[str, Any]:
 def parameters_of(meta: dict[str, Any]) -> dict[str, Any]:
     """The parameters to make the estimator with."""
     params = dict(meta["params"])
+    check_threads(params)
     if isinstance(params.get("class_weight"), list):
         params["class_weight"] = _weights_of_pairs(params["class_weight"])
     return params
@@ -97,99 +91,59 @@ def parameters_of(meta: dict[str, Any]) -> dict[str, Any]:
 
 def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arrays) -> None:
     """Give a new estimator what the file holds."""
-    need_torch("a network that can be explained and trained on")
-    import torch
-
     from tsenet.network.compact import n_used_parameters
-    from tsenet.network.options import NetworkOptions
-    from tsenet.network.tsenet import TSENet
+    from tsenet.network.links import Links
+    from tsenet.network.predictor import Predictor
     from tsenet.training.history import History
+    from tsenet.training.metrics import CrossValidatedScore
+    from tsenet.training.targets import ValueTargets
 
-    check_parameters(meta)
-    targets = targets_from_parts(meta["target"], arrays_under("target", arrays))
-    net_arrays = arrays_under("net", arrays)
-    n_outputs = targets.loss().n_outputs
-    if n_outputs > sum(array.size for array in net_arrays.values()):
-        raise ValueError(f"there are no weights for {n_outputs} outputs")
-    estimator._set_targets(targets)
-    estimator.n_features_in_ = meta["n_features_in"]
-    rule = estimator.binary_rule_ = BinaryRule.from_dict(meta["rule"], n_inputs_of(meta, arrays))
-    if meta["feature_names_in"] is not None:
-        names = names_or(meta["feature_names_in"], rule.names_in)
-        estimator.feature_names_in_ = np.array(names, dtype=object)
-    inputs, *latents = meta["wiring"]["names"]
-    wiring = {**meta["wiring"], "names": [names_or(inputs, rule.names), *latents]}
-    estimator.wiring_ = wiring_of_parts(wiring, arrays_under("wiring", arrays))
+    parts = read_network(meta, arrays)
+    rule = estimator.binary_rule_ = parts.rule
+    estimator._set_targets(parts.targets)
+    estimator.n_features_in_ = rule.n_columns_in
+    if parts.feature_names is not None:
+        estimator.feature_names_in_ = parts.feature_names
+    estimator.wiring_ = parts.wiring
     if meta["has_wiring"]:
-        estimator.wiring = estimator.wiring_
+        estimator.wiring = parts.wiring
     estimator.tree_ = None
     if meta["tree"] is not None:
         names = [*names_or(meta["tree"]["inputs"], rule.names), *meta["tree"]["latents"]]
         fields = {"names": names, "rule": meta["rule"]}
         estimator.tree_ = LatentTree.from_parts(fields, arrays_under("tree", arrays))
-    estimator.scaling_ = scaling_of(arrays, bool(meta.get("counts", False)), rule)
-    estimator._network_options = NetworkOptions(**meta["network"])
+        if estimator.tree_.n_observed != rule.n_variables:
+            raise ValueError("the tree does not fit the columns")
+    estimator.scaling_, estimator.source_ = parts.scaling, parts.source
+    estimator._network_options = parts.options
     estimator._n_runs = meta["n_runs"]
-    estimator.source_ = meta["source"]
+    if type(estimator._n_runs) is not int or not 0 <= estimator._n_runs < 2**31:
+        raise ValueError(f"the number of trainings is {estimator._n_runs!r}")
     fill_vectorizer(estimator, meta, rule.names_in)
-    meta["history"].pop("seconds", None)  # in files of older versions
     estimator.history_ = History.from_dict({**meta["history"], "seconds": []})
-    shares = arrays.get("importances")  # absent from files of earlier versions
-    if shares is not None and shares.shape != (estimator.n_features_in_,):
-        raise ValueError(
-            f"there are {estimator.n_features_in_} columns, but {shares.shape} importances"
-        )
-    estimator._importances = shares
-    options = estimator._network_options
-    _check_fit(estimator)
-    check_size(estimator.wiring_, options, n_outputs, net_arrays)
-    with torch.device("meta"):  # shapes without memory
-        net = TSENet(estimator.wiring_, n_outputs, **{**options.to_dict(), "init": None})
-    load_weights(net, net_arrays)
-    estimator.net_ = net.eval()
+    estimator._importances = arrays["importances"]
+    if estimator._importances.shape != (rule.n_columns_in,):
+        raise ValueError(f"there must be one importance for each of {rule.n_columns_in} columns")
+    estimator.cv_score_ = None
+    if "cv_score" in arrays:
+        value, low, high, n_rows = arrays["cv_score"].tolist()
+        metric = "r2" if isinstance(parts.targets, ValueTargets) else "accuracy"
+        estimator.cv_score_ = CrossValidatedScore(metric, value, low, high, int(n_rows))
+    links = Links.of_wiring(parts.wiring, parts.options.units_per_latent)
+    stored = estimator._stored = Predictor(links, parts.weights, parts.options.activation)
     estimator._pruned = bool(meta["pruned"])
     estimator.n_parameters_ = (
-        n_used_parameters(net.predictor()) if estimator._pruned else net.n_parameters
+        n_used_parameters(stored)
+        if estimator._pruned
+        else sum(array.size for array in parts.weights.values())
     )
 
 
-def _check_fit(estimator: TSENetEstimator) -> None:
-    """Refuse parts that are each well formed but do not belong together."""
-    rule = estimator.binary_rule_
-    check_columns(estimator, rule.n_columns_in)
-    if not isinstance(estimator._n_runs, int) or not 0 <= estimator._n_runs < 2**31:
-        raise ValueError(f"the number of trainings is {estimator._n_runs!r}")
-    if not isinstance(estimator.source_, dict | None):
-        raise ValueError("source must be an object or null")
-    tree = estimator.tree_
-    if tree is not None and (
-        tree.rule != rule or tree.n_observed != estimator.wiring_.layer_sizes[0]
-    ):
-        raise ValueError("the tree does not fit the columns")
-
-
-def check_columns(estimator: Any, n_columns: int) -> None:
-    """Refuse a number or names of columns that are not those of the rule."""
-    names = getattr(estimator, "feature_names_in_", None)
-    if type(estimator.n_features_in_) is not int or estimator.n_features_in_ != n_columns:
-        raise ValueError(f"n_features_in is {estimator.n_features_in_!r}, not {n_columns}")
-    if names is not None and (
-        names.shape != (n_columns,) or not all(isinstance(name, str) for name in names)
-    ):
-        raise ValueError(f"feature_names_in must be {n_columns} names")
-
-
-def check_parameters(meta: dict[str, Any]) -> None:
+def check_threads(params: dict[str, Any]) -> None:
     """Refuse a number of threads that is none."""
-    n_jobs = meta["params"].get("n_jobs")
+    n_jobs = params.get("n_jobs")
     if n_jobs is not None and (type(n_jobs) is not int or n_jobs == 0 or abs(n_jobs) > 1_000_000):
         raise ValueError(f"n_jobs is {n_jobs!r}, not a number of threads")
-
-
-def _unless(names: Any, known: tuple[str, ...]) -> list[str] | int:
-    """Names as a list; only their number if they are known already."""
-    found = list(names)
-    return len(found) if found == list(known) else found
 
 
 def _plain(value: Any) -> Any:

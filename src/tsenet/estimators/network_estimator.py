@@ -26,6 +26,7 @@ from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.estimators.columns import check_table
 from tsenet.estimators.outside_memory import is_outside_memory, tables_of
+from tsenet.estimators.parameters import check_parameters
 from tsenet.estimators.texts import rows_of
 from tsenet.training.given_targets import GivenTargets, read_targets, warn_of_marker
 from tsenet.training.targets import Targets, learn_targets
@@ -95,8 +96,6 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         With ``reset``, names of columns and what the targets are, are learned from these rows.
         """
         X = rows_of(self, X, reset=reset, progress=progress_of(self.verbose))
-        if reset:
-            self._check_memory(X, y)
         known = None if reset else getattr(self, "feature_names_in_", None)
         table = Table.of(X, missing=True, columns=known)
         name = type(self).__name__
@@ -114,23 +113,22 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
             chosen = np.flatnonzero(weights) if repeated is None else repeated
             weights = weights[chosen] if repeated is None else None
             table, given = table.take(chosen), given.take(chosen)
-        if reset:
-            self._set_targets(learn_targets(given, is_classifier(self), classes))
-            if is_classifier(self) and getattr(self, "unlabeled", None) is None:
-                warn_of_marker(given)
-        targets = self.targets_.encode(given)
+        targets = self._learn_targets(given, classes) if reset else self.targets_.encode(given)
         order = canonical_order(table.values, targets, *(() if weights is None else (weights,)))
         return CheckedRows(
             table.take(order), targets[order], None if weights is None else weights[order]
         )
 
-    def _check_memory(self, X: Any, y: Any) -> None:
-        """Refuse rows that need more memory than the estimator may use; here none."""
-        return
-
     def _read_targets(self, y: Any) -> GivenTargets:
         """Check targets; those missing, or marked by the parameter ``unlabeled``, are not known."""
         return read_targets(y, is_classifier(self), getattr(self, "unlabeled", None))
+
+    def _learn_targets(self, given: GivenTargets, classes: Any = None) -> NDArray[Any]:
+        """Learn what the targets are, and encode them."""
+        self._set_targets(learn_targets(given, is_classifier(self), classes))
+        if is_classifier(self) and getattr(self, "unlabeled", None) is None:
+            warn_of_marker(given)
+        return self.targets_.encode(given)
 
     def _set_targets(self, targets: Targets) -> None:
         """Keep what the targets are; a classifier also has ``classes_``."""
@@ -152,6 +150,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
 
     def _settings(self, kind: type[Settings], **changes: Any) -> Settings:
         """The parameters that training looks at, checked."""
+        check_parameters(self.get_params(deep=False))
         own = {field.name: getattr(self, field.name) for field in fields(kind)}
         return kind(**{**own, **changes})
 
@@ -168,7 +167,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         Inputs
             Consecutive rows; folders and sparse tables that must become dense come in several blocks, others in one.
         """
-        check_is_fitted(self, "net_")
+        check_is_fitted(self, "history_")
         from tsenet.network.batches import Inputs
 
         if is_outside_memory(X):
@@ -243,7 +242,7 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities: of each class (N, classes), or that each label holds (N, labels)."""
         outputs = self._outputs(X)
-        shares: NDArray[np.float64] = self.targets_.loss().predict(outputs)
+        shares: NDArray[np.float64] = self.targets_.probabilities(outputs)
         return shares
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -261,7 +260,7 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
 
         Rows without a known label are left out.
         """
-        check_is_fitted(self, "net_")
+        check_is_fitted(self, "history_")
         values, known = self._read_targets(y)
         predicted = self.predict(X)
         check_consistent_length(predicted, values, sample_weight)
@@ -295,7 +294,7 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R², the mean of those of several targets; unknown values are left out."""
-        check_is_fitted(self, "net_")
+        check_is_fitted(self, "history_")
         values = self._read_targets(y).values
         predicted = self.predict(X)
         check_consistent_length(predicted, values, sample_weight)

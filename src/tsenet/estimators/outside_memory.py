@@ -6,23 +6,38 @@ The work is that of ``tsenet.scale``, which is imported when such rows are given
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet.data.places import Place
 from tsenet.data.shards import ShardFolder
+from tsenet.data.table import Table
 from tsenet.errors import DataError
+from tsenet.estimators.columns import note_columns
+from tsenet.expansion.structure import structure_of_wiring
 from tsenet.skeleton.passes import RowsOutsideMemory
 
 if TYPE_CHECKING:
-    from tsenet.data.table import Table
     from tsenet.estimators.tsenet_estimator import TSENetEstimator
     from tsenet.progress import Progress
+    from tsenet.training.settings import Recipe
 
-__all__ = ["UsesCluster", "fit_outside", "is_outside_memory", "opened", "tables_of"]
+__all__ = [
+    "UsesCluster",
+    "columns_of_words",
+    "fit_outside",
+    "is_outside_memory",
+    "opened",
+    "tables_of",
+    "with_words",
+]
 
 
 def is_outside_memory(X: Any) -> bool:
@@ -68,40 +83,142 @@ def opened(estimator: Any, X: Any) -> Iterator[Any]:
     """Rows outside memory as :class:`tsenet.scale.Shards`, on the estimator's cluster; what was opened is closed."""
     from tsenet.scale.for_estimators import open_rows
 
-    with open_rows(
-        X, estimator.client, getattr(estimator, "memory_limit", None), estimator.n_jobs
-    ) as shards:
+    with open_rows(X, estimator.client, estimator.n_jobs) as shards:
         yield shards
 
 
-def tables_of(X: Any, names: tuple[str, ...]) -> Iterator[Table]:
+def tables_of(X: Any, names: Sequence[str]) -> Iterator[Table]:
     """The rows with the columns ``names``, a partition at a time; words are matched by name."""
-    from tsenet.estimators.shards import tables_with
     from tsenet.scale.for_estimators import open_rows
 
-    with open_rows(X, None, None, None) as shards:
-        yield from tables_with(shards.folder, names)
+    with open_rows(X, None, None) as shards:
+        columns = columns_of_words(shards.folder, names)
+        for block in shards.folder.blocks():
+            yield with_words(block.table, names, columns)
+
+
+def columns_of_words(folder: ShardFolder, words: Sequence[str]) -> NDArray[np.int64] | None:
+    """The model's column of each word of the folder, −1 for words it does not know; None if all are the same.
+
+    Raises
+    ------
+    DataError
+        If the folder holds dense rows, or none of the model's words.
+    """
+    if not folder.is_sparse:
+        raise DataError(f"{folder.place.url} holds dense rows: load them and use predict")
+    if folder.names == tuple(words):
+        return None
+    column_of = {word: j for j, word in enumerate(words)}
+    found = np.array([column_of.get(word, -1) for word in folder.names], np.int64)
+    if (found < 0).all():
+        raise DataError(f"{folder.place.url} has none of the {len(words)} words of the model")
+    return found
+
+
+def with_words(table: Table, words: Sequence[str], columns: NDArray[np.int64] | None) -> Table:
+    """Documents with the model's columns, as :func:`columns_of_words` found them."""
+    if columns is None:
+        return table
+    rows = table.values
+    column = columns[rows.indices]
+    kept = column >= 0
+    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))[kept]
+    counts = sp.coo_array((rows.data[kept], (row, column[kept])), (rows.shape[0], len(words)))
+    return Table.of(counts.tocsr(), words)
+
+
+# ---- fitting a network
 
 
 def fit_outside(
-    estimator: TSENetEstimator,
-    X: Any,
-    y: Any,
-    report: Progress,
-    checkpoint: str | os.PathLike[str] | None,
-    **refused: Any,
+    estimator: TSENetEstimator, X: Any, y: Any, recipe: Recipe, report: Progress, **in_memory: Any
 ) -> None:
-    """Fit an estimator to rows outside memory: structure and expansion from all rows, then training in a stream."""
-    from tsenet.estimators.shards import fit_to_folder
-    from tsenet.scale.for_estimators import label_columns, learn_structure
+    """Fit an estimator to rows outside memory: the structure to all rows, the network to a stream of them.
 
-    for name, value in refused.items():
+    Raises
+    ------
+    DataError
+        If the folder, its labels, a parameter, or an argument that is for rows in memory does not suit.
+    """
+    from tsenet.scale.for_estimators import learn_structure
+    from tsenet.training.folder import FolderRows
+    from tsenet.training.recipe import fit_to_folder
+    from tsenet.training.rows import is_known
+
+    for name, value in in_memory.items():
         if value is not None:
-            raise DataError(f"{name} is there for rows in memory only: leave it out for a folder")
+            raise DataError(f"{name} is not supported for a folder: load the rows, or leave it out")
+    if estimator.weighting != "tfidf":
+        raise DataError("counts of a folder are weighted by tf-idf: leave weighting='tfidf'")
+    if estimator.linear_skip is True:
+        raise DataError(
+            "linear_skip=True needs all rows in memory: leave it at 'auto', which trains the "
+            "network alone on a folder"
+        )
     with opened(estimator, X) as shards:
-        folder, targets = label_columns(shards.folder, y)
+        folder: ShardFolder = shards.folder
+        if not folder.is_sparse:
+            raise DataError(
+                f"{folder.place.url} holds dense rows: only documents are read from a folder. "
+                "Load dense rows and fit to them"
+            )
+        given = estimator._read_targets(_labels_of(folder, y))
+        if len(given.values) != folder.n_rows:
+            raise DataError(
+                f"y must have one label for each of the {folder.n_rows:,} rows of "
+                f"{folder.place.url}, or name a label column of it, but has the shape {np.shape(y)}"
+            )
+        targets = estimator._learn_targets(given)
+        loss = estimator.targets_.loss(
+            targets[is_known(targets)], getattr(estimator, "class_weight", None)
+        )
+        seed = seed_sequence(estimator.random_state)
+        tree_seed, wiring_seed, net_seed = seed_sequence(seed).spawn(3)
+        estimator._n_runs, estimator._optimiser = 0, None
+        seeds = estimator._next_seeds(seed)
+        held_out = recipe.validation_fraction if recipe.early_stopping else 0.0
+        rows = FolderRows(folder, targets, held_out, seeds.split, report)
+        if estimator.wiring is not None:
+            structure = structure_of_wiring(rows.sample, estimator.wiring)
+        else:
+            structure = learn_structure(
+                shards,
+                **estimator._structure_options(),
+                tree_seed=tree_seed,
+                wiring_seed=wiring_seed,
+                progress=report,
+            )
+        trained = fit_to_folder(
+            *(rows, loss, structure.wiring, recipe, seed_number(net_seed), seeds, report)
+        )
+        estimator._take_structure(structure)
+        estimator.scaling_, estimator.vectorizer_ = rows.scaling, folder.vectorizer()
+        note_columns(estimator, folder)
+        estimator._keep(trained, rows.inputs(rows.sample))
 
-        def learn(**options: Any) -> Any:
-            return learn_structure(shards, **options)
 
-        fit_to_folder(estimator, folder, targets, report, checkpoint, None, learn)
+def _labels_of(folder: ShardFolder, y: Any) -> Any:
+    """The labels of all rows: ``y`` itself, or the label columns that it names, or the only one there is."""
+    if y is None:
+        if len(folder.classes) != 1:
+            known = ", ".join(map(repr, folder.classes))
+            found = f"has the label columns {known}: name one as y" if known else "has no labels"
+            raise DataError(f"requires y to be passed: {folder.place.url} {found}")
+        y = next(iter(folder.classes))
+    names = [y] if isinstance(y, str) else y
+    if not isinstance(names, Sequence) or not all(isinstance(each, str) for each in names):
+        return y.compute() if hasattr(y, "__dask_graph__") else y
+    if len(names) == folder.n_rows and names is y:
+        return y
+    if not names:
+        raise DataError("y names no label column of the folder: give at least one")
+    parts = [folder.read_labels(partition, names) for partition in folder.partitions]
+    seen: dict[Any, Any] = {}  # equal texts are kept once
+    columns = []
+    for name in names:
+        column = np.concatenate([part[name] for part in parts])
+        if column.dtype == object:
+            column[:] = [seen.setdefault(value, value) for value in column]
+        columns.append(column)
+    return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tsenet.memory import bytes_of
-
 __all__ = ["check_parameters"]
 
 
@@ -49,16 +47,6 @@ def _is_flag(value: Any) -> bool:
     return isinstance(value, bool | np.bool_)
 
 
-def _is_amount(value: Any) -> bool:
-    if _is_flag(value) or not isinstance(value, int | str | None):
-        return False
-    try:
-        bytes_of(value)
-    except ValueError:
-        return False
-    return True
-
-
 _FLAG = _Rule("True or False", _is_flag)
 _JOBS = _Rule(
     "a whole number from 1 on, −1 for all cores, or None",
@@ -89,7 +77,6 @@ _RULES = {
     "early_stopping": _FLAG,
     "validation_fraction": _number("between 0 and 1", lambda value: 0 < value < 1),
     "patience": _whole(1),
-    "warm_start": _FLAG,
     "top_words": _whole(1),
     "min_size": _number("from 0 on", lambda value: 0 <= value < np.inf),
     "min_coherence": _number("from −1 to 1", lambda value: -1 <= value <= 1),
@@ -111,7 +98,6 @@ _RULES = {
     ),
     "device": _Rule("a text such as 'cpu' or 'auto'", lambda value: isinstance(value, str)),
     "n_jobs": _JOBS,
-    "memory_limit": _Rule("bytes, an amount such as '2GB', or None", _is_amount),
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from tsenet.estimators.network_estimator import NetworkRegressor
@@ -12,7 +11,6 @@ if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
 
     from tsenet.expansion.wiring import Wiring
-    from tsenet.training.callbacks import Callback
 
 
 class TSENetRegressor(NetworkRegressor, TSENetEstimator):
@@ -72,14 +70,12 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         Passes over the training rows. None: at least 20, more on small tables; with ``init="fan-in"`` at most 100.
     early_stopping : bool, default=True
         Hold out validation rows, stop when the loss on them no longer improves, and keep the best weights. It applies
-        to sparse rows, and to all rows with ``init="fan-in"``, after a warm start and after pruning; dense rows are
-        otherwise trained for a fixed number of epochs.
+        to sparse rows, and to all rows with ``init="fan-in"`` and after pruning; dense rows are otherwise trained for a
+        fixed number of epochs.
     validation_fraction : float, default=0.1
         Share of the labelled rows held out for early stopping. Duplicates of a row stay on one side.
     patience : int, default=5
         Epochs without progress after which training stops.
-    warm_start : bool, default=False
-        Let :meth:`fit` train the present network further instead of making a new one.
     vectorizer : CountVectorizer or None, default=None
         How texts become counts of words; no effect on tables. None: the 10,000 most frequent words, in any script
         (:func:`tsenet.data.word_vectorizer`); of 10,000 texts or more, words that are in one alone are left out.
@@ -96,15 +92,9 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         Seed. The same int gives the same model.
     verbose : bool, callable or Progress, default=False
         Whether to show progress; a callable gets ``(stage, done, total)``.
-    callbacks : sequence of Callback or None, default=None
-        A user's own code at the moments of training; see :class:`tsenet.training.callbacks.Callback`.
     client : distributed.Client, str or None, default=None
         Dask cluster, or the address of its scheduler, whose workers learn the structure if :meth:`fit` is given a
         folder of shards or a Dask collection. Copies of the estimator share it; files and pickles do not hold it.
-    memory_limit : int, str or None, default=None
-        Most memory that this process may use, the table and the libraries included: bytes, or an amount such as
-        ``"2GB"``. A fit that is estimated to need more raises :class:`tsenet.errors.TooLargeError` before any work,
-        and says what would fit.
 
     Attributes
     ----------
@@ -179,16 +169,13 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         early_stopping: bool = True,
         validation_fraction: float = 0.1,
         patience: int = 5,
-        warm_start: bool = False,
         vectorizer: CountVectorizer | None = None,
         wiring: Wiring | None = None,
         device: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: Any = False,
-        callbacks: Sequence[Callback] | None = None,
         client: Any = None,
-        memory_limit: int | str | None = None,
     ) -> None:
         self.density = density
         self.link_rule = link_rule
@@ -211,16 +198,13 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.patience = patience
-        self.warm_start = warm_start
         self.vectorizer = vectorizer
         self.wiring = wiring
         self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-        self.callbacks = callbacks
         self.client = client
-        self.memory_limit = memory_limit
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train for one epoch on some rows; the first call learns structure and scales from its rows.

@@ -17,13 +17,13 @@ from tsenet.estimators import topic_facts
 from tsenet.estimators.document_topics import DocumentTopics
 from tsenet.estimators.outside_memory import UsesCluster, is_outside_memory, opened
 from tsenet.estimators.parameters import check_parameters
-from tsenet.estimators.texts import are_texts
-from tsenet.estimators.topic_parts import fill_model, model_parts
+from tsenet.estimators.texts import are_texts, fill_vectorizer, vectorizer_parts
 from tsenet.estimators.topic_words import learn_words, seed_groups, topics_of_seeds
-from tsenet.memory import check_memory, topics_need
 from tsenet.progress import as_progress
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.pieces import automatic_size, cut_into_pieces, size_for
+from tsenet.skeleton.tree import LatentTree
+from tsenet.store.files import arrays_under
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
@@ -99,10 +99,6 @@ class TopicModel(UsesCluster, DocumentTopics):
     client : distributed.Client, str or None, default=None
         Dask cluster, or the address of its scheduler, whose workers do the passes over the data if :meth:`fit` is given
         a folder of shards or a Dask collection. Copies share it; files and pickles do not hold it.
-    memory_limit : int, str or None, default=None
-        Most memory that this process may use, the table and the libraries included: bytes, or an amount such as
-        ``"2GB"``. A fit that is estimated to need more raises :class:`tsenet.errors.TooLargeError` before any work,
-        and says what would fit.
 
     Attributes
     ----------
@@ -174,7 +170,6 @@ class TopicModel(UsesCluster, DocumentTopics):
         n_jobs: int | None = None,
         progress: Any = None,
         client: Any = None,
-        memory_limit: int | str | None = None,
     ) -> None:
         self.n_words = n_words
         self.stop_words = stop_words
@@ -199,13 +194,10 @@ class TopicModel(UsesCluster, DocumentTopics):
         self.n_jobs = n_jobs
         self.progress = progress
         self.client = client
-        self.memory_limit = memory_limit
 
     # ---- learning
 
-    def fit(
-        self, texts: Any, y: Any = None, *, checkpoint: str | PathLike[str] | None = None
-    ) -> Self:
+    def fit(self, texts: Any, y: Any = None) -> Self:
         """Learn the topics of documents.
 
         Parameters
@@ -215,8 +207,6 @@ class TopicModel(UsesCluster, DocumentTopics):
             folder that need not fit into memory (path, URL, ``ShardFolder`` or :class:`tsenet.scale.Shards`), the
             topics are learned from all documents and described by 20,000 of them, drawn at random.
         y : ignored
-        checkpoint : path, optional
-            Folder for what is finished, as for :func:`tsenet.learn_tree`.
 
         Returns
         -------
@@ -233,12 +223,12 @@ class TopicModel(UsesCluster, DocumentTopics):
             with opened(self, texts) as shards, as_progress(self.progress) as report:
                 described = shards.drawn_documents(self.random_state, report)
                 self.vectorizer_ = shards.folder.vectorizer()
-                return self.fit_counts(described, checkpoint=checkpoint, data=shards)
+                return self.fit_counts(described, data=shards)
         texts = list(texts) if isinstance(texts, Iterator) else texts
         self.vectorizer_, table = learn_words(
             texts, self._new_vectorizer(), self.select, self.progress
         )
-        return self.fit_counts(table, texts if are_texts(texts) else None, checkpoint=checkpoint)
+        return self.fit_counts(table, texts if are_texts(texts) else None)
 
     def _new_vectorizer(self) -> CountVectorizer:
         """The vectorizer that the parameters describe."""
@@ -253,7 +243,6 @@ class TopicModel(UsesCluster, DocumentTopics):
         table: Table,
         texts: Any = None,
         *,
-        checkpoint: str | PathLike[str] | None = None,
         data: Any = None,
     ) -> Self:
         """Learn the topics of documents whose words are counted by ``vectorizer_``, which has to be set.
@@ -264,8 +253,6 @@ class TopicModel(UsesCluster, DocumentTopics):
             The counts.
         texts : sequence of str, optional
             The documents, for the coherence of the topics; without them it is of whole documents.
-        checkpoint : path, optional
-            As for :meth:`fit`.
         data : Shards, optional
             All documents, from which the tree is learned. ``table`` is then a part of them that fits into memory,
             from which the topics are described: sizes, coherence and typical documents.
@@ -276,12 +263,6 @@ class TopicModel(UsesCluster, DocumentTopics):
             The model itself.
         """
         check_parameters(self.get_params(deep=False))
-        if data is None:  # which has a limit of its own
-            check_memory(
-                *(self.memory_limit, table, topics_need, self.structure_samples),
-                columns="words (n_words)",
-                otherwise="`tsenet shard` writes a folder that `tsenet topics` reads in parts",
-            )
         seeds = seed_groups(self.seed_words, table.names)
         options = {name: getattr(self, name) for name in _TREE_OPTIONS}
         if data is not None:
@@ -293,7 +274,6 @@ class TopicModel(UsesCluster, DocumentTopics):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             progress=self.progress,
-            checkpoint=checkpoint,
         )
         rows = self.tree_.binary(table)
         is_bag = table.is_sparse and self.correlation_test
@@ -382,14 +362,45 @@ class TopicModel(UsesCluster, DocumentTopics):
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The file form: parameters, tree, words, labels and the description of the topics."""
         check_is_fitted(self, "tree_")
-        return model_parts(self)
+        tree, arrays = self.tree_.to_parts()
+        params = topic_facts.plain_parameters(self.get_params(deep=False))
+        del params["client"]
+        meta = {
+            # How it was run is no part of the model: the same topics are the same file.
+            "params": {**params, "n_jobs": None, "progress": None},
+            "tree": tree,
+            **vectorizer_parts(self, self.vocabulary_),
+            "labels": dict(self._labels),
+            "seeded": list(self._seeded),
+            "selection": None if self._selection is None else list(self._selection),
+            "n_documents": int(self.n_documents_),
+            "n_pieces": int(self._n_pieces),
+            "piece_size": self._piece_size,
+        }
+        arrays = {f"tree.{name}": array for name, array in arrays.items()}
+        return meta, {**arrays, **self._facts.to_arrays()}
 
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         """Rebuild a model from :meth:`to_parts`."""
         model = cls(**meta["params"])
         check_parameters(model.get_params(deep=False))
-        fill_model(model, meta, arrays)
+        tree = model.tree_ = LatentTree.from_parts(meta["tree"], arrays_under("tree", arrays))
+        fill_vectorizer(model, meta, model.vocabulary_)
+        chosen = meta["selection"]
+        model._labels = {str(name): str(label) for name, label in meta["labels"].items()}
+        model._seeded = tuple(meta["seeded"])
+        model._selection = None if chosen is None else tuple(chosen)
+        model.n_documents_ = int(meta["n_documents"])
+        model._n_pieces = int(meta["n_pieces"])
+        model._piece_size = meta["piece_size"]
+        model._rows = model._probabilities = None
+        model._facts = topic_facts.Facts.from_arrays(arrays, tree)
+        unknown = {*model._labels, *model._seeded, *(model._selection or ())} - set(
+            tree.latent_names
+        )
+        if unknown:
+            raise ValueError(f"there is no topic {sorted(unknown)[0]!r}")
         return model
 
 

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from tsenet.data.table import Table
 from tsenet.estimators.columns import check_table, note_columns
 from tsenet.estimators.outside_memory import UsesCluster, is_outside_memory, opened
-from tsenet.memory import check_memory, tree_need
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
 
@@ -56,10 +55,6 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
     client : distributed.Client, str or None, default=None
         Dask cluster, or the address of its scheduler, whose workers do the passes over the data if ``X`` is a
         folder of shards or a Dask collection. Copies share it; files and pickles do not hold it.
-    memory_limit : int, str or None, default=None
-        Most memory that this process may use, the table and the libraries included: bytes, or an amount such as
-        ``"2GB"``. A fit that is estimated to need more raises :class:`tsenet.errors.TooLargeError` before any work,
-        and says what would fit.
 
     Attributes
     ----------
@@ -97,7 +92,6 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
         n_jobs: int | None = None,
         progress: Any = None,
         client: Any = None,
-        memory_limit: int | str | None = None,
     ) -> None:
         self.max_island = max_island
         self.max_top = max_top
@@ -113,22 +107,17 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.progress = progress
         self.client = client
-        self.memory_limit = memory_limit
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the tree of ``X``, a table or rows outside memory (:class:`tsenet.scale.Shards`); ``y`` is ignored."""
         options = self.get_params(deep=False)
-        del options["client"], options["memory_limit"]
+        del options["client"]
         if is_outside_memory(X):
             with opened(self, X) as shards:
                 options["structure_samples"] = shards.structure_rows(self.structure_samples)
                 self.tree_ = learn_tree(shards, **options)
                 note_columns(self, shards.folder)
             return self
-        check_memory(
-            *(self.memory_limit, X, tree_need, self.structure_samples),
-            otherwise="`tsenet shard` writes a folder that fit reads in parts",
-        )
         table = Table.of(X, missing=True)
         check_table(self, X, table, reset=True)
         self.tree_ = learn_tree(table, **options)
@@ -210,15 +199,17 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         """Rebuild a transformer from :meth:`to_parts`."""
-        from tsenet.estimators.files import check_columns, check_parameters
+        from tsenet.estimators.files import check_threads
+        from tsenet.store.network_parts import checked_names
 
-        check_parameters(meta)
+        check_threads(meta["params"])
         transformer = cls(**meta["params"])
         transformer.tree_ = LatentTree.from_parts(meta["tree"], arrays)
-        transformer.n_features_in_ = meta["n_features_in"]
-        if meta["feature_names_in"] is not None:
-            transformer.feature_names_in_ = np.array(meta["feature_names_in"], dtype=object)
-        check_columns(transformer, transformer.tree_.rule.n_columns_in)
+        n_columns = transformer.tree_.rule.n_columns_in
+        names = checked_names(meta["n_features_in"], meta["feature_names_in"], n_columns)
+        transformer.n_features_in_ = n_columns
+        if names is not None:
+            transformer.feature_names_in_ = names
         return transformer
 
     def _table(self, X: Any) -> Table:

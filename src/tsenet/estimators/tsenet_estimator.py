@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from itertools import islice
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from tsenet._system.packages import need_torch
@@ -19,11 +17,9 @@ from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.estimators.network_estimator import CheckedRows, NetworkEstimator, progress_of
 from tsenet.estimators.outside_memory import UsesCluster, fit_outside, is_outside_memory
-from tsenet.estimators.parameters import check_parameters
 from tsenet.estimators.texts import are_texts, rows_of
 from tsenet.expansion.structure import NetworkStructure, learn_structure, structure_of_wiring
 from tsenet.expansion.wiring import Wiring
-from tsenet.memory import Need, Size, check_memory, n_outputs_of, network_need
 from tsenet.progress import Progress, as_progress
 
 if TYPE_CHECKING:
@@ -32,17 +28,15 @@ if TYPE_CHECKING:
     from tsenet.network.predictor import Predictor
     from tsenet.network.tsenet import TSENet
     from tsenet.skeleton.tree import LatentTree
-    from tsenet.training.checkpoint import RunFolder
-    from tsenet.training.loop import Score, Validation
+    from tsenet.training.loop import Validation
     from tsenet.training.metrics import CrossValidatedScore
     from tsenet.training.recipe import RunSeeds, TrainedNetwork
     from tsenet.training.settings import Recipe
-    from tsenet.training.shard_recipe import ShardOptions
 
 __all__ = ["TSENetEstimator"]
 
-#: Parameters of which the result does not depend.
-_WITHOUT_EFFECT = ("n_jobs", "verbose", "callbacks", "warm_start", "memory_limit")
+#: Epochs of training between the rounds of pruning, and after the last.
+_EPOCHS_BETWEEN, _LAST_EPOCHS = 2, 10
 
 
 class TSENetEstimator(UsesCluster, NetworkEstimator):
@@ -58,14 +52,11 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
     linear_skip: Any
     vectorizer: Any
     wiring: Wiring | None
-    warm_start: bool
     random_state: Any
     units_per_latent: int | None
-    memory_limit: int | str | None
 
     tree_: LatentTree | None
     wiring_: Wiring
-    net_: TSENet
     source_: dict[str, Any] | None
     cv_score_: CrossValidatedScore | None = None
 
@@ -74,6 +65,8 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
     _learned_wiring: Wiring | None = None
     #: Trainings so far: each has seeds of its own.
     _n_runs: int
+    #: The network that a file held.
+    _stored: Predictor | None = None
     #: Whether weights were pruned; those that are 0 then stay so.
     _pruned: bool = False
     #: Adam's state between calls of partial_fit; not kept in files.
@@ -128,7 +121,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         *,
         eval_set: Any = None,
         eval_metric: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Learn the structure from ``X`` alone, then fit the network to ``X`` and ``y``.
 
@@ -138,8 +130,8 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
             The words of texts are counted by ``vectorizer``; the model keeps the fitted one (``vectorizer_``), so that
             it predicts texts too. A folder of shards (path, URL, ``ShardFolder`` or
             :class:`tsenet.scale.Shards`) or a Dask array or dataframe need not fit into memory: the structure is
-            learned from all rows, by the workers of ``client`` if there is one, and the network is trained in this
-            process on a stream of them, as :meth:`fit_shards` does it.
+            learned from all rows, by the workers of ``client`` if there is one. The network is trained in this process
+            on a stream of the rows that have a label, without the linear start.
         y : array-like, (N,) or (N, C); for a folder also the names of its label columns
             None, NaN, ``pandas.NA`` and blank text are unknown targets, as is a classifier's ``unlabeled``. Structure
             and first weights are learned from rows without a known target too. Default for a folder: its label column.
@@ -153,10 +145,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
             Score of validation rows. ``"accuracy"`` or ``"auc"``; for a regressor ``"r2"``, ``"mae"`` or ``"rmse"``,
             the last two with a minus sign; or a function of the true targets and of the probabilities or values
             predicted, higher is better. None: minus the loss.
-        checkpoint : path, default=None
-            Folder for the state of a long run: finished levels of the structure, and the training after each epoch.
-            The same call after a crash goes on from there and ends with the same weights. A folder of other data,
-            parameters or seed is refused.
 
         Returns
         -------
@@ -167,31 +155,19 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         from tsenet.training.recipe import fit_network
         from tsenet.training.settings import Recipe
 
-        check_parameters(self.get_params(deep=False))
-        if is_outside_memory(X):
-            self._check_weighting()
-            refused = {"sample_weight": sample_weight, "eval_set": eval_set}
-            with as_progress(progress_of(self.verbose)) as report:
-                fit_outside(self, X, y, report, checkpoint, **refused, eval_metric=eval_metric)
-            return self
         recipe = self._settings(Recipe)
-        going_on = self.warm_start and hasattr(self, "net_")
-        if going_on and checkpoint is not None:
-            raise ValueError("checkpoint is for a new network: fit without warm_start")
+        if is_outside_memory(X):
+            in_memory = {"sample_weight": sample_weight, "eval_set": eval_set}
+            with as_progress(progress_of(self.verbose)) as report:
+                fit_outside(self, X, y, recipe, report, **in_memory, eval_metric=eval_metric)
+            return self
         with as_progress(progress_of(self.verbose)) as report:
-            checked = self._check_rows(X, y, sample_weight, reset=not going_on)
+            checked = self._check_rows(X, y, sample_weight, reset=True)
             others = None if eval_set is None else self._check_eval_set(eval_set)
             score = score_of(eval_metric, self.targets_)
             self._optimiser = None
-            if going_on:
-                return self._continue(checked, recipe, report, others=others, score=score)
             seed = seed_sequence(self.random_state)
-            folder = None
-            if checkpoint is not None:
-                folder = self._run_folder(checkpoint, checked, others, eval_metric, seed)
-            if folder is not None:
-                seed = folder.seed
-            net_seed = self._learn_structure(checked, seed, report, folder)
+            net_seed = self._learn_structure(checked, seed, report)
             rows = self._training_rows(checked)
             trained = fit_network(
                 rows,
@@ -204,99 +180,9 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
                 class_weight=getattr(self, "class_weight", None),
                 validation=None if others is None else self._validation(others),
                 score=score,
-                folder=folder,
             )
             self._keep(trained, rows.inputs)
         return self
-
-    def fit_shards(
-        self,
-        folder: Any,
-        target: str | Sequence[str],
-        *,
-        checkpoint: str | os.PathLike[str] | None = None,
-        options: ShardOptions | None = None,
-    ) -> Self:
-        """Fit to a folder of documents that need not fit into memory; under ``torchrun``, with all its processes.
-
-        Every process calls it with the same arguments and ends with the same model. The rows that a process has in
-        memory are a few partitions of the folder, its validation rows and the sample that the structure is learned
-        from. The network is trained alone, without the linear start, on the rows that have a label. Guide: "Training
-        over several processes".
-
-        Parameters
-        ----------
-        folder : path, URL or ShardFolder
-            Documents of words that ``tsenet shard`` or :func:`tsenet.data.shard_writer.write_shards` wrote.
-        target : str or sequence of str
-            Label column to predict; several for several labels or values.
-        checkpoint : path, default=None
-            Folder for the state of a long run, as in :meth:`fit`; only the first process uses it. The number of
-            processes may change from one start to the next.
-        options : ShardOptions, default=None
-            How the folder is read; see :class:`tsenet.training.shard_recipe.ShardOptions`.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        DataError
-            If the folder, its labels or a parameter does not suit.
-        """
-        from tsenet.estimators.shards import fit_to_folder
-
-        check_parameters(self.get_params(deep=False))
-        self._check_weighting()
-        names = (target,) if isinstance(target, str) else tuple(target)
-        self._check_folder_memory(folder, options)
-        with as_progress(progress_of(self.verbose)) as report:
-            fit_to_folder(self, folder, names, report, checkpoint, options)
-        return self
-
-    def _check_weighting(self) -> None:
-        if self.weighting != "tfidf":
-            raise DataError("counts of a folder are weighted by tf-idf: leave weighting='tfidf'")
-
-    def _check_memory(self, X: Any, y: Any) -> None:
-        """Refuse rows that need more memory than the estimator may use."""
-        size = Size.of(X)
-        if self.memory_limit is None or size is None:
-            return
-        need = self._memory_need(n_outputs_of(y, is_classifier(self)), size.is_sparse)
-        check_memory(
-            *(self.memory_limit, size, need, self.structure_samples),
-            otherwise="`tsenet shard` writes rows from which fit_shards reads a part at a time",
-        )
-
-    def _memory_need(self, n_outputs: int, is_sparse: bool) -> Need:
-        """Bytes for the stages of a fit."""
-        usual = 2 if is_sparse else 8
-        n_units = usual if self.units_per_latent is None else self.units_per_latent
-        given = self.wiring
-        n_links = None if given is None else sum(layer.indices.size for layer in given.layers)
-        return network_need(n_outputs, n_units, self.density, n_links)
-
-    def _check_folder_memory(self, folder: Any, options: ShardOptions | None) -> None:
-        """Refuse a folder of which even the parts that are read need more memory than the estimator may use."""
-        if self.memory_limit is None:
-            return
-        from tsenet.data.shards import ShardFolder, open_shards
-        from tsenet.training.shard_recipe import ShardOptions
-
-        shards = folder if isinstance(folder, ShardFolder) else open_shards(folder)
-        options = ShardOptions() if options is None else options
-        buffered = options.n_streams * options.buffer_rows
-        most = options.sample_rows + options.validation_rows + buffered
-        rows = min(shards.n_rows, most)
-        entries = round(shards.nnz * rows / max(1, shards.n_rows))
-        size = Size(rows, shards.n_columns, entries, shards.is_sparse)
-        share = options.sample_rows if self.structure_samples is None else self.structure_samples
-        check_memory(
-            *(self.memory_limit, size, self._memory_need(1, True), min(share, rows)),
-            otherwise="smaller sample_rows, validation_rows and buffer_rows of options need less",
-        )
 
     def _check_eval_set(self, eval_set: Any) -> CheckedRows:
         """The rows to validate on; those without a target are left out."""
@@ -326,14 +212,13 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         from tsenet.network.tsenet import TSENet
         from tsenet.training.settings import Recipe
 
-        check_parameters(self.get_params(deep=False))
         recipe = self._settings(Recipe, max_epochs=1, early_stopping=False)
-        first = not hasattr(self, "net_")
+        first = not hasattr(self, "history_")
         with as_progress(progress_of(self.verbose)) as report:
             checked = self._check_rows(X, y, sample_weight, reset=first, classes=classes)
             if first:
                 seed = seed_sequence(self.random_state)
-                net_seed = self._learn_structure(checked, seed, report, None)
+                net_seed = self._learn_structure(checked, seed, report)
                 inputs = self._training_rows(checked).inputs
                 linear_skip = bool(self.linear_skip)
                 self._network_options = recipe.network(inputs, self.wiring_, linear_skip)
@@ -345,11 +230,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         return self
 
     def _learn_structure(
-        self,
-        checked: CheckedRows,
-        seed: np.random.SeedSequence,
-        report: Progress,
-        folder: RunFolder | None,
+        self, checked: CheckedRows, seed: np.random.SeedSequence, report: Progress
     ) -> int:
         """Learn structure and scale, forgetting all that was learned before; return the seed of the network."""
         table = checked.table
@@ -363,7 +244,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
                 tree_seed=tree_seed,
                 wiring_seed=wiring_seed,
                 progress=report,
-                checkpoint=None if folder is None else folder.structure,
             )
         self._take_structure(found)
         self.scaling_ = Scaling.learn(table, self.weighting)
@@ -395,8 +275,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         report: Progress,
         *,
         keep_optimiser: bool = False,
-        others: CheckedRows | None = None,
-        score: Score | None = None,
     ) -> Self:
         """Train on from the present weights."""
         from tsenet.network.compact import non_zero_weights
@@ -414,8 +292,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
             class_weight=getattr(self, "class_weight", None),
             kept_weights=non_zero_weights(self._predictor) if self._pruned else None,
             optimiser=self._optimiser,
-            validation=None if others is None else self._validation(others),
-            score=score,
         )
         self._keep(trained, rows.inputs)
         self._optimiser = trained.engine.state() if keep_optimiser else None
@@ -454,70 +330,51 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         self.wiring_ = self.net_.wiring
         self.n_parameters_ = n_used_parameters(self._predictor)
 
-    def _run_folder(
-        self,
-        path: str | os.PathLike[str],
-        checked: CheckedRows,
-        others: CheckedRows | None,
-        eval_metric: Any,
-        seed: np.random.SeedSequence,
-    ) -> RunFolder:
-        """Open the checkpoint folder of this run."""
-        from tsenet.estimators.files import plain_parameters
-        from tsenet.training.checkpoint import RunFolder
-
-        parameters = plain_parameters(self)
-        identity: dict[str, Any] = {
-            "estimator": type(self).__name__,
-            "parameters": {k: v for k, v in parameters.items() if k not in _WITHOUT_EFFECT},
-        }
-        if others is not None or eval_metric is not None:
-            identity["eval_metric"] = eval_metric if isinstance(eval_metric, str) else None
-        given: list[Any] = []
-        if self.wiring is not None:
-            given += self.wiring.to_parts()[1].values()
-        for rows in (checked,) if others is None else (checked, others):
-            values = rows.table.values
-            dense = isinstance(values, np.ndarray)
-            given += [values] if dense else [values.data, values.indices, values.indptr]
-            given += [rows.targets, rows.weights]
-        return RunFolder.open(path, identity, given, seed)
-
-    def prune(self, n_parameters: int, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Remove the weakest weights of all layers, in place, and train the others on.
+    def prune(self, n_parameters: int, X: Any) -> Self:
+        """Remove the weakest weights of all layers, in place and in rounds; after each, train the others.
 
         The strength of a weight is its size, times the root mean square of what it reads, times how strongly the
-        outputs depend on what it moves. Removed weights are 0 and stay so in all further training. Latents, links and
-        feature units that no output reads any more leave the network and its wiring; files and predictions cost what
-        is left.
+        outputs depend on what it moves. Every output keeps a path from the input. The weights that are left learn to
+        answer as the whole network did, so no label is needed. Removed weights are 0 and stay so in all further
+        training. Latents, links and feature units that no output reads any more leave the network and its wiring;
+        files and predictions cost what is left.
 
         Parameters
         ----------
         n_parameters : int
             Number of trained numbers to keep at most.
-        X : table, (N, V)
+        X : table, (N, V), or texts
             Rows like those the model was fitted on.
-        y, sample_weight : array-like, default=None
-            As for :meth:`fit`. Without ``y`` the weights that are left stay as they are.
 
         Returns
         -------
         self
         """
-        from tsenet.explain.importances import importance_rows
-        from tsenet.training.pruning import remove_weakest
+        from tsenet.network.compact import non_zero_weights
+        from tsenet.training.pruning import pruning_sizes, remove_weakest
+        from tsenet.training.recipe import train_as_before
         from tsenet.training.settings import Recipe
 
-        for part in islice(self.network_inputs(X), 1):
-            remove_weakest(self.net_, part, n_parameters)
-            self._importances, self._importance_rows = None, importance_rows(part)
-        self._pruned, self._optimiser = True, None
-        self._drop_unused()
-        if y is not None:
-            with as_progress(progress_of(self.verbose)) as report:
-                checked = self._check_rows(X, y, sample_weight, reset=False)
-                self._optimiser = None
-                self._continue(checked, self._settings(Recipe), report)
+        inputs = next(iter(self.network_inputs(X)))
+        sizes = pruning_sizes(self.net_, inputs, n_parameters)
+        loss, recipe = self.targets_.loss(), self._settings(Recipe)
+        answers = loss.predict(self._outputs_of(inputs))
+        if answers.shape[1] > loss.n_outputs:  # two classes have one output
+            answers = answers[:, 1]
+        with as_progress(progress_of(self.verbose)) as report:
+            for size in sizes:
+                remove_weakest(self.net_, inputs, size)
+                self._pruned, self._optimiser = True, None
+                self._drop_unused()
+                last = size == n_parameters
+                trained = train_as_before(
+                    *(self.net_, self._network_options, inputs, answers, loss, recipe),
+                    self._next_seeds(seed_sequence(self.random_state)),
+                    report,
+                    kept_weights=non_zero_weights(self._predictor),
+                    max_epochs=_LAST_EPOCHS if last else _EPOCHS_BETWEEN,
+                )
+                self._keep(trained, inputs)
         return self
 
     @property
@@ -527,7 +384,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         ``wiring_`` is that of the trained network, without links that its outputs do not use. A model file keeps
         ``wiring_`` only; after loading both are the same.
         """
-        check_is_fitted(self, "net_")
+        check_is_fitted(self, "history_")
         return self.wiring_ if self._learned_wiring is None else self._learned_wiring
 
     # ---- answers
@@ -536,12 +393,13 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
     def feature_importances_(self) -> NDArray[np.float64]:
         """Share of each column in the network's answers, (V,); the sum is 1.
 
-        The mean size of what a column adds to the outputs (see :func:`tsenet.explain.explain_prediction`) over up to
-        200 training rows. A column that no answer depends on has 0. Columns that go together share their importance.
+        Of a dense table: how much the outputs change, on average over up to 200 training rows, when a row takes the
+        column's value of another row; the levels of a category count as one column. Of sparse rows: the mean size of
+        what a column adds to the outputs (see :func:`tsenet.explain.explain_prediction`).
         """
         from tsenet.explain.importances import column_importances
 
-        check_is_fitted(self, "net_")
+        check_is_fitted(self, "history_")
         if self._importances is None:
             if self._importance_rows is None:
                 raise AttributeError("the model was read from a file that has no importances")
@@ -560,7 +418,19 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
     @property
     def _predictor(self) -> Predictor:
         """What answers, without torch."""
+        if self._stored is not None and "net_" not in self.__dict__:
+            return self._stored
         return self.net_.predictor()
+
+    @cached_property
+    def net_(self) -> TSENet:  # type: ignore[override]
+        """The network; that of a loaded model is made when it is first asked for, since it needs torch."""
+        if self._stored is None:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        need_torch("the network of a loaded model")
+        from tsenet.network.tsenet import TSENet
+
+        return TSENet.of_arrays(self.wiring_, self._network_options, self._stored.arrays)
 
     def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
         return self._predictor.outputs(inputs, None, self.n_jobs)
@@ -609,7 +479,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         """
         from tsenet.explain.report import write_report
 
-        check_is_fitted(self, "net_")
+        check_is_fitted(self, "history_")
         if X is not None and are_texts(X):
             texts = X if texts is None else texts
             X = rows_of(self, X, reset=False)
@@ -625,14 +495,14 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         """Write the fitted estimator as an ONNX model; :func:`tsenet.store.write_onnx` says what it reads and gives."""
         from tsenet.store import write_onnx
 
-        check_is_fitted(self, "net_")
+        check_is_fitted(self, "history_")
         write_onnx(self, path)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """The file form. Parameters that are not plain values (callbacks, a generator) become None."""
+        """The file form. Parameters that are not plain values, such as a generator, become None."""
         from tsenet.estimators.files import estimator_parts
 
-        check_is_fitted(self, "net_")
+        check_is_fitted(self, "history_")
         return estimator_parts(self)
 
     @classmethod

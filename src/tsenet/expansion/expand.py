@@ -7,10 +7,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
 
 from tsenet._system.seeds import seed_sequence
 from tsenet._system.threads import Workers, chunks
-from tsenet.expansion.context import context_vectors, contexts_above, unit_length
+from tsenet.data.rows import BinaryRows
 from tsenet.expansion.pairs import LayerPair, PairedLayers
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.progress import Progress, as_progress
@@ -18,9 +20,17 @@ from tsenet.skeleton.passes import RowsOutsideMemory
 from tsenet.skeleton.tree import LatentTree
 
 LinkRule = Literal["balanced", "context", "top-k", "random", "tree"]
-_COLUMNS_PER_BLOCK = (
-    2048  # similarities of so many columns with all latents are in memory at a time
-)
+_COLUMNS_PER_BLOCK = 2048  # similarities with all latents are in memory for so many at a time
+
+# Contexts of columns: which others they occur with, along the leading singular directions of all rows. A rare word
+# meets few latents often enough for its information about them to be more than noise. Its context, pooled over all
+# words it occurs with, is known much better: two words that never meet are close if they meet the same others.
+_DIRECTIONS = 100
+_MORE = 10  # directions sought beyond those kept: these then converge sooner
+_ROUNDS = 4
+_MOST_ROWS = 100_000  # as many say what a word's context is
+
+Float32 = NDArray[np.float32]
 
 
 def expand(
@@ -192,9 +202,9 @@ def _best_above(
     share = -(-n_links // pair.n_lower)
     share = min(share, pair.n_upper)
     entropy = np.maximum(pair.upper_entropy(), 1e-12)
-    best = np.empty((pair.n_lower, 0))
-    unit = np.empty((pair.n_lower, 0), np.int64)
-    joint = np.empty((pair.n_lower, 0), np.int32)
+    best: NDArray[Any] = np.empty((pair.n_lower, 0))
+    unit: NDArray[Any] = np.empty((pair.n_lower, 0), np.int64)
+    joint: NDArray[Any] = np.empty((pair.n_lower, 0), np.int32)
     for first, score, both in pair.scores(workers):
         here = np.where(score < 0, -np.inf, score / entropy[first : first + score.shape[0], None])
         best = np.concatenate([best, here.T], axis=1)
@@ -203,11 +213,14 @@ def _best_above(
         joint = np.concatenate([joint, both.T], axis=1)
         if best.shape[1] > share:
             keep = np.argpartition(-best, share - 1, axis=1)[:, :share]
-            best = np.take_along_axis(best, keep, axis=1)
-            unit = np.take_along_axis(unit, keep, axis=1)
-            joint = np.take_along_axis(joint, keep, axis=1)
+            best, unit, joint = (
+                np.take_along_axis(part, keep, axis=1) for part in (best, unit, joint)
+            )
         progress.advance(score.shape[0])
-    best, unit, joint = _sorted_by_score(best, unit, joint)
+    order = np.lexsort(
+        (unit, -best), axis=1
+    )  # best first; equal ones in the order of the upper units
+    best, unit, joint = (np.take_along_axis(part, order, axis=1) for part in (best, unit, joint))
     chosen = _in_turn(best, n_links)
     links = np.stack([unit.ravel()[chosen], chosen // unit.shape[1]], axis=1)
     return links, joint.ravel()[chosen].astype(np.int64)
@@ -236,18 +249,6 @@ def _nearest_above(
     return links[np.argsort(links[:, 0], kind="stable")]
 
 
-def _sorted_by_score(
-    best: NDArray[np.float64], unit: NDArray[np.int64], joint: NDArray[np.int32]
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int32]]:
-    """The choices of each lower unit, best first; equal ones in the order of the upper units."""
-    order = np.lexsort((unit, -best), axis=1)
-    return (
-        np.take_along_axis(best, order, axis=1),
-        np.take_along_axis(unit, order, axis=1),
-        np.take_along_axis(joint, order, axis=1),
-    )
-
-
 def _in_turn(best: NDArray[np.floating], n_links: int) -> NDArray[np.int64]:
     """Which ``n_links`` of the sorted choices (D, share) are taken, as places in the flat array.
 
@@ -269,3 +270,57 @@ def _random_below(
         drawn = rng.choice(not_linked, size=wanted[h], replace=False)
         links.append(np.stack([np.full(drawn.size, h), drawn], axis=1))
     return np.concatenate(links)
+
+
+def context_vectors(rows: BinaryRows, seed: np.random.SeedSequence) -> Float32:
+    """Coordinates of the columns along at most 100 singular directions of the rows: (D, K).
+
+    An entry of a row counts ln(N / n) if its column is on in n of N rows; rows have length 1. Directions are found by
+    subspace iteration (Halko, Martinsson and Tropp 2011) and count by their singular values.
+
+    Parameters
+    ----------
+    rows : BinaryRows
+        N rows of D columns.
+    seed : SeedSequence
+        Of the rows that are used, if there are more than 100,000, and of the first guess.
+    """
+    rng = np.random.default_rng(seed)
+    if rows.n_rows > _MOST_ROWS:
+        rows = rows.take(np.sort(rng.choice(rows.n_rows, _MOST_ROWS, replace=False)))
+    weighted = _weighted(rows)
+    n_kept = min(_DIRECTIONS, *weighted.shape)
+    n_sought = min(n_kept + _MORE, *weighted.shape)
+    found = rng.standard_normal((rows.n_columns, n_sought), np.float32)
+    with threadpool_limits(1, "blas"):  # a product's sums must not depend on threads
+        for _ in range(_ROUNDS):
+            found = np.linalg.qr(weighted.T @ (weighted @ found))[0]
+        along = (weighted @ found).astype(np.float64)
+        squares, rotation = np.linalg.eigh(along.T @ along)
+        strongest = slice(None, -n_kept - 1, -1)
+        singular = np.sqrt(np.maximum(squares[strongest], 0.0))
+        return np.asarray((found @ rotation[:, strongest]) * singular, np.float32)
+
+
+def contexts_above(below: Float32, parent: NDArray[np.int32], n_upper: int) -> Float32:
+    """Contexts of latents, of length 1: the sums of their children's, (U, K) from (D, K)."""
+    placed = np.flatnonzero(parent >= 0)
+    total = np.zeros((n_upper, below.shape[1]))
+    np.add.at(total, parent[placed], below[placed])
+    return unit_length(total)
+
+
+def unit_length(vectors: NDArray[np.floating]) -> Float32:
+    """Rows divided by their lengths; a row of zeros stays."""
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(length > 0, length, 1.0), np.float32)
+
+
+def _weighted(rows: BinaryRows) -> csr_array:
+    weight = np.log(rows.n_rows / np.maximum(rows.counts(), 1))
+    values = weight[rows.indices].astype(np.float32)
+    matrix = csr_array((values, rows.indices, rows.indptr), shape=(rows.n_rows, rows.n_columns))
+    length = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1))).ravel()
+    length[length == 0] = 1.0
+    matrix.data /= np.repeat(length, np.diff(rows.indptr)).astype(np.float32)
+    return matrix

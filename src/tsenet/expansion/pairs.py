@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +13,7 @@ from scipy.special import entr
 
 from tsenet._system.threads import Workers, chunks
 from tsenet.data.rows import BinaryRows
-from tsenet.expansion import _cmi_kernels
-from tsenet.expansion._cmi_kernels import Margins, TwoLayers, UnitCounts
+from tsenet.expansion._cmi_kernels import UnitCounts, count_units
 from tsenet.skeleton.kernels.pair_kernels import Csr
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "Scores",
     "UnitCounts",
     "empty_counts",
-    "score_counts",
 ]
 
 UNITS_PER_CHUNK = 16
@@ -69,11 +68,37 @@ class PairedLayers(ABC):
     def joint(self, links: NDArray[np.int64], workers: Workers) -> NDArray[np.int64]:
         """Rows in which both ends of each link (E, 2) are on; links are (upper, lower), the upper ones ascending."""
 
-    def margins(self) -> Margins:
-        """What the kernel needs beside the joint counts."""
+    def score(self, first: int, counts: UnitCounts, workers: Workers) -> NDArray[np.float64]:
+        """N·I(h; x | parent of x) in nats of upper units h from ``first`` on with every lower unit x: (B, D).
+
+        −1 marks a unit's own children. A lower unit without a parent has plain mutual information.
+        """
+        parts = chunks(counts.both.shape[0], UNITS_PER_CHUNK)
+        tasks = ((first + a, UnitCounts(*(array[a:b] for array in counts))) for a, b in parts)
+        return np.concatenate(list(workers.map(lambda task: self._information(*task), tasks)))
+
+    def _information(self, first: int, counts: UnitCounts) -> NDArray[np.float64]:
+        f = self._xlogx.take
+        units = np.arange(first, first + counts.both.shape[0])[:, None]
+        has_parent = self.parent >= 0
+        # Rows with the named variables on: h, x and the parent z of x; then those among them without z.
+        n_hxz, n_xz, n_x = counts.with_both.astype(np.int64), self.parent_on, self.lower_on
+        n_hz = np.where(has_parent, counts.with_upper[:, self.parent], 0).astype(np.int64)
+        n_z = np.where(has_parent, self.upper_on[self.parent], 0)
+        n_hx0, n_h0 = counts.both - n_hxz, self.upper_on[units] - n_hz
+        n_x0, n_0 = n_x - n_xz, self.n_rows - n_z
+        with_z = (f(n_hxz) + f(n_z - n_hz - n_xz + n_hxz)) + (f(n_hz - n_hxz) + f(n_xz - n_hxz))
+        without_z = (f(n_hx0) + f(n_0 - n_h0 - n_x0 + n_hx0)) + (f(n_h0 - n_hx0) + f(n_x0 - n_hx0))
+        given_z = f(n_z) - (f(n_hz) + f(n_z - n_hz)) - (f(n_xz) + f(n_z - n_xz))
+        given_not = f(n_0) - (f(n_h0) + f(n_0 - n_h0)) - (f(n_x0) + f(n_0 - n_x0))
+        score = np.maximum(0.0, (with_z + given_z) + (without_z + given_not))
+        return np.where(self.parent == units, -1.0, score)
+
+    @cached_property
+    def _xlogx(self) -> NDArray[np.float64]:
+        """n·ln n of every number of rows: (N + 1,)."""
         n = np.arange(self.n_rows + 1, dtype=np.float64)
-        xlogx = n * np.log(np.maximum(n, 1.0))
-        return Margins(self.parent, self.upper_on, self.lower_on, self.parent_on, xlogx)
+        return np.asarray(n * np.log(np.maximum(n, 1.0)))
 
     def upper_entropy(self) -> NDArray[np.float64]:
         """Entropy of each upper unit in nats: (U,)."""
@@ -106,23 +131,6 @@ def empty_counts(n_units: int, n_lower: int, n_upper: int) -> UnitCounts:
     return UnitCounts(*(np.zeros(shape, np.int32) for shape in shapes))
 
 
-def score_counts(
-    first: int,
-    counts: UnitCounts,
-    margins: Margins,
-    score: NDArray[np.float64],
-    workers: Workers,
-) -> None:
-    """Fill ``score`` (B, D) with the information of the units from ``first`` on, from their counts."""
-
-    def serve(part: tuple[int, int]) -> None:
-        own = UnitCounts(*(array[slice(*part)] for array in counts))
-        _cmi_kernels.score_units(first + part[0], own, margins, score[slice(*part)])
-
-    for _ in workers.map(serve, chunks(score.shape[0], UNITS_PER_CHUNK)):
-        pass
-
-
 class LayerPair(PairedLayers):
     """Completed data of an upper and a lower layer in memory.
 
@@ -145,7 +153,7 @@ class LayerPair(PairedLayers):
         self.parent_on = np.bincount(
             lower.indices, weights=with_parent, minlength=lower.n_columns
         ).astype(np.int64)
-        self.data = TwoLayers(
+        self._data = (
             Csr(upper.indptr, upper.indices),
             Csr(by_unit.indptr, by_unit.indices),
             Csr(lower.indptr, lower.indices),
@@ -154,21 +162,22 @@ class LayerPair(PairedLayers):
 
     def scores(self, workers: Workers) -> Iterator[Scores]:
         """Yield blocks of upper units, from the first on."""
-        margins = self.margins()
-        for first, last in chunks(self.n_upper, UNITS_PER_BLOCK):
-            score = np.empty((last - first, self.n_lower))
-            counts = empty_counts(last - first, self.n_lower, self.n_upper)
+        for first, counts in self._blocks(workers):
+            yield Scores(first, self.score(first, counts, workers), counts.both)
 
+    def _blocks(self, workers: Workers) -> Iterator[tuple[int, UnitCounts]]:
+        """Blocks of upper units: the first one, and the counts."""
+        for first, last in chunks(self.n_upper, UNITS_PER_BLOCK):
+            counts = empty_counts(last - first, self.n_lower, self.n_upper)
             self.count(first, counts, workers)
-            score_counts(first, counts, margins, score, workers)
-            yield Scores(first, score, counts.both)
+            yield first, counts
 
     def count(self, first: int, counts: UnitCounts, workers: Workers) -> None:
         """Add the rows of these layers to the counts of the units from ``first`` on."""
 
         def serve(part: tuple[int, int]) -> None:
             own = UnitCounts(*(array[slice(*part)] for array in counts))
-            _cmi_kernels.count_units(first + part[0], self.data, own)
+            count_units(first + part[0], *self._data, own)
 
         for _ in workers.map(serve, chunks(counts.both.shape[0], UNITS_PER_CHUNK)):
             pass
@@ -176,17 +185,9 @@ class LayerPair(PairedLayers):
     def joint(self, links: NDArray[np.int64], workers: Workers) -> NDArray[np.int64]:
         """Rows in which both ends of each link (E, 2) are on."""
         joint = np.empty(links.shape[0], np.int64)
-        ends = np.searchsorted(links[:, 0], np.arange(self.n_upper + 1)).astype(np.int64)
-        grouped = Csr(ends, links[:, 1].astype(np.int32))
-
-        def serve(part: tuple[int, int]) -> None:
-            data = self.data
-            _cmi_kernels.count_links(
-                *part, data.upper_columns, data.lower, grouped, self.n_lower, joint
-            )
-
-        for _ in workers.map(serve, chunks(self.n_upper, UNITS_PER_CHUNK)):
-            pass
+        for first, counts in self._blocks(workers):
+            a, b = np.searchsorted(links[:, 0], [first, first + UNITS_PER_BLOCK])
+            joint[a:b] = counts.both[links[a:b, 0] - first, links[a:b, 1]]
         return joint
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +49,6 @@ def learn_structure(
     wiring_seed: Any,
     n_jobs: int | None,
     progress: Progress,
-    checkpoint: str | os.PathLike[str] | None = None,
     **tree_options: Any,
 ) -> NetworkStructure:
     """Learn a tree and expand it to a wiring (paper §3 and §4).
@@ -63,13 +61,11 @@ def learn_structure(
     link_rule : str or None
         As for :func:`tsenet.expand`; None for ``"context"`` on sparse rows and ``"balanced"`` on dense ones.
     tree_seed, wiring_seed : seeds
-    n_jobs, progress, checkpoint
+    n_jobs, progress
         As for :func:`tsenet.learn_tree`.
     **tree_options
         Other options of :func:`tsenet.learn_tree`.
     """
-    if checkpoint is not None:
-        tree_options["checkpoint"] = checkpoint
     tree = learn_tree(
         table, random_state=tree_seed, n_jobs=n_jobs, progress=progress, **tree_options
     )

@@ -236,12 +236,13 @@ class Wiring:
         meta : dict
             JSON-able fields.
         arrays : dict of str to ndarray
-            The arrays of all layers.
+            The arrays of all layers; log-odds that are all 0 are left out.
         """
         arrays: dict[str, NDArray[Any]] = {}
         for k, layer in enumerate(self.layers):
             for name in ("indptr", "indices", "from_tree", "log_odds"):
-                arrays[f"{k}.{name}"] = getattr(layer, name)
+                if name != "log_odds" or layer.log_odds.any():
+                    arrays[f"{k}.{name}"] = getattr(layer, name)
         return {"names": [list(names) for names in self.names], "link_rule": self.link_rule}, arrays
 
     @classmethod
@@ -270,7 +271,7 @@ class Wiring:
                 arrays[f"{k}.indptr"],
                 arrays[f"{k}.indices"],
                 arrays[f"{k}.from_tree"],
-                arrays[f"{k}.log_odds"],
+                arrays.get(f"{k}.log_odds", np.zeros(arrays[f"{k}.indices"].size, np.float32)),
                 len(names[k]),
             )
             for k in range(len(names) - 1)

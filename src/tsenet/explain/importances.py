@@ -23,13 +23,44 @@ def importance_rows(inputs: Inputs) -> Inputs:
 
 
 def column_importances(net: Any, inputs: Inputs, rule: BinaryRule) -> NDArray[np.float64]:
-    """How much each column's contribution to the outputs varies from row to row, as a share of all: (V,).
+    """How much each column matters to the outputs, as a share of all: (V,).
 
-    Contributions are those of :func:`tsenet.explain.explain_prediction`, which add up to an output; those of a
-    category's levels are summed. The measure is the mean distance of a contribution from its mean over the rows (of
-    sparse rows, from 0, which most contributions are): what a column adds to every row alike makes no difference. Only
-    differences between the outputs of several classes matter, so each is taken against the mean of all.
+    Of dense rows: the mean change of an output when a row takes the column's value of another row, the levels of a
+    category together (permutation importance, without labels). Of sparse rows: the mean size of the column's
+    contribution as :func:`tsenet.explain.explain_prediction` has it. Only differences between the outputs of several
+    classes matter, so each is taken against the mean of all.
     """
+    if inputs.is_sparse:
+        sizes = _sizes_of_contributions(net, inputs)
+        of_column = np.bincount(rule.sources, sizes, rule.n_columns_in).astype(np.float64)
+    else:
+        of_column = _changes(net, inputs, rule)
+    return np.asarray(of_column / max(of_column.sum(), np.finfo(np.float64).tiny))
+
+
+def _changes(net: Any, inputs: Inputs, rule: BinaryRule) -> NDArray[np.float64]:
+    values = np.asarray(inputs.values)
+    n_rows = len(values)
+    usual = _against_mean(net.predictor().outputs(inputs))
+    found = np.zeros(rule.n_columns_in)
+    for step in {max(1, n_rows // 3), max(1, n_rows // 2)}:
+        other = np.roll(values, step, axis=0)
+        for column in range(rule.n_columns_in):
+            own = np.flatnonzero(rule.sources == column)
+            if not (other[:, own] != values[:, own]).any():
+                continue
+            changed = values.copy()
+            changed[:, own] = other[:, own]
+            outputs = _against_mean(net.predictor().outputs(Inputs(changed)))
+            found[column] += np.abs(outputs - usual).sum()
+    return found
+
+
+def _against_mean(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+    return outputs - outputs.mean(axis=1, keepdims=True) if outputs.shape[1] > 2 else outputs
+
+
+def _sizes_of_contributions(net: Any, inputs: Inputs) -> NDArray[np.float64]:
     network = AffineNetwork.of(net)
     rows = network.forward(inputs.values)
     slopes = network.slopes(rows, "secant")
@@ -37,15 +68,9 @@ def column_importances(net: Any, inputs: Inputs, rule: BinaryRule) -> NDArray[np
     seeds = np.eye(n_outputs)
     if n_outputs > 2:
         seeds -= 1 / n_outputs
-    total = np.zeros(rule.n_columns_in)
+    total = np.zeros(inputs.n_columns)
+    values: Any = inputs.values
     for seed in seeds:
         gradient = network.backward(network.start(seed, n_rows), slopes, lowest=0)[0]  # (n, D)
-        values: Any = inputs.values
-        if inputs.is_sparse:
-            size = np.asarray(abs(values.multiply(gradient)).sum(axis=0)).ravel()
-            total += np.bincount(rule.sources, size, rule.n_columns_in)
-        else:
-            part = np.zeros((n_rows, rule.n_columns_in))
-            np.add.at(part.T, rule.sources, (values * gradient).T)
-            total += np.abs(part - part.mean(axis=0)).sum(axis=0)
-    return np.asarray(total / max(total.sum(), np.finfo(np.float64).tiny))
+        total += np.asarray(abs(values.multiply(gradient)).sum(axis=0)).ravel()
+    return total

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from tsenet.expansion.wiring import Wiring
@@ -155,6 +156,18 @@ class TSENet(nn.Module):
         self.register_parameter("linear_skip", skip_weight)
         if init is not None:
             set_initial_weights(self, init, seed)
+
+    @classmethod
+    def of_arrays(
+        cls, wiring: Wiring, options: NetworkOptions, arrays: dict[str, NDArray[np.float32]]
+    ) -> TSENet:
+        """A network in evaluation mode that has these parameters, by name, as its memory."""
+        n_outputs = arrays["output.bias"].size
+        with torch.device("meta"):  # shapes without memory
+            net = cls(wiring, n_outputs, **{**options.to_dict(), "init": None})
+        tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        net.load_state_dict(tensors, assign=True)
+        return net.eval()
 
     def begin_step(self, seed: int, step: int) -> None:
         """Choose all dropout masks of the next forward pass in training mode.

@@ -24,7 +24,6 @@ _LOOK_SECONDS = 2.0
 # Of workers that were over their memory limit, without a finished task in between.
 _MOST_RESTARTS = 3
 _MORE_MEMORY = "give workers more memory, or make shards with smaller partitions"
-_RESUME = "A run with checkpoint= goes on from the last finished layer"
 
 
 class OnCluster(Executor):
@@ -225,7 +224,7 @@ class _Restarts:
         if self._tally >= _MOST_RESTARTS:
             raise ClusterError(
                 f"workers were stopped {self._tally} times for being over their memory limit, and no task was "
-                f"finished in between: {_MORE_MEMORY}. {_RESUME}"
+                f"finished in between: {_MORE_MEMORY}"
             )
 
 
@@ -248,12 +247,11 @@ def _clear_errors(doing: str, client: Any = None) -> Iterator[None]:
         raise
     except KilledWorker as error:
         raise ClusterError(
-            f"a worker died again and again in {doing}, most likely out of memory: {_MORE_MEMORY}. "
-            f"{_RESUME}"
+            f"a worker died again and again in {doing}, most likely out of memory: {_MORE_MEMORY}"
         ) from error
     except MemoryError as error:
         raise ClusterError(
-            f"a worker had too little memory for {doing} ({error}): {_MORE_MEMORY}. {_RESUME}"
+            f"a worker had too little memory for {doing} ({error}): {_MORE_MEMORY}"
         ) from error
     except Exception as error:
         lost = isinstance(error, CancelledError | TimeoutError | OSError)  # closed connections too
@@ -261,5 +259,5 @@ def _clear_errors(doing: str, client: Any = None) -> Iterator[None]:
             raise
         raise ClusterError(
             f"the cluster was lost in {doing} ({error or type(error).__name__}): nothing was written. "
-            f"Start it again, and the run again. {_RESUME}"
+            "Start it again, and the run again"
         ) from error

@@ -1,74 +1,42 @@
-"""What the estimators ask of this package: rows outside memory, their labels, and the structure of all of them."""
+"""What the estimators ask of this package: rows outside memory, and the structure of all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
-from tsenet.data.shards import ShardFolder
 from tsenet.errors import DataError
 from tsenet.expansion.structure import NetworkStructure, usual_density, usual_link_rule
 from tsenet.scale.context import expand_shards
-from tsenet.scale.labels import with_labels
 from tsenet.scale.learn import learn_tree
 from tsenet.scale.shards import Shards
 
-__all__ = ["label_columns", "learn_structure", "open_rows"]
+__all__ = ["learn_structure", "open_rows"]
 
 
 @contextmanager
-def open_rows(X: Any, client: Any, memory_limit: Any, n_jobs: int | None) -> Iterator[Shards]:
+def open_rows(X: Any, client: Any, n_jobs: int | None) -> Iterator[Shards]:
     """Rows outside memory, open; what is opened here is closed in the end.
 
     Parameters
     ----------
     X : path, URL, ShardFolder, Shards or Dask collection
-    client, memory_limit, n_jobs
+    client, n_jobs
         As for :class:`Shards`.
 
     Raises
     ------
     ValueError
-        If ``X`` is open already and a client or a memory limit is given too.
+        If ``X`` is open already and a client is given too.
     """
     if isinstance(X, Shards):
-        if client is not None or memory_limit is not None:
-            raise ValueError("these shards have their own client and memory_limit")
+        if client is not None:
+            raise ValueError("these shards have their own client")
         yield X
         return
-    with Shards(X, client=client, memory_limit=memory_limit, n_jobs=n_jobs) as shards:
+    with Shards(X, client=client, n_jobs=n_jobs) as shards:
         yield shards
-
-
-def label_columns(folder: ShardFolder, y: Any) -> tuple[ShardFolder, tuple[str, ...]]:
-    """The folder with the labels ``y``, and their columns.
-
-    Parameters
-    ----------
-    folder : ShardFolder
-    y : None, str, sequence of str or array-like (N,) or (N, C)
-        None: the only label column of the folder. Names: these columns. Else the labels of all rows.
-
-    Raises
-    ------
-    DataError
-        If there is no such column, or not one label for each row.
-    """
-    known = ", ".join(map(repr, folder.classes))
-    if y is None:
-        if len(folder.classes) != 1:
-            found = f"has the label columns {known}: name one as y" if known else "has no labels"
-            raise DataError(f"requires y to be passed: {folder.place.url} {found}")
-        return folder, tuple(folder.classes)
-    if isinstance(y, str):
-        return folder, (y,)
-    names = isinstance(y, Sequence) and all(isinstance(each, str) for each in y)
-    if names and len(y) != folder.n_rows:
-        return folder, tuple(y)
-    return with_labels(folder, np.asarray(y.compute()) if hasattr(y, "__dask_graph__") else y)
 
 
 def learn_structure(
@@ -89,8 +57,6 @@ def learn_structure(
     DataError
         If no column varies.
     """
-    if tree_options.get("checkpoint") is None:
-        tree_options.pop("checkpoint", None)
     tree = learn_tree(
         shards, random_state=tree_seed, n_jobs=n_jobs, progress=progress, **tree_options
     )

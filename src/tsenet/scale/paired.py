@@ -8,13 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers, chunks
-from tsenet.expansion.pairs import (
-    UNITS_PER_BLOCK,
-    PairedLayers,
-    Scores,
-    UnitCounts,
-    score_counts,
-)
+from tsenet.expansion.pairs import UNITS_PER_BLOCK, PairedLayers, Scores, UnitCounts
 from tsenet.scale.tasks import TreeCounts, UnitTile
 
 __all__ = ["CountedLayers"]
@@ -62,7 +56,6 @@ class CountedLayers(PairedLayers):
 
     def scores(self, workers: Workers) -> Iterator[Scores]:
         """Yield blocks of upper units, from the first on."""
-        margins = self.margins()
         waiting: UnitCounts | None = None
         first = 0
         for a, b in chunks(self.n_upper, UNITS_PER_BLOCK):
@@ -71,9 +64,7 @@ class CountedLayers(PairedLayers):
                 _, more = self._counted.next_tile(self._level)
                 waiting = more if waiting is None else _stacked(waiting, more)
             counts = UnitCounts(*(array[a - first : b - first] for array in waiting))
-            score = np.empty((b - a, self.n_lower))
-            score_counts(a, counts, margins, score, workers)
-            yield Scores(a, score, counts.both)
+            yield Scores(a, self.score(a, counts, workers), counts.both)
             waiting = UnitCounts(*(array[b - first :] for array in waiting))
             first = b
 

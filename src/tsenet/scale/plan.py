@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet._system.threads import chunks_of_equal_work
+from tsenet.data.limits import shown_bytes
 from tsenet.data.shards import Partition, ShardFolder
 from tsenet.errors import TooLargeError
-from tsenet.memory import shown_bytes
 from tsenet.scale.executor import Executor
 from tsenet.scale.tasks import UnitTile
 from tsenet.skeleton.information import PairCounter

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRule
+from tsenet.data.limits import bytes_of, memory_here
 from tsenet.data.places import Place
 from tsenet.data.rows import BinaryRows
 from tsenet.data.shards import Partition, ShardFolder, open_shards
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.expansion.expand import tree_parents
-from tsenet.memory import bytes_of, memory_here
 from tsenet.progress import Progress
 from tsenet.scale import tasks
 from tsenet.scale.documents import drawn_documents
@@ -170,10 +170,6 @@ class Shards(RowsOutsideMemory):
     def __repr__(self) -> str:
         where = f"{self.plan.n_slots} workers" if self._executor.is_distributed else "this process"
         return f"Shards({self.folder!r}, {where})"
-
-    def digest(self) -> str:
-        """Identify the rows."""
-        return self.folder.digest
 
     def close(self) -> None:
         """Stop the workers that were started here, and close a connection that was opened here."""

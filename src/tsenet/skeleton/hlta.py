@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -27,7 +26,6 @@ from tsenet.skeleton.pieces import cut_into_pieces, size_for
 from tsenet.skeleton.refine import refine
 from tsenet.skeleton.rows_in_memory import RowsInMemory
 from tsenet.skeleton.tree import LatentTree
-from tsenet.skeleton.tree_checkpoint import FinishedLayers, TreeCheckpoint, run_fields
 
 logger = logging.getLogger("tsenet")
 
@@ -64,17 +62,6 @@ class TreeOptions:
             if not holds:
                 raise ValueError(complaint)
 
-    def to_dict(self) -> dict[str, Any]:
-        """All options, flat and JSON-able."""
-        own = {name: value for name, value in asdict(self).items() if name != "islands"}
-        if not self.seed_groups:
-            del own["seed_groups"]  # a run without them is the same run as before there were any
-        plain = {**asdict(self.islands), **own}
-        return {
-            name: value.item() if isinstance(value, np.generic) else value
-            for name, value in plain.items()
-        }
-
 
 def learn_tree(
     X: Any,
@@ -93,7 +80,6 @@ def learn_tree(
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: Any = None,
-    checkpoint: str | os.PathLike[str] | None = None,
 ) -> LatentTree:
     """Learn a hierarchical latent tree from a table (paper §3).
 
@@ -141,16 +127,11 @@ def learn_tree(
         Variables, by name, that shall be in one group of level 1; each group is completed with the variables that are
         tied most closely to it. The other groups are searched for as usual.
     random_state : int, Generator, RandomState, SeedSequence or None, default=None
-        The seed. The same seed gives the same tree for any ``n_jobs``. None takes a new seed or, with a
-        ``checkpoint`` that is to be continued, the one kept there.
+        The seed. The same seed gives the same tree for any ``n_jobs``. None takes a new seed.
     n_jobs : int or None, default=None
         Threads; None or −1 for all cores.
     progress : None, bool, Progress or callable, default=None
         True draws progress bars; a callable is called with ``(stage, done, total)``; None only logs.
-    checkpoint : path or None, default=None
-        Folder for what is finished: each layer, then every tenth step of the refinement. Set it for long runs. If the
-        run ends early, call the function again with the same data, options and seed: it continues from there and
-        returns exactly the tree of an uninterrupted run. Delete the folder afterwards.
 
     Returns
     -------
@@ -163,9 +144,6 @@ def learn_tree(
         If the table cannot be used, for example because it has fewer than two rows.
     ValueError
         If an option is out of range.
-    ModelFileError
-        If ``checkpoint`` is damaged or belongs to a run with other data, options or another seed; the message says
-        what differs.
 
     Examples
     --------
@@ -207,14 +185,7 @@ def learn_tree(
             piece_size,
             _numbers_of(seed_groups, data.rule.names, max_island),
         )
-        seeds = seed_sequence(random_state)
-        kept = None
-        if checkpoint is not None:
-            kept = TreeCheckpoint(checkpoint)
-            if random_state is None:
-                seeds = kept.saved_seed() or seeds
-            kept.bind(run_fields(data.digest(), data.rule, options.to_dict(), seeds))
-        return _learn(data, options, seeds, workers, report, kept)
+        return _learn(data, options, seed_sequence(random_state), workers, report)
 
 
 def _check_choices(piece_size: Any, leftovers: Any, full_depth: Any) -> None:
@@ -257,7 +228,6 @@ def _learn(
     seeds: np.random.SeedSequence,
     workers: Workers,
     progress: Progress,
-    checkpoint: TreeCheckpoint | None,
 ) -> LatentTree:
     sample_seed, layer_seed, refine_seed = seeds.spawn(3)
     rule, counts = data.rule, data.counts()
@@ -284,17 +254,12 @@ def _learn(
         cut = options.piece_size, piece_key
         return data.information(counter, chosen, cut, n_partners, workers, progress)
 
-    found = _stack(sample, options, layer_seed, workers, progress, checkpoint, information)
-    parent, level, cpt = assemble(counts, data.n_rows, found.layers, found.top)
+    layers, top = _stack(sample, options, layer_seed, workers, progress, information)
+    parent, level, cpt = assemble(counts, data.n_rows, layers, top)
     cpt = order_states(parent, level, cpt)
     names = (*rule.names, *latent_names(level, set(rule.names)))
     tree = LatentTree(parent, level, cpt, names, rule)
     if options.refine_steps and tree.n_latents:
-        steps = options.refine_steps
-        start = save = None
-        if checkpoint is not None:
-            start = checkpoint.load_refinement(steps, tree.n_observed, tree.n_nodes)
-            save = checkpoint.save_refinement
         top_order = children_first(parent, tree.layer(tree.n_levels).start)
         cpt = refine(
             pieces,
@@ -302,12 +267,10 @@ def _learn(
             cpt,
             tree.marginals(),
             top_order,
-            steps,
+            options.refine_steps,
             np.random.default_rng(refine_seed),
             workers,
             progress,
-            start=start,
-            save=save,
         )
         tree = LatentTree(parent, level, order_states(parent, level, cpt), names, rule)
     logger.info("learned %r", tree)
@@ -325,53 +288,37 @@ def _stack(
     seeds: np.random.SeedSequence,
     workers: Workers,
     progress: Progress,
-    checkpoint: TreeCheckpoint | None,
-    information: Information | None = None,
-) -> FinishedLayers:
-    """Learn layers, each from the completed data of the one below, until the top one is small enough."""
-    found = FinishedLayers() if checkpoint is None else checkpoint.load_layers(rows)
-    seeds.spawn(len(found.layers))  # one seed per layer: skip those of the finished ones
-    while not found.complete:
-        found = _add_layer(found, rows, options, seeds.spawn(1)[0], workers, progress, information)
-        if checkpoint is not None:
-            checkpoint.save_layers(found)
-    if found.layers and found.layers[-1].n_latents > options.max_top:
+    information: Information,
+) -> tuple[list[Layer], SoftRows | None]:
+    """Learn layers, each from the completed data of the one below, until the top one is small enough.
+
+    ``information`` is used for the first layer only. The second result are the posteriors of the top layer's latents.
+    """
+    layers: list[Layer] = []
+    top: SoftRows | None = None
+    while not layers or layers[-1].n_latents > options.max_top:
+        learned = learn_layer(
+            rows if top is None else top.hard(),
+            options.islands,
+            _key(seeds.spawn(1)[0]),
+            workers,
+            progress,
+            place_constant=bool(layers),
+            seed_groups=() if layers else options.seed_groups,
+            information=None if layers else information,
+        )
+        if learned is None or (layers and learned[0].n_latents >= layers[-1].n_latents):
+            break
+        layers.append(learned[0])
+        top = learned[1]
+        logger.info("layer %d: %d latents", len(layers), layers[-1].n_latents)
+    if layers and layers[-1].n_latents > options.max_top:
         logger.warning(
             "stopped at %d latents, more than max_top=%d: these are hardly correlated any more",
-            found.layers[-1].n_latents,
+            layers[-1].n_latents,
             options.max_top,
         )
-    return found
-
-
-def _add_layer(
-    found: FinishedLayers,
-    rows: BinaryRows,
-    options: TreeOptions,
-    seed: np.random.SeedSequence,
-    workers: Workers,
-    progress: Progress,
-    information: Information | None,
-) -> FinishedLayers:
-    """Learn one more layer; if that is impossible or reduces nothing, mark the layers as complete."""
-    key = _key(seed)
-    layers = found.layers
-    below = rows if found.top is None else found.top.hard()
-    learned = learn_layer(
-        below,
-        options.islands,
-        key,
-        workers,
-        progress,
-        place_constant=bool(layers),
-        seed_groups=() if layers else options.seed_groups,
-        information=None if layers else information,
-    )
-    if learned is None or (layers and learned[0].n_latents >= layers[-1].n_latents):
-        return FinishedLayers(layers, found.top, complete=True)
-    layer, top = learned
-    logger.info("layer %d: %d latents", len(layers) + 1, layer.n_latents)
-    return FinishedLayers((*layers, layer), top, complete=layer.n_latents <= options.max_top)
+    return layers, top
 
 
 def assemble(

@@ -98,10 +98,6 @@ class Passes(ABC):
     def pieces(self, size: int | None, key: int) -> Pieces:
         """All rows, those with more than ``size`` variables on cut as :mod:`tsenet.skeleton.pieces` describes."""
 
-    @abstractmethod
-    def digest(self) -> str:
-        """Identify the rows."""
-
     def prepare(self, structure_samples: int | None, progress: Progress) -> None:
         """Make ready for learning a tree; an error here comes before any work."""
         return

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,29 +16,6 @@ BATCH_ROWS = 1000
 STEP_EXPONENT = 0.75
 PSEUDO_ROWS = 1.0  # strength, in rows, of the prior that a child does not depend on its parent
 SMALLEST = 1e-9
-STEPS_PER_SAVE = 10
-
-
-@dataclass(frozen=True)
-class Refinement:
-    """State of stepwise EM between two steps, for a tree of V variables, L latents and M = V + L nodes.
-
-    Attributes
-    ----------
-    done : int
-        Steps taken.
-    pairs : float64 (L, 2, 2)
-        Running share of rows with the parent in state t and latent z in state s; for a root, t is 0.
-    on : float64 (V, 2)
-        Running share of rows with variable v on and its parent in state t.
-    cpt : float64 (M, 2, 2)
-        The tables these shares give.
-    """
-
-    done: int
-    pairs: NDArray[np.float64]
-    on: NDArray[np.float64]
-    cpt: NDArray[np.float64]
 
 
 def tables_from_counts(
@@ -50,9 +25,19 @@ def tables_from_counts(
     pseudo: float,
     cpt: NDArray[np.float64],
 ) -> None:
-    """M-step: fill ``cpt`` from ``pairs`` and ``on``, which are as in :class:`Refinement`.
+    """M-step: fill the tables from running shares of rows, for V variables, L latents and M = V + L nodes.
 
-    ``pseudo`` is the share of rows by which each table is shrunk towards the node's marginal.
+    Parameters
+    ----------
+    pairs : float64 (L, 2, 2)
+        Share of rows with the parent in state t and latent z in state s; for a root, t is 0.
+    on : float64 (V, 2)
+        Share of rows with variable v on and its parent in state t.
+    parent : int32 (M,)
+    pseudo : float
+        Share of rows by which each table is shrunk towards the node's marginal.
+    cpt : float64 (M, 2, 2)
+        The tables, which are overwritten.
     """
     n_observed = on.shape[0]
     state = pairs.sum(axis=1)  # (L, 2): share of rows with z in each state
@@ -77,7 +62,7 @@ def counts_from_tables(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Shares of rows implied by the tables: the starting point of stepwise EM.
 
-    ``on`` (M,) are the marginals P(v=1). Returns ``pairs`` and ``on`` of :class:`Refinement`.
+    ``on`` (M,) are the marginals P(v=1). Returns ``pairs`` and ``on`` of :func:`tables_from_counts`.
     """
     above = np.where(parent >= 0, on[parent], 0.0)  # for a root, t is 0
     weight = np.stack([1.0 - above, above], axis=1)
@@ -106,9 +91,6 @@ def refine(
     rng: np.random.Generator,
     workers: Workers,
     progress: Progress,
-    *,
-    start: Refinement | None = None,
-    save: Callable[[Refinement], None] | None = None,
 ) -> NDArray[np.float64]:
     """Improve all tables by ``steps`` of stepwise EM: counts ← (1−η)·counts + η·counts of a batch, η = (u+2)^−¾.
 
@@ -116,10 +98,6 @@ def refine(
     ----------
     pieces : Pieces
         All rows; only those of the batches are needed in memory.
-    start : Refinement or None
-        A saved state of the same run to continue from.
-    save : callable or None
-        Called with the state every ``STEPS_PER_SAVE`` steps and after the last one.
 
     Returns
     -------
@@ -127,24 +105,19 @@ def refine(
         The new ``cpt``.
     """
     n_observed = pieces.n_columns
-    if start is None:
-        start = Refinement(0, *counts_from_tables(parent, cpt, marginals, n_observed), cpt)
-    pairs, on, cpt = start.pairs.copy(), start.on.copy(), start.cpt.copy()
+    pairs, on = counts_from_tables(parent, cpt, marginals, n_observed)
+    cpt = cpt.copy()
     pseudo = PSEUDO_ROWS / pieces.n_rows
     size = min(BATCH_ROWS, pieces.n_rows)
-    numbers = islice(batch_numbers(pieces.n_rows, steps, rng), start.done, None)
+    numbers = batch_numbers(pieces.n_rows, steps, rng)
     progress.start("refine", steps)
-    if start.done:
-        progress.advance(start.done)
-    for u, (rows, batch) in enumerate(pieces.batches(numbers), start=start.done):
+    for u, (rows, batch) in enumerate(pieces.batches(numbers)):
         inference = Inference.of(parent, cpt, top_order, n_observed)
         batch_pairs, batch_on, loglik = inference.expected_counts(rows, batch, workers)
         eta = (u + 2.0) ** -STEP_EXPONENT
         pairs += eta * (batch_pairs / size - pairs)
         on += eta * (batch_on / size - on)
         tables_from_counts(pairs, on, parent, pseudo, cpt)
-        if save is not None and ((u + 1) % STEPS_PER_SAVE == 0 or u + 1 == steps):
-            save(Refinement(u + 1, pairs, on, cpt))
         progress.advance(1, f"log-likelihood {loglik / size:.2f} per row")
     progress.finish()
     return cpt

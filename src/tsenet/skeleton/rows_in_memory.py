@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet._system.checkpoint_file import digest_of
 from tsenet.data.binary import BinaryRule
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
@@ -55,10 +54,6 @@ class RowsInMemory(Passes):
     def pieces(self, size: int | None, key: int) -> Pieces:
         """All rows, long ones cut."""
         return PiecesInMemory(cut_into_pieces(self._rows, size, key))
-
-    def digest(self) -> str:
-        """Identify the rows."""
-        return digest_of(self._rows.indptr, self._rows.indices)
 
 
 class PiecesInMemory(Pieces):

@@ -1,1 +1,1 @@
-"""Training (paper §5): losses, one visible loop, engines that take its steps, exact checkpoints."""
+"""Training (paper §5): losses, one visible loop, the recipe."""

@@ -18,7 +18,7 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d
 from tsenet.data.sparse import checked_csr
 from tsenet.errors import DataError, NonNumericError
 
-__all__ = ["GivenTargets", "any_known", "read_targets", "warn_of_marker"]
+__all__ = ["GivenTargets", "read_targets", "warn_of_marker"]
 
 Floats = NDArray[np.float64]
 
@@ -68,12 +68,6 @@ def read_targets(y: Any, classification: bool, unlabeled: Any = None) -> GivenTa
     return _labels(given, missing) if _are_labels(given, missing) else _classes(given, missing)
 
 
-def any_known(y: NDArray[Any], unlabeled: Any = None) -> bool:
-    """Whether any entry of ``y`` is a target: neither missing nor the marker."""
-    missing = _missing(y)
-    return not bool((missing if unlabeled is None else missing | _equal(y, unlabeled)).all())
-
-
 def warn_of_marker(given: GivenTargets) -> None:
     """Warn where −1 looks like scikit-learn's mark of a row without a label, but nobody said that it is one.
 
@@ -92,7 +86,7 @@ def warn_of_marker(given: GivenTargets) -> None:
             "learned as a class of its own; if it marks rows without a label, say so with "
             f"unlabeled={most!r} (tsenet fit: --unlabeled -1)",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,  # where fit() was called
         )
 
 

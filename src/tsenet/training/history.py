@@ -31,8 +31,7 @@ class History:
     start_score : float or None
         Validation score before the first epoch, where the start itself counts (``keep_start``).
     stopped : str or None
-        Why training ended: ``"max_epochs"``, ``"early_stopping"``, ``"interrupted"``, ``"callback"`` or
-        ``"diverged"``; None while it goes on.
+        Why training ended: ``"max_epochs"``, ``"early_stopping"`` or ``"diverged"``; None while it goes on.
     """
 
     train_loss: tuple[float, ...] = ()

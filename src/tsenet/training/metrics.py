@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.training.loop import Score
 from tsenet.training.targets import ClassTargets, LabelTargets, Targets, ValueTargets
+
+if TYPE_CHECKING:
+    from tsenet.training.loop import Score
 
 __all__ = ["CrossValidatedScore", "cross_validated_score", "score_of"]
 
@@ -100,28 +102,33 @@ def cross_validated_score(
         Encoded.
     outputs : (n, C)
     """
-    metric = "r2" if isinstance(targets, ValueTargets) else "accuracy"
-    score = score_of(metric, targets)
+    n, predicted = len(true), targets.loss().predict(outputs)
+    if isinstance(targets, ValueTargets):
+        columns = true.reshape(n, -1)
+
+        def r2(
+            rows: NDArray[np.int64],
+        ) -> float:  # of encoded values, whose squares cannot overflow
+            known = [rows[~np.isnan(column[rows])] for column in columns.T]
+            scores = [_r2(columns[k, c], predicted[k, c], None) for c, k in enumerate(known)]
+            return float(np.nanmean(scores)) if not np.isnan(scores).all() else float("nan")
+
+        value = r2(np.arange(n))
+        if not np.isfinite(value):
+            return None
+        generator = np.random.default_rng(0)
+        draws = [r2(generator.integers(n, size=n)) for _ in range(_DRAWS)]
+        low, high = np.nanquantile(draws, [0.025, 0.975])
+        return CrossValidatedScore("r2", value, float(low), float(high), n)
+    score = score_of("accuracy", targets)
     assert score is not None
-    predicted = targets.loss().predict(outputs)
-    value = score(true, predicted, None)
+    value, z = score(true, predicted, None), 1.96
     if not np.isfinite(value):
         return None
-    n = len(true)
-    if metric == "accuracy":
-        z = 1.96
-        centre, spread = (
-            value + z**2 / (2 * n),
-            z * np.sqrt(value * (1 - value) / n + (z / (2 * n)) ** 2),
-        )
-        low, high = (centre - spread) / (1 + z**2 / n), (centre + spread) / (1 + z**2 / n)
-    else:
-        generator = np.random.default_rng(0)
-        draws = [generator.integers(n, size=n) for _ in range(_DRAWS)]
-        low, high = np.nanquantile(
-            [score(true[d], predicted[d], None) for d in draws], [0.025, 0.975]
-        )
-    return CrossValidatedScore(metric, value, float(low), float(high), n)
+    centre = value + z**2 / (2 * n)
+    spread = z * np.sqrt(value * (1 - value) / n + (z / (2 * n)) ** 2)
+    low, high = (centre - spread) / (1 + z**2 / n), (centre + spread) / (1 + z**2 / n)
+    return CrossValidatedScore("accuracy", value, float(low), float(high), n)
 
 
 def _share_of_right(true: NDArray[Any], predicted: Floats, weights: NDArray[Any] | None) -> float:

@@ -1,38 +1,60 @@
-"""Pruning a trained TSE-Net: which weights matter least, and how removed ones stay removed."""
+"""Pruning a trained TSE-Net: which weights matter least, in what steps, and how removed ones stay removed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.network.compact import Masks, Paths, non_zero_weights
-from tsenet.training.callbacks import Callback
+from tsenet.network.compact import Masks, Paths, UsedParts, non_zero_weights
 
 if TYPE_CHECKING:
     from tsenet.network.batches import Inputs
     from tsenet.network.tsenet import TSENet
-    from tsenet.training.engine import Engine
 
-__all__ = ["KeepRemoved", "remove_weakest"]
+__all__ = ["pruning_sizes", "remove_again", "remove_weakest"]
 
 Floats = NDArray[np.float64]
 _SAMPLE = 4096  # rows that tell how strong a unit is
+_ROUNDS = 6
 
 
-class KeepRemoved(Callback):
-    """Puts removed weights back to 0 after each step, which is the same as training the others alone."""
+def remove_again(net: TSENet, kept: Masks) -> Callable[[], None]:
+    """A function that sets removed weights to 0; called after each step, it trains the others alone."""
+    weights = dict(net.named_parameters())
+    removed = {name: ~mask for name, mask in kept.items()}
 
-    def __init__(self, net: TSENet, kept: Masks) -> None:
-        self._weights = dict(net.named_parameters())
-        self._removed = {name: ~mask for name, mask in kept.items()}
+    def remove() -> None:
+        for name, mask in removed.items():
+            weights[name].detach().numpy()[mask] = 0.0
 
-    def on_batch_end(self, engine: Engine, epoch: int, batch: int, loss: float) -> None:
-        """Remove them again."""
-        for name, removed in self._removed.items():
-            self._weights[name].detach().numpy()[removed] = 0.0
+    return remove
+
+
+def pruning_sizes(net: TSENet, inputs: Inputs, n_parameters: int) -> list[int]:
+    """Numbers of parameters to prune to one after the other, with training between: fast at first, then slowly.
+
+    The cubic schedule of Zhu and Gupta (2017).
+
+    Raises
+    ------
+    ValueError
+        If ``n_parameters`` is more than there are, or too few for a path to each output.
+    """
+    paths = Paths(net.predictor())
+    whole = paths.used(non_zero_weights(net.predictor()))
+    first = _strongest_paths(_strengths(net, inputs), whole, paths)
+    least, largest = paths.used(first).n_parameters, whole.n_parameters
+    if not isinstance(n_parameters, Integral) or not least <= n_parameters <= largest:
+        raise ValueError(
+            f"n_parameters must lie between {least} (a path to each of the {paths.n_outputs} outputs) and {largest}, "
+            f"not {n_parameters!r}"
+        )
+    left = (1 - np.arange(1, _ROUNDS + 1) / _ROUNDS) ** 3
+    return [int(size) for size in n_parameters + np.floor((largest - n_parameters) * left)]
 
 
 def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> None:
@@ -40,14 +62,15 @@ def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> None:
 
     The strength of a weight is its size, times the root mean square of what it reads, times the weight that what it
     moves has on the outputs. Counted are the weights on a path from an input to an output, and the biases of the units
-    on these paths; as many of the strongest weights are kept as this number allows.
+    on these paths; as many of the strongest weights are kept as this number allows. The strongest path to each output
+    is kept first: else a whole layer could go, and the outputs with it.
     """
-    strength, present, paths = (
-        _strengths(net, inputs),
-        non_zero_weights(net.predictor()),
-        Paths(net.predictor()),
+    strength, predictor = _strengths(net, inputs), net.predictor()
+    present, paths = non_zero_weights(predictor), Paths(predictor)
+    first = _strongest_paths(strength, paths.used(present), paths)
+    everything = np.concatenate(
+        [np.where(first[name], np.inf, part).ravel() for name, part in strength.items()]
     )
-    everything = np.concatenate([part.ravel() for part in strength.values()])
     rank = np.empty(everything.size, np.int64)
     rank[np.argsort(-everything, kind="stable")] = np.arange(everything.size)
 
@@ -56,12 +79,6 @@ def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> None:
         named = zip(strength.items(), parts, strict=True)
         return {name: part.reshape(s.shape) & present[name] for (name, s), part in named}
 
-    largest = paths.used(present).n_parameters
-    if not isinstance(n_parameters, Integral) or not paths.n_outputs < n_parameters <= largest:
-        raise ValueError(
-            f"n_parameters must lie between {paths.n_outputs + 1} (the {paths.n_outputs} biases of "
-            f"the outputs are kept) and {largest}, not {n_parameters!r}"
-        )
     enough, too_many = 0, everything.size + 1  # what is used grows with what is kept
     while too_many - enough > 1:
         middle = (enough + too_many) // 2
@@ -72,6 +89,33 @@ def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> None:
     weights = dict(net.named_parameters())
     for name, mask in strongest(enough).items():
         weights[name].detach().numpy()[~mask] = 0.0
+
+
+def _strongest_paths(strength: dict[str, Floats], used: UsedParts, paths: Paths) -> Masks:
+    """One path to each output, from its strongest weight down to an input, as far as there is one."""
+    sizes = {name: np.where(used.weights[name], part, -1.0) for name, part in strength.items()}
+    kept = {name: np.zeros(part.shape, bool) for name, part in sizes.items()}
+    start = np.concatenate([[0], np.cumsum(paths.widths)])
+    for output in range(paths.n_outputs):
+        if "linear_skip" in sizes:
+            place = int(sizes["linear_skip"][:, output].argmax()), output
+            kept["linear_skip"][place] = used.weights["linear_skip"][place]
+        feature = int(sizes["output.weight"][:, output].argmax())
+        if not used.weights["output.weight"][feature, output]:
+            continue
+        kept["output.weight"][feature, output] = True
+        group = int(np.searchsorted(start, feature, side="right")) - 1
+        level, name = paths.groups[group]
+        own = feature - int(start[group])
+        unit = int(sizes[name][:, own].argmax())
+        kept[name][unit, own] = True
+        for k in reversed(range(level)):
+            lower, upper = paths.ends[k]
+            links = np.flatnonzero(upper == unit)
+            link = links[sizes[f"layers.{k}.weight"][links].argmax()]
+            kept[f"layers.{k}.weight"][link] = True
+            unit = int(lower[link])
+    return kept
 
 
 def _strengths(net: TSENet, inputs: Inputs) -> dict[str, Floats]:

@@ -20,6 +20,7 @@ Reasons and measurements: docs/adr/0014-taught-networks.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -37,8 +38,6 @@ from tsenet.network.initial_weights import set_initial_weights
 from tsenet.network.options import NetworkOptions
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
-from tsenet.training.callbacks import Callback
-from tsenet.training.checkpoint import Checkpoint, RunFolder
 from tsenet.training.comparison import (
     as_sure_as,
     calibrated_score,
@@ -46,15 +45,15 @@ from tsenet.training.comparison import (
     standard_error,
 )
 from tsenet.training.engine import Engine
+from tsenet.training.folder import FolderRows
 from tsenet.training.history import History
 from tsenet.training.linear_fit import Linear, blend_weights
 from tsenet.training.linear_start import LinearStart, fit_linear_start, fit_to_all_rows
 from tsenet.training.loop import Score, Validation, train
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, without_class_weights
-from tsenet.training.pruning import KeepRemoved
-from tsenet.training.rows import Labelled, TrainingRows
+from tsenet.training.pruning import remove_again
+from tsenet.training.rows import Labelled, TrainingRows, split_rows
 from tsenet.training.settings import Recipe, TrainingSettings
-from tsenet.training.split import split_rows
 from tsenet.training.targets import Targets
 
 __all__ = [
@@ -62,6 +61,7 @@ __all__ = [
     "TrainedNetwork",
     "continue_network",
     "fit_network",
+    "fit_to_folder",
     "hold_out",
     "train_network",
 ]
@@ -72,6 +72,7 @@ _ENOUGH = 250  # … but one if it has so many rows
 _STOPPED_BY_USER = ("interrupted", "callback")
 _MEAN = np.array([0.5, 0.5])  # of start and network
 _FRESH, _MOST_FRESH, _FEWEST_FRESH = 0.1, 1_000, 50  # unlabelled rows that nothing learns from
+_LEAST_FACTOR = 0.2  # of the outputs of a network that is too sure, however wrong it was
 _SOFTNESS = 0.7  # of what the start teaches; a student of surer targets did .2 worse
 # The scale of the start's outputs is chosen on the labelled rows themselves: of few, it is too sure. On four text sets,
 # four draws each, the best factor for new rows was .92 with 100 labels and 1.0 with 400.
@@ -151,7 +152,6 @@ def fit_network(
     class_weight: Any = None,
     validation: Validation | None = None,
     score: Score | None = None,
-    folder: RunFolder | None = None,
 ) -> TrainedNetwork:
     """Fit a new network (paper §5).
 
@@ -172,15 +172,11 @@ def fit_network(
         Rows to score each network on after every epoch. Without them, ``init="fan-in"`` holds some out.
     score : Score, optional
         Of validation rows; default: minus the loss.
-    folder : RunFolder, optional
-        Where each training writes its checkpoint.
     """
     if rows.labelled.rows.size < 2:
         raise DataError("only one row has a label: training needs two or more")
     loss = targets.loss(rows.labelled.targets, class_weight)
-    task = _Task(
-        rows, targets, loss, wiring, recipe, net_seed, seeds, report, folder, validation, score
-    )
+    task = _Task(rows, targets, loss, wiring, recipe, net_seed, seeds, report, validation, score)
     return task.fit_plain() if recipe.init == "fan-in" else task.fit_with_start()
 
 
@@ -196,7 +192,6 @@ class _Task:
     net_seed: int
     seeds: RunSeeds
     report: Progress
-    folder: RunFolder | None
     validation: Validation | None
     score: Score | None
     teacher_loss: Loss | None = None
@@ -205,15 +200,8 @@ class _Task:
         """Random weights, then back-propagation until the validation rows see no more progress."""
         split = hold_out(self.rows, self.targets, self.recipe, self.seeds.split, self.validation)
         options, net, engine = self._new_network()
-        history = train_network(
-            engine,
-            split,
-            self.recipe,
-            self.seeds.order,
-            self.report,
-            score=self.score,
-            checkpoint=self._checkpoint("plain"),
-        )
+        order = self.seeds.order
+        history = train_network(engine, split, self.recipe, order, self.report, score=self.score)
         return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
 
     def fit_with_start(self) -> TrainedNetwork:
@@ -243,7 +231,7 @@ class _Task:
         start = self._linear_start(self.teacher_loss or self.loss, fresh)
         model = start.model
         soft = model.scaled(_SOFTNESS)
-        trained = self._train(self._taught(soft(self.rows.inputs.values), fresh), "network")
+        trained = self._train(self._taught(soft(self.rows.inputs.values), fresh))
         if self.recipe.linear_skip:
             skip = self._taught_start(soft, trained.net, fresh)
             trained = self._with_linear_skip(trained, skip, _MEAN)
@@ -314,21 +302,19 @@ class _Task:
         for k in range(n_folds):
             is_unseen = start.fold == k
             unseen = self._validation(labelled.take(np.flatnonzero(is_unseen)))
-            trained = self._train(labelled.take(np.flatnonzero(~is_unseen)), f"fold-{k}", unseen)
+            trained = self._train(labelled.take(np.flatnonzero(~is_unseen)), unseen)
             by_network[is_unseen] = trained.engine.outputs(unseen.inputs, unseen.rows)
-            if trained.history.stopped in _STOPPED_BY_USER:
-                return trained
             lengths.append(_length(trained.history) or trained.history.n_epochs)
         compared = (start.fold >= 0) & (start.fold < n_folds)
         held = labelled.take(np.flatnonzero(compared))
         by_start, by_network = start.outputs[compared[start.fold >= 0]], by_network[compared]
         share = self._blend(by_start, by_network, held)
         if n_folds > 1 or np.mean(compared) > _UNSEEN:
-            trained = self._train(labelled, "network", n_epochs=int(np.median(lengths)))
+            trained = self._train(labelled, n_epochs=int(np.median(lengths)))
         if share[0] > 0.0:
             trained = self._with_linear_skip(trained, start.model, share)
         elif self.has_classes:
-            scale_outputs(trained.net, float(share[1]))
+            scale_outputs(trained.net, float(np.clip(share[1], _LEAST_FACTOR, 1 / _LEAST_FACTOR)))
         blended = share[0] * by_start + share[1] * by_network
         return replace(trained, unseen=Unseen(blended, held.targets))
 
@@ -336,14 +322,12 @@ class _Task:
         """A network without a linear skip."""
         labelled = self.rows.labelled
         if not self.rows.inputs.is_sparse or self.validation is not None:
-            return self._train(labelled, "network")
+            return self._train(labelled)
         split = hold_out(self.rows, self.targets, self.recipe, self.seeds.split)
         if split.validation is None:
-            return self._train(labelled, "network")
-        first = self._train(split.kept, "fold-0", split.validation)
-        if first.history.stopped in _STOPPED_BY_USER:
-            return first
-        return self._train(labelled, "network", n_epochs=_length(first.history))
+            return self._train(labelled)
+        first = self._train(split.kept, split.validation)
+        return self._train(labelled, n_epochs=_length(first.history))
 
     # ---- steps of both
 
@@ -377,7 +361,6 @@ class _Task:
     def _train(
         self,
         labelled: Labelled,
-        name: str,
         validation: Validation | None = None,
         n_epochs: int | None = None,
     ) -> TrainedNetwork:
@@ -393,9 +376,7 @@ class _Task:
             validation = None
         history = train(
             engine,
-            labelled.rows,
-            labelled.targets,
-            labelled.weights,
+            labelled,
             validation=validation,
             score=score,
             options=replace(
@@ -403,10 +384,8 @@ class _Task:
                 early_stopping=stops,
                 stop_after=n_epochs,
             ),
-            callbacks=self.recipe.callbacks or (),
             progress=self.report,
             seed=self.seeds.order,
-            checkpoint=self._checkpoint(name),
         )
         return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
 
@@ -446,8 +425,44 @@ class _Task:
         engine = _engine(net, self.rows.inputs, self.loss, self.recipe, self.seeds.dropout)
         return TrainedNetwork(net.eval(), options, trained.history, engine)
 
-    def _checkpoint(self, name: str) -> Checkpoint | None:
-        return None if self.folder is None else self.folder.training(name)
+
+def fit_to_folder(
+    rows: FolderRows,
+    loss: Loss,
+    wiring: Wiring,
+    recipe: Recipe,
+    net_seed: int,
+    seeds: RunSeeds,
+    report: Progress,
+) -> TrainedNetwork:
+    """Fit a new network to the labelled rows of a folder, without the linear start, which needs all rows in memory.
+
+    Parameters
+    ----------
+    rows : FolderRows
+    loss : Loss
+    wiring, recipe, net_seed, seeds, report
+        As for :func:`fit_network`.
+    """
+    sample = rows.inputs(rows.sample)
+    options = recipe.network(sample, wiring, linear_skip=False)
+    net = TSENet(wiring, loss.n_outputs, **{**options.to_dict(), "init": None})
+    set_initial_weights(net, options.init or "fan-in", net_seed, sample)
+    engine = _engine(net, sample, loss, recipe, seeds.dropout)
+    if recipe.init == "fan-in":
+        score, training = None, recipe.options(rows.n_rows)
+    else:
+        score, training = calibrated_score(loss), recipe.falling_rate(rows.n_rows, sparse=True)
+    history = train(
+        engine,
+        rows,
+        validation=rows.validation,
+        score=score,
+        options=replace(training, early_stopping=recipe.early_stopping),
+        progress=report,
+        seed=seeds.order,
+    )
+    return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
 
 
 def continue_network(
@@ -462,10 +477,8 @@ def continue_network(
     class_weight: Any = None,
     kept_weights: Masks | None = None,
     optimiser: dict[str, NDArray[Any]] | None = None,
-    validation: Validation | None = None,
-    score: Score | None = None,
 ) -> TrainedNetwork:
-    """Train a network further from the weights it has: warm start, ``partial_fit``, or after pruning.
+    """Train a network further from the weights it has: ``partial_fit``, or after pruning.
 
     Parameters
     ----------
@@ -476,24 +489,63 @@ def continue_network(
         have to be beaten.
     optimiser : dict, optional
         State of the engine that trained it before.
-    validation, score
-        As for :func:`fit_network`.
     """
     loss = targets.loss(rows.labelled.targets, class_weight)
-    split = hold_out(rows, targets, recipe, seeds.split, validation)
+    split = hold_out(rows, targets, recipe, seeds.split)
     engine = _engine(net, rows.inputs, loss, recipe, seeds.dropout)
     if optimiser is not None:
         engine.load_state(optimiser)
-    own = () if kept_weights is None else (KeepRemoved(net, kept_weights),)
     history = train_network(
         engine,
         split,
         recipe,
         seeds.order,
         report,
-        score=score,
         keep_start=kept_weights is not None,
-        own_callbacks=own,
+        after_step=None if kept_weights is None else remove_again(net, kept_weights),
+    )
+    return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
+
+
+def train_as_before(
+    net: TSENet,
+    options: NetworkOptions,
+    inputs: Inputs,
+    answers: NDArray[np.float64],
+    loss: Loss,
+    recipe: Recipe,
+    seeds: RunSeeds,
+    report: Progress,
+    *,
+    kept_weights: Masks,
+    max_epochs: int,
+) -> TrainedNetwork:
+    """Train what pruning left of a network to answer as the whole one did; no label is needed.
+
+    Parameters
+    ----------
+    net, options, recipe, seeds, report
+        As for :func:`continue_network`.
+    inputs : Inputs
+        Rows (N, D).
+    answers : float64 (N, C) or (N,)
+        Targets: the probabilities or values that the whole network gave.
+    loss : Loss
+        Without class weights.
+    kept_weights : dict of str to mask
+        Which weights pruning left.
+    max_epochs : int
+    """
+    engine = _engine(net, inputs, loss, recipe, seeds.dropout)
+    rows = np.arange(len(inputs))
+    settings = recipe.falling_rate(rows.size, inputs.is_sparse)
+    history = train(
+        engine,
+        Labelled(rows, answers, None, rows),
+        options=replace(settings, max_epochs=max_epochs, early_stopping=False),
+        progress=report,
+        seed=seeds.order,
+        after_step=remove_again(net, kept_weights),
     )
     return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
 
@@ -554,23 +606,20 @@ def train_network(
     *,
     score: Score | None = None,
     keep_start: bool = False,
-    own_callbacks: tuple[Callback, ...] = (),
-    checkpoint: Checkpoint | None = None,
+    after_step: Callable[[], None] | None = None,
+    after_epoch: Callable[[History], None] | None = None,
 ) -> History:
     """Run the training loop on the rows that were kept."""
-    kept = split.kept
     return train(
         engine,
-        kept.rows,
-        kept.targets,
-        kept.weights,
+        split.kept,
         validation=split.validation,
         score=score,
-        options=settings.options(kept.rows.size, keep_start),
-        callbacks=(*(settings.callbacks or ()), *own_callbacks),
+        options=settings.options(split.kept.n_rows, keep_start),
         progress=report,
         seed=order_seed,
-        checkpoint=checkpoint,
+        after_step=after_step,
+        after_epoch=after_epoch,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,9 +11,7 @@ import torch
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.batches import Inputs
 from tsenet.network.options import NetworkOptions
-from tsenet.training.callbacks import Callback
-from tsenet.training.options import TrainingOptions
-from tsenet.training.split import check_fraction
+from tsenet.training.loop import TrainingOptions
 
 __all__ = ["Recipe", "TrainingSettings"]
 
@@ -44,11 +41,6 @@ class TrainingSettings:
     patience: int = 5
     device: str = "auto"
     n_jobs: int | None = None
-    callbacks: Sequence[Callback] | None = None
-
-    def __post_init__(self) -> None:
-        check_fraction(self.validation_fraction)
-        self.options(256)  # refuses values that mean nothing
 
     def options(self, n_rows: int, keep_start: bool = False) -> TrainingOptions:
         """Options of a training that early stopping ends; small tables get at least 20 steps an epoch."""
@@ -108,24 +100,24 @@ class Recipe(TrainingSettings):
     init: Literal["fan-in", "tree"] = "tree"
     units_per_latent: int | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.linear_skip not in (True, False, "auto"):
-            raise ValueError(f"linear_skip must be True, False or 'auto', not {self.linear_skip!r}")
-        if self.init not in ("fan-in", "tree"):
-            raise ValueError(f"init must be 'fan-in' or 'tree', not {self.init!r}")
-        if self.input_dropout is not None and not 0.0 <= self.input_dropout < 1.0:
-            raise ValueError(
-                f"input_dropout must be at least 0 and below 1, not {self.input_dropout}"
-            )
-        self._network(False, units=1, dropout=0.1)  # refuses values that mean nothing
-
     def network(self, inputs: Inputs, wiring: Wiring, linear_skip: bool) -> NetworkOptions:
         """Options of a network; what the user left open depends on the rows and the sizes of the layers."""
-        if inputs.is_sparse:
-            return self._network(linear_skip, units=_UNITS_SPARSE, dropout=0.3)
-        dropout = 0.2 if _has_many_latents(wiring) else 0.1
-        return self._network(linear_skip, units=_units_of_dense(wiring), dropout=dropout)
+        if self.init == "fan-in":  # the paper's
+            skip_units, dropout, units = 100, 0.5, 1
+        elif inputs.is_sparse:
+            skip_units, dropout, units = 0, 0.3, _UNITS_SPARSE
+        else:
+            skip_units, dropout = 0, 0.2 if _has_many_latents(wiring) else 0.1
+            units = _units_of_dense(wiring)
+        return NetworkOptions(
+            skip_units=skip_units if self.skip_units is None else self.skip_units,
+            feature_units=self.feature_units,
+            activation=self.activation,
+            dropout=dropout if self.dropout is None else self.dropout,
+            linear_skip=linear_skip,
+            init="fan-in" if self.init == "fan-in" else "directions",
+            units_per_latent=units if self.units_per_latent is None else self.units_per_latent,
+        )
 
     def input_dropout_of(self, inputs: Inputs, wiring: Wiring) -> float:
         """Share of a batch's values to drop: of dense rows with many latents, as images are, a fifth."""
@@ -133,21 +125,6 @@ class Recipe(TrainingSettings):
             return self.input_dropout
         many = not inputs.is_sparse and _has_many_latents(wiring)
         return _INPUT_DROPOUT if many and self.init == "tree" else 0.0
-
-    def _network(self, linear_skip: bool, units: int, dropout: float) -> NetworkOptions:
-        """Options where the user left open what the arguments name; ``init="fan-in"`` has the paper's values."""
-        paper = self.init == "fan-in"
-        return NetworkOptions(
-            skip_units=(100 if paper else 0) if self.skip_units is None else self.skip_units,
-            feature_units=self.feature_units,
-            activation=self.activation,
-            dropout=(0.5 if paper else dropout) if self.dropout is None else self.dropout,
-            linear_skip=linear_skip,
-            init="fan-in" if paper else "directions",
-            units_per_latent=(1 if paper else units)
-            if self.units_per_latent is None
-            else self.units_per_latent,
-        )
 
 
 def _has_many_latents(wiring: Wiring) -> bool:

@@ -1,7 +1,7 @@
-"""Write the golden files of the present format version: ``python -m tests.store.golden.make``.
+"""Write the golden files: ``python -m tests.store.golden.make``.
 
-Files that exist are left as they are, for ever: only a new format version gets new ones. ``answers.json`` holds what
-each said when it was written.
+There is one for each kind of model. ``answers.json`` holds what each said when it was written. Write them again
+when the format changes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 
 from tests.store.models import SMALL, models, rows
 from tsenet.store import load, save
-from tsenet.store.manifest import FORMAT_VERSION
 
 FOLDER = Path(__file__).parent
 ANSWERS = FOLDER / "answers.json"
@@ -20,13 +19,12 @@ TEXTS = ["goal referee goal stadium", "senate ballot voters", "striker goal", "b
 NEW_TEXTS = ["the referee saw a goal", "a ballot", ""]
 
 
-def answers_of(name: str, model: Any) -> list[Any]:
+def answers_of(kind: str, model: Any) -> list[Any]:
     """What a model says about rows, in numbers and classes."""
     import pandas as pd
     import scipy.sparse as sp
 
     X = rows(5)
-    kind = name.partition("-")[2]
     if kind == "LatentTree":
         return [model.posterior(X).tolist(), model.log_likelihood(X).tolist()]
     if kind == "Wiring":
@@ -65,16 +63,12 @@ def golden_models() -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write what is not there yet."""
-    answers = json.loads(ANSWERS.read_text("utf-8")) if ANSWERS.exists() else {}
+    """Write all files anew."""
+    answers = {}
     for kind, model in golden_models().items():
-        path = FOLDER / f"{FORMAT_VERSION}-{kind}.tsenet"
-        if not path.exists():
-            save(model, path)
-            print("written", path.name, path.stat().st_size, "bytes")
-    for path in sorted(FOLDER.glob("*.tsenet")):
-        if path.stem not in answers:
-            answers[path.stem] = answers_of(path.stem, load(path))
+        path = FOLDER / f"{kind}.tsenet"
+        save(model, path)
+        answers[kind] = answers_of(kind, load(path))
     ANSWERS.write_text(json.dumps(answers, indent=0) + "\n", "utf-8")
 
 

@@ -1,0 +1,140 @@
+"""The documents of a folder of shards as a source of batches: rows that need not fit into memory.
+
+One pass over the folder finds what training has to know about all rows: in how many each word occurs, which rows are
+held out for validation, and a sample to compute the initial weights from. Every epoch then reads the partitions in
+another random order, through a buffer in which the rows are shuffled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from tsenet.data.order import canonical_order, row_draws
+from tsenet.data.scaling import Scaling
+from tsenet.data.shards import ShardFolder
+from tsenet.data.table import Table
+from tsenet.errors import DataError
+from tsenet.network.batches import Inputs
+from tsenet.progress import Progress
+from tsenet.training.loop import Batch, Validation
+from tsenet.training.rows import FEWEST_ROWS, batch_bounds, is_known
+
+__all__ = ["FolderRows"]
+
+# Rows in memory, about. Labels, and which rows are held out, are in memory too: about 20 bytes a row.
+_SAMPLE_ROWS = 50_000
+_VALIDATION_ROWS = 50_000  # at most
+_BUFFER_ROWS = 1 << 17  # partitions are read until the buffer has this many
+
+
+class FolderRows:
+    """The labelled rows of a folder, a source of batches for the training loop.
+
+    Whether a row is held out or in the sample depends on its words and the seed alone: duplicates stay together, and
+    the same rows are chosen however they are distributed over shards.
+
+    Parameters
+    ----------
+    folder : ShardFolder
+        Of documents.
+    targets : (N,) or (N, C)
+        Encoded targets of all its rows; class −1 and NaN are unknown.
+    validation_fraction : float
+        Share of the labelled rows to hold out; 0 for none.
+    seed : SeedSequence
+    report : Progress
+
+    Attributes
+    ----------
+    scaling : Scaling
+        tf-idf, from the words of all rows.
+    sample : Table
+        Word counts of some rows, labelled or not.
+    validation : Validation or None
+        The rows held out.
+
+    Raises
+    ------
+    DataError
+        If a partition cannot be read, or no row has a label.
+    """
+
+    def __init__(
+        self,
+        folder: ShardFolder,
+        targets: NDArray[Any],
+        validation_fraction: float,
+        seed: np.random.SeedSequence,
+        report: Progress,
+    ) -> None:
+        known = is_known(targets)
+        if not known.any():
+            raise DataError(f"no row of {folder.place.url} has a label to train on")
+        self._folder, self._targets = folder, targets
+        n_rows = folder.n_rows
+        split_seed, sample_seed = seed.generate_state(2).tolist()
+        share = min(validation_fraction, _VALIDATION_ROWS / n_rows)
+        if known.sum() < FEWEST_ROWS:
+            share = 0.0
+        held_out = np.zeros(n_rows, bool)
+        n_with = np.zeros(folder.n_columns, np.int64)
+        held, sample = [], []
+        report.start("reading shards", len(folder.partitions))
+        for part in folder.partitions:
+            counts: sp.csr_array = folder.read(part).table.values
+            n_with += np.bincount(counts.indices, minlength=folder.n_columns)
+            here = slice(part.start, part.start + part.n_rows)
+            held_out[here] = known[here] & (row_draws(counts, split_seed) < share)
+            held.append(counts[np.flatnonzero(held_out[here])])
+            sampled = row_draws(counts, sample_seed) < _SAMPLE_ROWS / n_rows
+            sample.append(counts[np.flatnonzero(sampled)])
+            report.advance(1)
+        if not (known & ~held_out).any():  # all of them duplicates
+            held_out[:] = False
+        self._known = known & ~held_out
+        self.n_rows = int(self._known.sum())
+        report.finish(f"{n_rows:,} rows, {self.n_rows:,} to train on")
+        self.scaling = Scaling.of_counts(n_rows, n_with, folder.names)
+        found = sp.vstack(sample, format="csr")
+        self.sample = self._table(found[canonical_order(found)])
+        self.validation = None
+        if held_out.any():
+            inputs = self.inputs(self._table(sp.vstack(held, format="csr")))
+            self.validation = Validation(inputs, np.arange(len(inputs)), targets[held_out])
+
+    def inputs(self, table: Table) -> Inputs:
+        """Word counts as the network reads them."""
+        return Inputs(self.scaling.apply(table).values)
+
+    def batches(self, seed: int, epoch: int, n_batches: int) -> Iterator[Batch]:
+        """Read the folder in another order and yield batches of shuffled rows, of about the same size."""
+        rng = np.random.default_rng([seed, epoch])
+        waiting = [
+            self._folder.partitions[k] for k in rng.permutation(len(self._folder.partitions))
+        ]
+        values, targets, order = None, self._targets[:0], np.empty(0, np.int64)  # the buffer
+        for start, stop in batch_bounds(self.n_rows, n_batches):
+            if order.size < stop - start:
+                rows = [] if values is None else [values[order]]
+                labels = [targets[order]]
+                n_read = order.size
+                while waiting and n_read < max(_BUFFER_ROWS, stop - start):
+                    part = waiting.pop()
+                    chosen = np.flatnonzero(self._known[part.start : part.start + part.n_rows])
+                    if chosen.size:
+                        counts = self._folder.read(part).table.values[chosen]
+                        rows.append(self.inputs(self._table(counts)).values)
+                        labels.append(self._targets[part.start + chosen])
+                        n_read += chosen.size
+                values, targets = sp.vstack(rows, format="csr"), np.concatenate(labels)
+                inputs, order = Inputs(values), rng.permutation(n_read)
+            batch, order = order[: stop - start], order[stop - start :]
+            yield Batch(batch, targets[batch], inputs=inputs)
+
+    def _table(self, counts: sp.csr_array) -> Table:
+        return Table(counts, self._folder.names, self._folder.levels, self._folder.named)
