@@ -73,8 +73,8 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         Passes over the training rows. None: at least 20, more on small tables; with ``init="fan-in"`` at most 100.
     early_stopping : bool, default=True
         Hold out validation rows, stop when the loss on them no longer improves, and keep the best weights. It applies
-        to sparse rows, and to all rows with ``init="fan-in"`` and after pruning; dense rows are otherwise trained for a
-        fixed number of epochs.
+        to sparse rows, and to all rows with ``init="fan-in"``; dense rows are otherwise trained for a fixed number of
+        epochs.
     validation_fraction : float, default=0.1
         Share of the labelled rows held out for early stopping. Duplicates of a row stay on one side.
     patience : int, default=5

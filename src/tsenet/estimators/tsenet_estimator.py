@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from tsenet.training.loop import Validation
     from tsenet.training.metrics import CrossValidatedScore
     from tsenet.training.recipe import RunSeeds, TrainedNetwork
-    from tsenet.training.settings import Recipe
 
 __all__ = ["TSENetEstimator"]
 
@@ -209,7 +208,9 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         """One epoch over new rows; the first call builds the network."""
         need_torch("training")
+        from tsenet.network.compact import non_zero_weights
         from tsenet.network.tsenet import TSENet
+        from tsenet.training.recipe import continue_network
         from tsenet.training.settings import Recipe
 
         recipe = self._settings(Recipe, max_epochs=1, early_stopping=False)
@@ -219,14 +220,24 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
             if first:
                 seed = seed_sequence(self.random_state)
                 net_seed = self._learn_structure(checked, seed, report)
-                inputs = self._training_rows(checked).inputs
+            rows = self._training_rows(checked)
+            if first:
                 linear_skip = bool(self.linear_skip)
-                self._network_options = recipe.network(inputs, self.wiring_, linear_skip)
+                self._network_options = recipe.network(rows.inputs, self.wiring_, linear_skip)
                 n_outputs = self.targets_.loss().n_outputs
                 options = self._network_options.to_dict()
                 self.net_ = TSENet(self.wiring_, n_outputs, **options, seed=net_seed)
                 self.n_parameters_ = self.net_.n_parameters
-            self._continue(checked, recipe, report, keep_optimiser=True)
+            trained = continue_network(
+                *(self.net_, self._network_options, rows, self.targets_, recipe),
+                self._next_seeds(seed_sequence(self.random_state)),
+                report,
+                class_weight=getattr(self, "class_weight", None),
+                kept_weights=non_zero_weights(self._predictor) if self._pruned else None,
+                optimiser=self._optimiser,
+            )
+            self._keep(trained, rows.inputs)
+            self._optimiser = trained.engine.state()
         return self
 
     def _learn_structure(
@@ -267,35 +278,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         self.tree_, self.wiring_, self.binary_rule_ = found
         self._learned_wiring = self.wiring_
         self._pruned, self.source_ = False, None
-
-    def _continue(
-        self,
-        checked: CheckedRows,
-        recipe: Recipe,
-        report: Progress,
-        *,
-        keep_optimiser: bool = False,
-    ) -> Self:
-        """Train on from the present weights."""
-        from tsenet.network.compact import non_zero_weights
-        from tsenet.training.recipe import continue_network
-
-        rows = self._training_rows(checked)
-        trained = continue_network(
-            self.net_,
-            self._network_options,
-            rows,
-            self.targets_,
-            recipe,
-            self._next_seeds(seed_sequence(self.random_state)),
-            report,
-            class_weight=getattr(self, "class_weight", None),
-            kept_weights=non_zero_weights(self._predictor) if self._pruned else None,
-            optimiser=self._optimiser,
-        )
-        self._keep(trained, rows.inputs)
-        self._optimiser = trained.engine.state() if keep_optimiser else None
-        return self
 
     def _next_seeds(self, seed: np.random.SeedSequence) -> RunSeeds:
         """Seeds of the next training."""

@@ -65,7 +65,7 @@ class Predictor:
         n_units = sum(part.n_units for part in self.links) + len(self.arrays["output.weight"])
 
         def hidden_of(found: Activations) -> NDArray[np.float32]:
-            return np.concatenate([*found.levels, found.features], axis=1)
+            return np.concatenate([*found.levels, found.features], axis=1, dtype=np.float32)
 
         parts = self._run(hidden_of, inputs, None, n_jobs)
         return np.concatenate(parts or [np.empty((0, n_units), np.float32)])
@@ -101,13 +101,15 @@ class Predictor:
             levels.append(activate(self.activation, sums))
         read = [values, *levels]
         groups = [
-            read[level] @ arrays[f"{name}.weight"] + arrays[f"{name}.bias"]
+            _product(read[level], arrays[f"{name}.weight"]) + arrays[f"{name}.bias"]
             for name, level in self.groups
         ]
         features = activate(self.activation, np.concatenate(groups, axis=1))
-        outputs = (features @ arrays["output.weight"]).astype(np.float64) + arrays["output.bias"]
+        outputs = _product(features, arrays["output.weight"]) + arrays["output.bias"].astype(
+            np.float64
+        )
         if "linear_skip" in arrays:
-            outputs += values @ arrays["linear_skip"]
+            outputs += _product(values, arrays["linear_skip"])
         return Activations(levels, features, outputs)
 
     def sums(self, values: Any, level: int) -> Floats:
@@ -148,6 +150,13 @@ class Predictor:
         rows = below.indptr.astype(np.int64), below.indices.astype(np.int32), below.data
         kernels.rows_forward(*rows, links.start, links.latent, weight, bias, out)
         return out
+
+
+def _product(rows: Any, weight: Floats) -> Floats:
+    """Rows times a dense weight; few in float64, since BLAS rounds a row otherwise if others come with it."""
+    if isinstance(rows, np.ndarray) and len(rows) <= _FEW_ROWS:
+        rows, weight = rows.astype(np.float64), weight.astype(np.float64)
+    return np.asarray(rows @ weight)
 
 
 def activate(kind: str, z: Floats) -> Floats:

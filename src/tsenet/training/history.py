@@ -27,9 +27,7 @@ class History:
         Wall-clock time of the epoch, validation included; not compared, and empty in a loaded model, whose file does
         not hold times.
     best_epoch : int or None
-        Number, from 0, of the epoch with the best validation score; None if none beat the start.
-    start_score : float or None
-        Validation score before the first epoch, where the start itself counts (``keep_start``).
+        Number, from 0, of the epoch with the best validation score; None if there is none.
     stopped : str or None
         Why training ended: ``"max_epochs"``, ``"early_stopping"`` or ``"diverged"``; None while it goes on.
     """
@@ -40,7 +38,6 @@ class History:
     learning_rate: tuple[float, ...] = ()
     seconds: tuple[float, ...] = field(default=(), compare=False)
     best_epoch: int | None = None
-    start_score: float | None = None
     stopped: str | None = None
 
     @property
@@ -50,14 +47,12 @@ class History:
 
     @property
     def best_score(self) -> float | None:
-        """Validation score of the best epoch, or of the start if that was better."""
-        return (
-            self.start_score if self.best_epoch is None else self.validation_score[self.best_epoch]
-        )
+        """Validation score of the best epoch."""
+        return None if self.best_epoch is None else self.validation_score[self.best_epoch]
 
     @property
     def epochs_since_best(self) -> int:
-        """Epochs after the best one, or after the start."""
+        """Epochs after the best one; all of them if there is none."""
         return self.n_epochs - 1 - (-1 if self.best_epoch is None else self.best_epoch)
 
     def after_epoch(
@@ -127,9 +122,9 @@ class History:
         if set(plain) != {part.name for part in fields(cls)}:
             raise ValueError(f"a history has other fields than {sorted(plain)}")
         series = {name: tuple(float(value) for value in plain[name]) for name in _SERIES}
-        rest: dict[str, Any] = {key: plain[key] for key in ("best_epoch", "start_score", "stopped")}
+        rest: dict[str, Any] = {key: plain[key] for key in ("best_epoch", "stopped")}
         made = cls(**{**series, **rest})
-        for name, kind in (("best_epoch", int), ("start_score", float | int), ("stopped", str)):
+        for name, kind in (("best_epoch", int), ("stopped", str)):
             if not isinstance(rest[name], kind | None):
                 raise ValueError(f"{name} of a history is {rest[name]!r}")
         lengths = {len(made.train_loss), len(made.learning_rate)}

@@ -69,8 +69,6 @@ class TrainingOptions:
     early_stopping : bool, default=True
         Stop after ``patience`` epochs without a better validation score.
     patience : int, default=10
-    keep_start : bool, default=False
-        Score the network before the first epoch too: an epoch has to beat that.
     cosine : bool, default=False
         Let the learning rate fall along half a cosine, step by step, to 0 at the end of ``max_epochs``.
     stop_after : int or None, default=None
@@ -82,7 +80,6 @@ class TrainingOptions:
     max_epochs: int = 100
     early_stopping: bool = True
     patience: int = 10
-    keep_start: bool = False
     cosine: bool = False
     stop_after: int | None = None
 
@@ -142,9 +139,6 @@ def train(
     history, best = History(), None
     with as_progress(progress) as report:
         report.start("training", options.max_epochs * n_batches)
-        if options.keep_start and validation is not None:
-            history = replace(history, start_score=_validate(engine, validation, score)[1])
-            best = engine.weights()
         while (stopped := options.stop_reason(history)) is None:
             began = time.perf_counter()
             batches = source.batches(seed, history.n_epochs, n_batches)

@@ -478,30 +478,27 @@ def continue_network(
     kept_weights: Masks | None = None,
     optimiser: dict[str, NDArray[Any]] | None = None,
 ) -> TrainedNetwork:
-    """Train a network further from the weights it has: ``partial_fit``, or after pruning.
+    """Train a network further on all labelled rows, from the weights it has: ``partial_fit``.
 
     Parameters
     ----------
     net, options, rows, targets, recipe, seeds, report, class_weight
         As for :func:`fit_network`.
     kept_weights : dict of str to mask, optional
-        Which weights pruning left, by the names of their parameters; the others stay 0. The present weights then
-        have to be beaten.
+        Which weights pruning left, by the names of their parameters; the others stay 0.
     optimiser : dict, optional
         State of the engine that trained it before.
     """
     loss = targets.loss(rows.labelled.targets, class_weight)
-    split = hold_out(rows, targets, recipe, seeds.split)
     engine = _engine(net, rows.inputs, loss, recipe, seeds.dropout)
     if optimiser is not None:
         engine.load_state(optimiser)
     history = train_network(
         engine,
-        split,
+        Split(rows.labelled, None),
         recipe,
         seeds.order,
         report,
-        keep_start=kept_weights is not None,
         after_step=None if kept_weights is None else remove_again(net, kept_weights),
     )
     return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
@@ -605,7 +602,6 @@ def train_network(
     report: Progress,
     *,
     score: Score | None = None,
-    keep_start: bool = False,
     after_step: Callable[[], None] | None = None,
     after_epoch: Callable[[History], None] | None = None,
 ) -> History:
@@ -615,7 +611,7 @@ def train_network(
         split.kept,
         validation=split.validation,
         score=score,
-        options=settings.options(split.kept.n_rows, keep_start),
+        options=settings.options(split.kept.n_rows),
         progress=report,
         seed=order_seed,
         after_step=after_step,

@@ -42,7 +42,7 @@ class TrainingSettings:
     device: str = "auto"
     n_jobs: int | None = None
 
-    def options(self, n_rows: int, keep_start: bool = False) -> TrainingOptions:
+    def options(self, n_rows: int) -> TrainingOptions:
         """Options of a training that early stopping ends; small tables get at least 20 steps an epoch."""
         batch_size = 256 if self.batch_size is None else self.batch_size
         return TrainingOptions(
@@ -51,7 +51,6 @@ class TrainingSettings:
             max_epochs=100 if self.max_epochs is None else self.max_epochs,
             early_stopping=self.early_stopping,
             patience=self.patience,
-            keep_start=keep_start,
         )
 
     def falling_rate(self, n_rows: int, sparse: bool, dropped: bool = False) -> TrainingOptions:
