@@ -89,16 +89,24 @@ def units_forward(
     Latent u reads the inputs ``read[start[u]:start[u + 1]]``, by the weights at ``place`` (`Links.by_latent`).
     """
     k, n_rows = weight.shape[1], below.shape[1]
-    for unit in range(bias.size):
-        for row in range(n_rows):
-            out[unit, row] = bias[unit]
     for u in range(start.size - 1):
-        for e in range(start[u], start[u + 1]):
-            values = below[read[e]]
-            for j in range(k):
-                sums, factor = out[u * k + j], weight[place[e], j]
+        for j in range(k):
+            sums, e, stop = out[u * k + j], start[u], start[u + 1]
+            for row in range(n_rows):
+                sums[row] = bias[u * k + j]
+            while e + 4 <= stop:  # each sum is loaded and stored once for four products
+                a, b = below[read[e]], below[read[e + 1]]
+                c, d = below[read[e + 2]], below[read[e + 3]]
+                by_a, by_b = weight[place[e], j], weight[place[e + 1], j]
+                by_c, by_d = weight[place[e + 2], j], weight[place[e + 3], j]
                 for row in range(n_rows):
-                    sums[row] += factor * values[row]
+                    sums[row] += by_a * a[row] + by_b * b[row] + by_c * c[row] + by_d * d[row]
+                e += 4
+            while e < stop:
+                a, by_a = below[read[e]], weight[place[e], j]
+                for row in range(n_rows):
+                    sums[row] += by_a * a[row]
+                e += 1
 
 
 @sum_kernel
@@ -114,16 +122,30 @@ def units_backward(
 ) -> None:
     """Fill the gradient of the weights (E, k), and add that of ``below`` unless it is empty, from delta (units, B)."""
     k, n_rows = weight.shape[1], below.shape[1]
+    zero = weight.dtype.type(0)
     for u in range(start.size - 1):
-        for e in range(start[u], start[u + 1]):
-            values = below[read[e]]
-            for j in range(k):
-                own = delta[u * k + j]
-                total = weight.dtype.type(0)
+        for j in range(k):
+            own, e, stop = delta[u * k + j], start[u], start[u + 1]
+            while e + 4 <= stop:
+                a, b = below[read[e]], below[read[e + 1]]
+                c, d = below[read[e + 2]], below[read[e + 3]]
+                to_a, to_b, to_c, to_d = zero, zero, zero, zero
                 for row in range(n_rows):
-                    total += values[row] * own[row]
-                weight_gradient[place[e], j] = total
-            if below_gradient.size:
+                    to_a += own[row] * a[row]
+                    to_b += own[row] * b[row]
+                    to_c += own[row] * c[row]
+                    to_d += own[row] * d[row]
+                weight_gradient[place[e], j], weight_gradient[place[e + 1], j] = to_a, to_b
+                weight_gradient[place[e + 2], j], weight_gradient[place[e + 3], j] = to_c, to_d
+                e += 4
+            while e < stop:
+                a, to_a = below[read[e]], zero
+                for row in range(n_rows):
+                    to_a += own[row] * a[row]
+                weight_gradient[place[e], j] = to_a
+                e += 1
+        if below_gradient.size:
+            for e in range(start[u], start[u + 1]):
                 moved = below_gradient[read[e]]
                 for j in range(k):
                     own, factor = delta[u * k + j], weight[place[e], j]
