@@ -279,7 +279,7 @@ def _floor(net: TSENet) -> float:
     for k, (layer, skip) in enumerate(zip_longest(net.layers, net.skips)):
         products = 2 * 40 / SIZES[0] if k == 0 else 3.0
         n_skip = 0 if skip is None else skip.weight.numel()
-        work += products * 2 * BATCH * (layer.blocks.n_weights + n_skip)
+        work += products * 2 * BATCH * (layer.links.n_weights + n_skip)
     work += 3 * 2 * BATCH * (net.top.weight.numel() + net.output.weight.numel())
     return work / flops + 6 * 4 * net.n_parameters / speed
 
