@@ -93,7 +93,7 @@ def prune(
 
 
 def _largest(net: FNN, n_parameters: int, per_layer: bool) -> list[torch.Tensor]:
-    """Masks of the largest weights of all layers, so many that they and the biases are ``n_parameters``."""
+    """Masks of the largest weights of all layers; with the biases they are ``n_parameters`` numbers."""
     import torch
 
     n_biases = sum(layer.bias.numel() for layer in net.layers)
