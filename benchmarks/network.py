@@ -19,7 +19,7 @@ from benchmarks.report import Figure, figures, table
 from benchmarks.rivals import DenseNet, MaskedNet, random_wiring
 from tsenet.network.batches import Inputs
 from tsenet.network.tsenet import TSENet
-from tsenet.training.fused import FusedEngine
+from tsenet.training.engine import Engine
 from tsenet.training.losses import MulticlassLoss
 
 BATCH = 256
@@ -201,7 +201,7 @@ def _tse_step(
     rows: Inputs, wiring: Any, batch: int, n_jobs: int, options: dict[str, Any] | None = None
 ) -> tuple[Step, TSENet]:
     net = TSENet(wiring, 4, **(options or {}))
-    engine = FusedEngine(net, rows, MulticlassLoss(4), n_jobs=n_jobs)
+    engine = Engine(net, rows, MulticlassLoss(4), n_jobs=n_jobs)
     labels = np.random.default_rng(2).integers(0, 4, len(rows))
 
     def step(turn: int) -> float:
@@ -230,7 +230,7 @@ def _torch_step(
 def _inference_steps(
     net: TSENet, fnn: DenseNet, rows: Inputs, batch: int, n_jobs: int
 ) -> dict[str, Step]:
-    engine = FusedEngine(net, rows, MulticlassLoss(4), n_jobs=n_jobs)
+    engine = Engine(net, rows, MulticlassLoss(4), n_jobs=n_jobs)
     fnn.eval()
     chosen = [_rows_of_turn(len(rows), batch, turn) for turn in range(16)]
     batches = [rows.batch(own) for own in chosen]
@@ -279,7 +279,7 @@ def _floor(net: TSENet) -> float:
     for k, (layer, skip) in enumerate(zip_longest(net.layers, net.skips)):
         products = 2 * 40 / SIZES[0] if k == 0 else 3.0
         n_skip = 0 if skip is None else skip.weight.numel()
-        work += products * 2 * BATCH * (layer.blocks.n_weights + n_skip)
+        work += products * 2 * BATCH * (layer.links.n_weights + n_skip)
     work += 3 * 2 * BATCH * (net.top.weight.numel() + net.output.weight.numel())
     return work / flops + 6 * 4 * net.n_parameters / speed
 

@@ -64,7 +64,7 @@ class Service(ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, address: tuple[str, int], path: Path) -> None:
-        self.model = tsenet.load(path, runtime="light")
+        self.model = tsenet.load(path)
         self.model.n_jobs = 1  # clients run side by side already
         self._places = threading.BoundedSemaphore(MOST_CLIENTS)
         super().__init__(address, Handler)

@@ -31,7 +31,7 @@ _TEXT: tuple[Kind, ...] = ("text",)
 _BACKBONE = {"skip_units": 0, "linear_skip": False}
 #: Parameters of the estimators that do not touch the structure; others, also new ones, may.
 _TRAINING_ONLY = (
-    "skip_units", "feature_units", "units_per_latent", "dropout", "input_dropout", "activation", "norm",
+    "skip_units", "feature_units", "units_per_latent", "dropout", "input_dropout", "activation",
     "linear_skip", "init",
     "learning_rate", "batch_size", "max_epochs", "early_stopping", "validation_fraction", "patience",
 )  # fmt: skip

@@ -3,7 +3,7 @@
 # %% [markdown]
 # # Deploy without torch
 #
-# Train once, then answer where there is no torch: from the model's own file with a light runtime, or as ONNX without Python. On the
+# Train once, then answer where there is no torch: from the model's own file, or as ONNX without Python. On the
 # way the network is pruned. You need `pip install 'tsenet[train,onnx,plot]'` to train and export.
 #
 # ## Train and save
@@ -52,9 +52,9 @@ print(
 )
 
 # %% [markdown]
-# ## The light runtime
+# ## Without torch
 #
-# `tsenet.load(path, runtime="light")` reads a model without torch and without scikit-learn. A new process shows what is loaded:
+# `tsenet.load(path)` reads a model, which predicts without torch. A new process shows what is loaded:
 
 # %%
 program = """
@@ -62,10 +62,10 @@ import sys
 import numpy as np
 import tsenet
 
-model = tsenet.load("digits-4000.tsenet", runtime="light")
+model = tsenet.load("digits-4000.tsenet")
 rows = np.load("rows.npy")
 np.save("light.npy", model.predict(rows))
-print("torch loaded:", "torch" in sys.modules, "- scikit-learn loaded:", "sklearn" in sys.modules)
+print("torch loaded:", "torch" in sys.modules)
 """
 import numpy as np
 
@@ -81,7 +81,7 @@ print("the same answers")
 
 # %% [markdown]
 # The same in the shell is `tsenet predict MODEL DATA`; [`examples/serve.py`](../guide/deploy.md#as-a-service) is a small HTTP service on
-# this runtime.
+# a loaded model.
 #
 # ## ONNX
 #
@@ -105,6 +105,6 @@ print(
 # %% [markdown]
 # ## Where to go next
 #
-# - [Deployment](../guide/deploy.md): start, memory and speed of each runtime, texts, a service, what ONNX cannot hold.
+# - [Deployment](../guide/deploy.md): start, memory and texts, a service, what ONNX cannot hold.
 # - [File format](../file-format.md): what is in a `.tsenet` file, and why it holds no pickle.
 # - [Small networks](../results/small-networks.md): pruning measured on AG's News, where pruned logistic regression is ahead at 20,000 parameters.

@@ -28,14 +28,14 @@ import numpy as np, tsenet
 rows = np.random.default_rng(0).random((60, 8)) < 0.4
 wiring = tsenet.expand(tsenet.learn_tree(rows, random_state=0), rows, density=0.5)
 assert tsenet.LatentTreeTransformer().fit_transform(rows).shape[0] == 60
-model = tsenet.load(sys.argv[1], runtime="light")
+model = tsenet.load(sys.argv[1])
 print(model.predict(["the referee saw a goal"])[0])
 """
 
 REFUSED = {
     "fit": "tsenet.TSENetClassifier().fit(3, 4)",
     "partial_fit": "tsenet.TSENetRegressor().partial_fit(3, 4)",
-    "load": "tsenet.load(sys.argv[1])",
+    "net_": "tsenet.load(sys.argv[1]).net_",
     "TSENet": "tsenet.TSENet",
     "warmup": "tsenet.warmup()",
     "baselines": "from tsenet.baselines import DenseClassifier; DenseClassifier().fit(3, 4)",

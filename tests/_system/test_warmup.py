@@ -71,7 +71,6 @@ check("dense, few links", Classifier, table, classes, density=0.1, activation="t
 check("dense, not writable", Classifier, frozen, classes)
 check("dense booleans", Classifier, words, classes)
 check("dense, numbers", Regressor, table, numbers)
-check("batch normalisation", Classifier, bag, classes, norm="batch")
 print(json.dumps(counts))
 """
 

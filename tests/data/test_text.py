@@ -18,7 +18,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 
 import tsenet.data
 from tsenet.data import Documents, count_words, vectorize, word_vectorizer, words_of
-from tsenet.data.text import PlainVectorizer, TermCounts, vectorizer_fields, vectorizer_of_fields
+from tsenet.data.text import TermCounts, vectorizer_fields, vectorizer_of_fields
 from tsenet.errors import DataError
 
 DOCUMENTS = [
@@ -137,25 +137,6 @@ def test_other_documents_are_counted_alike() -> None:
     assert count_words(DOCUMENTS, table.names) == table
 
 
-# ---- without scikit-learn
-
-
-@given(
-    st.lists(st.text("abİΣ\U0001d407c .é人工", max_size=20), min_size=1, max_size=6),
-    st.sampled_from([(1, 1), (1, 3), (2, 2)]),
-    st.sampled_from([None, ["ab"]]),
-)
-def test_the_light_path_counts_as_scikit_learn(
-    texts: list[str], ngram_range: tuple[int, int], stop_words: list[str] | None
-) -> None:
-    vectorizer = word_vectorizer().set_params(ngram_range=ngram_range, stop_words=stop_words)
-    texts = [*texts, "ab cd ab cd ef gh"]
-    table = vectorize(texts, vectorizer)
-    light = vectorizer_of_fields(vectorizer_fields(vectorizer), table.names, light=True)
-    assert isinstance(light, PlainVectorizer)
-    assert count_words(texts, light) == table
-
-
 # ---- documents in parts
 
 
@@ -201,7 +182,6 @@ def test_file_form(vectorizer: CountVectorizer) -> None:
     fields = json.loads(json.dumps(vectorizer_fields(vectorizer)))
     again = vectorizer_of_fields(fields, table.names)
     assert count_words(DOCUMENTS, again) == table
-    assert count_words(DOCUMENTS, vectorizer_of_fields(fields, table.names, light=True)) == table
     assert vectorizer_fields(again) == fields
 
 
@@ -259,9 +239,8 @@ def test_wrong_fields(
     (tmp_path / "evil_words.py").write_text("raise SystemExit('imported')\n")
     monkeypatch.syspath_prepend(tmp_path)
     fields = vectorizer_fields(CountVectorizer())
-    for light in (False, True):
-        with pytest.raises(DataError):
-            vectorizer_of_fields({**fields, **change}, ["ab"], light=light)
+    with pytest.raises(DataError):
+        vectorizer_of_fields({**fields, **change}, ["ab"])
     del fields["binary"]
     with pytest.raises(DataError, match="has the fields"):
         vectorizer_of_fields(fields, ["ab"])

@@ -24,7 +24,6 @@ PACKAGES = [
     "tsenet.progress",
     "tsenet.scale",
     "tsenet.store",
-    "tsenet.store.runtime",
 ]
 OF_TRAINING = {
     "tsenet.training.history.History",

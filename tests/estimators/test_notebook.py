@@ -246,7 +246,6 @@ def test_one_row_in_every_form_is_explained_alike(rows: Floats, kinds: NDArray[A
             {"link_rule": "topk"},
             "link_rule must be 'balanced', 'context', 'top-k', 'random' or 'tree', or None, not 'topk'",
         ),
-        ({"norm": "layer"}, "norm must be 'batch' or None"),
         ({"early_stopping": "yes"}, "early_stopping must be True or False"),
         ({"patience": None}, "patience must be a whole number"),
         ({"n_jobs": 0}, "n_jobs must be"),

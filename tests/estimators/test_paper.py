@@ -43,7 +43,7 @@ def test_units_read_the_raw_counts(fitted: TSENetClassifier, counts: sp.csr_arra
     weight = np.zeros((48, first.bias.numel()))
     np.add.at(
         weight,
-        (first.link_input.numpy(), first.link_unit.numpy()),
+        (first.links.input_of_weight(), first.links.unit_of_weight()),
         first.weight.detach().numpy().astype(np.float64),
     )
     by_hand = np.maximum(counts @ weight + first.bias.detach().numpy(), 0.0)  # ReLU

@@ -133,10 +133,8 @@ def test_a_vectorizer_of_the_user(vectorizer: CountVectorizer, tmp_path: Path) -
     np.testing.assert_array_equal(answers, model.predict_proba(count_words(TEXTS, expected)))
     path = tmp_path / "m.tsenet"
     model.save(path)
-    for runtime in ("full", "light", "plain"):
-        loaded = tsenet.load(path, runtime=runtime)  # type: ignore[arg-type]  # one of them
-        np.testing.assert_allclose(loaded.predict_proba(TEXTS), answers, atol=1e-5)
     again = tsenet.load(path)
+    np.testing.assert_allclose(again.predict_proba(TEXTS), answers, atol=1e-5)
     options = ("analyzer", "ngram_range", "token_pattern", "tokenizer", "stop_words")
     for name in options:
         assert getattr(again.vectorizer, name) == getattr(vectorizer, name)
@@ -200,7 +198,7 @@ def test_missing_texts_are_empty(model: tsenet.TSENetClassifier, missing: Any) -
 
 def test_no_texts_and_generators(model: tsenet.TSENetClassifier, tmp_path: Path) -> None:
     model.save(tmp_path / "m.tsenet")
-    for one in (model, tsenet.load(tmp_path / "m.tsenet", runtime="light")):
+    for one in (model, tsenet.load(tmp_path / "m.tsenet")):
         for empty in ([], (), np.array([], object), iter([])):
             with pytest.raises(DataError, match="there are no documents"):
                 one.predict(empty)
@@ -227,9 +225,8 @@ def test_wrong_fields_of_a_file(
     if isinstance(fields, dict) and fields:
         fields = {**meta["words"], **fields}
     save_parts(tmp_path / "m.tsenet", "TSENetClassifier", {**meta, "words": fields}, arrays)
-    for runtime in ("full", "light"):
-        with pytest.raises(ModelFileError):
-            tsenet.load(tmp_path / "m.tsenet", runtime=runtime)  # type: ignore[arg-type]
+    with pytest.raises(ModelFileError):
+        tsenet.load(tmp_path / "m.tsenet")
 
 
 def test_reports_and_explanations_take_texts_as_predict_does(tmp_path: Path) -> None:

@@ -194,7 +194,7 @@ class TestEffects:
             {},
             {"linear_skip": False},
             {"activation": "tanh"},
-            {"activation": "sigmoid", "norm": "batch"},
+            {"activation": "sigmoid"},
         ],
     )
     def test_they_are_autograds(self, options: dict[str, Any]) -> None:

@@ -29,7 +29,8 @@ def inputs_of(X: Any) -> Inputs:
 
 def dense_of(batch: SparseBatch) -> np.ndarray:
     rows = np.zeros((batch.n_rows, batch.n_columns))
-    np.add.at(rows, (batch.row_numbers().numpy(), batch.columns.numpy()), batch.values.numpy())
+    of_value = np.repeat(np.arange(batch.n_rows), np.diff(batch.row_start))
+    np.add.at(rows, (of_value, batch.columns.numpy()), batch.values.numpy())
     return rows
 
 
@@ -65,7 +66,7 @@ def test_sparse_rows_stay_sparse_and_keep_their_values(dtype: Any, make: Any) ->
 
     assert (len(inputs), inputs.n_columns, inputs.is_sparse) == (5, 4, True)
     assert isinstance(batch, SparseBatch)
-    assert [part.dtype for part in batch[:3]] == [torch.int64, torch.int64, torch.float32]
+    assert [part.dtype for part in batch[:3]] == [torch.int64, torch.int32, torch.float32]
     assert (batch.n_rows, batch.n_columns) == (4, 4)
     assert batch.values.numel() == 4 + 2 + 4 + 1  # zeros are not listed
     np.testing.assert_array_equal(dense_of(batch), X[ROWS].astype(float))
@@ -145,17 +146,6 @@ def test_dense_and_sparse_batches_hold_the_same_rows(
     assert isinstance(sparse, SparseBatch)
     np.testing.assert_array_equal(dense, X[chosen])
     np.testing.assert_array_equal(dense_of(sparse), X[chosen])
-
-
-def test_row_numbers_name_the_row_of_each_value() -> None:
-    batch = SparseBatch(
-        torch.tensor([0, 0, 2, 2, 3, 3]), torch.tensor([1, 0, 1]), torch.tensor([5.0, 6.0, 7.0]), 2
-    )
-
-    assert batch.n_rows == 5
-    assert batch.row_numbers().tolist() == [1, 1, 3]
-    empty = SparseBatch(torch.tensor([0, 0]), torch.tensor([], dtype=torch.int64), torch.ones(0), 2)
-    assert empty.row_numbers().tolist() == []
 
 
 def test_to_moves_every_part_and_keeps_the_rest() -> None:

@@ -48,7 +48,11 @@ def test_answers_stay_and_what_is_left_is_used(
     small, small_options = compacted(net, options)
 
     torch.testing.assert_close(small(ROWS), net(ROWS))
-    assert n_used_parameters(small) == n_used_parameters(net) <= net.n_parameters
+    assert (
+        n_used_parameters(small.predictor())
+        == n_used_parameters(net.predictor())
+        <= net.n_parameters
+    )
     assert small.n_parameters <= net.n_parameters
     rebuilt = TSENet(small.wiring, 3, **small_options.to_dict()).double()
     rebuilt.load_state_dict(small.state_dict())
@@ -60,7 +64,7 @@ def test_a_network_that_uses_all_it_has_is_left_alone() -> None:
     net, options = sparse_net(1.0)
 
     assert compacted(net, options) == (net, options)
-    assert n_used_parameters(net) == net.n_parameters
+    assert n_used_parameters(net.predictor()) == net.n_parameters
 
 
 def test_names_go_with_their_latents() -> None:
@@ -86,7 +90,7 @@ def test_without_any_path_the_linear_model_is_left() -> None:
 
     assert small.layer_sizes == (20, 1, 1)
     assert (small_options.skip_units, small_options.feature_units) == (0, 1)
-    assert n_used_parameters(small) == 20 * 3 + 3
+    assert n_used_parameters(small.predictor()) == 20 * 3 + 3
     torch.testing.assert_close(small(ROWS), net(ROWS))
 
 
@@ -110,7 +114,7 @@ def test_used_weights_are_those_the_outputs_depend_on(seed: int) -> None:
         for parameter in net.parameters():
             parameter.abs_()
     net(ROWS.abs()).sum().backward()
-    used = Paths(net).used(non_zero_weights(net))
+    used = Paths(net.predictor()).used(non_zero_weights(net.predictor()))
     constant = used.constant
     parameters = dict(net.named_parameters())
     for name, mask in used.weights.items():
@@ -122,11 +126,3 @@ def test_used_weights_are_those_the_outputs_depend_on(seed: int) -> None:
             assert np.array_equal(mask, moves)
     assert not constant[0].any()
     assert any(part.any() for part in constant[1:])
-
-
-def test_batch_normalisation_is_left_alone() -> None:
-    net, options = sparse_net(0.1, norm="batch")
-
-    assert compacted(net, options) == (net, options)
-    zeros = sum(int((~mask).sum()) for mask in non_zero_weights(net).values())
-    assert n_used_parameters(net) == net.n_parameters - zeros

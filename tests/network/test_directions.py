@@ -14,9 +14,8 @@ from tests.network.wirings import random_wiring
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.network.batches import Inputs
 from tsenet.network.directions import leading_directions
-from tsenet.network.forward import ForwardPass
 from tsenet.network.initial_weights import set_initial_weights
-from tsenet.network.links import BlockLinks, Links
+from tsenet.network.links import Links
 from tsenet.network.tsenet import TSENet
 
 N_INPUTS = 36
@@ -54,17 +53,15 @@ def rows_of_few_causes(n_columns: int, n_rows: int = 400) -> NDArray[np.float32]
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_units_have_the_leading_eigenvectors(is_sparse: bool, k_in: int, k_out: int) -> None:
     layer = WIRING.layers[0]
-    blocks = BlockLinks(Links.of(layer), k_in, k_out)
+    links = Links.of(layer, k_in, k_out)
     rows = rows_of_few_causes(N_INPUTS * k_in)
     given = csr_array(rows) if is_sparse else rows
     if is_sparse:
         rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
 
-    weight = leading_directions(blocks, given, layer.from_tree)
+    weight = leading_directions(links, given, layer.from_tree)
 
-    net_layer = blocks.units
-    dense = np.zeros((net_layer.n_units, net_layer.n_inputs))
-    dense[net_layer.in_unit, net_layer.input_of_link()] = weight
+    dense = links.matrix(weight).toarray().T
     for u in range(8):
         own = slice(layer.indptr[u], layer.indptr[u + 1])
         columns = (layer.indices[own, None] * k_in + np.arange(k_in)).ravel()
@@ -80,24 +77,12 @@ def test_units_have_the_leading_eigenvectors(is_sparse: bool, k_in: int, k_out: 
             assert found[j][tree].sum() >= -1e-6
 
 
-@pytest.mark.parametrize("is_sparse", [False, True])
-def test_bytes_do_not_depend_on_the_number_of_threads(is_sparse: bool) -> None:
-    blocks = BlockLinks(Links.of(WIRING.layers[0]), 1, 2)
-    rows = rows_of_few_causes(N_INPUTS, 700)
-    given = csr_array(rows) if is_sparse else rows
-    tree = WIRING.layers[0].from_tree
-
-    one, two = (leading_directions(blocks, given, tree, n_jobs=n).tobytes() for n in (1, 2))
-
-    assert one == two
-
-
 def test_a_latent_of_dense_rows_with_few_links_has_opposite_then_random_units() -> None:
     layer = WiringLayer([0, 2, 2], [1, 2], [True, True], [1.0, 1.0], 4)
-    blocks = BlockLinks(Links.of(layer), 1, 7)
+    links = Links.of(layer, 1, 7)
     rows = rows_of_few_causes(4)
 
-    found = leading_directions(blocks, rows, layer.from_tree).reshape(2, 7)
+    found = leading_directions(links, rows, layer.from_tree).reshape(2, 7)
 
     np.testing.assert_array_equal(found[:, 2:4], -found[:, :2])
     np.testing.assert_allclose(np.linalg.norm(found, axis=0), 1, rtol=1e-5)
@@ -106,9 +91,9 @@ def test_a_latent_of_dense_rows_with_few_links_has_opposite_then_random_units() 
 
 def test_a_latent_of_sparse_rows_with_one_link_has_units_of_both_signs() -> None:
     layer = WiringLayer([0, 1, 1], [2], [True], [1.0], 4)
-    blocks = BlockLinks(Links.of(layer), 1, 3)
+    links = Links.of(layer, 1, 3)
 
-    found = leading_directions(blocks, csr_array(rows_of_few_causes(4)), layer.from_tree)
+    found = leading_directions(links, csr_array(rows_of_few_causes(4)), layer.from_tree)
 
     np.testing.assert_allclose(found[:2], [1, -1])
     np.testing.assert_allclose(np.abs(found[2]), 1)
@@ -118,12 +103,12 @@ def test_a_latent_of_sparse_rows_with_one_link_has_units_of_both_signs() -> None
 def test_columns_that_repeat_each_other_have_one_direction(is_sparse: bool) -> None:
     """The difference of two twins has no variance but that of rounding: no unit reads it."""
     layer = WiringLayer([0, 2, 2], [1, 2], [True, True], [1.0, 1.0], 4)
-    blocks = BlockLinks(Links.of(layer), 1, 4)
+    links = Links.of(layer, 1, 4)
     rows = np.abs(rows_of_few_causes(4))
     rows[:, 2] = rows[:, 1] * np.float32(1 + 1e-5)
 
     found = leading_directions(
-        blocks, csr_array(rows) if is_sparse else rows, layer.from_tree
+        links, csr_array(rows) if is_sparse else rows, layer.from_tree
     ).reshape(2, 4)
 
     np.testing.assert_allclose(np.abs(found), np.sqrt(0.5), atol=1e-3)
@@ -143,11 +128,11 @@ def test_units_begin_with_mean_0_and_deviation_1(
 
     below = torch.from_numpy(rows)
     for layer in net.eval().layers:
-        z = layer(below).detach()
+        z = below @ layer.dense_weight().detach().t() + layer.bias.detach()
         torch.testing.assert_close(z.mean(dim=0), torch.zeros(z.shape[1]), atol=1e-3, rtol=0)
         torch.testing.assert_close(z.std(dim=0), torch.ones(z.shape[1]), atol=1e-2, rtol=0)
         below = torch.tanh(z)
-    assert np.isfinite(ForwardPass(net).outputs(inputs)).all()
+    assert np.isfinite(net.predictor().outputs(inputs)).all()
 
 
 def test_without_rows_the_first_unit_follows_the_log_odds_and_the_others_are_drawn() -> None:

@@ -29,7 +29,7 @@ def test_links_are_drawn_uniformly_to_each_units_own_fan_in() -> None:
     fan_in = np.repeat([1, 4, 400, 1600], [400, 200, 4, 4])
     (layer,) = TSENet(one_layer(np.arange(1600) < fan_in[:, None]), 2).layers
 
-    units = layer.links.in_unit
+    units = layer.links.unit_of_weight()
     scaled = layer.weight.detach().numpy() * np.sqrt(fan_in[units] / 6)
     assert (layer.bias == 0).all()
     for size in np.unique(fan_in):
@@ -93,9 +93,9 @@ def test_with_rows_the_tree_gives_each_unit_mean_0_and_deviation_1(is_sparse: bo
 
     set_initial_weights(net, "tree", 0, inputs)
 
-    below: Any = inputs.batch()
-    for layer, links in zip(net.layers, net.wiring.layers, strict=True):
-        sums = layer(below).detach().numpy()
+    pairs = zip(net.layers, net.wiring.layers, strict=True)
+    for level, (layer, links) in enumerate(pairs, start=1):
+        sums = net.predictor().sums(inputs.values, level)
         varies = np.abs(layer.dense_weight().detach().numpy()).sum(axis=1) > 0
         assert varies.sum() > 3
         np.testing.assert_allclose(sums.mean(axis=0), 0, atol=1e-4)
@@ -105,7 +105,6 @@ def test_with_rows_the_tree_gives_each_unit_mean_0_and_deviation_1(is_sparse: bo
         unit = np.repeat(np.arange(links.n_upper), np.diff(links.indptr))
         on = varies[unit] & (kept != 0)
         assert (np.sign(weight[on]) == np.sign(kept[on])).all()
-        below = torch.relu(layer(below)).detach()
     once = {name: p.clone() for name, p in net.state_dict().items()}
     follow_model(net, inputs)  # starts anew: no trace of the first call is left
     assert all(torch.equal(once[name], p) for name, p in net.state_dict().items())

@@ -18,7 +18,7 @@ from tests.network.wirings import (
 )
 from tsenet.network.batches import Inputs, SparseBatch
 from tsenet.network.sparse_linear import SparseLinear
-from tsenet.training.fused import FusedEngine
+from tsenet.training.engine import Engine
 from tsenet.training.losses import MulticlassLoss
 
 D = SIZES[0]
@@ -37,13 +37,13 @@ def test_a_layer_refuses_another_number_of_inputs(n_columns: int, is_sparse: boo
     x = batch_of(random_rows(RNG, 3, n_columns), is_sparse, torch.float32)
 
     with pytest.raises((RuntimeError, ValueError), match=str(n_columns)):
-        layer()(x)
+        layer()(x if is_sparse else x.t(), "relu")
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize("skip_units", [0, 5])
 @pytest.mark.parametrize("n_columns", [D - 1, D + 1])
-def test_a_fused_engine_refuses_another_number_of_inputs(
+def test_an_engine_refuses_another_number_of_inputs(
     n_columns: int, skip_units: int, is_sparse: bool
 ) -> None:
     rows = random_rows(RNG, 3, n_columns).astype(np.float32)
@@ -51,11 +51,13 @@ def test_a_fused_engine_refuses_another_number_of_inputs(
     right = Inputs(np.ones((3, D), np.float32))
 
     with pytest.raises(ValueError, match=str(n_columns)):
-        FusedEngine(network(skip_units=skip_units), other, MulticlassLoss(3)).step(
+        Engine(network(skip_units=skip_units).float(), other, MulticlassLoss(3)).step(
             np.arange(3), np.arange(3), None, 0.1, 0
         )
     with pytest.raises(ValueError, match=str(n_columns)):
-        FusedEngine(network(skip_units=skip_units), right, MulticlassLoss(3)).outputs(other)
+        Engine(network(skip_units=skip_units).float(), right, MulticlassLoss(3)).outputs(
+            other, np.arange(3)
+        )
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
@@ -66,7 +68,7 @@ def test_a_layer_refuses_values_of_another_type_as_nn_linear_does(
     x = batch_of(np.ones((2, D)), is_sparse, dtype)
 
     with pytest.raises((RuntimeError, TypeError)):
-        layer()(x)
+        layer()(x if is_sparse else x.t(), "relu")
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
@@ -75,7 +77,9 @@ def test_second_derivatives_are_refused_rather_than_lost(is_sparse: bool) -> Non
     x = batch_of(np.ones((2, D)), is_sparse, torch.float32)
     leaf = x.values if isinstance(x, SparseBatch) else x
     leaf.requires_grad_()
-    (slope,) = torch.autograd.grad((layer()(x) ** 2).sum(), leaf, create_graph=True)
+    (slope,) = torch.autograd.grad(
+        (layer()(x if is_sparse else x.t(), "relu") ** 2).sum(), leaf, create_graph=True
+    )
 
     with pytest.raises(RuntimeError, match="once_differentiable"):
         slope.sum().backward()
@@ -85,12 +89,12 @@ def test_portable_path_takes_no_rows() -> None:
     made = layer()
     made.portable = True
 
-    assert made(sparse_batch(np.zeros((0, D)), torch.float32)).shape == (0, 9)
+    assert made(sparse_batch(np.zeros((0, D)), torch.float32), "relu").shape == (9, 0)
 
 
 def test_weights_of_another_shape_are_refused() -> None:
     """As the Engine protocol promises; NumPy would broadcast them."""
-    engine = FusedEngine(network(), Inputs(np.ones((3, D), np.float32)), MulticlassLoss(3))
+    engine = Engine(network(), Inputs(np.ones((3, D), np.float32)), MulticlassLoss(3))
     before = engine.weights()
     for wrong in (
         {name: array[..., :1] for name, array in before.items()},

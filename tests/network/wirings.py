@@ -66,7 +66,7 @@ def sparse_batch(rows: NDArray[Any], dtype: torch.dtype = torch.float64) -> Spar
     start = np.concatenate([[0], np.cumsum((rows != 0).sum(axis=1))])
     return SparseBatch(
         torch.from_numpy(start),
-        torch.from_numpy(np.nonzero(rows)[1]),
+        torch.from_numpy(np.nonzero(rows)[1].astype(np.int32)),
         torch.from_numpy(rows[rows != 0]).to(dtype),
         rows.shape[1],
     )
@@ -112,9 +112,6 @@ class MaskedReference:
         for k, mask in enumerate(self.masks):
             weight = self.leaves[f"layers.{k}.weight"] * mask.t()
             z = levels[-1] @ weight + self.leaves[f"layers.{k}.bias"]
-            if f"norms.{k}.weight" in self.leaves:
-                z = (z - z.mean(0)) / torch.sqrt(z.var(0, unbiased=False) + 1e-5)
-                z = z * self.leaves[f"norms.{k}.weight"] + self.leaves[f"norms.{k}.bias"]
             levels.append(activate(z) * drop[k])
         names = [*(f"skips.{k}" for k in range(self.n_skips)), "top"]
         sources = [*levels[: self.n_skips], levels[-1]]

@@ -165,32 +165,6 @@ def use(model: Any) -> None:
         assert np.isfinite(model.predict(table)).all()
 
 
-def use_without_torch(path: Path) -> None:
-    """Ask the runtimes that need no torch, if the file is for them; both must say the same."""
-    from tsenet.errors import DataError, MissingDependencyError, ModelFileError
-    from tsenet.store import load
-
-    answers = []
-    for runtime in ("light", "plain"):
-        try:
-            model = load(path, runtime=runtime)  # type: ignore[arg-type]  # both are allowed
-            rule = model.binary_rule_
-            levels = [None if found is None else (*found, "none") for found in rule.levels]
-            values = np.zeros((2, rule.n_columns_in))
-            values[1, [found is None for found in levels]] = 1.0
-            from tsenet import Table
-
-            answers.append(model.predict(Table(values, rule.names_in, tuple(levels), rule.named)))
-        except (DataError, ModelFileError, MissingDependencyError) as error:
-            answers.append(np.array([type(error).__name__]))
-    assert answers[0].shape == answers[1].shape, answers
-    if answers[0].dtype.kind == "f":
-        assert np.isfinite(answers[0]).all()
-        assert np.allclose(*answers, rtol=1e-3), answers
-    else:
-        assert np.array_equal(*answers), answers
-
-
 def try_file(rng: Rng, folder: Path) -> None:
     """Write, load and use one mutant."""
     from tsenet.store import load
@@ -200,7 +174,6 @@ def try_file(rng: Rng, folder: Path) -> None:
         mutated_file(rng, path)
     except (TypeError, ValueError, OverflowError):
         return  # nothing that a file can hold
-    use_without_torch(path)
     use(load(path))
 
 

@@ -48,8 +48,8 @@ from tsenet.data.table import Table
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.network.batches import Inputs
 from tsenet.network.tsenet import TSENet
-from tsenet.training.engine import AutogradEngine
-from tsenet.training.fused import FusedEngine
+from tsenet.training.engine import Engine
+from tsenet.training.engine import Engine
 from tsenet.training.losses import MulticlassLoss
 
 n_rows, n_columns, per_row, room = json.load(sys.stdin)
@@ -75,13 +75,13 @@ wiring = Wiring(
 read = Table.of(X)
 inputs = Inputs.of(read, BinaryRule.learn(read))
 net = TSENet(wiring, 4)
-engine = FusedEngine(net, inputs, MulticlassLoss(4), n_jobs=2)
+engine = Engine(net, inputs, MulticlassLoss(4), n_jobs=2)
 losses = []
 for step, start in enumerate(range(0, n_rows, 2000)):
     rows = np.arange(start, start + 2000)
     losses.append(engine.step(rows, y[rows], None, 1e-3, step))
-outputs = engine.outputs(inputs)
-autograd = AutogradEngine(net, inputs, MulticlassLoss(4))
+outputs = engine.outputs(inputs, np.arange(len(inputs)))
+autograd = Engine(net, inputs, MulticlassLoss(4))
 for step in range(3):
     rows = np.arange(256 * step, 256 * (step + 1))
     losses.append(autograd.step(rows, y[rows], None, 1e-3, step))

@@ -113,8 +113,6 @@ WRONG = {
     "shift of another shape": ("regressor", array("target.shift", lambda a: a[:, None])),
     "shift of another length": ("regressor", array("target.shift", lambda a: a[:1])),
     "one target of two": ("regressor", put("target", "one_target", True)),
-    "negative variance": ("regressor", array("net.norms.0.running_var", filled(-1.0))),
-    "negative batches": ("regressor", array("net.norms.0.num_batches_tracked", filled(-1))),
     "scaling of another shape": ("regressor", array("scaling.scale", lambda a: a[None])),
     "scaling of another type": ("regressor", array("scaling.scale", lambda a: a.astype("f4"))),
     "negative scale": ("regressor", array("scaling.scale", filled(-1.0))),

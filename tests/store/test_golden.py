@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.store.golden.make import ANSWERS, FOLDER, NEW_TEXTS, answers_of, golden_models
+from tests.store.golden.make import ANSWERS, FOLDER, answers_of, golden_models
 from tsenet.store import load
 
 FILES = sorted(FOLDER.glob("*.tsenet"))
@@ -32,10 +32,3 @@ def test_a_golden_file_says_what_it_said(path: Path) -> None:
 
 def test_there_is_a_file_of_every_kind() -> None:
     assert {path.stem for path in FILES} == golden_models().keys()
-
-
-def test_the_runtime_reads_golden_files() -> None:
-    wanted = json.loads(ANSWERS.read_text("utf-8"))["texts"]
-    for runtime in ("light", "plain"):
-        model = load(FOLDER / "texts.tsenet", runtime=runtime)  # type: ignore[arg-type]  # both are allowed
-        assert np.allclose(model.predict_proba(NEW_TEXTS), wanted[0], atol=1e-5)

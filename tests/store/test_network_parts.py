@@ -49,7 +49,10 @@ def parts(share_kept: float) -> tuple[dict[str, Any], dict[str, Any]]:
         "feature_names_in": None,
     }
     arrays = {f"wiring.{name}": array for name, array in links.items()}
-    arrays |= {f"net.{name}": array for name, array in network_arrays(network(share_kept)).items()}
+    arrays |= {
+        f"net.{name}": array
+        for name, array in network_arrays(network(share_kept).predictor().arrays).items()
+    }
     one = np.ones(1)
     arrays |= {"scaling.shift": np.empty(0), "scaling.scale": one, "scaling.limit": one}
     return meta, arrays
@@ -73,7 +76,9 @@ def test_zeros_of_a_pruned_network_take_no_space() -> None:
     n_kept = sum(int((p != 0).sum()) for p in net.parameters())
     n_biases = sum(p.numel() for name, p in net.named_parameters() if "bias" in name)
 
-    assert sum(array.nbytes for array in network_arrays(net).values()) <= 8 * (n_kept + n_biases)
+    assert sum(array.nbytes for array in network_arrays(net.predictor().arrays).values()) <= 8 * (
+        n_kept + n_biases
+    )
 
 
 def test_log_odds_that_are_0_take_no_space() -> None:

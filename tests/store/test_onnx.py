@@ -186,12 +186,6 @@ def test_one_row_and_none(words: Any, tmp_path: Path) -> None:
     assert answers(words, X[:0], tmp_path)["probabilities"].shape == (0, 3)
 
 
-def test_batch_normalisation_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="batch normalisation"):
-        models()["regressor"].to_onnx(tmp_path / "model.onnx")
-    assert not list(tmp_path.iterdir())
-
-
 def test_numbers_beyond_float32_are_refused(tmp_path: Path) -> None:
     X = rows()
     model = TSENetRegressor(**SMALL).fit(X, X[:, 0] * 1e60)

@@ -14,8 +14,7 @@ from torch import nn
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.network.batches import Inputs
 from tsenet.network.tsenet import TSENet
-from tsenet.training.engine import AutogradEngine, Engine
-from tsenet.training.fused import FusedEngine
+from tsenet.training.engine import Engine
 from tsenet.training.history import History
 from tsenet.training.loop import Validation
 from tsenet.training.losses import BinaryLoss, Loss
@@ -86,14 +85,12 @@ def table(n_rows: int, n_columns: int = 8, seed: int = 0) -> tuple[Inputs, NDArr
 def make_engine(
     kind: str, inputs: Inputs, loss: Loss | None = None, *, seed: int = 5, **options: Any
 ) -> Engine:
-    """An engine of some kind: the two of the library, or autograd on :class:`DenseNet`."""
+    """An engine of some kind: the library's, or one on :class:`DenseNet`."""
     loss = BinaryLoss() if loss is None else loss
     if kind == "dense":
-        return AutogradEngine(DenseNet(inputs.n_columns, loss.n_outputs), inputs, loss, seed=seed)
+        return Engine(DenseNet(inputs.n_columns, loss.n_outputs), inputs, loss, seed=seed)
     net = small_net(inputs.n_columns, loss.n_outputs, **options)
-    if kind == "fused":
-        return FusedEngine(net, inputs, loss, seed=seed, n_jobs=1)
-    return AutogradEngine(net, inputs, loss, seed=seed)
+    return Engine(net, inputs, loss, seed=seed, n_jobs=1)
 
 
 def held_out(

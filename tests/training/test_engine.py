@@ -10,14 +10,14 @@ import pytest
 import torch
 from scipy.sparse import csr_array
 
-from tests.training.examples import Arrays, DenseNet, make_engine, same_bytes, small_net, table
+from tests.training.examples import Arrays, make_engine, same_bytes, small_net, table
 from tsenet.network.batches import Inputs
-from tsenet.training.engine import AutogradEngine, Engine
+from tsenet.training.engine import Engine
 from tsenet.training.losses import BinaryLoss, MulticlassLoss, MultilabelLoss, RegressionLoss
 
 RATES = [1e-2, 3e-3, 2e-2, 5e-4, 1e-2, 1e-2]
 FAULTS = ["missing", "shape"]
-ENGINES = ["autograd", "fused", "dense"]
+ENGINES = ["tsenet", "dense"]
 
 
 def take_steps(engine: Engine, targets: Any, steps: range, weights: Any = None) -> list[float]:
@@ -40,13 +40,12 @@ def spoiled(state: Arrays, fault: str) -> Arrays:
 
 
 class TestAdam:
-    @pytest.mark.parametrize("norm", [None, "batch"])
-    def test_same_bytes_as_a_plain_torch_loop(self, norm: str | None) -> None:
+    def test_same_bytes_as_a_plain_torch_loop(self) -> None:
         inputs, labels = table(60)
         weights = np.random.default_rng(0).uniform(0.5, 2, 60)
-        net = small_net(8, norm=norm)
+        net = small_net(8)
         other = copy.deepcopy(net)
-        engine = AutogradEngine(net, inputs, BinaryLoss(), seed=3)
+        engine = Engine(net, inputs, BinaryLoss(), seed=3)
         losses = take_steps(engine, labels, range(6), weights)
 
         adam = torch.optim.Adam(other.parameters(), fused=True)
@@ -85,7 +84,7 @@ class TestAdam:
                 return x.double() @ self.w
 
         inputs = Inputs(values)
-        engine = AutogradEngine(Linear(), inputs, RegressionLoss())
+        engine = Engine(Linear(), inputs, RegressionLoss())
         w, m, v = np.zeros(3), np.zeros(3), np.zeros(3)
         for t in range(1, 30):
             rows = rng.choice(40, 8, replace=False)
@@ -197,21 +196,11 @@ class TestEveryEngine:
             engine.load_state(spoiled(engine.state(), fault))
 
 
-def test_engines_read_each_others_states() -> None:
-    inputs, labels = table(60)
-    autograd, fused = make_engine("autograd", inputs), make_engine("fused", inputs)
-    take_steps(autograd, labels, range(4))
-    fused.load_state(autograd.state())
-    assert same_bytes(fused.state(), autograd.state())
-    losses = take_steps(fused, labels, range(4, 8))
-    assert take_steps(autograd, labels, range(4, 8)) == pytest.approx(losses, rel=1e-5)
-
-
 class TestAutograd:
     @pytest.mark.parametrize("fault", FAULTS)
     def test_a_wrong_state_changes_nothing(self, fault: str) -> None:
         inputs, labels = table(60)
-        engine = make_engine("autograd", inputs)
+        engine = make_engine("tsenet", inputs)
         wrong = spoiled(engine.state(), fault)
         take_steps(engine, labels, range(3))
         before = engine.state()
@@ -219,18 +208,9 @@ class TestAutograd:
             engine.load_state(wrong)
         assert same_bytes(engine.state(), before)
 
-    def test_the_network_is_ready_to_predict_between_steps(self) -> None:
-        inputs, labels = table(20)
-        net = DenseNet(8)
-        engine = AutogradEngine(net, inputs, BinaryLoss(), seed=4)
-        assert not net.training
-        engine.step(np.arange(5), labels[:5], None, 0.1, 17)
-        assert not net.training
-        assert net.steps == [(4, 17)]
-
     def test_loading_weights_of_another_type_is_refused(self) -> None:
         inputs, _ = table(20)
-        engine = make_engine("autograd", inputs)
+        engine = make_engine("tsenet", inputs)
         wide = {name: array.astype(np.float64) for name, array in engine.weights().items()}
         with pytest.raises(ValueError, match="float64"):
             engine.load_weights(wide)
@@ -239,8 +219,8 @@ class TestAutograd:
 
     def test_sparse_rows_train_like_dense_ones(self) -> None:
         inputs, labels = table(60)
-        dense = make_engine("autograd", inputs)
-        sparse = make_engine("autograd", Inputs(csr_array(inputs.values)))
+        dense = make_engine("tsenet", inputs)
+        sparse = make_engine("tsenet", Inputs(csr_array(inputs.values)))
         losses = take_steps(dense, labels, range(8))
         assert take_steps(sparse, labels, range(8)) == pytest.approx(losses, rel=1e-4)
 

@@ -13,7 +13,6 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from tests.network.wirings import random_wiring
 from tsenet.network.batches import Inputs
-from tsenet.network.forward import levels_of
 from tsenet.network.initial_weights import follow_model
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import as_progress
@@ -58,11 +57,8 @@ def test_units_are_centred_and_scaled(is_sparse: bool) -> None:
     net = net_of(2, activation="tanh")
     follow_model(net, inputs)
 
-    first = np.arctanh(
-        np.clip(levels_of(net, inputs, np.arange(N_ROWS))[:, :20], -1 + 1e-6, 1 - 1e-6)
-    )
-    layer = next(iter(net.layers))
-    z = layer(inputs.batch(np.arange(N_ROWS))).detach().numpy()
+    first = np.arctanh(np.clip(net.predictor().hidden(inputs)[:, :20], -1 + 1e-6, 1 - 1e-6))
+    z = net.predictor().sums(inputs.values, 1)
     linked = z.std(axis=0) > 0
     assert linked.sum() > 15
     assert np.allclose(z[:, linked].mean(axis=0), 0, atol=1e-4)
@@ -77,7 +73,7 @@ def test_links_follow_the_log_odds() -> None:
         follow_model(net, inputs)
         layer, links = next(iter(net.layers)), net.wiring.layers[0]
         odds = np.maximum(links.log_odds, expected)
-        weight = layer.weight.detach().numpy()[layer.links.unit_link]
+        weight = layer.weight.detach().numpy()[np.argsort(layer.links.link)]
         for u in range(links.n_upper):
             own = slice(links.indptr[u], links.indptr[u + 1])
             scale = np.abs(weight[own]).max() / max(np.abs(odds[own]).max(), 1e-12)

@@ -15,12 +15,12 @@ from sklearn.metrics import accuracy_score
 from tests.training.examples import held_out, labelled, make_engine, same_bytes, table
 from tsenet.errors import DivergenceError
 from tsenet.network.batches import Inputs
-from tsenet.training.engine import AutogradEngine, Engine
+from tsenet.training.engine import Engine
 from tsenet.training.history import History
 from tsenet.training.loop import TrainingOptions, Validation, train
 from tsenet.training.losses import BinaryLoss, MulticlassLoss
 
-ENGINES = ["autograd", "fused", "dense"]
+ENGINES = ["tsenet", "dense"]
 
 
 def scripted(scores: Sequence[float]) -> Callable[..., float]:
@@ -29,7 +29,7 @@ def scripted(scores: Sequence[float]) -> Callable[..., float]:
     return lambda targets, predictions, weights: next(coming)
 
 
-class Recorder(AutogradEngine):
+class Recorder(Engine):
     """Remembers the arguments of every step."""
 
     taken: list[tuple[NDArray[np.int64], Any, Any, float, int]]
@@ -52,7 +52,7 @@ class Recorder(AutogradEngine):
 
 def recorder(inputs: Inputs) -> Recorder:
     made = make_engine("dense", inputs)
-    assert isinstance(made, AutogradEngine)
+    assert isinstance(made, Engine)
     return Recorder(made.net, inputs, BinaryLoss(), seed=0)
 
 
@@ -180,7 +180,7 @@ class TestScores:
         inputs, labels = table(60)
         rows, validation = held_out(inputs, labels, 40)
         validation = validation._replace(weights=np.random.default_rng(0).uniform(1, 2, 20))
-        engine = make_engine("autograd", inputs)
+        engine = make_engine("tsenet", inputs)
         seen: list[tuple[float, float]] = []
 
         def check(history: History) -> None:
@@ -227,7 +227,7 @@ class TestScores:
         inputs, labels = table(40)
         others, other_labels = table(15, seed=9)
         history = train(
-            make_engine("autograd", inputs),
+            make_engine("tsenet", inputs),
             labelled(40, labels),
             validation=Validation(others, np.arange(15), other_labels),
             options=TrainingOptions(max_epochs=2),
@@ -280,7 +280,7 @@ class TestDivergence:
 
     def test_without_best_weights_it_is_an_error(self) -> None:
         inputs = Inputs(self.values)
-        engine = make_engine("autograd", inputs, dropout=0.0)
+        engine = make_engine("tsenet", inputs, dropout=0.0)
         with pytest.raises(DivergenceError, match="lower the learning rate"):
             train(engine, labelled(20, np.zeros(20)), options=TrainingOptions(1e30, max_epochs=50))
 

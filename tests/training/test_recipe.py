@@ -116,7 +116,6 @@ def test_class_weights_count_once_where_a_teacher_follows_them() -> None:
         {"init": "zeros"},
         {"dropout": 1.0},
         {"activation": "gelu"},
-        {"norm": "layer"},
         {"skip_units": -1},
         {"feature_units": 0},
     ],

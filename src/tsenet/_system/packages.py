@@ -23,5 +23,5 @@ def need_torch(what: str) -> None:
     if find_spec("torch") is None:
         raise MissingDependencyError(
             f"{what} needs torch: pip install 'tsenet[train]'. Saved classifiers and regressors predict without it: "
-            "tsenet.load(path, runtime='light') or tsenet predict"
+            "tsenet.load(path) or tsenet predict"
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeVar
 
@@ -77,3 +78,19 @@ def chunks_of_equal_work(work: NDArray[np.int64], per_chunk: int) -> list[tuple[
     last = np.searchsorted(total, np.arange(per_chunk, total[-1] + per_chunk, per_chunk))
     stops = np.unique(np.minimum(last + 1, total.size)).tolist()
     return list(zip([0, *stops[:-1]], stops, strict=True))
+
+
+@contextmanager
+def torch_threads(n_threads: int) -> Iterator[None]:
+    """Let torch use this many threads in a block of code.
+
+    On small arrays one is faster, most of all where other programs use the cores too.
+    """
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(n_threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

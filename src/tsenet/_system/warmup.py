@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tsenet._system.packages import need_torch
 
@@ -60,34 +60,24 @@ def _warm_structure() -> None:
 
 
 def _warm_network() -> None:
-    """Train and run a network by kernels, and one with batch normalisation by autograd, on sparse and on dense rows."""
+    """Train and run a network on sparse and on dense rows."""
     import numpy as np
-    import torch
     from scipy.sparse import csr_array
 
     from tsenet.network.batches import Inputs
-    from tsenet.network.forward import network_outputs
     from tsenet.network.initial_weights import set_initial_weights
     from tsenet.network.tsenet import TSENet
-    from tsenet.training.fused import FusedEngine
+    from tsenet.training.engine import Engine
     from tsenet.training.losses import RegressionLoss
 
-    values = np.eye(8, 40, dtype=np.float32)
+    values = np.eye(80, 40, dtype=np.float32)
     wiring = _tiny_wiring()
     for inputs in (Inputs(csr_array(values)), Inputs(values)):
-        # The usual numbers of units per latent, each of which has kernels of its own
-        for units in (1, 2) if inputs.is_sparse else (1, 2, 4, 8, 16, 32):
-            options: dict[str, Any] = {"skip_units": 2, "feature_units": 2, "linear_skip": True}
-            net = TSENet(wiring, 1, **options, init=None, units_per_latent=units)
-            set_initial_weights(net, "directions", 0, inputs)
-            engine = FusedEngine(net, inputs, RegressionLoss(), n_jobs=1)
-            engine.step(np.arange(8), np.zeros(8), None, 0.01, 0)
-            for parameter in net.parameters():  # predictions treat weights of many zeros otherwise
-                torch.nn.init.ones_(parameter)
-            for n_rows in (1, 8):
-                network_outputs(net, Inputs(inputs.values[:n_rows]), n_jobs=1)
-        by_autograd = TSENet(wiring, 1, skip_units=2, feature_units=2, norm="batch").train()
-        by_autograd(inputs.batch()).sum().backward()
+        net = TSENet(wiring, 1, skip_units=2, feature_units=2, init=None)
+        set_initial_weights(net, "directions", 0, inputs)
+        engine = Engine(net, inputs, RegressionLoss(), n_jobs=1)
+        engine.step(np.arange(8), np.zeros(8), None, 0.01, 0)
+        engine.outputs(inputs, np.arange(80))
 
 
 def _tiny_wiring() -> Wiring:

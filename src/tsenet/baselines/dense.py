@@ -95,9 +95,9 @@ class DenseEstimator(NetworkEstimator):
         self, inputs: Inputs, loss: Loss, seed: int
     ) -> tuple[Engine, Callable[[History], None] | None]:
         """What trains the network on a CPU, and what to do after each epoch."""
-        from tsenet.baselines.engine import DenseEngine
+        from tsenet.training.engine import Engine
 
-        return DenseEngine(self.net_, inputs, loss, seed=seed, n_jobs=self._threads()), None
+        return Engine(self.net_, inputs, loss, seed=seed, n_threads=self._threads()), None
 
     def retrain(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the present network on from its weights, with the same validation rows as in :meth:`fit`.
@@ -118,8 +118,7 @@ class DenseEstimator(NetworkEstimator):
         return self
 
     def _train(self, checked: CheckedRows, settings: TrainingSettings) -> None:
-        from tsenet.baselines.engine import torch_threads
-        from tsenet.training.engine import AutogradEngine
+        from tsenet.training.engine import Engine
         from tsenet.training.recipe import RunSeeds, hold_out, train_network
 
         rows = self._training_rows(checked)
@@ -127,15 +126,13 @@ class DenseEstimator(NetworkEstimator):
         split = hold_out(rows, self.targets_, settings, seeds.split)
         loss = self.targets_.loss(rows.labelled.targets, getattr(self, "class_weight", None))
         device = settings.torch_device()
-        with torch_threads(self._threads()), as_progress(progress_of(self.verbose)) as report:
+        with as_progress(progress_of(self.verbose)) as report:
             engine: Engine
             after_epoch = None
             if device == "cpu":
                 engine, after_epoch = self._engine(rows.inputs, loss, seeds.dropout)
             else:
-                engine = AutogradEngine(
-                    self.net_, rows.inputs, loss, device=device, seed=seeds.dropout
-                )
+                engine = Engine(self.net_, rows.inputs, loss, device=device, seed=seeds.dropout)
             self.history_ = train_network(
                 engine, split, settings, seeds.order, report, after_epoch=after_epoch
             )
@@ -171,7 +168,7 @@ class DenseEstimator(NetworkEstimator):
         """
         import torch
 
-        from tsenet.baselines.engine import torch_threads
+        from tsenet._system.threads import torch_threads
 
         with torch.no_grad(), torch_threads(self._threads()):
             for start, stop in chunks(len(inputs), _ROWS):

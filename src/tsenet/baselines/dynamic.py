@@ -143,7 +143,7 @@ class_weight, device, n_jobs, random_state, verbose
     ) -> tuple[Engine, Callable[[History], None]]:
         from tsenet.baselines.dynamic_engine import DynamicEngine
 
-        engine = DynamicEngine(self.net_, inputs, loss, seed=seed, n_jobs=self._threads())
+        engine = DynamicEngine(self.net_, inputs, loss, seed=seed, n_threads=self._threads())
         return engine, engine.rewiring(self.growth, self.drop_share, self.rewirings)
 
 

@@ -8,23 +8,19 @@ from typing import Any, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from tsenet.baselines.dynamic import Growth, cosine_share, rewired
-from tsenet.baselines.engine import DenseEngine
 from tsenet.baselines.fnn import FNN
-from tsenet.network.batches import Batch, SparseBatch
-from tsenet.network.dropout import mix
+from tsenet.training.engine import Engine
 from tsenet.training.history import History
 
 __all__ = ["DynamicEngine"]
 
 
-class DynamicEngine(DenseEngine):
-    """Steps of :class:`DenseEngine`; after :meth:`rewire_next`, the next one changes links and no weight."""
+class DynamicEngine(Engine):
+    """Steps of :class:`Engine`; after :meth:`rewire_next`, the next one changes links and no weight."""
 
     _next: tuple[float, Growth, np.random.Generator] | None = None
-    _dense: list[NDArray[np.float32]] | None = None  # gradients of all weights, absent ones too
 
     def rewire_next(self, share: float, growth: Growth, rng: np.random.Generator) -> None:
         """Let the next step replace a share of each layer's links."""
@@ -68,24 +64,10 @@ class DynamicEngine(DenseEngine):
         """The mean loss of rows (B,), and its gradient by every weight (D, S) of each layer, absent ones too."""
         net = cast(FNN, self.net)
         net.train()
-        net.begin_step(self.seed, step)
-        batch = self.inputs.batch(rows, self.input_dropout, mix(self.seed, step))
-        self._dense = [np.empty((0, 0), np.float32) for _ in net.layers]
-        loss = self._gradients(batch, targets, weights)
-        gradients, self._dense = self._dense, None
-        net.eval()
-        return loss, gradients
-
-    def _fill(self, k: int, x: Batch, delta: torch.Tensor) -> None:
-        if self._dense is None:
-            super()._fill(k, x, delta)
-            return
-        if isinstance(x, SparseBatch):
-            parts = (x.values.numpy(), x.columns.numpy(), x.row_start.numpy())
-            rows = csr_array(parts, (x.n_rows, x.n_columns))
-            self._dense[k] = np.asarray(rows.T @ delta.numpy(), np.float32)
-        else:
-            self._dense[k] = (x.t() @ delta).numpy()
+        net.reads_removed = True
+        loss = self._backward(rows, targets, weights, step)
+        net.reads_removed = False
+        return loss, [cast(torch.Tensor, layer.weight.grad).numpy() for layer in net.layers]
 
     @torch.no_grad()
     def _rewire(
@@ -110,7 +92,6 @@ class DynamicEngine(DenseEngine):
                 weight[grown] = 0.0
             weight[~after] = 0.0
             mask.copy_(torch.from_numpy(after))
-            for moment in ("exp_avg", "exp_avg_sq"):
-                found = self._optimiser.state.get(layer.weight, {}).get(moment)
-                if found is not None:  # links that were not there before have no past
-                    found.mul_(torch.from_numpy(after & before))
+            place = list(self._parameters).index(f"layers.{k}.weight")
+            for moments in (self._means, self._squares):  # new links have no past
+                moments[place].mul_(torch.from_numpy(after & before))

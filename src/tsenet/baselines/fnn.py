@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
-from torch.func import functional_call
 
 from tsenet.baselines.grid import check_shape
-from tsenet.network.batches import Batch
+from tsenet.network.batches import Batch, SparseBatch
 from tsenet.network.initial_weights import draw_group
 from tsenet.network.tsenet import DenseGroup
 
@@ -49,6 +48,7 @@ class FNN(nn.Module):
         )
         self.set_dropout(dropout)
         self._step = (0, 0)
+        self.reads_removed = False  # whether removed weights have gradients too
         generator = torch.Generator().manual_seed(seed)
         for layer in self.layers:
             draw_group(layer, generator)
@@ -98,13 +98,10 @@ class FNN(nn.Module):
 
     def _layer(self, k: int, x: Batch) -> torch.Tensor:
         layer, mask = self.layers[k], self.mask(k)
-        if (
-            mask is None or not torch.is_grad_enabled()
-        ):  # removed weights are 0: no need to hide them
-            result: torch.Tensor = layer(x)
-            return result
-        masked: torch.Tensor = functional_call(layer, {"weight": layer.weight * mask}, (x,))
-        return masked
+        weight: torch.Tensor = layer.weight
+        if mask is not None and not self.reads_removed and torch.is_grad_enabled():
+            weight = weight * mask  # removed weights are 0: otherwise there is no need to hide them
+        return (x.times(weight) if isinstance(x, SparseBatch) else x @ weight) + layer.bias
 
     # ---- pruning
 

@@ -23,7 +23,7 @@ from tsenet.cli._options import given
 from tsenet.data.columns import listed, quoted
 from tsenet.data.files import DataFile
 from tsenet.data.table import Table
-from tsenet.errors import DataError, MissingDependencyError
+from tsenet.errors import DataError
 from tsenet.progress import Progress
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "answers_of",
     "columns_of_file",
     "load_model",
-    "load_to_predict",
     "model_rows",
     "read_rows",
     "reasons_of",
@@ -271,18 +270,6 @@ def _predicts_nothing(path: Path, kind: str) -> str:
     if kind == "TopicModel":
         use = f"tsenet topics DATA --model {path} --out DIR finds its topics in new documents"
     return f"{path} holds a {kind}, which predicts nothing: {use}"
-
-
-def load_to_predict(path: Path, jobs: int | None) -> Any:
-    """The model without torch; with it only if it has batch normalisation."""
-    try:
-        fitted = tsenet.load(path, runtime="light")
-    except MissingDependencyError:
-        return load_model(path, jobs)
-    except DataError:
-        return load_model(path, jobs)  # its error says what the file is for
-    fitted.n_jobs = jobs
-    return fitted
 
 
 def answers_of(fitted: Any, table: Table) -> tuple[list[str], list[list[Any]]]:

@@ -16,8 +16,6 @@ from tsenet.errors import DataError
 
 __all__ = ["predict"]
 
-# Up to so many rows, numpy has answered before the compiled kernels are loaded.
-_FEW_ROWS = 1000
 
 # Names under which nobody would look for a csv.
 _OTHER_FORMATS = (".json", ".npz", ".ods", ".parquet", ".pq", ".tsv", ".xls", ".xlsx")
@@ -84,12 +82,10 @@ def predict(
     from tsenet.cli._model_data import (
         answers_of,
         load_model,
-        load_to_predict,
         model_rows,
         read_rows,
         reasons_of,
     )
-    from tsenet.store.runtime import LightModel
 
     if is_folder_of_shards(data):
         from tsenet.cli._shards import predict_folder
@@ -115,11 +111,9 @@ def predict(
                 f"predictions are written as csv or jsonl: {out} has the name of neither"
             )
         check_output(out, force, data, model, config)
-    fitted = (load_to_predict if explain is None else load_model)(model, jobs)
+    fitted = load_model(model, jobs)
     with shown_progress(quiet) as progress:
         file = read_rows(data, progress, encoding, no_header)
-        if isinstance(fitted, LightModel) and file.n_rows <= _FEW_ROWS:
-            fitted.jit = False
         known = (fitted.source_ or {}).get("id")
         if id_column is None and known in file.columns:
             id_column = known

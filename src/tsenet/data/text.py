@@ -465,7 +465,7 @@ def vectorizer_fields(vectorizer: CountVectorizer) -> dict[str, Any]:
     return {**fields, "vocabulary": vectorizer.vocabulary is not None}
 
 
-def vectorizer_of_fields(fields: Any, words: Sequence[str], *, light: bool = False) -> Any:
+def vectorizer_of_fields(fields: Any, words: Sequence[str]) -> Any:
     """Rebuild a fitted vectorizer from :func:`vectorizer_fields`; nothing is imported by name or run.
 
     Parameters
@@ -474,8 +474,6 @@ def vectorizer_of_fields(fields: Any, words: Sequence[str], *, light: bool = Fal
         What :func:`vectorizer_fields` returned.
     words : sequence of str
         The vocabulary, in the order of the columns.
-    light : bool, default=False
-        Return a :class:`PlainVectorizer` where it counts the same.
 
     Raises
     ------
@@ -494,10 +492,6 @@ def vectorizer_of_fields(fields: Any, words: Sequence[str], *, light: bool = Fal
     if len(set(words)) < len(words):
         ((word, times),) = Counter(words).most_common(1)
         raise DataError(f"the vocabulary holds {word!r} {times} times")
-    stops = fields["stop_words"]
-    usual = {"analyzer": "word", "tokenizer": "unicode", "binary": False, "strip_accents": None}
-    if light and stops != "english" and usual.items() <= fields.items() and fields["lowercase"]:
-        return PlainVectorizer(words, tuple(fields["ngram_range"]), stops or ())
     from sklearn.feature_extraction.text import CountVectorizer
 
     options = {

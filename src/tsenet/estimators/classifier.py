@@ -55,8 +55,6 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         latents, such as images, else 0.
     activation : {"relu", "tanh", "sigmoid"}, default="relu"
         Non-linearity of all hidden units.
-    norm : {"batch"} or None, default=None
-        Batch normalisation of the backbone. It is trained by torch's autograd, several times slower on a CPU.
     units_per_latent : int or None, default=None
         Units of each latent. None: 2 for sparse rows; 8 for dense ones, more where the first level would have fewer
         than 128 units, fewer where it would have more than 2,048. 1 is the paper's.
@@ -172,7 +170,6 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         dropout: float | None = None,
         input_dropout: float | None = None,
         activation: Literal["relu", "tanh", "sigmoid"] = "relu",
-        norm: Literal["batch"] | None = None,
         units_per_latent: int | None = None,
         linear_skip: bool | Literal["auto"] = "auto",
         init: Literal["fan-in", "tree"] = "tree",
@@ -204,7 +201,6 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
         self.dropout = dropout
         self.input_dropout = input_dropout
         self.activation = activation
-        self.norm = norm
         self.units_per_latent = units_per_latent
         self.linear_skip = linear_skip
         self.init = init
@@ -244,7 +240,7 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
             raise ValueError(
                 "class_weight='balanced' needs all rows, which partial_fit never sees: give the weights as a dict"
             )
-        if not hasattr(self, "net_") and classes is None and np.ndim(y) == 1:
+        if not hasattr(self, "history_") and classes is None and np.ndim(y) == 1:
             raise ValueError("classes must be passed on the first call to partial_fit")
         known = getattr(self, "classes_", None)
         if (

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet._system.packages import need_torch
 from tsenet.estimators.texts import fill_vectorizer, vectorizer_parts
 from tsenet.skeleton.tree import LatentTree
 from tsenet.store.files import arrays_under
@@ -54,7 +53,7 @@ def estimator_parts(estimator: TSENetEstimator) -> tuple[dict[str, Any], Arrays]
     arrays = {
         **_under("wiring", wiring_arrays),
         **_under("target", target_arrays),
-        **_under("net", network_arrays(estimator.net_)),
+        **_under("net", network_arrays(estimator._predictor.arrays)),
         "scaling.shift": scaling.shift,
         "scaling.scale": scaling.scale,
         "scaling.limit": scaling.limit,
@@ -92,11 +91,9 @@ def parameters_of(meta: dict[str, Any]) -> dict[str, Any]:
 
 def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arrays) -> None:
     """Give a new estimator what the file holds."""
-    need_torch("a network that can be explained and trained on")
-    import torch
-
     from tsenet.network.compact import n_used_parameters
-    from tsenet.network.tsenet import TSENet
+    from tsenet.network.links import Links
+    from tsenet.network.predictor import Predictor
     from tsenet.training.history import History
     from tsenet.training.metrics import CrossValidatedScore
     from tsenet.training.targets import ValueTargets
@@ -132,17 +129,14 @@ def fill_estimator(estimator: TSENetEstimator, meta: dict[str, Any], arrays: Arr
         value, low, high, n_rows = arrays["cv_score"].tolist()
         metric = "r2" if isinstance(parts.targets, ValueTargets) else "accuracy"
         estimator.cv_score_ = CrossValidatedScore(metric, value, low, high, int(n_rows))
-    with torch.device("meta"):  # shapes without memory
-        options = {**parts.options.to_dict(), "init": None}
-        net = TSENet(parts.wiring, parts.n_outputs, **options)
-    wanted = net.state_dict()
-    state = {name: torch.from_numpy(array) for name, array in parts.weights.items()}
-    if any(tensor.dtype != wanted[name].dtype for name, tensor in state.items()):
-        raise ValueError("weights are of another type than those of the network")
-    net.load_state_dict(state, assign=True)
-    estimator.net_ = net.eval()
+    links = Links.of_wiring(parts.wiring, parts.options.units_per_latent)
+    stored = estimator._stored = Predictor(links, parts.weights, parts.options.activation)
     estimator._pruned = bool(meta["pruned"])
-    estimator.n_parameters_ = n_used_parameters(net) if estimator._pruned else net.n_parameters
+    estimator.n_parameters_ = (
+        n_used_parameters(stored)
+        if estimator._pruned
+        else sum(array.size for array in parts.weights.values())
+    )
 
 
 def check_threads(params: dict[str, Any]) -> None:

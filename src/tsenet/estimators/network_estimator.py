@@ -167,7 +167,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         Inputs
             Consecutive rows; folders and sparse tables that must become dense come in several blocks, others in one.
         """
-        check_is_fitted(self, "net_")
+        check_is_fitted(self, "history_")
         from tsenet.network.batches import Inputs
 
         if is_outside_memory(X):
@@ -242,7 +242,7 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities: of each class (N, classes), or that each label holds (N, labels)."""
         outputs = self._outputs(X)
-        shares: NDArray[np.float64] = self.targets_.loss().predict(outputs)
+        shares: NDArray[np.float64] = self.targets_.probabilities(outputs)
         return shares
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -260,7 +260,7 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
 
         Rows without a known label are left out.
         """
-        check_is_fitted(self, "net_")
+        check_is_fitted(self, "history_")
         values, known = self._read_targets(y)
         predicted = self.predict(X)
         check_consistent_length(predicted, values, sample_weight)
@@ -294,7 +294,7 @@ class NetworkRegressor(RegressorMixin, NetworkEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R², the mean of those of several targets; unknown values are left out."""
-        check_is_fitted(self, "net_")
+        check_is_fitted(self, "history_")
         values = self._read_targets(y).values
         predicted = self.predict(X)
         check_consistent_length(predicted, values, sample_weight)

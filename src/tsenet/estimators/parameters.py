@@ -65,7 +65,6 @@ _RULES = {
     "dropout": _number("from 0 on and below 1", lambda value: 0 <= value < 1).or_none(),
     "input_dropout": _number("from 0 on and below 1", lambda value: 0 <= value < 1).or_none(),
     "activation": _one_of("relu", "tanh", "sigmoid"),
-    "norm": _one_of("batch", None),
     "units_per_latent": _whole(1).or_none(),
     "linear_skip": _Rule(
         "True, False or 'auto'",

@@ -52,8 +52,6 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         latents, such as images, else 0.
     activation : {"relu", "tanh", "sigmoid"}, default="relu"
         Non-linearity of all hidden units.
-    norm : {"batch"} or None, default=None
-        Batch normalisation of the backbone. It is trained by torch's autograd, several times slower on a CPU.
     units_per_latent : int or None, default=None
         Units of each latent. None: 2 for sparse rows; 8 for dense ones, more where the first level would have fewer
         than 128 units, fewer where it would have more than 2,048. 1 is the paper's.
@@ -162,7 +160,6 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         dropout: float | None = None,
         input_dropout: float | None = None,
         activation: Literal["relu", "tanh", "sigmoid"] = "relu",
-        norm: Literal["batch"] | None = None,
         units_per_latent: int | None = None,
         linear_skip: bool | Literal["auto"] = "auto",
         init: Literal["fan-in", "tree"] = "tree",
@@ -192,7 +189,6 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         self.dropout = dropout
         self.input_dropout = input_dropout
         self.activation = activation
-        self.norm = norm
         self.units_per_latent = units_per_latent
         self.linear_skip = linear_skip
         self.init = init

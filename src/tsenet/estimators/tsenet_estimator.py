@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from tsenet.progress import Progress, as_progress
 if TYPE_CHECKING:
     from tsenet.network.batches import Inputs
     from tsenet.network.options import NetworkOptions
+    from tsenet.network.predictor import Predictor
     from tsenet.network.tsenet import TSENet
     from tsenet.skeleton.tree import LatentTree
     from tsenet.training.loop import Validation
@@ -54,7 +56,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
 
     tree_: LatentTree | None
     wiring_: Wiring
-    net_: TSENet
     source_: dict[str, Any] | None
     cv_score_: CrossValidatedScore | None = None
 
@@ -63,6 +64,8 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
     _learned_wiring: Wiring | None = None
     #: Trainings so far: each has seeds of its own.
     _n_runs: int
+    #: The network that a file held.
+    _stored: Predictor | None = None
     #: Whether weights were pruned; those that are 0 then stay so.
     _pruned: bool = False
     #: Adam's state between calls of partial_fit; not kept in files.
@@ -211,7 +214,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         from tsenet.training.settings import Recipe
 
         recipe = self._settings(Recipe, max_epochs=1, early_stopping=False)
-        first = not hasattr(self, "net_")
+        first = not hasattr(self, "history_")
         with as_progress(progress_of(self.verbose)) as report:
             checked = self._check_rows(X, y, sample_weight, reset=first, classes=classes)
             if first:
@@ -230,7 +233,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
                 self._next_seeds(seed_sequence(self.random_state)),
                 report,
                 class_weight=getattr(self, "class_weight", None),
-                kept_weights=non_zero_weights(self.net_) if self._pruned else None,
+                kept_weights=non_zero_weights(self._predictor) if self._pruned else None,
                 optimiser=self._optimiser,
             )
             self._keep(trained, rows.inputs)
@@ -307,7 +310,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
 
         self.net_, self._network_options = compacted(self.net_, self._network_options)
         self.wiring_ = self.net_.wiring
-        self.n_parameters_ = n_used_parameters(self.net_)
+        self.n_parameters_ = n_used_parameters(self._predictor)
 
     def prune(self, n_parameters: int, X: Any) -> Self:
         """Remove the weakest weights of all layers, in place and in rounds; after each, train the others.
@@ -350,7 +353,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
                     *(self.net_, self._network_options, inputs, answers, loss, recipe),
                     self._next_seeds(seed_sequence(self.random_state)),
                     report,
-                    kept_weights=non_zero_weights(self.net_),
+                    kept_weights=non_zero_weights(self._predictor),
                     max_epochs=_LAST_EPOCHS if last else _EPOCHS_BETWEEN,
                 )
                 self._keep(trained, inputs)
@@ -363,7 +366,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         ``wiring_`` is that of the trained network, without links that its outputs do not use. A model file keeps
         ``wiring_`` only; after loading both are the same.
         """
-        check_is_fitted(self, "net_")
+        check_is_fitted(self, "history_")
         return self.wiring_ if self._learned_wiring is None else self._learned_wiring
 
     # ---- answers
@@ -378,7 +381,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         """
         from tsenet.explain.importances import column_importances
 
-        check_is_fitted(self, "net_")
+        check_is_fitted(self, "history_")
         if self._importances is None:
             if self._importance_rows is None:
                 raise AttributeError("the model was read from a file that has no importances")
@@ -394,16 +397,29 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
             state["_importances"], state["_importance_rows"] = self.feature_importances_, None
         return state
 
-    def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
-        from tsenet.network.forward import network_outputs
+    @property
+    def _predictor(self) -> Predictor:
+        """What answers, without torch."""
+        if self._stored is not None and "net_" not in self.__dict__:
+            return self._stored
+        return self.net_.predictor()
 
-        return network_outputs(self.net_, inputs, self.n_jobs)
+    @cached_property
+    def net_(self) -> TSENet:  # type: ignore[override]
+        """The network; that of a loaded model is made when it is first asked for, since it needs torch."""
+        if self._stored is None:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        need_torch("the network of a loaded model")
+        from tsenet.network.tsenet import TSENet
+
+        return TSENet.of_arrays(self.wiring_, self._network_options, self._stored.arrays)
+
+    def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
+        return self._predictor.outputs(inputs, None, self.n_jobs)
 
     def _hidden_of(self, inputs: Inputs) -> NDArray[np.float32]:
         """Level by level, then the feature layer."""
-        from tsenet.network.forward import hidden_activations
-
-        return hidden_activations(self.net_, inputs, self.n_jobs)
+        return self._predictor.hidden(inputs, self.n_jobs)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the hidden units, one for each column that :meth:`transform` gives.
@@ -445,7 +461,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         """
         from tsenet.explain.report import write_report
 
-        check_is_fitted(self, "net_")
+        check_is_fitted(self, "history_")
         if X is not None and are_texts(X):
             texts = X if texts is None else texts
             X = rows_of(self, X, reset=False)
@@ -461,14 +477,14 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         """Write the fitted estimator as an ONNX model; :func:`tsenet.store.write_onnx` says what it reads and gives."""
         from tsenet.store import write_onnx
 
-        check_is_fitted(self, "net_")
+        check_is_fitted(self, "history_")
         write_onnx(self, path)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The file form. Parameters that are not plain values, such as a generator, become None."""
         from tsenet.estimators.files import estimator_parts
 
-        check_is_fitted(self, "net_")
+        check_is_fitted(self, "history_")
         return estimator_parts(self)
 
     @classmethod

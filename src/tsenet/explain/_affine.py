@@ -83,8 +83,7 @@ class AffineNetwork:
     Attributes
     ----------
     levels : tuple of LinearMap
-        Level k reads level k − 1; level 0 is the input. Batch normalisation, as it stands after training, is part
-        of them.
+        Level k reads level k − 1; level 0 is the input.
     groups : tuple of Group
         The feature layer.
     output : LinearMap
@@ -213,9 +212,7 @@ class AffineNetwork:
 
 
 def _of_tsenet(net: Any) -> AffineNetwork:
-    levels = []
-    for layer, norm in zip(net.layers, net.norms, strict=True):
-        levels.append(_normalised(_linear(layer), norm))
+    levels = [_linear(layer) for layer in net.layers]
     groups, start = [], 0
     for level, module in [*enumerate(net.skips), (len(levels), net.top)]:
         linear = _linear(module)
@@ -250,28 +247,13 @@ def _linear(module: Any, mask: Any = None) -> LinearMap:
         bias = np.zeros(len(weight)) if module.bias is None else _array(module.bias)
         return LinearMap(weight, bias)
     if hasattr(module, "links"):
-        links = module.links
-        inputs = links.unit_input.astype(np.int64)
-        shape = (links.n_units, links.n_inputs)
-        matrix = sp.csr_array((weight[links.unit_link], inputs, links.unit_start), shape=shape)
-        return LinearMap(matrix, _array(module.bias))
+        return LinearMap(module.links.matrix(weight).T.tocsr(), _array(module.bias))
     if mask is not None:
         kept, inputs = np.nonzero(mask.cpu().numpy().T)
         starts = np.searchsorted(kept, np.arange(weight.shape[1] + 1))
         matrix = sp.csr_array((weight[inputs, kept], inputs, starts), shape=weight.T.shape)
         return LinearMap(matrix, _array(module.bias))
     return LinearMap(weight.T, _array(module.bias))
-
-
-def _normalised(linear: LinearMap, norm: Any) -> LinearMap:
-    """The layer with the batch normalisation that follows it, at its running statistics."""
-    if not hasattr(norm, "running_mean"):
-        return linear
-    factor = _array(norm.weight) / np.sqrt(_array(norm.running_var) + norm.eps)
-    bias = (linear.bias - _array(norm.running_mean)) * factor + _array(norm.bias)
-    weight = linear.weight.copy()
-    weight.data *= np.repeat(factor, np.diff(weight.indptr))
-    return LinearMap(weight, bias)
 
 
 def _array(tensor: Any) -> Floats:

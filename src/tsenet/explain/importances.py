@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from tsenet.data.binary import BinaryRule
 from tsenet.explain._affine import AffineNetwork
 from tsenet.network.batches import Inputs
-from tsenet.network.forward import network_outputs
 
 __all__ = ["column_importances", "importance_rows"]
 
@@ -42,7 +41,7 @@ def column_importances(net: Any, inputs: Inputs, rule: BinaryRule) -> NDArray[np
 def _changes(net: Any, inputs: Inputs, rule: BinaryRule) -> NDArray[np.float64]:
     values = np.asarray(inputs.values)
     n_rows = len(values)
-    usual = _against_mean(network_outputs(net, inputs))
+    usual = _against_mean(net.predictor().outputs(inputs))
     found = np.zeros(rule.n_columns_in)
     for step in {max(1, n_rows // 3), max(1, n_rows // 2)}:
         other = np.roll(values, step, axis=0)
@@ -52,7 +51,7 @@ def _changes(net: Any, inputs: Inputs, rule: BinaryRule) -> NDArray[np.float64]:
                 continue
             changed = values.copy()
             changed[:, own] = other[:, own]
-            outputs = _against_mean(network_outputs(net, Inputs(changed)))
+            outputs = _against_mean(net.predictor().outputs(Inputs(changed)))
             found[column] += np.abs(outputs - usual).sum()
     return found
 

@@ -8,14 +8,14 @@ nothing feeds has the same value for all rows; that value moves into the biases 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.expansion.wiring import Wiring, WiringLayer
-from tsenet.network.array_net import ArrayNet, arrays_of
 from tsenet.network.options import NetworkOptions
+from tsenet.network.predictor import Predictor, activate
 
 if TYPE_CHECKING:
     from tsenet.network.tsenet import TSENet
@@ -27,10 +27,7 @@ __all__ = [
     "compacted",
     "n_used_parameters",
     "non_zero_weights",
-    "used_network",
 ]
-
-Net: TypeAlias = "TSENet | ArrayNet"
 
 Bools: TypeAlias = NDArray[np.bool_]
 Masks: TypeAlias = dict[str, Bools]
@@ -70,15 +67,12 @@ class UsedParts:
 class Paths:
     """The paths of a network, to ask which of its parts are used if only some weights are kept."""
 
-    def __init__(self, net: Net) -> None:
-        self.sizes = net.layer_sizes
-        links = [layer.links for layer in net.layers]
-        self.ends = [(part.input_of_link(), part.in_unit.astype(np.int64)) for part in links]
-        n_levels = len(self.ends)
-        self.groups = [(k, f"skips.{k}.weight") for k, _ in enumerate(net.skips)]
-        self.groups.append((n_levels, "top.weight"))
-        self.widths = [*(skip.bias.shape[0] for skip in net.skips), net.top.bias.shape[0]]
-        self.n_outputs = net.output.bias.shape[0]
+    def __init__(self, net: Predictor) -> None:
+        self.sizes = [net.links[0].n_inputs, *(part.n_units for part in net.links)]
+        self.ends = [(part.input_of_weight(), part.unit_of_weight()) for part in net.links]
+        self.groups = [(level, f"{name}.weight") for name, level in net.groups]
+        self.widths = [net.arrays[f"{name}.bias"].size for name, _ in net.groups]
+        self.n_outputs = net.arrays["output.bias"].size
 
     def used(self, kept: Masks) -> UsedParts:
         """What is used if these weights are kept and all others are 0."""
@@ -119,21 +113,18 @@ class Paths:
         return UsedParts(levels, features, weights, constant, self.n_outputs)
 
 
-def non_zero_weights(net: Net) -> Masks:
+def non_zero_weights(net: Predictor) -> Masks:
     """Which weights of a network are not 0, by the names of their parameters; without biases."""
     return {
         name: array != 0
-        for name, array in arrays_of(net).items()
-        if name == "linear_skip" or (name.endswith("weight") and not name.startswith("norms."))
+        for name, array in net.arrays.items()
+        if name == "linear_skip" or name.endswith("weight")
     }
 
 
-def n_used_parameters(net: TSENet) -> int:
+def n_used_parameters(net: Predictor) -> int:
     """Number of trained numbers on which the outputs can depend."""
-    kept = non_zero_weights(net)
-    if net.has_norm:
-        return net.n_parameters - sum(int((~mask).sum()) for mask in kept.values())
-    return Paths(net).used(kept).n_parameters
+    return Paths(net).used(non_zero_weights(net)).n_parameters
 
 
 def compacted(net: TSENet, options: NetworkOptions) -> tuple[TSENet, NetworkOptions]:
@@ -145,7 +136,7 @@ def compacted(net: TSENet, options: NetworkOptions) -> tuple[TSENet, NetworkOpti
     Parameters
     ----------
     net : TSENet
-        On the CPU. One with batch normalisation is handed back as it is.
+        On the CPU.
     options : NetworkOptions
         Its options.
 
@@ -160,54 +151,8 @@ def compacted(net: TSENet, options: NetworkOptions) -> tuple[TSENet, NetworkOpti
 
     from tsenet.network.tsenet import TSENet
 
-    found = None if net.has_norm else _used_parts(net, options)
-    if found is None:
-        return net, options
-    made = TSENet(found.wiring, found.n_outputs, **{**found.options.to_dict(), "init": None})
-    made.to(net.output.weight.dtype)
-    with torch.no_grad():
-        for name, parameter in made.named_parameters():
-            parameter.copy_(torch.from_numpy(found.arrays[name]))
-    return made.eval(), found.options
-
-
-@overload
-def used_network(net: ArrayNet) -> ArrayNet: ...
-
-
-@overload
-def used_network(net: TSENet) -> Net: ...
-
-
-def used_network(net: Net) -> Net:
-    """What a forward pass has to compute: the network without the parts that no output uses.
-
-    It is the network itself unless there are feature units that no output reads.
-    """
-    if net.has_norm or arrays_of(net)["output.weight"].any(axis=1).all():
-        return net
-    options = NetworkOptions(activation=net.activation, units_per_latent=net.units_per_latent)
-    found = _used_parts(net, options)
-    if found is None:
-        return net
-    dtype = arrays_of(net)["output.weight"].dtype
-    arrays = {name: array.astype(dtype) for name, array in found.arrays.items()}
-    return ArrayNet.of(found.wiring, found.options, arrays)
-
-
-class _Parts(NamedTuple):
-    """A smaller network."""
-
-    wiring: Wiring
-    options: NetworkOptions
-    arrays: dict[str, NDArray[Any]]
-    n_outputs: int
-
-
-def _used_parts(net: Net, options: NetworkOptions) -> _Parts | None:
-    """The used parts of a network; None if it uses all it has."""
-    kept = non_zero_weights(net)
-    used = Paths(net).used(kept)
+    kept = non_zero_weights(net.predictor())
+    used = Paths(net.predictor()).used(kept)
     has_skip = bool(used.weights.get("linear_skip", np.zeros(0)).any())
     links = _links_used(net, used)
     if (
@@ -215,7 +160,7 @@ def _used_parts(net: Net, options: NetworkOptions) -> _Parts | None:
         and all(part.all() for part in (*used.levels, *used.features, *links))
         and (has_skip or net.linear_skip is None)
     ):
-        return None
+        return net, options
     k = net.units_per_latent
     latents = [used.levels[0], *(_any_unit(part, k) for part in used.levels[1:])]
     units = [
@@ -225,43 +170,38 @@ def _used_parts(net: Net, options: NetworkOptions) -> _Parts | None:
     width = max((int(part.sum()) for part in skips), default=0)
     features: list[Places | None] = [_first(part, width) if width else None for part in skips]
     features.append(_first(top, max(1, int(top.sum()))))
-    small_options = replace(
+    options = replace(
         options,
         skip_units=width,
         feature_units=max(1, int(top.sum())),
         linear_skip=has_skip,
     )
-    wiring = _smaller_wiring(net, latents, links)
     arrays = _small_weights(net, used, units, features, links)
-    if not has_skip:
-        arrays.pop("linear_skip", None)
-    return _Parts(wiring, small_options, arrays, used.n_outputs)
+    wiring = _smaller_wiring(net, latents, links)
+    made = TSENet(wiring, used.n_outputs, **{**options.to_dict(), "init": None})
+    made.to(net.output.weight.dtype)
+    with torch.no_grad():
+        for name, parameter in made.named_parameters():
+            parameter.copy_(torch.from_numpy(arrays[name]))
+    return made.eval(), options
 
 
-def _layers(net: Net) -> list[Any]:
-    """The sparse layers; both kinds of networks give them the same names."""
-    return list(net.layers)
+def _links_used(net: TSENet, used: UsedParts) -> list[Bools]:
+    """For each layer, which links of the wiring have a used weight."""
+    return [
+        _marked(
+            layer.links.link_of_weight()[used.weights[f"layers.{k}.weight"]],
+            net.wiring.layers[k].n_edges,
+        )
+        for k, layer in enumerate(net.layers)
+    ]
 
 
-def _links_used(net: Net, used: UsedParts) -> list[Bools]:
-    """For each layer, which links between latents have a used weight, in the order by input."""
-    found = []
-    for k, layer in enumerate(_layers(net)):
-        latents = layer.blocks.latents
-        of_link = latents.input_of_link() * latents.n_units + latents.in_unit
-        lower = layer.links.input_of_link() // layer.blocks.k_in
-        upper = layer.links.in_unit.astype(np.int64) // layer.blocks.k_out
-        mask = used.weights[f"layers.{k}.weight"]
-        link = np.searchsorted(of_link, (lower * latents.n_units + upper)[mask])
-        found.append(_marked(link, latents.n_links))
-    return found
-
-
-def _smaller_wiring(net: Net, latents: list[Bools], links: list[Bools]) -> Wiring:
+def _smaller_wiring(net: TSENet, latents: list[Bools], links: list[Bools]) -> Wiring:
     """The wiring of the latents and links that stay."""
     layers = []
-    for k, (layer, old) in enumerate(zip(_layers(net), net.wiring.layers, strict=True)):
-        stays = links[k][layer.blocks.latents.unit_link]  # by unit, as a wiring has them
+    for k, old in enumerate(net.wiring.layers):
+        stays = links[k]
         number = [np.cumsum(part) - 1 for part in (latents[k], latents[k + 1])]
         upper = number[1][old.upper_ends()[stays]]
         layers.append(
@@ -281,7 +221,7 @@ def _smaller_wiring(net: Net, latents: list[Bools], links: list[Bools]) -> Wirin
 
 
 def _small_weights(
-    net: Net,
+    net: TSENet,
     used: UsedParts,
     units: list[Places],
     features: list[Places | None],
@@ -289,12 +229,14 @@ def _small_weights(
 ) -> dict[str, NDArray[Any]]:
     """Weights and biases of the units and feature units that stay; the biases have what constant units add."""
     biases = _biases(net, used)
-    parameters = arrays_of(net)
+    parameters = net.predictor().arrays
     weights = {name: np.where(mask, parameters[name], 0) for name, mask in used.weights.items()}
     n_levels = len(units) - 1
     arrays: dict[str, NDArray[Any]] = {}
-    for k, layer in enumerate(_layers(net)):
-        arrays[f"layers.{k}.weight"] = weights[f"layers.{k}.weight"][_weights_of(layer, links[k])]
+    for k, layer in enumerate(net.layers):
+        arrays[f"layers.{k}.weight"] = weights[f"layers.{k}.weight"][
+            links[k][layer.links.link_of_weight()]
+        ]
         arrays[f"layers.{k}.bias"] = np.where(used.levels[k + 1], biases[k], 0)[units[k + 1]]
     names = [*(f"skips.{k}" for k in range(len(features) - 1)), "top"]
     rows, start = [], 0
@@ -312,24 +254,14 @@ def _small_weights(
     return arrays
 
 
-def _weights_of(layer: Any, links: Bools) -> Bools:
-    """Which weights belong to some links between latents: (weights,)."""
-    blocks = layer.blocks
-    rows = blocks.in_weight[links][:, None] + blocks.in_step[links][:, None] * np.arange(
-        blocks.k_in
-    )
-    place = (rows[:, :, None] + np.arange(blocks.k_out)).reshape(-1)
-    return _marked(place, blocks.n_weights)
-
-
-def _biases(net: Net, used: UsedParts) -> list[NDArray[np.float64]]:
+def _biases(net: TSENet, used: UsedParts) -> list[NDArray[np.float64]]:
     """Biases of the levels, of the feature groups and of the outputs, with what constant units add to them."""
-    parts = {name: array.astype(np.float64) for name, array in arrays_of(net).items()}
+    parts = {name: array.astype(np.float64) for name, array in net.predictor().arrays.items()}
     n_levels = len(used.levels) - 1
     level_value = np.zeros(used.levels[0].size)
     values, found = [level_value], []
-    for k, layer in enumerate(_layers(net)):
-        lower, upper = layer.links.input_of_link(), layer.links.in_unit
+    for k, layer in enumerate(net.layers):
+        lower, upper = layer.links.input_of_weight(), layer.links.unit_of_weight()
         added = np.bincount(
             upper, parts[f"layers.{k}.weight"] * values[k][lower], net.layer_sizes[k + 1]
         )
@@ -345,15 +277,9 @@ def _biases(net: Net, used: UsedParts) -> list[NDArray[np.float64]]:
     return found
 
 
-def _constants(net: Net, bias: NDArray[np.float64], constant: Bools) -> NDArray[np.float64]:
+def _constants(net: TSENet, bias: NDArray[np.float64], constant: Bools) -> NDArray[np.float64]:
     """Activations of units that nothing feeds; 0 for the others."""
-    if net.activation == "relu":
-        value = np.maximum(bias, 0.0)
-    elif net.activation == "tanh":
-        value = np.tanh(bias)
-    else:
-        with np.errstate(over="ignore"):  # far below 0 the sigmoid is 0
-            value = 1.0 / (1.0 + np.exp(-bias))
+    value = activate(net.activation, bias.copy())
     return np.where(constant, value, 0.0)
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from tsenet.network.batches import Inputs
 from tsenet.network.directions import leading_directions
-from tsenet.network.links import BlockLinks
 from tsenet.network.options import Init
+from tsenet.network.predictor import activate
 from tsenet.network.sparse_linear import SparseLinear
 
 if TYPE_CHECKING:
@@ -73,13 +73,15 @@ def set_initial_weights(net: TSENet, init: Init, seed: int, inputs: Inputs | Non
 
 def _draw_links(layer: SparseLinear, generator: torch.Generator) -> None:
     """Draw weights uniformly by He's rule, with each unit's own number of links; biases are 0."""
-    weight, blocks = layer.weight, layer.blocks
-    n_links = np.diff(blocks.latents.unit_start) * blocks.k_in
+    weight, links = layer.weight, layer.links
+    n_links = np.bincount(links.latent, minlength=links.n_latents)
     fan_in = torch.from_numpy(np.maximum(n_links, 1)).to(weight.dtype)
     bound = math.sqrt(6.0) / fan_in.sqrt()
     with torch.no_grad():
         drawn = torch.rand(weight.shape, generator=generator, dtype=weight.dtype) * 2 - 1
-        weight.copy_(drawn * bound[torch.from_numpy(blocks.latent_of_weight())])
+        weight.copy_(
+            drawn * bound[torch.from_numpy(np.repeat(links.latent, links.k).astype(np.int64))]
+        )
         layer.bias.zero_()
 
 
@@ -96,18 +98,12 @@ def draw_group(group: DenseGroup, generator: torch.Generator) -> None:
 
 def _point_along(layer: SparseLinear, direction: NDArray[np.float64]) -> None:
     """Point the weights of each latent's first unit along ``direction`` (E,), at the mean length of a draw, √2."""
-    blocks, weight = layer.blocks, layer.weight.detach()
-    rows = torch.from_numpy(_rows_of_blocks(blocks))  # (E, k_in), by unit
-    own = torch.from_numpy(blocks.latents.upper_ends())
-    values = torch.from_numpy(direction).to(weight)[:, None].expand(rows.shape)
-    square = weight.new_zeros(blocks.latents.n_units).index_add_(0, own, (values**2).sum(dim=1))
-    length = square.sqrt().clamp_min(1e-12)
-    weight[rows] = values * (math.sqrt(2.0) / length)[own][:, None]
-
-
-def _rows_of_blocks(blocks: BlockLinks) -> NDArray[np.int64]:
-    """Places of the weights between the units of each lower latent and the first of the upper: (E, k_in), by unit."""
-    return blocks.unit_weight[:, None] + blocks.unit_step[:, None] * np.arange(blocks.k_in)
+    links = layer.links
+    values = direction[links.link]
+    square = np.bincount(links.latent, values**2, links.n_latents)
+    length = np.maximum(np.sqrt(square), 1e-12)[links.latent]
+    weight = layer.weight.detach().view(-1, links.k)
+    weight[:, 0] = torch.from_numpy(values * math.sqrt(2.0) / length).to(weight)
 
 
 def follow_model(net: TSENet, inputs: Inputs) -> None:
@@ -125,7 +121,9 @@ def follow_model(net: TSENet, inputs: Inputs) -> None:
     sample = _sample(inputs, _SAMPLE)
     for k, (layer, links) in enumerate(zip(net.layers, net.wiring.layers, strict=True), start=1):
         log_odds = links.log_odds.astype(np.float64)
-        layer.set_links(np.maximum(log_odds, 0.0) if inputs.is_sparse else log_odds)
+        wanted = np.maximum(log_odds, 0.0) if inputs.is_sparse else log_odds
+        with torch.no_grad():
+            layer.weight.copy_(torch.from_numpy(wanted[layer.links.link_of_weight()]))
         _standardise(net, inputs, sample, k)
 
 
@@ -153,7 +151,7 @@ def follow_directions(net: TSENet, inputs: Inputs, seed: int = 0) -> None:
             below = inputs.values[_sample(inputs, _FEW) if inputs.is_sparse else few]
         else:
             below = _level_below(net, inputs, few, k)
-        weight = leading_directions(layer.blocks, below, links.from_tree, seed)
+        weight = leading_directions(layer.links, below, links.from_tree, seed)
         with torch.no_grad():
             layer.weight.copy_(torch.from_numpy(weight))
         _standardise(net, inputs, sample, k)
@@ -164,12 +162,7 @@ def _level_below(
     net: TSENet, inputs: Inputs, rows: NDArray[np.int64], k: int
 ) -> NDArray[np.float32]:
     """Activations (n, units) of level k − 1."""
-    with torch.no_grad():
-        parts = [
-            net.levels(inputs.batch(rows[start : start + _ROWS]), k - 1)[-1].float().numpy()
-            for start in range(0, rows.size, _ROWS)
-        ]
-    return np.concatenate(parts)
+    return activate(net.activation, net.predictor().sums(inputs.values[rows], k - 1))
 
 
 def _sample(inputs: Inputs, at_most: int) -> NDArray[np.int64]:
@@ -195,7 +188,7 @@ def _standardise(net: TSENet, inputs: Inputs, sample: NDArray[np.int64], k: int)
         1.0, np.maximum(deviation, least), out=np.zeros_like(deviation), where=deviation > 1e-9
     )
     if not inputs.is_sparse:
-        unit, size = layer.blocks.unit_of_weight(), np.abs(layer.weight.detach().numpy())
+        unit, size = layer.links.unit_of_weight(), np.abs(layer.weight.detach().numpy())
         largest = np.zeros(scale.size)
         np.maximum.at(largest, unit, size)
         bound = _MOST * np.median(scale[unit] * size)
@@ -209,13 +202,10 @@ def _moments(
     """Mean and deviation of the sums that go into the non-linearity of level k: (units,) each."""
     total: NDArray[np.float64] | float = 0.0
     square: NDArray[np.float64] | float = 0.0
-    layers = list(net.layers)
-    with torch.no_grad():
-        for start in range(0, sample.size, _ROWS):
-            batch = inputs.batch(sample[start : start + _ROWS])
-            below = net.levels(batch, k - 1)[-1] if k > 1 else batch
-            z = layers[k - 1](below).numpy().astype(np.float64)
-            total, square = total + z.sum(axis=0), square + np.square(z).sum(axis=0)
+    predictor = net.predictor()
+    for start in range(0, sample.size, _ROWS):
+        z = predictor.sums(inputs.values[sample[start : start + _ROWS]], k).astype(np.float64)
+        total, square = total + z.sum(axis=0), square + np.square(z).sum(axis=0)
     mean = np.asarray(total / sample.size)
     return mean, np.sqrt(np.maximum(square / sample.size - mean**2, 0.0))
 
@@ -224,5 +214,5 @@ def _scale(layer: SparseLinear, scale: NDArray[np.float64], bias: NDArray[np.flo
     """Multiply each unit's weights, and set its bias."""
     factor = torch.from_numpy(scale).to(layer.weight)
     with torch.no_grad():
-        layer.weight.mul_(factor[torch.from_numpy(layer.blocks.unit_of_weight())])
+        layer.weight.mul_(factor[torch.from_numpy(layer.links.unit_of_weight())])
         layer.bias.copy_(torch.from_numpy(bias))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-__all__ = ["Activation", "Init", "NetworkOptions", "Norm"]
+__all__ = ["Activation", "Init", "NetworkOptions"]
 
 Activation = Literal["relu", "tanh", "sigmoid"]
-Norm = Literal["batch"]
 Init = Literal["fan-in", "tree", "directions"]
 
 
@@ -20,7 +19,6 @@ class NetworkOptions:
     feature_units: int = 100
     activation: Activation = "relu"
     dropout: float = 0.5
-    norm: Norm | None = None
     linear_skip: bool = False
     init: Init | None = "fan-in"
     units_per_latent: int = 1
@@ -41,7 +39,6 @@ class NetworkOptions:
             )
         for name, allowed in (
             ("activation", get_args(Activation)),
-            ("norm", (*get_args(Norm), None)),
             ("init", (*get_args(Init), None)),
         ):
             if (value := getattr(self, name)) not in allowed:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from typing import Any
+from math import prod
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -12,20 +14,17 @@ from torch import nn
 from torch.autograd.function import once_differentiable
 
 from tsenet.expansion.wiring import WiringLayer
-from tsenet.network.batches import Batch, SparseBatch
-from tsenet.network.kernels import sparse_kernels as kernels
-from tsenet.network.links import BlockLinks, Links
-
-DENSE_ABOVE = 0.2  # share of links from which a dense product is faster (benchmarks/network)
+from tsenet.network import kernels
+from tsenet.network.batches import Batch, Drawn, SparseBatch
+from tsenet.network.links import Links
 
 
 class SparseLinear(nn.Module):
-    """y = W x + b, where W has weights for the E links of a wiring only.
+    """f(W x + b), where W has weights for the links of a wiring only.
 
     The weights are one flat vector in the order of `links`; the optimiser's state and model files have the same
-    size. It has E entries, or E · ``k_in`` · ``k_out`` where latents have several units. On a CPU the products are
-    numba kernels; on other devices, and when the module is traced for export, plain torch. Weights are 0 until
-    `tsenet.network.initial_weights` sets them.
+    size. On a CPU the products are numba kernels; on other devices, and when the module is traced for export, plain
+    torch. Weights are 0 until `tsenet.network.initial_weights` sets them.
 
     Parameters
     ----------
@@ -36,240 +35,166 @@ class SparseLinear(nn.Module):
 
     Attributes
     ----------
-    blocks : BlockLinks
-        The links between latents, and where their weights stand.
     links : Links
-        The same links between units: D · ``k_in`` below, U · ``k_out`` above.
+        Which weights there are.
+    portable : bool
+        Whether to use plain torch on a CPU too.
     """
 
     def __init__(self, layer: WiringLayer, k_in: int = 1, k_out: int = 1) -> None:
         super().__init__()
-        self.blocks = BlockLinks(Links.of(layer), k_in, k_out)
-        self.weight = nn.Parameter(torch.zeros(self.blocks.n_weights))
-        self.bias = nn.Parameter(torch.zeros(self.blocks.n_units))
-        latents = self.blocks.latents
-        for name, array in (
-            ("_latent_input", latents.input_of_link()),
-            ("_latent_unit", latents.in_unit.astype(np.int64)),
-            ("_block_start", self.blocks.in_weight),
-            ("_block_step", self.blocks.in_step),
-        ):
-            self.register_buffer(name, torch.from_numpy(array), False)
-        self._latent_input: torch.Tensor
-        self._latent_unit: torch.Tensor
-        self._block_start: torch.Tensor
-        self._block_step: torch.Tensor
-        self.portable = False  # use plain torch everywhere
+        self.links = Links.of(layer, k_in, k_out)
+        self.weight = nn.Parameter(torch.zeros(self.links.n_weights))
+        self.bias = nn.Parameter(torch.zeros(self.links.n_units))
+        self.portable = False
 
-    @property
-    def links(self) -> Links:
-        """The links between units."""
-        return self.blocks.units
+    def forward(self, x: Batch, activation: str, drawn: Drawn | None = None) -> torch.Tensor:
+        """Activations (U, B), one row for each unit.
 
-    @property
-    def link_input(self) -> torch.Tensor:
-        """Input unit of each weight, on the weights' device."""
-        return torch.from_numpy(self.links.input_of_link()).to(self.weight.device)
-
-    @property
-    def link_unit(self) -> torch.Tensor:
-        """Upper unit of each weight, on the weights' device."""
-        return torch.from_numpy(self.links.in_unit.astype(np.int64)).to(self.weight.device)
-
-    def set_links(self, weight: NDArray[np.float64]) -> None:
-        """Set the weights, given by unit as in a wiring."""
-        with torch.no_grad():
-            self.weight[torch.from_numpy(self.links.unit_link.astype(np.int64))] = torch.from_numpy(
-                weight
-            ).to(self.weight)
-
-    def forward(self, x: Batch) -> torch.Tensor:
-        """Return (B, U) for a dense (B, D) tensor or a sparse batch."""
+        Parameters
+        ----------
+        x : SparseBatch or Tensor
+            Sparse rows, or dense ones as (D, B).
+        activation : {"relu", "tanh", "sigmoid"}
+        drawn : Drawn or None, default=None
+            What decides which activations dropout sets to 0; None for no dropout.
+        """
         self._check(x)
-        if self._by_kernel(x):
-            if isinstance(x, SparseBatch):
-                product = _sparse_rows(self.weight, x.values, x.row_start, x.columns, self.links)
-            else:
-                product = _dense_rows(self.weight, x, self.links)
-        else:
-            product = self._portable_product(x)
-        return product + self.bias
+        if self.portable or torch.compiler.is_compiling() or x.device.type != "cpu":
+            weight = self.dense_weight()
+            product = x.times(weight.t()).t() if isinstance(x, SparseBatch) else weight @ x
+            return activated(product + self.bias[:, None], activation, drawn)
+        values = x.values if isinstance(x, SparseBatch) else x
+        batch = x if isinstance(x, SparseBatch) else None
+        return _layer(self.weight, self.bias, values, self.links, batch, activation, drawn)
 
     def _check(self, x: Batch) -> None:
         """Refuse rows of another width, which a kernel would read past their end, or of another type."""
-        width, values = (x.n_columns, x.values) if isinstance(x, SparseBatch) else (x.shape[-1], x)
-        n_inputs = self.blocks.n_inputs
-        if width != n_inputs:
-            raise ValueError(f"rows of {width} columns for a layer of {n_inputs} inputs")
+        width, values = (x.n_columns, x.values) if isinstance(x, SparseBatch) else (x.shape[0], x)
+        if width != self.links.n_inputs:
+            raise ValueError(f"rows of {width} columns for a layer of {self.links.n_inputs} inputs")
         if values.dtype != self.weight.dtype:
             raise TypeError(f"values are {values.dtype}, weights {self.weight.dtype}")
 
-    def _by_kernel(self, x: Batch) -> bool:
-        if self.portable or torch.compiler.is_compiling() or x.device.type != "cpu":
-            return False
-        return isinstance(x, SparseBatch) or self.blocks.density < DENSE_ABOVE
-
-    def _portable_product(self, x: Batch) -> torch.Tensor:
-        """The same product in plain torch, for other devices, export, and dense patterns."""
-        if isinstance(x, SparseBatch):
-            # Each non-zero of a row is multiplied by all links of its column: list these pairs, then sum by unit.
-            start = torch.from_numpy(self.links.in_start.astype(np.int64)).to(x.device)
-            n_links = start[x.columns + 1] - start[x.columns]  # (nnz,)
-            pair = torch.repeat_interleave(
-                torch.arange(x.columns.numel(), device=x.device), n_links
-            )
-            first = n_links.cumsum(0) - n_links
-            link = (
-                torch.arange(pair.numel(), device=x.device) - first[pair] + start[x.columns][pair]
-            )
-            row = x.row_numbers()[pair]
-            out = x.values.new_zeros(x.n_rows * self.links.n_units)
-            place = row * self.links.n_units + self.link_unit[link]
-            return out.index_add(0, place, x.values[pair] * self.weight[link]).view(
-                x.n_rows, self.links.n_units
-            )
-        return x @ self.dense_weight().t()
-
     def dense_weight(self) -> torch.Tensor:
         """W as a dense (U, D) tensor, through which gradients flow to the links."""
-        k_in, k_out = self.blocks.k_in, self.blocks.k_out
-        n_inputs, n_latents = self.blocks.latents.n_inputs, self.blocks.latents.n_units
-        place = self._latent_unit * n_inputs + self._latent_input
-        if self.blocks.is_plain:
-            flat = self.weight.new_zeros(n_latents * n_inputs)
-            return flat.index_put((place,), self.weight).view(n_latents, n_inputs)
-        device = self.weight.device
-        row = self._block_start[:, None] + torch.arange(k_out, device=device)  # (E, k_out)
-        step = self._block_step[:, None, None] * torch.arange(k_in, device=device)
-        blocks = self.weight[row[:, :, None] + step]  # (E, k_out, k_in)
-        full = self.weight.new_zeros(n_latents * n_inputs, k_out, k_in).index_put((place,), blocks)
-        full = full.view(n_latents, n_inputs, k_out, k_in).transpose(1, 2)
-        return full.reshape(n_latents * k_out, n_inputs * k_in)
+        links, device = self.links, self.weight.device
+        place = links.unit_of_weight() * links.n_inputs + links.input_of_weight()
+        flat = self.weight.new_zeros(links.n_units * links.n_inputs)
+        full = flat.index_put((torch.from_numpy(place).to(device),), self.weight)
+        return full.view(links.n_units, links.n_inputs)
 
     def extra_repr(self) -> str:
         """Sizes, for torch's repr."""
-        blocks = self.blocks
-        size = "" if blocks.is_plain else f", block={blocks.k_in}x{blocks.k_out}"
-        return f"{blocks.n_inputs}, {blocks.n_units}, links={blocks.latents.n_links}{size}"
+        return f"{self.links.n_inputs}, {self.links.n_units}, weights={self.links.n_weights}"
 
 
-def _array(tensor: torch.Tensor) -> NDArray[Any]:
-    return tensor.detach().contiguous().numpy()
+def activated(z: torch.Tensor, activation: str, drawn: Drawn | None) -> torch.Tensor:
+    """The non-linearity and dropout in plain torch."""
+    found: torch.Tensor = getattr(torch, activation)(z)
+    return found if drawn is None else found * drawn.factors(found)
 
 
-class _SparseRows(torch.autograd.Function):
-    """Sparse batch × sparse weights by kernels; gradients of the weights and of the batch's values."""
+class _Layer(torch.autograd.Function):
+    """Dropout of f(W x + b) by kernels, for the ``values`` of the sparse rows of a batch, or dense ones (D, B)."""
 
     @staticmethod
     def forward(
         ctx: Any,
         weight: torch.Tensor,
+        bias: torch.Tensor,
         values: torch.Tensor,
-        row_start: torch.Tensor,
-        columns: torch.Tensor,
         links: Links,
+        batch: SparseBatch | None,
+        activation: str,
+        drawn: Drawn | None,
     ) -> torch.Tensor:
-        ctx.save_for_backward(weight, values, row_start, columns)
-        ctx.links = links
-        n_rows = row_start.numel() - 1
-        out = np.zeros((n_rows, links.n_units), _array(weight).dtype)
-        kernels.rows_forward(
-            0,
-            n_rows,
-            _array(row_start),
-            _array(columns).astype(np.uint32),  # the type for which training compiles the kernel
-            _array(values),
-            links.in_start,
-            links.in_unit,
-            _array(weight),
-            out,
-        )
-        return torch.from_numpy(out)
+        weights, biases = _array(weight).reshape(-1, links.k), _array(bias)
+        n_rows = values.shape[1] if batch is None else batch.n_rows
+        out = StepMemory.new((links.n_units, n_rows), weights.dtype)
+        rows: tuple[NDArray[Any], ...]
+        if batch is None:
+            rows = (_array(values),)
+            kernels.units_forward(*links.by_latent, weights, biases, *rows, out)
+        else:
+            rows = _array(batch.row_start), _array(batch.columns), _array(values)
+            kernels.rows_layer(*rows, links.start, links.latent, weights, biases, out)
+        numbers = np.empty((0, 0), np.uint8) if drawn is None else drawn.draw(out.shape)
+        below, scale = (0, 1.0) if drawn is None else (drawn.below, drawn.scale)
+        kind = kernels.KINDS[activation]
+        kernels.activate(kind, numbers, below, scale, out)
+        ctx.dropout = kind, numbers, below, scale
+        ctx.rows, ctx.links, ctx.is_sparse = rows, links, batch is not None
+        found = torch.from_numpy(out)
+        ctx.save_for_backward(weight, found)
+        return found
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        weight, values, row_start, columns = (_array(saved) for saved in ctx.saved_tensors)
         links: Links = ctx.links
-        delta = _array(grad)
-        n_rows = row_start.size - 1
-        weight_gradient = value_gradient = None
-        if ctx.needs_input_grad[0]:
-            row_of = np.repeat(np.arange(n_rows), np.diff(row_start))
-            order = np.argsort(columns, kind="stable")
-            column_start = np.searchsorted(columns[order], np.arange(links.n_inputs + 1))
-            gradient = np.empty_like(weight)
-            kernels.rows_weight_gradient(
-                0,
-                links.n_inputs,
-                column_start.astype(np.uint32),
-                row_of[order].astype(np.uint32),
-                values[order],
-                links.in_start,
-                links.in_unit,
-                delta,
-                gradient,
-            )
-            weight_gradient = torch.from_numpy(gradient)
-        if ctx.needs_input_grad[1]:
-            gradient = np.zeros_like(values)
-            kernels.rows_value_gradient(
-                0,
-                n_rows,
-                row_start,
-                columns.astype(np.uint32),
-                links.in_start,
-                links.in_unit,
-                weight,
-                delta,
-                gradient,
-            )
-            value_gradient = torch.from_numpy(gradient)
-        return weight_gradient, value_gradient, None, None, None
-
-
-class _DenseRows(torch.autograd.Function):
-    """Dense batch × sparse weights by kernels; gradients of the weights and of the batch."""
-
-    @staticmethod
-    def forward(ctx: Any, weight: torch.Tensor, x: torch.Tensor, links: Links) -> torch.Tensor:
-        ctx.save_for_backward(weight, x)
-        ctx.links = links
-        below = _array(x.t())  # (D, B): rows side by side
-        out = np.zeros((links.n_units, x.shape[0]), below.dtype)
-        kernels.units_forward(
-            0,
-            links.n_units,
-            links.unit_start,
-            links.unit_input,
-            links.unit_link,
-            _array(weight),
-            below,
-            out,
+        flat, active = (_array(saved) for saved in ctx.saved_tensors)
+        weight = flat.reshape(-1, links.k)
+        delta = StepMemory.new(active.shape, active.dtype)
+        kind, numbers, below, scale = ctx.dropout
+        kernels.activate_backward(kind, numbers, below, scale, active, _array(grad), delta)
+        gradient = StepMemory.new(weight.shape, weight.dtype)
+        gradient.fill(0)
+        wants_values = ctx.needs_input_grad[2]
+        if ctx.is_sparse:
+            moved = np.zeros(ctx.rows[2].size if wants_values else 0, weight.dtype)
+            start, columns, values = ctx.rows
+            linked = links.start, links.latent, weight
+            kernels.rows_layer_backward(start, columns, values, *linked, delta, gradient, moved)
+        else:
+            (read,) = ctx.rows
+            moved = StepMemory.new(read.shape if wants_values else (0, 0), weight.dtype)
+            moved.fill(0)
+            kernels.units_backward(*links.by_latent, weight, read, delta, gradient, moved)
+        return (
+            torch.from_numpy(gradient.reshape(-1)),
+            torch.from_numpy(delta).sum(dim=1),
+            torch.from_numpy(moved) if wants_values else None,
+            *(None,) * 4,
         )
-        return torch.from_numpy(out).t()
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        weight, x = ctx.saved_tensors
-        links: Links = ctx.links
-        delta = _array(grad.t())  # (U, B)
-        weight_gradient = x_gradient = None
-        if ctx.needs_input_grad[0]:
-            gradient = np.empty(links.n_links, delta.dtype)
-            kernels.units_weight_gradient(
-                0, links.n_inputs, links.in_start, links.in_unit, _array(x.t()), delta, gradient
-            )
-            weight_gradient = torch.from_numpy(gradient)
-        if ctx.needs_input_grad[1]:
-            gradient = np.zeros((links.n_inputs, delta.shape[1]), delta.dtype)
-            kernels.units_input_gradient(
-                0, links.n_inputs, links.in_start, links.in_unit, _array(weight), delta, gradient
-            )
-            x_gradient = torch.from_numpy(gradient).t()
-        return weight_gradient, x_gradient, None
 
 
-_sparse_rows: Callable[..., torch.Tensor] = _SparseRows.apply
-_dense_rows: Callable[..., torch.Tensor] = _DenseRows.apply
+_layer: Callable[..., torch.Tensor] = _Layer.apply
+
+
+class StepMemory:
+    """Memory that the layers use again in each training step: new large arrays cost more than what is written to them.
+
+    As a context manager around a whole step, from the forward pass until the gradients are used up: nothing that the
+    layers made is valid in the next step.
+    """
+
+    _active = threading.local()
+
+    def __init__(self) -> None:
+        self._bytes, self._used = np.empty(0, np.uint8), 0
+
+    def __enter__(self) -> None:
+        self._active.memory, self._used = self, 0
+
+    def __exit__(self, *_: object) -> None:
+        self._active.memory = None
+        if self._used > self._bytes.size:
+            self._bytes = np.empty(self._used, np.uint8)
+
+    @classmethod
+    def new(cls, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        """An array with any content, of the active step or of its own."""
+        self = getattr(cls._active, "memory", None)
+        if self is None:
+            return np.empty(shape, dtype)
+        n_bytes = prod(shape) * np.dtype(dtype).itemsize
+        first = self._used
+        self._used += -(-n_bytes // 64) * 64
+        if self._used > self._bytes.size:
+            return np.empty(shape, dtype)
+        return cast(NDArray[Any], self._bytes[first : first + n_bytes].view(dtype).reshape(shape))
+
+
+def _array(tensor: torch.Tensor) -> NDArray[Any]:
+    return tensor.detach().contiguous().numpy()

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
-from torch.nn import functional
 
 from tsenet.expansion.wiring import Wiring
-from tsenet.network.batches import Batch, SparseBatch
-from tsenet.network.dropout import CounterDropout
+from tsenet.network.batches import Batch, Drawn, SparseBatch
 from tsenet.network.initial_weights import set_initial_weights
-from tsenet.network.options import Activation, Init, NetworkOptions, Norm
-from tsenet.network.sparse_linear import SparseLinear
+from tsenet.network.options import Activation, Init, NetworkOptions
+from tsenet.network.predictor import Predictor
+from tsenet.network.sparse_linear import SparseLinear, activated
 from tsenet.network.summary import LayerSummary, Summary
 
 
@@ -32,22 +34,13 @@ class DenseGroup(nn.Module):
         self.bias = nn.Parameter(torch.zeros(n_units))
 
     def forward(self, x: Batch) -> torch.Tensor:
-        """Return (B, S)."""
-        return _linear(x, self.weight) + self.bias
+        """Return (S, B) for sparse rows or dense ones (D, B)."""
+        return _linear(x, self.weight) + self.bias[:, None]
 
 
 def _linear(x: Batch, weight: torch.Tensor) -> torch.Tensor:
-    """Rows (B, D) times a weight (D, S)."""
-    if not isinstance(x, SparseBatch):
-        return x @ weight
-    return functional.embedding_bag(
-        x.columns,
-        weight,
-        x.row_start,
-        mode="sum",
-        per_sample_weights=x.values,
-        include_last_offset=True,
-    )
+    """A weight (D, S) times sparse rows or dense ones (D, B): (S, B)."""
+    return x.times(weight).t() if isinstance(x, SparseBatch) else weight.t() @ x
 
 
 class TSENet(nn.Module):
@@ -72,8 +65,6 @@ class TSENet(nn.Module):
         Non-linearity of the levels and the feature layer.
     dropout : float, default=0.5
         Rate after each non-linearity, in training mode. Lower it for narrow layers or many rows.
-    norm : {"batch"} or None, default=None
-        Batch normalisation before each non-linearity of the backbone. It needs autograd, which is slower on a CPU.
     linear_skip : bool, default=False
         Whether the outputs also read the input directly, by weights that start at 0. Logistic regression is then a
         special case of the network (wide and deep).
@@ -125,7 +116,6 @@ class TSENet(nn.Module):
         feature_units: int = 100,
         activation: Activation = "relu",
         dropout: float = 0.5,
-        norm: Norm | None = None,
         linear_skip: bool = False,
         init: Init | None = "fan-in",
         seed: int = 0,
@@ -139,7 +129,6 @@ class TSENet(nn.Module):
             feature_units,
             activation,
             dropout,
-            norm,
             linear_skip,
             init,
             units_per_latent,
@@ -150,14 +139,11 @@ class TSENet(nn.Module):
         self.units_per_latent = units_per_latent
         self.layer_sizes = sizes
         self.activation = activation
-        self.has_norm = norm is not None
-        self.version = 0  # grows when kernels change the weights; torch counts its own changes
+        self.dropout = dropout
+        self._generator: np.random.Generator | None = None
         self.layers: Iterable[SparseLinear] = _list(
             SparseLinear(layer, units_per_latent if k else 1, units_per_latent)
             for k, layer in enumerate(wiring.layers)
-        )
-        self.norms: Iterable[nn.Module] = _list(
-            nn.BatchNorm1d(size) if norm else nn.Identity() for size in sizes[1:]
         )
         self.skips: Iterable[DenseGroup] = _list(
             DenseGroup(size, skip_units) for size in sizes[:-1] if skip_units
@@ -168,19 +154,27 @@ class TSENet(nn.Module):
         self.linear_skip: nn.Parameter | None
         skip_weight = nn.Parameter(torch.zeros(n_inputs, n_outputs)) if linear_skip else None
         self.register_parameter("linear_skip", skip_weight)
-        self.dropouts: Iterable[CounterDropout] = _list(
-            CounterDropout(dropout, place=1 + k) for k in range(len(sizes))
-        )
         if init is not None:
             set_initial_weights(self, init, seed)
 
-    def begin_step(self, seed: int, step: int, first_row: int = 0) -> None:
+    @classmethod
+    def of_arrays(
+        cls, wiring: Wiring, options: NetworkOptions, arrays: dict[str, NDArray[np.float32]]
+    ) -> TSENet:
+        """A network in evaluation mode that has these parameters, by name, as its memory."""
+        n_outputs = arrays["output.bias"].size
+        with torch.device("meta"):  # shapes without memory
+            net = cls(wiring, n_outputs, **{**options.to_dict(), "init": None})
+        tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        net.load_state_dict(tensors, assign=True)
+        return net.eval()
+
+    def begin_step(self, seed: int, step: int) -> None:
         """Choose all dropout masks of the next forward pass in training mode.
 
-        Processes that share a batch say which of its rows, ``first_row``, is the first of theirs.
+        Without it they follow torch's own random numbers.
         """
-        for dropout in self.dropouts:
-            dropout.begin_step(seed, step, first_row)
+        self._generator = np.random.Generator(np.random.SFC64([seed, step]))
 
     def forward(self, x: Batch) -> torch.Tensor:
         """Raw outputs (B, C) of a dense batch (B, D) or a sparse one."""
@@ -195,35 +189,49 @@ class TSENet(nn.Module):
 
     def activations(self, x: Batch) -> tuple[list[torch.Tensor], torch.Tensor, torch.Tensor]:
         """Activations (B, units) of each level and of the feature layer, and raw outputs (B, C)."""
-        levels = self.levels(x)
-        features = self._features(x, levels)
+        drawn = self._dropout()
+        below = x if isinstance(x, SparseBatch) else x.t()
+        levels = self._levels(below, len(self.layer_sizes) - 1, drawn)
+        groups = [skip(level) for skip, level in zip(self.skips, [below, *levels], strict=False)]
+        top = self.top(levels[-1])
+        features = activated(torch.cat([*groups, top]) if groups else top, self.activation, drawn)
         outputs: torch.Tensor = self.output(features)
         if self.linear_skip is not None:
-            outputs = outputs + _linear(x, self.linear_skip)
-        return levels, features, outputs
+            outputs = outputs + _linear(below, self.linear_skip)
+        return [level.t() for level in levels], features.t(), outputs.t()
 
-    def levels(self, x: Batch, n_levels: int | None = None) -> list[torch.Tensor]:
-        """Activations (B, units) of the levels 1, 2, … up to ``n_levels``, by default all."""
-        *between, _ = self.dropouts
+    def levels(self, x: Batch, n_levels: int) -> list[torch.Tensor]:
+        """Activations (B, units) of the levels 1, 2, … up to ``n_levels``."""
+        below = x if isinstance(x, SparseBatch) else x.t()
+        return [level.t() for level in self._levels(below, n_levels, self._dropout())]
+
+    def _levels(self, below: Batch, n_levels: int, drawn: Drawn | None) -> list[torch.Tensor]:
+        """Activations (units, B), from sparse rows or dense ones (D, B)."""
         levels: list[torch.Tensor] = []
-        steps = zip(self.layers, self.norms, between, strict=True)
-        for layer, norm, dropout in islice(steps, n_levels):
-            below = levels[-1] if levels else x  # only the input may be sparse
-            levels.append(dropout(self._activate(norm(layer(below)))))
+        for layer in islice(self.layers, n_levels):
+            levels.append(layer(levels[-1] if levels else below, self.activation, drawn))
         return levels
 
-    def _features(self, x: Batch, levels: list[torch.Tensor]) -> torch.Tensor:
-        """Activations of the feature layer: (B, L·S + F)."""
-        *_, last = self.dropouts
-        groups = [skip(level) for skip, level in zip(self.skips, [x, *levels], strict=False)]
-        features: torch.Tensor = last(
-            self._activate(torch.cat([*groups, self.top(levels[-1])], dim=1))
-        )
-        return features
+    def _dropout(self) -> Drawn | None:
+        """Random numbers of this pass; None if nothing is dropped."""
+        if not self.training or self.dropout == 0.0:
+            return None
+        if self._generator is None:
+            seed = int(torch.randint(2**62, ()))
+            return Drawn(self.dropout, np.random.Generator(np.random.SFC64(seed)))
+        return Drawn(self.dropout, self._generator)
 
-    def _activate(self, z: torch.Tensor) -> torch.Tensor:
-        activated: torch.Tensor = getattr(torch, self.activation)(z)
-        return activated
+    def predictor(self) -> Predictor:
+        """What predicts without torch; it shares the network's memory, which must be on the CPU."""
+        made = _predictors.get(self)
+        weight = self.output.weight
+        if made is None or made.arrays["output.weight"].ctypes.data != weight.data_ptr():
+            arrays = {
+                name: parameter.detach().numpy() for name, parameter in self.named_parameters()
+            }
+            links = [layer.links for layer in self.layers]
+            made = _predictors[self] = Predictor(links, arrays, self.activation)
+        return made
 
     def unit_names(self) -> tuple[tuple[str, ...], ...]:
         """Names of the units of each layer, the inputs first: "Z1.3", or "Z1.3/1", "Z1.3/2", … for several units."""
@@ -245,7 +253,7 @@ class TSENet(nn.Module):
         """Units, links, share of dense, parameters, bytes and FLOPs of each layer."""
         rows = []
         for k, layer in enumerate(self.layers, start=1):
-            links = layer.blocks
+            links = layer.links
             rows.append(
                 LayerSummary.of(f"level {k}", links.n_units, links.n_weights, links.n_inputs)
             )
@@ -258,6 +266,9 @@ class TSENet(nn.Module):
             biases = 0 if name == "linear skip" else n_units
             rows.append(LayerSummary.of(name, n_units, n_inputs * n_units, n_inputs, biases))
         return Summary(tuple(rows), self.n_parameters)
+
+
+_predictors: WeakKeyDictionary[TSENet, Predictor] = WeakKeyDictionary()
 
 
 def _list(modules: Iterable[Any]) -> Any:

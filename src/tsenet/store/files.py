@@ -16,13 +16,13 @@ from collections.abc import Mapping
 from io import BufferedReader
 from math import prod
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from tsenet._system.atomic import atomic_write
-from tsenet.errors import DataError, ModelFileError
+from tsenet.errors import ModelFileError
 
 __all__ = [
     "DTYPES",
@@ -74,7 +74,6 @@ KINDS = {
     "TopicModel": "tsenet.estimators.topic_model:TopicModel",
     "Wiring": "tsenet.expansion.wiring:Wiring",
 }
-_LIGHT = ("TSENetClassifier", "TSENetRegressor")  # kinds that predict without torch
 
 _PART_NAME = re.compile(r"[A-Za-z0-9_]+([./-][A-Za-z0-9_]+)*")
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -143,7 +142,6 @@ def load(
     kind: str | None = None,
     *,
     max_bytes: int = MAX_BYTES,
-    runtime: Literal["full", "light", "plain"] = "full",
 ) -> Any:
     """Read an object from a model file and check it completely before returning it.
 
@@ -155,23 +153,18 @@ def load(
         Class name, such as ``"LatentTree"``; a file of another kind is refused.
     max_bytes : int, default=16 GiB
         Refuse a larger file before reading it. Raise it for a larger file that you trust.
-    runtime : {"full", "light", "plain"}, default="full"
-        ``"light"``: answers only, from a `TSENetClassifier` or `TSENetRegressor`; needs neither torch nor scikit-learn.
-        ``"plain"``: the same without numba, from numpy and scipy: it starts at once and takes half the memory, but
-        each row takes longer.
 
     Returns
     -------
     LatentTree, Wiring or fitted estimator
-        The object, as it was saved; a :class:`tsenet.store.runtime.LightModel` with ``runtime="light"`` or ``"plain"``.
+        The object, as it was saved. A `TSENetClassifier` or `TSENetRegressor` predicts without torch, which is imported
+        when it is trained further or explained.
 
     Raises
     ------
     ModelFileError
         If the file is missing, damaged, altered, not a model file, or describes an object that
         its own ``validate()`` refuses. The message says what is wrong and what to do.
-    DataError
-        If ``runtime`` is not for objects of this kind.
 
     Examples
     --------
@@ -195,13 +188,13 @@ def load(
             f"{name} holds a {found}, which this tsenet does not know "
             f"(it knows {', '.join(KINDS)}): install a newer tsenet"
         )
-    cls = _class_of(name, found, runtime)
+    module, _, class_name = KINDS[found].partition(":")
+    cls = getattr(importlib.import_module(module), class_name)
     try:
         obj = cls.from_parts(meta, arrays)
         if hasattr(obj, "validate"):
             obj.validate()
-        if runtime == "full":
-            _check_nothing_lost(obj, meta, arrays)
+        _check_nothing_lost(obj, meta, arrays)
     except (MemoryError, ImportError):
         raise  # the machine's or the installation's trouble, not the file's
     except Exception as error:
@@ -209,23 +202,7 @@ def load(
         raise ModelFileError(
             f"{name} does not describe a valid {found}: {error} ({type(error).__name__}). Save the model again"
         ) from error
-    if runtime == "plain":
-        obj.jit = False
     return obj
-
-
-def _class_of(path: str, kind: str, runtime: str) -> Any:
-    """The class that reads files of this kind."""
-    if runtime not in ("full", "light", "plain"):
-        raise ValueError(f"runtime must be 'full', 'light' or 'plain', not {runtime!r}")
-    if runtime != "full" and kind not in _LIGHT:
-        raise DataError(
-            f"{path} holds a {kind}, which predicts nothing: runtime={runtime!r} is for "
-            f"{' and '.join(_LIGHT)}"
-        )
-    home = KINDS[kind] if runtime == "full" else "tsenet.store.runtime:LightModel"
-    module, _, name = home.partition(":")
-    return getattr(importlib.import_module(module), name)
 
 
 def _check_nothing_lost(obj: Storable, meta: dict[str, Any], arrays: Arrays) -> None:

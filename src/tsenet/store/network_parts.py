@@ -7,7 +7,7 @@ A weight array of which most are zeros, as in a pruned network, is two arrays: `
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,6 @@ from tsenet.expansion.wiring import Wiring
 from tsenet.network.options import NetworkOptions
 from tsenet.store.files import arrays_under
 from tsenet.training.targets import ClassTargets, Targets, targets_from_parts
-
-if TYPE_CHECKING:
-    from tsenet.network.tsenet import TSENet
 
 __all__ = [
     "NetworkParts",
@@ -50,22 +47,15 @@ class NetworkParts(NamedTuple):
     source: dict[str, Any] | None
 
 
-def network_arrays(net: TSENet) -> Arrays:
-    """The parameters and buffers of a network by name."""
+def network_arrays(weights: Arrays) -> Arrays:
+    """The file form of the parameters of a network, by name."""
     arrays: Arrays = {}
-    state = {name: tensor.numpy() for name, tensor in net.state_dict().items()}
-    n_values = {name: int(np.count_nonzero(array)) for name, array in state.items()}
-    may_leave_out = net.n_parameters <= _FEW + _MOST * sum(
-        n_values[name] for name, _ in net.named_parameters()
-    )
-    for name, array in state.items():
+    n_values = {name: int(np.count_nonzero(array)) for name, array in weights.items()}
+    n_weights = sum(array.size for array in weights.values())
+    may_leave_out = n_weights <= _FEW + _MOST * sum(n_values.values())
+    for name, array in weights.items():
         is_weight = name == "linear_skip" or name.endswith(".weight")
-        if (
-            may_leave_out
-            and is_weight
-            and not name.startswith("norms.")
-            and 2 * n_values[name] < array.size < 2**31
-        ):
+        if may_leave_out and is_weight and 2 * n_values[name] < array.size < 2**31:
             places = np.flatnonzero(array)
             arrays[name] = array.reshape(-1)[places]
             arrays[f"{name}.at"] = places.astype(np.int32)
@@ -122,7 +112,7 @@ def read_network(meta: dict[str, Any], arrays: Arrays) -> NetworkParts:
 def _weight_shapes(
     wiring: Wiring, options: NetworkOptions, n_outputs: int
 ) -> dict[str, tuple[int, ...]]:
-    """The shape of each parameter, batch normalisation left out."""
+    """The shape of each parameter."""
     n_inputs, *n_latents = wiring.layer_sizes
     k, width, top = options.units_per_latent, options.skip_units, options.feature_units
     sizes = [n_inputs, *(k * n for n in n_latents)]
@@ -141,7 +131,7 @@ def _weight_shapes(
 
 
 def _weights(stored: Arrays, shapes: dict[str, tuple[int, ...]]) -> Arrays:
-    """The parameters with their zeros; those of batch normalisation are passed on."""
+    """The parameters with their zeros."""
     n_weights = sum(prod(shape) for shape in shapes.values())
     n_stored = sum(array.size for name, array in stored.items() if not name.endswith(".at"))
     if n_weights > _FEW + _MOST * n_stored:
@@ -150,11 +140,7 @@ def _weights(stored: Arrays, shapes: dict[str, tuple[int, ...]]) -> Arrays:
     for name, array in stored.items():
         if not np.isfinite(array).all():
             raise ValueError(f"the weights {name} are not all finite")
-        if name.startswith("norms."):
-            if name.endswith(("running_var", "num_batches_tracked")) and (array < 0).any():
-                raise ValueError(f"{name} is negative")
-            weights[name] = array
-        elif not name.endswith(".at"):
+        if not name.endswith(".at"):
             at = stored.get(f"{name}.at")
             full = array if at is None else _with_zeros(name, array, at, shapes[name])
             if full.dtype != np.float32 or full.shape != shapes.get(name):

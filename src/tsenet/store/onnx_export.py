@@ -43,7 +43,7 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : TSENetClassifier or TSENetRegressor
-        Fitted, without batch normalisation.
+        Fitted.
     path : path
         File to write, usually ``something.onnx``. An existing file is replaced at the end, in one step.
 
@@ -52,7 +52,7 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     MissingDependencyError
         If onnx is not installed: ``pip install 'tsenet[onnx]'``.
     DataError
-        If the network has batch normalisation, or numbers that float32 cannot hold.
+        If the network has numbers that float32 cannot hold.
 
     Notes
     -----
@@ -87,10 +87,6 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     from tsenet.network.options import NetworkOptions
 
     net: TSENet = model.net_
-    if net.has_norm:
-        raise DataError(
-            "a network with batch normalisation cannot be written as ONNX: fit it with norm=None"
-        )
     options = NetworkOptions(activation=net.activation, units_per_latent=net.units_per_latent)
     graph = _Graph(onnx)
     rule: BinaryRule = model.binary_rule_
@@ -233,41 +229,31 @@ def _plus(graph: _Graph, summed: str, bias: Any) -> str:
 
 def _sparse(graph: _Graph, layer: SparseLinear, below: str) -> str:
     """A sparse layer (U, D), without bias, applied to (D, N): (U, N)."""
-    blocks = layer.blocks
-    latents, k_in, k_out = blocks.latents, blocks.k_in, blocks.k_out
-    degree = np.diff(latents.unit_start)
+    links, k = layer.links, layer.links.k
+    start, read, place = links.by_latent
+    degree = np.diff(start)
     width = np.left_shift(1, np.ceil(np.log2(np.maximum(degree, 1))).astype(np.int64))
-    n_dense = blocks.n_inputs * blocks.n_units
-    n_sparse = int(width.sum()) * k_in * k_out
+    n_dense = links.n_inputs * links.n_units
+    n_sparse = int(width.sum()) * k
     if not degree.any() or n_dense <= _SMALL or n_sparse > _MOST_LINKS * n_dense:
         return _dense(graph, layer.dense_weight().t(), below)
-    weight = layer.weight.detach().numpy()
-    offset = np.arange(k_in)[:, None]
-    if k_in > 1:
-        below = graph.node("Reshape", below, graph.constant(np.array([latents.n_inputs, k_in, -1])))
+    weight = layer.weight.detach().numpy().reshape(-1, k)
     order, parts = [], []
     for size in np.unique(width):
         chosen = np.flatnonzero(width == size)
-        place = latents.unit_start[chosen][:, None] + np.arange(size)  # (n, size)
-        there = np.arange(size) < degree[chosen][:, None]
-        link = np.where(there, place, 0)
-        start, step = blocks.unit_weight[link], blocks.unit_step[link]
-        entry = start[..., None, None] + step[..., None, None] * offset + np.arange(k_out)
-        values = np.where(there[..., None, None], weight[entry], 0)  # (n, size, k_in, k_out)
-        values = values.reshape(chosen.size, size * k_in, k_out).transpose(0, 2, 1)
-        inputs = np.where(there, latents.unit_input[link], 0).astype(np.int32)
-        read = graph.node("Gather", below, graph.constant(inputs), axis=0)
-        if k_in > 1:
-            shape = np.array([chosen.size, size * k_in, -1])
-            read = graph.node("Reshape", read, graph.constant(shape))
-        product = graph.node("MatMul", graph.constant(values), read)  # (n, k_out, N)
-        parts.append(product)
+        there = np.arange(size) < degree[chosen][:, None]  # (n, size)
+        link = np.where(there, start[chosen][:, None] + np.arange(size), 0)
+        values = np.where(there[..., None], weight[place[link]], 0)  # (n, size, k)
+        inputs = np.where(there, read[link], 0).astype(np.int32)
+        units = graph.node("Gather", below, graph.constant(inputs), axis=0)  # (n, size, N)
+        product = graph.node("MatMul", graph.constant(values.transpose(0, 2, 1)), units)
+        parts.append(product)  # (n, k, N)
         order.append(chosen)
     found = parts[0] if len(parts) == 1 else graph.node("Concat", *parts, axis=0)
     if len(parts) > 1:
         back = np.argsort(np.concatenate(order)).astype(np.int32)
         found = graph.node("Gather", found, graph.constant(back), axis=0)
-    return graph.node("Reshape", found, graph.constant(np.array([blocks.n_units, -1])))
+    return graph.node("Reshape", found, graph.constant(np.array([links.n_units, -1])))
 
 
 def _answers(graph: _Graph, targets: Targets, outputs: str) -> list[tuple[str, Any, list[Any]]]:

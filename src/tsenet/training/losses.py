@@ -1,4 +1,4 @@
-"""Losses, each written twice: on torch tensors for autograd, on NumPy arrays for the fused kernels.
+"""Losses on torch tensors.
 
 All of them are one mean, Σ w·l / Σ w over the known labels of a batch, where w is the row's weight times that of the
 label's class. A label nobody knows has weight 0: it is left out of the mean and its output receives no gradient. A
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 from torch import Tensor
 from torch.nn import functional
+
+from tsenet._system.threads import torch_threads
 
 __all__ = [
     "BinaryLoss",
@@ -30,32 +32,35 @@ __all__ = [
 Floats = NDArray[np.floating[Any]]
 
 
-class Loss(Protocol):
+class Loss(ABC):
     """What turns the C outputs of a network into a number to make small, and into predictions.
 
     ``targets`` has one entry per row, (B,), or one per output, (B, C); ``weights`` (B,) or None for all alike.
     """
 
-    @property
-    def n_outputs(self) -> int:
-        """Number of outputs C the network needs."""
+    n_outputs: int  # that the network needs
 
+    @abstractmethod
     def __call__(self, outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
         """Mean loss of outputs (B, C): a scalar that autograd can follow."""
+
+    @abstractmethod
+    def predict(self, outputs: Floats) -> NDArray[np.float64]:
+        """Probabilities, or values for regression, from outputs (n, C)."""
 
     def gradient(
         self, outputs: Floats, targets: NDArray[Any], weights: NDArray[Any] | None = None
     ) -> tuple[float, Floats]:
-        """Mean loss, and its derivative by the outputs (B, C) in their own type."""
+        """Mean loss, and its derivative by the outputs (B, C) in their own type; all are arrays."""
+        z = torch.as_tensor(outputs).requires_grad_()
+        weight = None if weights is None else torch.as_tensor(weights)
+        with torch_threads(1):
+            loss = self(z, torch.as_tensor(targets), weight)
+            (slope,) = torch.autograd.grad(loss, z)
+        return loss.item(), slope.numpy()
 
-    def total_weight(self, targets: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
-        """Σ w, by which the mean loss of these rows counts in the mean of more."""
 
-    def predict(self, outputs: Floats) -> NDArray[np.float64]:
-        """Probabilities, or values for regression, from outputs (n, C)."""
-
-
-class _EntryLoss(ABC):
+class _EntryLoss(Loss):
     """Losses that look at each output alone. Targets (B, C), or (B,) for one output; NaN is unknown."""
 
     def __call__(self, outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
@@ -71,30 +76,6 @@ class _EntryLoss(ABC):
             weight = weight * weights.to(outputs.dtype)[:, None]
         return _mean(self._entries(outputs, targets), weight)
 
-    def gradient(
-        self, outputs: Floats, targets: NDArray[Any], weights: NDArray[Any] | None = None
-    ) -> tuple[float, Floats]:
-        """Mean loss, and its derivative by the outputs (B, C) in their own type."""
-        targets = _one_per_output(targets.astype(outputs.dtype), outputs)  # (B, C)
-        weight = self._weights(targets, weights)
-        losses, slopes = self._entries_and_slopes(outputs, np.where(np.isnan(targets), 0, targets))
-        return _mean_and_gradient(losses, slopes, weight)
-
-    def total_weight(self, targets: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
-        """Σ w, by which the mean loss of these rows counts in the mean of more."""
-        columns = targets.astype(np.float64).reshape(len(targets), -1)
-        return float(self._weights(columns, weights).sum())
-
-    def _weights(self, targets: Floats, weights: NDArray[Any] | None) -> Floats:
-        """Weight of every target (B, C), in its own type; 0 if it is not known."""
-        weight = (~np.isnan(targets)).astype(targets.dtype)
-        if (of_class := self._class_weights()) is not None:
-            negative, positive = np.array(of_class, targets.dtype).T  # (C,) each
-            weight *= np.where(targets > 0.5, positive, negative)
-        if weights is not None:
-            weight *= weights.astype(targets.dtype)[:, None]
-        return weight
-
     def _class_weights(self) -> tuple[Any, ...] | None:
         """Weights of each output's negative and positive labels, (C, 2), or None for all alike."""
         return None
@@ -103,19 +84,12 @@ class _EntryLoss(ABC):
     def _entries(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Loss of every output: (B, C)."""
 
-    @abstractmethod
-    def _entries_and_slopes(self, outputs: Floats, targets: Floats) -> tuple[Floats, Floats]:
-        """Loss of every output and its derivative: (B, C) each."""
-
 
 class _LogisticLoss(_EntryLoss):
     """l = ln(1 + exp z) − y·z: minus the log-likelihood of label y where P(1) = 1 / (1 + exp −z)."""
 
     def _entries(self, outputs: Tensor, targets: Tensor) -> Tensor:
         return functional.binary_cross_entropy_with_logits(outputs, targets, reduction="none")
-
-    def _entries_and_slopes(self, outputs: Floats, targets: Floats) -> tuple[Floats, Floats]:
-        return np.logaddexp(0, outputs) - targets * outputs, expit(outputs) - targets
 
 
 @dataclass(frozen=True)
@@ -172,17 +146,13 @@ class RegressionLoss(_EntryLoss):
     def _entries(self, outputs: Tensor, targets: Tensor) -> Tensor:
         return (outputs - targets).square()
 
-    def _entries_and_slopes(self, outputs: Floats, targets: Floats) -> tuple[Floats, Floats]:
-        error = outputs - targets
-        return error * error, 2 * error
-
     def predict(self, outputs: Floats) -> NDArray[np.float64]:
         """The outputs themselves: (n, C)."""
         return outputs.astype(np.float64)
 
 
 @dataclass(frozen=True)
-class MulticlassLoss:
+class MulticlassLoss(Loss):
     """C classes that exclude each other: −ln softmax(z) of the true one.
 
     Targets (B,) are class numbers; a negative number or NaN is unknown. Targets (B, C) are probabilities of the
@@ -205,6 +175,8 @@ class MulticlassLoss:
                 share = share * weights.to(outputs.dtype)[:, None]
             return -(share * functional.log_softmax(outputs, dim=1)).sum() / share.sum()
         known = targets >= 0
+        if weights is None and self.class_weights is None and known.all():
+            return functional.cross_entropy(outputs, targets.long())
         true = torch.where(known, targets, 0).long()  # (B,)
         weight = known.to(outputs.dtype)  # (B,)
         if self.class_weights is not None:
@@ -213,62 +185,10 @@ class MulticlassLoss:
             weight = weight * weights.to(outputs.dtype)
         return _mean(functional.cross_entropy(outputs, true, reduction="none"), weight)
 
-    def gradient(
-        self, outputs: Floats, targets: NDArray[Any], weights: NDArray[Any] | None = None
-    ) -> tuple[float, Floats]:
-        """Mean loss, and its derivative by the outputs (B, C) in their own type."""
-        if targets.ndim == 2:
-            return self._gradient_of_shares(outputs, targets, weights)
-        true = np.where(targets >= 0, targets, 0).astype(np.int64)  # (B,)
-        weight = self._weights(targets, weights, outputs.dtype)
-        logarithm = _log_softmax(outputs)  # (B, C)
-        slopes = np.exp(logarithm)
-        own = np.arange(true.size), true
-        slopes[own] -= 1
-        return _mean_and_gradient(-logarithm[own][:, None], slopes, weight)
-
-    def _gradient_of_shares(
-        self, outputs: Floats, targets: NDArray[Any], weights: NDArray[Any] | None
-    ) -> tuple[float, Floats]:
-        """The same for targets that are probabilities of the classes (B, C)."""
-        share = self._weights(targets, weights, outputs.dtype)
-        share = share / share.sum()
-        logarithm = _log_softmax(outputs)  # (B, C)
-        slopes = share.sum(axis=1, keepdims=True) * np.exp(logarithm) - share
-        return float(-(share * logarithm).sum()), slopes
-
-    def total_weight(self, targets: NDArray[Any], weights: NDArray[Any] | None = None) -> float:
-        """Σ w, by which the mean loss of these rows counts in the mean of more."""
-        return float(self._weights(targets, weights, np.float64).sum())
-
-    def _weights(self, targets: NDArray[Any], weights: NDArray[Any] | None, dtype: Any) -> Floats:
-        """Weight of every row (B, 1), 0 if its class is not known; of every class (B, C) if targets are shares."""
-        if targets.ndim == 2:
-            weight = targets.astype(dtype)
-            if self.class_weights is not None:
-                weight *= np.array(self.class_weights, dtype)
-        else:
-            known = targets >= 0
-            weight = known.astype(dtype)[:, None]
-            if self.class_weights is not None:
-                true = np.where(known, targets, 0).astype(np.int64)[:, None]
-                weight *= np.array(self.class_weights, dtype)[true]
-        if weights is not None:
-            weight *= weights.astype(dtype)[:, None]
-        return weight
-
     def predict(self, outputs: Floats) -> NDArray[np.float64]:
         """P(class) of every class: (n, C)."""
         probability: NDArray[np.float64] = softmax(outputs.astype(np.float64), axis=1)
         return probability
-
-
-def _log_softmax(outputs: Floats) -> Floats:
-    """Logarithm of the softmax of every row (B, C), in the outputs' type; on small batches faster than scipy's."""
-    largest = outputs.max(axis=1, keepdims=True)
-    below = outputs - np.where(np.isfinite(largest), largest, 0)
-    logarithm: Floats = below - np.log(np.exp(below).sum(axis=1, keepdims=True))
-    return logarithm
 
 
 def without_class_weights(loss: Loss) -> Loss:
@@ -292,13 +212,6 @@ def _mean(losses: Tensor, weight: Tensor) -> Tensor:
     """Σ w·l / Σ w, or 0 if all weights are."""
     total = weight.sum()
     return (weight * losses).sum() / torch.where(total == 0, 1.0, total)
-
-
-def _mean_and_gradient(losses: Floats, slopes: Floats, weight: Floats) -> tuple[float, Floats]:
-    """Σ w·l / Σ w, or 0 if all weights are, and w·slope / Σ w."""
-    total = weight.sum()
-    share = weight / (total if total != 0 else total.dtype.type(1))
-    return float((share * losses).sum()), share * slopes
 
 
 def _freeze_class_weights(loss: Any, shape: tuple[int, ...]) -> None:

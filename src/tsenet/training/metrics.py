@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.training.loop import Score
 from tsenet.training.targets import ClassTargets, LabelTargets, Targets, ValueTargets
+
+if TYPE_CHECKING:
+    from tsenet.training.loop import Score
 
 __all__ = ["CrossValidatedScore", "cross_validated_score", "score_of"]
 

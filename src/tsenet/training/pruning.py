@@ -30,7 +30,6 @@ def remove_again(net: TSENet, kept: Masks) -> Callable[[], None]:
     def remove() -> None:
         for name, mask in removed.items():
             weights[name].detach().numpy()[mask] = 0.0
-        net.version += 1
 
     return remove
 
@@ -45,8 +44,8 @@ def pruning_sizes(net: TSENet, inputs: Inputs, n_parameters: int) -> list[int]:
     ValueError
         If ``n_parameters`` is more than there are, or too few for a path to each output.
     """
-    paths = Paths(net)
-    whole = paths.used(non_zero_weights(net))
+    paths = Paths(net.predictor())
+    whole = paths.used(non_zero_weights(net.predictor()))
     first = _strongest_paths(_strengths(net, inputs), whole, paths)
     least, largest = paths.used(first).n_parameters, whole.n_parameters
     if not isinstance(n_parameters, Integral) or not least <= n_parameters <= largest:
@@ -66,7 +65,8 @@ def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> None:
     on these paths; as many of the strongest weights are kept as this number allows. The strongest path to each output
     is kept first: else a whole layer could go, and the outputs with it.
     """
-    strength, present, paths = _strengths(net, inputs), non_zero_weights(net), Paths(net)
+    strength, predictor = _strengths(net, inputs), net.predictor()
+    present, paths = non_zero_weights(predictor), Paths(predictor)
     first = _strongest_paths(strength, paths.used(present), paths)
     everything = np.concatenate(
         [np.where(first[name], np.inf, part).ravel() for name, part in strength.items()]
@@ -89,7 +89,6 @@ def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> None:
     weights = dict(net.named_parameters())
     for name, mask in strongest(enough).items():
         weights[name].detach().numpy()[~mask] = 0.0
-    net.version += 1
 
 
 def _strongest_paths(strength: dict[str, Floats], used: UsedParts, paths: Paths) -> Masks:
@@ -125,7 +124,7 @@ def _strengths(net: TSENet, inputs: Inputs) -> dict[str, Floats]:
     on_features, on_levels = _weights_on_outputs(net)
     strength = {}
     for k, layer in enumerate(net.layers):
-        read, moved = layer.link_input.numpy(), layer.link_unit.numpy()
+        read, moved = layer.links.input_of_weight(), layer.links.unit_of_weight()
         strength[f"layers.{k}.weight"] = levels[k][read] * on_levels[k + 1][moved]
     *on_skips, on_top = on_features
     for k, moved_skip in enumerate(on_skips):
@@ -161,7 +160,7 @@ def _weights_on_outputs(net: TSENet) -> tuple[list[Floats], list[Floats]]:
             found = found + squares["top.weight"] @ features[-1]
         else:
             layer = list(net.layers)[k]
-            read, moved = layer.link_input.numpy(), layer.link_unit.numpy()
+            read, moved = layer.links.input_of_weight(), layer.links.unit_of_weight()
             through = squares[f"layers.{k}.weight"] * levels[0][moved]
             found = found + np.bincount(read, through, sizes[k])
             if skips:
@@ -172,13 +171,11 @@ def _weights_on_outputs(net: TSENet) -> tuple[list[Floats], list[Floats]]:
 
 def _sizes_of_values(net: TSENet, inputs: Inputs) -> list[Floats]:
     """Root mean square of the inputs, of the units of each level, and of the feature units."""
-    from tsenet.network.forward import hidden_activations
-
     values = inputs.values
     step = max(1, -(-len(inputs) // _SAMPLE))
     sample = type(inputs)(values[::step])
     squares: Any = np.square(values) if isinstance(values, np.ndarray) else values.multiply(values)
-    hidden = np.square(hidden_activations(net, sample, 1), dtype=np.float64).mean(axis=0)
+    hidden = np.square(net.predictor().hidden(sample, 1), dtype=np.float64).mean(axis=0)
     sizes = net.layer_sizes[1:]
     parts = [np.asarray(squares.mean(axis=0)).ravel(), *np.split(hidden, np.cumsum(sizes))]
     return [np.sqrt(part) for part in parts]

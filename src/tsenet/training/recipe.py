@@ -34,7 +34,6 @@ from tsenet.errors import DataError
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.batches import Inputs, is_bag
 from tsenet.network.compact import Masks
-from tsenet.network.forward import network_outputs
 from tsenet.network.initial_weights import set_initial_weights
 from tsenet.network.options import NetworkOptions
 from tsenet.network.tsenet import TSENet
@@ -45,9 +44,8 @@ from tsenet.training.comparison import (
     losses_by_part,
     standard_error,
 )
-from tsenet.training.engine import AutogradEngine, Engine
+from tsenet.training.engine import Engine
 from tsenet.training.folder import FolderRows
-from tsenet.training.fused import FusedEngine
 from tsenet.training.history import History
 from tsenet.training.linear_fit import Linear, blend_weights
 from tsenet.training.linear_start import LinearStart, fit_linear_start, fit_to_all_rows
@@ -69,7 +67,9 @@ __all__ = [
 ]
 
 _UNSEEN = 0.1  # a network that has not seen more of the labelled rows is trained anew on all
-_FOLDS = 3  # of the start's folds, on which a network is compared with it
+_FOLDS = 3  # of the start's folds, on which a network is compared with it …
+_ENOUGH = 250  # … but one if it has so many rows
+_STOPPED_BY_USER = ("interrupted", "callback")
 _MEAN = np.array([0.5, 0.5])  # of start and network
 _FRESH, _MOST_FRESH, _FEWEST_FRESH = 0.1, 1_000, 50  # unlabelled rows that nothing learns from
 _LEAST_FACTOR = 0.2  # of the outputs of a network that is too sure, however wrong it was
@@ -295,6 +295,8 @@ class _Task:
             return self._fit_alone()
         start = self._linear_start(self.loss)
         n_folds = min(int(start.fold.max()) + 1, _FOLDS)
+        if np.count_nonzero(start.fold == 0) >= _ENOUGH:
+            n_folds = 1
         by_network = np.empty((labelled.rows.size, self.loss.n_outputs))
         lengths = []
         for k in range(n_folds):
@@ -391,7 +393,7 @@ class _Task:
         return Validation(self.rows.inputs, labelled.rows, labelled.targets, labelled.weights)
 
     def _outputs(self, net: TSENet, inputs: Inputs) -> NDArray[np.float64]:
-        return network_outputs(net, inputs, self.recipe.n_jobs)
+        return net.predictor().outputs(inputs, None, self.recipe.n_jobs)
 
     def _blend(
         self, by_start: NDArray[np.float64], by_network: NDArray[np.float64], held: Labelled
@@ -552,7 +554,6 @@ def scale_outputs(net: TSENet, factor: float) -> None:
         net.output.bias.mul_(factor)
         if net.linear_skip is not None:
             net.linear_skip.mul_(factor)
-    net.version += 1
 
 
 def _length(history: History) -> int | None:
@@ -619,11 +620,13 @@ def train_network(
 
 
 def _engine(net: TSENet, inputs: Inputs, loss: Loss, recipe: Recipe, seed: int) -> Engine:
-    """Kernels on a CPU; autograd on other devices and for batch normalisation."""
-    device = recipe.torch_device()
-    dropped = recipe.input_dropout_of(inputs, net.wiring)
-    if device == "cpu" and not net.has_norm:
-        return FusedEngine(
-            net, inputs, loss, seed=seed, n_jobs=recipe.n_jobs, input_dropout=dropped
-        )
-    return AutogradEngine(net, inputs, loss, device=device, seed=seed, input_dropout=dropped)
+    """What trains a network."""
+    return Engine(
+        net,
+        inputs,
+        loss,
+        device=recipe.torch_device(),
+        seed=seed,
+        n_jobs=recipe.n_jobs,
+        input_dropout=recipe.input_dropout_of(inputs, net.wiring),
+    )

@@ -95,7 +95,6 @@ class Recipe(TrainingSettings):
     activation: Literal["relu", "tanh", "sigmoid"] = "relu"
     dropout: float | None = None
     input_dropout: float | None = None
-    norm: Literal["batch"] | None = None
     linear_skip: bool | Literal["auto"] = "auto"
     init: Literal["fan-in", "tree"] = "tree"
     units_per_latent: int | None = None
@@ -114,7 +113,6 @@ class Recipe(TrainingSettings):
             feature_units=self.feature_units,
             activation=self.activation,
             dropout=dropout if self.dropout is None else self.dropout,
-            norm=self.norm,
             linear_skip=linear_skip,
             init="fan-in" if self.init == "fan-in" else "directions",
             units_per_latent=units if self.units_per_latent is None else self.units_per_latent,

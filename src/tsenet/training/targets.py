@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, softmax
 
 from tsenet.data.scaling import power_near
 from tsenet.errors import DataError
@@ -128,6 +129,12 @@ class ClassTargets(_Comparable):
         answer: NDArray[Any] = self.classes[number]
         return answer
 
+    def probabilities(self, outputs: Floats) -> Floats:
+        """P(class) of every class: (N, classes)."""
+        if self.classes.size == 2:
+            return np.concatenate([expit(-outputs), expit(outputs)], axis=1)
+        return np.asarray(softmax(outputs, axis=1))
+
     def decision(self, outputs: Floats) -> Floats:
         """Raw outputs as scikit-learn's ``decision_function`` gives them: two classes share one column."""
         return outputs[:, 0] if self.classes.size == 2 else outputs
@@ -210,6 +217,10 @@ class LabelTargets(_Comparable):
     def decode(self, outputs: Floats) -> NDArray[np.int64]:
         """Which labels are more probable than not: 0 or 1, (N, C)."""
         return (outputs > 0).astype(np.int64)
+
+    def probabilities(self, outputs: Floats) -> Floats:
+        """P(label) of every label: (N, C)."""
+        return np.asarray(expit(outputs))
 
     def decision(self, outputs: Floats) -> Floats:
         """Log-odds of each label: (N, C)."""

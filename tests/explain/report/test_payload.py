@@ -484,8 +484,7 @@ def test_a_latent_of_several_units_is_one_node() -> None:
     assert len(payload["names"]) == len(payload["parent"]) == n_nodes
     assert len(payload["trained"]["label"]) == n_nodes - model.wiring_.layer_sizes[0]
     layer, links = next(iter(model.net_.layers)), model.wiring_.layers[0]
-    full = np.zeros((layer.links.n_units, layer.links.n_inputs))
-    full[layer.links.in_unit, layer.links.input_of_link()] = layer.weight.detach().numpy()
+    full = layer.dense_weight().detach().numpy()
     for u in range(links.n_upper):
         for e in range(links.indptr[u], links.indptr[u + 1]):
             if links.from_tree[e]:  # the strongest weight of the block stands for the link

@@ -182,18 +182,8 @@ def _weights_by_unit(layer: Any) -> Floats:
     Where latents have several units, a link is a block of weights: the largest in size stands for it.
     """
     weight = layer.weight.detach().cpu().numpy().astype(np.float64)
-    blocks = layer.blocks
-    if blocks.n_weights == blocks.latents.n_links:
-        by_unit: Floats = weight[layer.links.unit_link.astype(np.int64)]
-        return by_unit
-    links = layer.links  # between units
-    upper = links.in_unit.astype(np.int64) // blocks.k_out
-    lower = links.input_of_link().astype(np.int64) // blocks.k_in
-    n_lower = blocks.latents.n_inputs
-    order = np.lexsort((-np.abs(weight), lower, upper))
-    key = (upper * n_lower + lower)[order]
-    _, first = np.unique(
-        key, return_index=True
-    )  # the strongest of each block, by latent and then by lower end
+    link = layer.links.link_of_weight()
+    order = np.lexsort((-np.abs(weight), link))
+    _, first = np.unique(link[order], return_index=True)
     strongest: Floats = weight[order[first]]
     return strongest

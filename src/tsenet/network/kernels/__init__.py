@@ -1,1 +1,0 @@
-"""Numba kernels of the network: plain functions on arrays."""

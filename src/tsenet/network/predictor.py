@@ -1,0 +1,184 @@
+"""`Predictor`: outputs and activations of a network without torch, for all that asks for answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from tsenet._system.threads import Workers, chunks
+
+if TYPE_CHECKING:
+    from tsenet.network.batches import Inputs
+    from tsenet.network.links import Links
+
+__all__ = ["Predictor", "activate"]
+
+Floats = NDArray[Any]  # float32 or float64, as the network's parameters
+_CHUNK_ROWS = 256  # one task of a thread
+_FEW_ROWS = 64  # up to so many, SciPy is as fast as the kernels, and there is nothing to compile
+
+
+class Activations(NamedTuple):
+    """What B rows make of a network: ``levels`` (B, units) each, ``features`` (B, F), ``outputs`` (B, C) float64."""
+
+    levels: list[Floats]
+    features: Floats
+    outputs: NDArray[np.float64]
+
+
+class Predictor:
+    """A network as arrays, ready to predict.
+
+    Parameters
+    ----------
+    links : sequence of Links
+        The weights that each sparse layer has.
+    arrays : dict of str to ndarray
+        The parameters by the names that a `TSENet` gives them. They are not copied.
+    activation : {"relu", "tanh", "sigmoid"}
+    """
+
+    def __init__(self, links: Sequence[Links], arrays: dict[str, Floats], activation: str) -> None:
+        self.links = links
+        self.arrays = arrays
+        self.activation = activation
+        n_skips = sum(name.startswith("skips.") for name in arrays) // 2
+        #: Name of each group of the feature layer, and the level that it reads.
+        self.groups = [(f"skips.{level}", level) for level in range(n_skips)]
+        self.groups.append(("top", len(links)))
+
+    def outputs(
+        self, inputs: Inputs, rows: NDArray[np.int64] | None = None, n_jobs: int | None = None
+    ) -> NDArray[np.float64]:
+        """Raw outputs (n, C) of some rows of a table, or of all, on ``n_jobs`` threads."""
+        parts = self._run(lambda found: found.outputs, inputs, rows, n_jobs)
+        return np.concatenate(parts or [np.empty((0, self.arrays["output.bias"].size))])
+
+    def hidden(self, inputs: Inputs, n_jobs: int | None = None) -> NDArray[np.float32]:
+        """Activations of all hidden units, level by level, then the feature layer: (N, units)."""
+        n_units = sum(part.n_units for part in self.links) + len(self.arrays["output.weight"])
+
+        def hidden_of(found: Activations) -> NDArray[np.float32]:
+            return np.concatenate([*found.levels, found.features], axis=1, dtype=np.float32)
+
+        parts = self._run(hidden_of, inputs, None, n_jobs)
+        return np.concatenate(parts or [np.empty((0, n_units), np.float32)])
+
+    def _run(
+        self,
+        keep: Callable[[Activations], NDArray[Any]],
+        inputs: Inputs,
+        rows: NDArray[np.int64] | None,
+        n_jobs: int | None,
+    ) -> list[NDArray[Any]]:
+        """What to keep of all rows, chunk by chunk; the chunks do not depend on the number of threads."""
+        if inputs.n_columns != self.links[0].n_inputs:
+            raise ValueError(
+                f"rows of {inputs.n_columns} columns for a network of {self.links[0].n_inputs} inputs"
+            )
+        values: Any = inputs.values if rows is None else inputs.values[rows]
+        if values.shape[0] <= _FEW_ROWS:
+            return [keep(self._activations(values))] if values.shape[0] else []
+
+        def run(part: tuple[int, int]) -> NDArray[Any]:
+            return keep(self._activations(values[slice(*part)]))
+
+        with _libraries().limit(limits=1, user_api="blas"), Workers(n_jobs) as workers:
+            return list(workers.map(run, chunks(values.shape[0], _CHUNK_ROWS)))
+
+    def _activations(self, values: Any) -> Activations:
+        """Activations of a few rows (B, D), dense or CSR."""
+        arrays = self.arrays
+        levels: list[Floats] = []
+        for k in range(len(self.links)):
+            sums = self._sums(k, levels[-1] if levels else values)
+            levels.append(activate(self.activation, sums))
+        read = [values, *levels]
+        groups = [
+            _product(read[level], arrays[f"{name}.weight"]) + arrays[f"{name}.bias"]
+            for name, level in self.groups
+        ]
+        features = activate(self.activation, np.concatenate(groups, axis=1))
+        outputs = _product(features, arrays["output.weight"]) + arrays["output.bias"].astype(
+            np.float64
+        )
+        if "linear_skip" in arrays:
+            outputs += _product(values, arrays["linear_skip"])
+        return Activations(levels, features, outputs)
+
+    def sums(self, values: Any, level: int) -> Floats:
+        """What goes into the non-linearity of a level, counted from 1, for rows (B, D), dense or CSR: (B, units)."""
+        below = values
+        for k in range(level):
+            found = self._sums(k, below)
+            below = activate(self.activation, found) if k + 1 < level else found
+        return found
+
+    def _sums(self, k: int, below: Any) -> Floats:
+        """Sums (B, units) of level k + 1; few rows by SciPy, where nothing has to be loaded or compiled."""
+        if below.shape[0] > _FEW_ROWS and _has_numba():
+            return self._sums_by_kernel(k, below)
+        sums = below @ self._matrices[k]
+        dense: Floats = sums if isinstance(sums, np.ndarray) else sums.toarray()
+        return dense + self.arrays[f"layers.{k}.bias"]
+
+    @cached_property
+    def _matrices(self) -> list[csr_array]:
+        weights = (self.arrays[f"layers.{k}.weight"] for k in range(len(self.links)))
+        return [part.matrix(weight) for part, weight in zip(self.links, weights, strict=True)]
+
+    def _sums_by_kernel(self, k: int, below: Any) -> Floats:
+        """The same by the kernels of a training step."""
+        from tsenet.network import kernels
+
+        links, weight = self.links[k], self.arrays[f"layers.{k}.weight"]
+        weight = weight.reshape(-1, links.k)
+        bias = self.arrays[f"layers.{k}.bias"]
+        if isinstance(below, np.ndarray):
+            out = np.empty((links.n_units, len(below)), weight.dtype)
+            kernels.units_forward(
+                *links.by_latent, weight, bias, np.ascontiguousarray(below.T), out
+            )
+            return out.T
+        out = np.empty((below.shape[0], links.n_units), weight.dtype)
+        rows = below.indptr.astype(np.int64), below.indices.astype(np.int32), below.data
+        kernels.rows_forward(*rows, links.start, links.latent, weight, bias, out)
+        return out
+
+
+def _product(rows: Any, weight: Floats) -> Floats:
+    """Rows times a dense weight; few in float64, since BLAS rounds a row otherwise if others come with it."""
+    if isinstance(rows, np.ndarray) and len(rows) <= _FEW_ROWS:
+        rows, weight = rows.astype(np.float64), weight.astype(np.float64)
+    return np.asarray(rows @ weight)
+
+
+def activate(kind: str, z: Floats) -> Floats:
+    """The non-linearity, in place; NaN stays NaN."""
+    if kind == "relu":
+        return np.maximum(z, 0, out=z)
+    if kind == "tanh":
+        return np.tanh(z, out=z)
+    np.tanh(np.multiply(z, 0.5, out=z), out=z)  # the sigmoid, without overflow
+    z += 1
+    z *= 0.5
+    return z
+
+
+@lru_cache(maxsize=1)
+def _has_numba() -> bool:
+    return find_spec("numba") is not None
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> Any:
+    """The BLAS libraries; finding them takes milliseconds."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
