@@ -94,7 +94,7 @@ def test_after_warmup_a_first_fit_and_prediction_compile_nothing() -> None:
     counts = json.loads(run(PROGRAM, "all"))
 
     assert counts.pop("warmup") > 20
-    assert len(counts) == 10
+    assert len(counts) == 9
     assert counts == {name: [] for name in counts}
 
 
