@@ -38,7 +38,7 @@ TESTED = {
     "skeleton/merge": "tests/skeleton/test_merge.py",
     "expansion/wiring": "tests/expansion/test_wiring.py",
     "training/history": "tests/training/test_history.py",
-    "training/comparison": "tests/training/test_comparison.py",
+    "training/calibration": "tests/training/test_calibration.py",
 }
 _HEAVY = (
     "hypothesis",

@@ -1,4 +1,4 @@
-"""Classifiers that also learn from rows without labels: self-training, and TSE-Net's linear start without a network."""
+"""Classifiers that also learn from rows without labels: self-training, and TSE-Net's linear teacher alone."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class SelfTraining(ClassifierMixin, BaseEstimator):
 
 
 class StartAlone(ClassifierMixin, BaseEstimator):
-    """The linear start that teaches a default TSE-Net, and nothing else: one linear model of the input.
+    """The linear teacher that teaches a default TSE-Net, and nothing else: one linear model of the input.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class StartAlone(ClassifierMixin, BaseEstimator):
         from tsenet.data.order import duplicate_groups
         from tsenet.network.batches import Inputs
         from tsenet.progress import Progress
-        from tsenet.training.linear_start import fit_linear_start
+        from tsenet.training.linear_teacher import fit_linear_teacher
         from tsenet.training.losses import BinaryLoss, MulticlassLoss
         from tsenet.training.rows import TrainingRows
 
@@ -106,7 +106,7 @@ class StartAlone(ClassifierMixin, BaseEstimator):
         rows = TrainingRows.of(inputs, targets, None, duplicate_groups(table.values))
         n_classes = self.classes_.size
         loss = BinaryLoss() if n_classes == 2 else MulticlassLoss(n_classes)
-        start = fit_linear_start(inputs, rows.labelled, loss, self.random_state, Progress())
+        start = fit_linear_teacher(inputs, rows.labelled, loss, self.random_state, Progress())
         self._linear, self._loss = start.model, loss
         self.n_parameters_ = int(start.model.weight.size + np.size(start.model.bias))
         return self

@@ -89,9 +89,7 @@ def test_a_folder_is_fitted_by_one_more_argument(
     assert model.classes_.tolist() == ["left", "right"]
     assert model.score(table, subject) > 0.85
     # predictions of a folder are those of its rows
-    np.testing.assert_allclose(
-        model.predict_proba(folder), model.predict_proba(table), atol=1e-6
-    )
+    np.testing.assert_allclose(model.predict_proba(folder), model.predict_proba(table), atol=1e-6)
     assert model.score(folder, subject) == model.score(table, subject)
 
 

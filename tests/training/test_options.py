@@ -11,20 +11,6 @@ from tsenet.training.history import History
 from tsenet.training.loop import TrainingOptions
 
 
-def test_stop_after_ends_a_training_whose_rate_falls_for_longer() -> None:
-    options = TrainingOptions(max_epochs=10, cosine=True, stop_after=4)
-    rates = [options.learning_rate_at(epoch) for epoch in range(4)]
-    assert rates == [
-        TrainingOptions(max_epochs=10, cosine=True).learning_rate_at(e) for e in range(4)
-    ]
-    assert options.stop_reason(History(train_loss=(1.0,) * 3)) is None
-    assert options.stop_reason(History(train_loss=(1.0,) * 4)) == "max_epochs"
-    assert (
-        TrainingOptions(max_epochs=3, stop_after=4).stop_reason(History(train_loss=(1.0,) * 3))
-        == "max_epochs"
-    )
-
-
 class TestStopReason:
     options = TrainingOptions(max_epochs=6, patience=3)
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim.adam import adam
 
-from tsenet._system.threads import torch_threads
 from tsenet.network.batches import Inputs
 from tsenet.network.sparse_linear import StepMemory
 from tsenet.network.tsenet import TSENet
@@ -90,7 +89,7 @@ class Engine:
 
         ``step`` counts the steps of a run and chooses the dropout masks.
         """
-        with torch_threads(self.n_threads), self._memory:
+        with self._memory:
             if not self.net.training:
                 self.net.train()
             loss = self._backward(rows, targets, weights, step)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tsenet._system.threads import torch_threads
 from tsenet.errors import DivergenceError
 from tsenet.network.batches import Inputs
 from tsenet.progress import Progress, as_progress
@@ -71,8 +72,6 @@ class TrainingOptions:
     patience : int, default=10
     cosine : bool, default=False
         Let the learning rate fall along half a cosine, step by step, to 0 at the end of ``max_epochs``.
-    stop_after : int or None, default=None
-        End after this many epochs, with the learning rate on its way for ``max_epochs``.
     """
 
     learning_rate: float = 1e-3
@@ -81,7 +80,6 @@ class TrainingOptions:
     early_stopping: bool = True
     patience: int = 10
     cosine: bool = False
-    stop_after: int | None = None
 
     def learning_rate_at(self, epochs_done: float) -> float:
         """Learning rate of a step after this many epochs, whole and in part."""
@@ -94,8 +92,7 @@ class TrainingOptions:
         validated = len(history.validation_score) > 0
         if self.early_stopping and validated and history.epochs_since_best >= self.patience:
             return "early_stopping"
-        longest = self.max_epochs if self.stop_after is None else self.stop_after
-        return "max_epochs" if history.n_epochs >= min(longest, self.max_epochs) else None
+        return "max_epochs" if history.n_epochs >= self.max_epochs else None
 
 
 def train(
@@ -143,9 +140,10 @@ def train(
             began = time.perf_counter()
             batches = source.batches(seed, history.n_epochs, n_batches)
             try:
-                loss, rate = _epoch(
-                    engine, batches, n_batches, options, history, report, after_step
-                )
+                with torch_threads(engine.n_threads):
+                    loss, rate = _epoch(
+                        engine, batches, n_batches, options, history, report, after_step
+                    )
             except DivergenceError as error:
                 if best is None:
                     raise

@@ -5,15 +5,15 @@ back-propagation stops when the validation rows see no more progress.
 
 With ``init="tree"``:
 
-1. The *linear start* fits a linear model of the input to the labels; on bags of words it also learns from the rows
-   without labels (:mod:`tsenet.training.linear_start`).
-2. The *network* begins with units that follow what their links say about all rows. It is trained by back-propagation
-   on the labelled rows and, where there are rows without labels, on what the linear start says about these: the start
-   is the teacher, the network the student. On sparse rows with all labels, validation rows tell how long to train.
-3. Network and start are *blended*: the outputs are a weighted sum of both, which is one network with a linear skip.
-   Where all rows have labels, the weights come from rows that neither has seen, and the linear skip is left out
-   unless it clearly helps. Where labels are few, both count alike, and the linear part of a bag of words first learns
-   from the network in turn.
+1. The *linear teacher* is fitted to the labels and, on bags of words, to the rows without labels as well
+   (:mod:`tsenet.training.linear_teacher`). With few labels it does most of the work.
+2. The *network* starts with units along the principal directions of what they read. With few labels it is trained by
+   back-propagation on all rows: on the labels where there are some, elsewhere on the teacher's probabilities. With all
+   labels it is trained without one fold, which tells how long to train and how good it is, and then a little longer
+   on all rows.
+3. Both are *blended*: the outputs are a weighted sum, which is one network with a linear skip. With all labels, the
+   weights come from the held-out fold, and the linear skip is left out unless it clearly helps. With few labels both
+   count alike, and on bags of words the linear part first learns from the network in turn.
 
 Reasons and measurements: docs/adr/0014-taught-networks.md.
 """
@@ -38,18 +38,23 @@ from tsenet.network.initial_weights import set_initial_weights
 from tsenet.network.options import NetworkOptions
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
-from tsenet.training.comparison import (
-    as_sure_as,
+from tsenet.training.calibration import (
+    blend_weights,
     calibrated_score,
     losses_by_part,
+    match_confidence,
     standard_error,
 )
 from tsenet.training.engine import Engine
 from tsenet.training.folder import FolderRows
 from tsenet.training.history import History
-from tsenet.training.linear_fit import Linear, blend_weights
-from tsenet.training.linear_start import LinearStart, fit_linear_start, fit_to_all_rows
-from tsenet.training.loop import Score, Validation, train
+from tsenet.training.linear_teacher import (
+    Linear,
+    LinearTeacher,
+    fit_linear_teacher,
+    fit_student,
+)
+from tsenet.training.loop import Score, TrainingOptions, Validation, train
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, without_class_weights
 from tsenet.training.pruning import remove_again
 from tsenet.training.rows import Labelled, TrainingRows, split_rows
@@ -66,26 +71,28 @@ __all__ = [
     "train_network",
 ]
 
-_UNSEEN = 0.1  # a network that has not seen more of the labelled rows is trained anew on all
-_FOLDS = 3  # of the start's folds, on which a network is compared with it …
-_ENOUGH = 250  # … but one if it has so many rows
-_STOPPED_BY_USER = ("interrupted", "callback")
-_MEAN = np.array([0.5, 0.5])  # of start and network
-_FRESH, _MOST_FRESH, _FEWEST_FRESH = 0.1, 1_000, 50  # unlabelled rows that nothing learns from
-_LEAST_FACTOR = 0.2  # of the outputs of a network that is too sure, however wrong it was
-_SOFTNESS = 0.7  # of what the start teaches; a student of surer targets did .2 worse
-# The scale of the start's outputs is chosen on the labelled rows themselves: of few, it is too sure. On four text sets,
+_MAX_FOLDS = 3  # of the teacher's folds, on which a network is compared with it …
+_ENOUGH_ROWS = 200  # … until this many rows have been held out
+_LONGER = 0.25  # of the epochs so far: training on all rows after a fold
+_SMALL_FOLD = 0.1  # of the rows; without it, training longer is not worth its time
+
+_EQUAL_SHARES = np.array([0.5, 0.5])  # of teacher and network
+_SOFTNESS = 0.7  # factor of the teacher's outputs; students of sharper targets did .2 points worse
+# Rows without labels from which nothing is learned; they tell how sure the network is of new rows.
+_FRESH, _MAX_FRESH, _MIN_FRESH = 0.1, 1_000, 50
+# The scale of the teacher's outputs is chosen on the labelled rows: with few, it is overconfident. On four text sets,
 # four draws each, the best factor for new rows was .92 with 100 labels and 1.0 with 400.
 _DOUBT = 10.0
+_MAX_RESCALING = 5.0  # of the outputs of a network without a linear skip
 
 
 class RunSeeds(NamedTuple):
-    """Seeds of one training: which rows are held out, dropout, order of the rows, folds of the linear start."""
+    """Seeds of one training: which rows are held out, dropout, order of the rows, folds of the linear teacher."""
 
     split: np.random.SeedSequence
     dropout: int
     order: int
-    start: int
+    teacher: int
 
     @classmethod
     def of(cls, seed: np.random.SeedSequence, n_runs: int) -> RunSeeds:
@@ -177,7 +184,7 @@ def fit_network(
         raise DataError("only one row has a label: training needs two or more")
     loss = targets.loss(rows.labelled.targets, class_weight)
     task = _Task(rows, targets, loss, wiring, recipe, net_seed, seeds, report, validation, score)
-    return task.fit_plain() if recipe.init == "fan-in" else task.fit_with_start()
+    return task.fit_plain() if recipe.init == "fan-in" else task.fit_with_teacher()
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,15 +211,15 @@ class _Task:
         history = train_network(engine, split, self.recipe, order, self.report, score=self.score)
         return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
 
-    def fit_with_start(self) -> TrainedNetwork:
-        """A linear start, a network, and the blend of both."""
+    def fit_with_teacher(self) -> TrainedNetwork:
+        """A linear teacher, a network, and the blend of both."""
         if self.rows.labelled.rows.size == len(self.rows.inputs):
-            return self._fit_labelled()
-        return self._weighing_once()._fit_taught()
+            return self._fit_supervised()
+        return self._with_class_weights_on_rows()._fit_semi_supervised()
 
-    # ---- few labels: the start teaches the network
+    # ---- few labels: the teacher labels the other rows
 
-    def _weighing_once(self) -> _Task:
+    def _with_class_weights_on_rows(self) -> _Task:
         """The task with class weights in one place: of the teacher and the labelled rows, or of the network's loss."""
         plain = without_class_weights(self.loss)
         if plain == self.loss:
@@ -225,97 +232,92 @@ class _Task:
         rows = replace(self.rows, labelled=labelled._replace(weights=weights * of_class))
         return replace(self, rows=rows, loss=plain)
 
-    def _fit_taught(self) -> TrainedNetwork:
-        """A network taught by the linear start over all rows; with a linear skip, their mean."""
-        fresh = self._fresh_rows()
-        start = self._linear_start(self.teacher_loss or self.loss, fresh)
-        model = start.model
-        soft = model.scaled(_SOFTNESS)
-        trained = self._train(self._taught(soft(self.rows.inputs.values), fresh))
+    def _fit_semi_supervised(self) -> TrainedNetwork:
+        """A network taught by the linear teacher over all rows; with a linear skip, their mean."""
+        values, fresh = self.rows.inputs.values, self._fresh_rows()
+        teacher = self._linear_teacher(self.teacher_loss or self.loss, fresh)
+        soft = teacher.model.scaled(_SOFTNESS)
+        trained = self._train(self._pseudo_labelled(soft(values), fresh))
         if self.recipe.linear_skip:
-            skip = self._taught_start(soft, trained.net, fresh)
-            trained = self._with_linear_skip(trained, skip, _MEAN)
+            skip = self._refit_linear(soft, trained.net, fresh)
+            trained = self._with_linear_skip(trained, skip, _EQUAL_SHARES)
         if fresh.size:
             n_labels = self.rows.labelled.rows.size
-            sure = model.scaled(n_labels / (n_labels + _DOUBT))(self.rows.inputs.values[fresh])
-            by_network = self._outputs(trained.net, Inputs(self.rows.inputs.values[fresh]))
-            scale_outputs(trained.net, as_sure_as(sure, by_network, self.loss))
-        held = self.rows.labelled.take(np.flatnonzero(start.fold >= 0))
-        return replace(trained, unseen=Unseen(start.outputs, held.targets))
+            confident = teacher.model.scaled(n_labels / (n_labels + _DOUBT))(values[fresh])
+            by_network = self._outputs(trained.net, Inputs(values[fresh]))
+            scale_outputs(trained.net, match_confidence(confident, by_network, self.loss))
+        held = self.rows.labelled.take(np.flatnonzero(teacher.fold >= 0))
+        return replace(trained, unseen=Unseen(teacher.outputs, held.targets))
 
     def _fresh_rows(self) -> NDArray[np.int64]:
-        """Some rows without labels from which nothing is learned: they tell how sure the answers to new rows are."""
+        """Some rows without labels from which nothing is learned."""
         if not self.has_classes or self.validation is not None:
             return np.empty(0, np.int64)
         unlabelled = np.setdiff1d(np.arange(len(self.rows.inputs)), self.rows.labelled.rows)
-        n_fresh = min(int(_FRESH * unlabelled.size), _MOST_FRESH)
-        if n_fresh < _FEWEST_FRESH:
+        n_fresh = min(int(_FRESH * unlabelled.size), _MAX_FRESH)
+        if n_fresh < _MIN_FRESH:
             return np.empty(0, np.int64)
         generator = np.random.default_rng(self.seeds.split)
         return np.sort(generator.choice(unlabelled, n_fresh, replace=False))
 
-    def _taught_start(self, start: Linear, net: TSENet, fresh: NDArray[np.int64]) -> Linear:
-        """The start of a bag of words, fitted anew to what it and the network say about all rows."""
+    def _refit_linear(self, teacher: Linear, net: TSENet, fresh: NDArray[np.int64]) -> Linear:
+        """The linear skip: on bags of words, refitted to the mean of teacher and network over all rows."""
         inputs = self.rows.inputs
         if self.teacher_loss is not None:
-            return self._linear_start(self.loss, fresh).model
+            return self._linear_teacher(self.loss, fresh).model
         if not (self.has_classes and is_bag(inputs.values)):
-            return start
-        said = 0.5 * (start(inputs.values) + self._outputs(net, inputs))
-        return fit_to_all_rows(inputs, self._taught(said, fresh), self.loss)
+            return teacher
+        mean = 0.5 * (teacher(inputs.values) + self._outputs(net, inputs))
+        return fit_student(inputs, self._pseudo_labelled(mean, fresh), self.loss)
 
-    def _taught(self, outputs: NDArray[np.float64], fresh: NDArray[np.int64]) -> Labelled:
-        """The rows with the targets that a teacher's outputs (N, C) stand for; the true ones where they are known.
-
-        All rows but the ``fresh`` ones.
-        """
+    def _pseudo_labelled(self, outputs: NDArray[np.float64], fresh: NDArray[np.int64]) -> Labelled:
+        """All rows but the fresh ones, with their labels where known, elsewhere those that outputs (N, C) imply."""
         labelled, n_rows = self.rows.labelled, len(self.rows.inputs)
-        said = self.loss.predict(outputs)  # (N, C)
+        targets = self.loss.predict(outputs)  # (N, C)
         if isinstance(self.loss, BinaryLoss):
-            said = said[:, 1]
-            said[labelled.rows] = labelled.targets
+            targets = targets[:, 1]
+            targets[labelled.rows] = labelled.targets
         elif isinstance(self.loss, MulticlassLoss):
-            said[labelled.rows] = np.eye(self.loss.n_outputs)[labelled.targets]
+            targets[labelled.rows] = np.eye(self.loss.n_outputs)[labelled.targets]
         else:
             known = labelled.targets.reshape(labelled.rows.size, -1)
-            said[labelled.rows] = np.where(np.isnan(known), said[labelled.rows], known)
+            targets[labelled.rows] = np.where(np.isnan(known), targets[labelled.rows], known)
         weights = None
         if labelled.weights is not None:
             weights = np.full(n_rows, labelled.weights.mean())
             weights[labelled.rows] = labelled.weights
-        everything = Labelled(np.arange(n_rows), said, weights, np.arange(n_rows))
+        everything = Labelled(np.arange(n_rows), targets, weights, np.arange(n_rows))
         return everything.take(np.setdiff1d(everything.rows, fresh)) if fresh.size else everything
 
-    # ---- all labels: rows that neither start nor network has seen decide
+    # ---- all labels: rows that neither teacher nor network has seen decide
 
-    def _fit_labelled(self) -> TrainedNetwork:
+    def _fit_supervised(self) -> TrainedNetwork:
         """A network of all labelled rows, with a linear skip if that clearly helps."""
         labelled = self.rows.labelled
         if not self.recipe.linear_skip:
             return self._fit_alone()
-        start = self._linear_start(self.loss)
-        n_folds = min(int(start.fold.max()) + 1, _FOLDS)
-        if np.count_nonzero(start.fold == 0) >= _ENOUGH:
-            n_folds = 1
+        teacher = self._linear_teacher(self.loss)
         by_network = np.empty((labelled.rows.size, self.loss.n_outputs))
-        lengths = []
-        for k in range(n_folds):
-            is_unseen = start.fold == k
-            unseen = self._validation(labelled.take(np.flatnonzero(is_unseen)))
-            trained = self._train(labelled.take(np.flatnonzero(~is_unseen)), unseen)
-            by_network[is_unseen] = trained.engine.outputs(unseen.inputs, unseen.rows)
-            lengths.append(_length(trained.history) or trained.history.n_epochs)
-        compared = (start.fold >= 0) & (start.fold < n_folds)
+        for k in range(min(int(teacher.fold.max()) + 1, _MAX_FOLDS)):
+            unseen = teacher.fold == k
+            validation = self._validation(labelled.take(np.flatnonzero(unseen)))
+            trained = self._train(labelled.take(np.flatnonzero(~unseen)), validation)
+            by_network[unseen] = trained.engine.outputs(validation.inputs, validation.rows)
+            compared = (teacher.fold >= 0) & (teacher.fold <= k)
+            if np.count_nonzero(compared) >= _ENOUGH_ROWS:
+                break
         held = labelled.take(np.flatnonzero(compared))
-        by_start, by_network = start.outputs[compared[start.fold >= 0]], by_network[compared]
-        share = self._blend(by_start, by_network, held)
-        if n_folds > 1 or np.mean(compared) > _UNSEEN:
-            trained = self._train(labelled, n_epochs=int(np.median(lengths)))
+        by_teacher = teacher.outputs[compared[teacher.fold >= 0]]
+        by_network = by_network[compared]
+        share = self._blend(by_teacher, by_network, held)
+        if np.mean(unseen) > _SMALL_FOLD:
+            trained = self._train_longer(trained, labelled)
         if share[0] > 0.0:
-            trained = self._with_linear_skip(trained, start.model, share)
+            trained = self._with_linear_skip(trained, teacher.model, share)
         elif self.has_classes:
-            scale_outputs(trained.net, float(np.clip(share[1], _LEAST_FACTOR, 1 / _LEAST_FACTOR)))
-        blended = share[0] * by_start + share[1] * by_network
+            factor = float(np.clip(share[1], 1 / _MAX_RESCALING, _MAX_RESCALING))
+            scale_outputs(trained.net, factor)
+        blended = share[0] * by_teacher + share[1] * by_network
         return replace(trained, unseen=Unseen(blended, held.targets))
 
     def _fit_alone(self) -> TrainedNetwork:
@@ -326,8 +328,7 @@ class _Task:
         split = hold_out(self.rows, self.targets, self.recipe, self.seeds.split)
         if split.validation is None:
             return self._train(labelled)
-        first = self._train(split.kept, split.validation)
-        return self._train(labelled, n_epochs=_length(first.history))
+        return self._train_longer(self._train(split.kept, split.validation), labelled)
 
     # ---- steps of both
 
@@ -336,10 +337,12 @@ class _Task:
         """Whether a target is one of several classes."""
         return isinstance(self.loss, BinaryLoss | MulticlassLoss)
 
-    def _linear_start(self, loss: Loss, left_out: NDArray[np.int64] | None = None) -> LinearStart:
+    def _linear_teacher(
+        self, loss: Loss, ignored: NDArray[np.int64] | None = None
+    ) -> LinearTeacher:
         rows = self.rows
-        return fit_linear_start(
-            rows.inputs, rows.labelled, loss, self.seeds.start, self.report, left_out
+        return fit_linear_teacher(
+            rows.inputs, rows.labelled, loss, self.seeds.teacher, self.report, ignored
         )
 
     @cached_property
@@ -358,20 +361,13 @@ class _Task:
         engine = _engine(net, self.rows.inputs, self.loss, self.recipe, self.seeds.dropout)
         return options, net, engine
 
-    def _train(
-        self,
-        labelled: Labelled,
-        validation: Validation | None = None,
-        n_epochs: int | None = None,
-    ) -> TrainedNetwork:
-        """Train a new network; on sparse rows until validation rows see no progress, or for ``n_epochs``."""
+    def _train(self, labelled: Labelled, validation: Validation | None = None) -> TrainedNetwork:
+        """Train a new network; on sparse rows until the validation rows see no more progress."""
         options, net, engine = self._new_network()
-        inputs = self.rows.inputs
-        sparse, dropped = inputs.is_sparse, self.recipe.input_dropout_of(inputs, self.wiring) > 0
-        stops = sparse and self.recipe.early_stopping
         score = calibrated_score(self.loss)
+        stops = self.rows.inputs.is_sparse and self.recipe.early_stopping
         if self.validation is not None:  # the user's own rows and score
-            validation, score, n_epochs = self.validation, self.score, None
+            validation, score = self.validation, self.score
         elif not stops:
             validation = None
         history = train(
@@ -379,15 +375,35 @@ class _Task:
             labelled,
             validation=validation,
             score=score,
-            options=replace(
-                self.recipe.falling_rate(labelled.rows.size, sparse, dropped),
-                early_stopping=stops,
-                stop_after=n_epochs,
-            ),
+            options=replace(self._schedule(labelled), early_stopping=stops),
             progress=self.report,
             seed=self.seeds.order,
         )
         return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
+
+    def _train_longer(self, trained: TrainedNetwork, labelled: Labelled) -> TrainedNetwork:
+        """Train a network for some more epochs, on all labelled rows; a new one would take four times as long."""
+        if self.validation is not None:  # what the user's rows chose stays
+            return self._train(labelled)
+        history = trained.history
+        n_epochs = history.n_epochs if history.best_epoch is None else history.best_epoch + 1
+        net = trained.net.train()
+        engine = _engine(net, self.rows.inputs, self.loss, self.recipe, self.seeds.dropout + 1)
+        n_epochs = max(1, round(_LONGER * n_epochs))
+        train(
+            engine,
+            labelled,
+            options=replace(self._schedule(labelled), max_epochs=n_epochs, early_stopping=False),
+            progress=self.report,
+            seed=self.seeds.order + 1,
+        )
+        return replace(trained, net=net.to("cpu").eval(), engine=engine)
+
+    def _schedule(self, labelled: Labelled) -> TrainingOptions:
+        """How long and fast to train on some rows."""
+        inputs = self.rows.inputs
+        dropped = self.recipe.input_dropout_of(inputs, self.wiring) > 0
+        return self.recipe.falling_rate(labelled.rows.size, inputs.is_sparse, dropped)
 
     def _validation(self, labelled: Labelled) -> Validation:
         return Validation(self.rows.inputs, labelled.rows, labelled.targets, labelled.weights)
@@ -396,10 +412,10 @@ class _Task:
         return net.predictor().outputs(inputs, None, self.recipe.n_jobs)
 
     def _blend(
-        self, by_start: NDArray[np.float64], by_network: NDArray[np.float64], held: Labelled
+        self, by_teacher: NDArray[np.float64], by_network: NDArray[np.float64], held: Labelled
     ) -> NDArray[np.float64]:
-        """Weights of start and network in the outputs; with "auto", 0 for a start that does not clearly help."""
-        both = blend_weights([by_start, by_network], held.targets, held.weights, self.loss)
+        """Weights of teacher and network in the outputs; with "auto", 0 for a teacher that does not clearly help."""
+        both = blend_weights([by_teacher, by_network], held.targets, held.weights, self.loss)
         if self.recipe.linear_skip is True:
             return both
         (alone,) = blend_weights([by_network], held.targets, held.weights, self.loss)
@@ -407,11 +423,11 @@ class _Task:
         def losses(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
             return losses_by_part(self.loss, outputs, held.targets, held.weights)
 
-        gain = losses(alone * by_network) - losses(both[0] * by_start + both[1] * by_network)
+        gain = losses(alone * by_network) - losses(both[0] * by_teacher + both[1] * by_network)
         return both if gain.mean() > standard_error(gain) else np.array([0.0, alone])
 
     def _with_linear_skip(
-        self, trained: TrainedNetwork, start: Linear, share: NDArray[np.float64]
+        self, trained: TrainedNetwork, linear: Linear, share: NDArray[np.float64]
     ) -> TrainedNetwork:
         """The network with a linear skip from the input, so that its outputs are the blend."""
         options = replace(trained.options, linear_skip=True)
@@ -419,9 +435,9 @@ class _Task:
         with torch.no_grad():
             net.load_state_dict(trained.net.state_dict(), strict=False)
             net.output.weight.mul_(share[1])
-            net.output.bias.mul_(share[1]).add_(torch.from_numpy(share[0] * start.bias))
+            net.output.bias.mul_(share[1]).add_(torch.from_numpy(share[0] * linear.bias))
             assert net.linear_skip is not None
-            net.linear_skip.copy_(torch.from_numpy(share[0] * start.weight))
+            net.linear_skip.copy_(torch.from_numpy(share[0] * linear.weight))
         engine = _engine(net, self.rows.inputs, self.loss, self.recipe, self.seeds.dropout)
         return TrainedNetwork(net.eval(), options, trained.history, engine)
 
@@ -435,7 +451,7 @@ def fit_to_folder(
     seeds: RunSeeds,
     report: Progress,
 ) -> TrainedNetwork:
-    """Fit a new network to the labelled rows of a folder, without the linear start, which needs all rows in memory.
+    """Fit a new network to the labelled rows of a folder, without the linear teacher, which needs all rows in memory.
 
     Parameters
     ----------
@@ -554,11 +570,6 @@ def scale_outputs(net: TSENet, factor: float) -> None:
         net.output.bias.mul_(factor)
         if net.linear_skip is not None:
             net.linear_skip.mul_(factor)
-
-
-def _length(history: History) -> int | None:
-    """Epochs up to the best one; None if validation rows did not choose it."""
-    return None if history.best_epoch is None else history.best_epoch + 1
 
 
 # ---- its steps, which dense networks share

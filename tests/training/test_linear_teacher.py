@@ -16,9 +16,14 @@ from tsenet.network.batches import Inputs
 from tsenet.network.initial_weights import follow_model
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import as_progress
-from tsenet.training.class_model import ClassModel
-from tsenet.training.linear_fit import blend_weights, fit_linear
-from tsenet.training.linear_start import LinearStart, _spanned, fit_linear_start
+from tsenet.training.calibration import blend_weights
+from tsenet.training.linear_teacher import (
+    LinearTeacher,
+    NaiveBayesEM,
+    _spanned,
+    fit_linear,
+    fit_linear_teacher,
+)
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, MultilabelLoss, RegressionLoss
 from tsenet.training.rows import Labelled
 
@@ -38,9 +43,9 @@ def net_of(n_outputs: int, **options: Any) -> TSENet:
     return TSENet(wiring, n_outputs, skip_units=5, feature_units=5, **options).eval()
 
 
-def started(inputs: Inputs, labelled: Labelled, loss: Loss, seed: int = 0) -> LinearStart:
+def started(inputs: Inputs, labelled: Labelled, loss: Loss, seed: int = 0) -> LinearTeacher:
     with as_progress(False) as report:
-        return fit_linear_start(inputs, labelled, loss, seed, report)
+        return fit_linear_teacher(inputs, labelled, loss, seed, report)
 
 
 def labelled_rows(n_rows: int, targets: NDArray[Any] = CLASSES) -> Labelled:
@@ -118,7 +123,7 @@ def test_blend_gives_a_useless_part_no_say() -> None:
 
 def test_one_step_of_the_class_model_is_naive_bayes() -> None:
     """With all labels known EM has nothing to guess: smoothed counts, centred over the classes."""
-    model = ClassModel(csr_array(COUNTS))
+    model = NaiveBayesEM(csr_array(COUNTS))
     found = model.learn(np.full((N_ROWS, 3), 1 / 3), np.arange(N_ROWS), CLASSES)
     unit = COUNTS / np.linalg.norm(COUNTS, axis=1, keepdims=True)
     counts = np.stack([unit[k == CLASSES].sum(axis=0) for k in range(3)], axis=1)
@@ -132,8 +137,8 @@ def test_one_step_of_the_class_model_is_naive_bayes() -> None:
 def test_rows_without_labels_help() -> None:
     few = np.array([np.flatnonzero(k == CLASSES)[j] for k in range(3) for j in range(2)])
     rows = csr_array(COUNTS)
-    model = ClassModel(rows)
-    alone = ClassModel(rows[few]).learn(np.full((6, 3), 1 / 3), np.arange(6), CLASSES[few])
+    model = NaiveBayesEM(rows)
+    alone = NaiveBayesEM(rows[few]).learn(np.full((6, 3), 1 / 3), np.arange(6), CLASSES[few])
     first = softmax(3 * alone(model.rows), axis=1)
     together = model.learn(first, few, CLASSES[few])
 
@@ -147,7 +152,7 @@ def test_rows_left_out_have_no_say() -> None:
     """A model that leaves rows out is the one that never saw them."""
     few, kept = np.arange(30), np.arange(400)
     guess = np.full((N_ROWS, 3), 1 / 3)
-    whole, part = ClassModel(csr_array(COUNTS)), ClassModel(csr_array(COUNTS[kept]))
+    whole, part = NaiveBayesEM(csr_array(COUNTS)), NaiveBayesEM(csr_array(COUNTS[kept]))
     part.pseudo = whole.pseudo
 
     found = whole.learn(guess, few, CLASSES[few], np.arange(400, N_ROWS))
@@ -262,10 +267,10 @@ def test_few_sparse_rows_take_that_way(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(rows.shape)
         return _spanned(rows)
 
-    monkeypatch.setattr("tsenet.training.linear_start._spanned", spanned)
+    monkeypatch.setattr("tsenet.training.linear_teacher._spanned", spanned)
     labelled = Labelled(np.arange(20), CLASSES[:20], None, np.arange(20))
     with as_progress(False) as report:
-        fit_linear_start(bag(), labelled, MulticlassLoss(N_CLASSES), 0, report)
+        fit_linear_teacher(bag(), labelled, MulticlassLoss(N_CLASSES), 0, report)
         many = Labelled(np.arange(N_ROWS), CLASSES, None, np.arange(N_ROWS))
-        fit_linear_start(bag(), many, MulticlassLoss(N_CLASSES), 0, report)
+        fit_linear_teacher(bag(), many, MulticlassLoss(N_CLASSES), 0, report)
     assert asked == [(20, N_WORDS)]

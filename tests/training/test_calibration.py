@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import sem
 from sklearn.metrics import log_loss
 
-from tsenet.training.comparison import calibrated_score, losses_by_part, standard_error
+from tsenet.training.calibration import calibrated_score, losses_by_part, standard_error
 from tsenet.training.losses import (
     BinaryLoss,
     Loss,

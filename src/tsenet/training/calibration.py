@@ -1,4 +1,4 @@
-"""Which of two models is better on held-out rows, and whether by more than chance."""
+"""Outputs of models on held-out rows: how to blend them, how sure they should be, and whether one is better."""
 
 from __future__ import annotations
 
@@ -7,16 +7,47 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize
 from scipy.special import logit
 
-from tsenet.training.linear_fit import blend_weights
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, RegressionLoss
 
-__all__ = ["as_sure_as", "calibrated_score", "losses_by_part", "standard_error"]
+__all__ = [
+    "blend_weights",
+    "calibrated_score",
+    "losses_by_part",
+    "match_confidence",
+    "standard_error",
+]
 
-_PARTS = 10
+_N_PARTS = 10
 _LARGEST_FACTOR = 5.0
+_BLEND_PENALTY = 1e-3  # keeps the weights of a blend finite where its parts never err
+
+
+def blend_weights(
+    parts: list[NDArray[np.float64]],
+    targets: NDArray[Any],
+    weights: NDArray[np.float64] | None,
+    loss: Loss,
+) -> NDArray[np.float64]:
+    """Non-negative weights for outputs (n, C) of several models such that their sum has the smallest loss: (parts,)."""
+    size = np.array([max(float(part.std()), 1e-12) for part in parts])
+    unit = np.stack(parts) / size[:, None, None]  # (parts, n, C)
+
+    def value(amount: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        mean, slope = loss.gradient(np.tensordot(amount, unit, axes=1), targets, weights)
+        gradient = np.tensordot(unit, slope, axes=2) + 2 * _BLEND_PENALTY * amount
+        return mean + _BLEND_PENALTY * float(amount @ amount), gradient
+
+    found = minimize(
+        value,
+        np.full(len(parts), 0.5),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0, None)] * len(parts),
+    )
+    return np.asarray(found.x / size)
 
 
 def losses_by_part(
@@ -26,7 +57,7 @@ def losses_by_part(
     weights: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Mean losses of outputs (n, C) over every tenth row: (10,), or one for each row if there are fewer."""
-    parts = [slice(start, None, _PARTS) for start in range(min(_PARTS, len(outputs)))]
+    parts = [slice(start, None, _N_PARTS) for start in range(min(_N_PARTS, len(outputs)))]
     return np.array(
         [
             loss.gradient(outputs[p], targets[p], None if weights is None else weights[p])[0]
@@ -43,9 +74,9 @@ def standard_error(values: NDArray[np.float64]) -> float:
 def calibrated_score(
     loss: Loss,
 ) -> Callable[[NDArray[Any], NDArray[np.float64], NDArray[Any] | None], float] | None:
-    """Score of predictions: minus the loss that is left when the outputs are multiplied by the best factor.
+    """A score for validation: minus the loss that is left when the outputs are multiplied by the best factor.
 
-    A network grows too sure of itself long before it errs more often. The blend mends that by a factor, so it must not
+    A network grows overconfident long before it errs more often. The recipe rescales it in the end, so this must not
     end the training. None for squared error, whose loss is the score.
     """
     if isinstance(loss, RegressionLoss):
@@ -65,14 +96,16 @@ def calibrated_score(
     return score
 
 
-def as_sure_as(wanted: NDArray[np.float64], outputs: NDArray[np.float64], loss: Loss) -> float:
-    """Factor for outputs (n, C) with which their largest probabilities have the mean of those of others (n, C)."""
+def match_confidence(
+    wanted: NDArray[np.float64], outputs: NDArray[np.float64], loss: Loss
+) -> float:
+    """Factor for outputs (n, C) that gives their largest probabilities the mean of those of ``wanted`` (n, C)."""
     mean = loss.predict(wanted).max(axis=1).mean()
 
     def excess(logarithm: float) -> float:
         return float(loss.predict(np.exp(logarithm) * outputs).max(axis=1).mean() - mean)
 
     low, high = -np.log(_LARGEST_FACTOR), np.log(_LARGEST_FACTOR)
-    if excess(low) >= 0 or excess(high) <= 0:  # outputs that say nothing, or next to it
+    if excess(low) >= 0 or excess(high) <= 0:  # outputs that are nearly constant
         return 1.0
     return float(np.exp(brentq(excess, low, high, xtol=1e-6)))

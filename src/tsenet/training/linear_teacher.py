@@ -1,0 +1,489 @@
+"""The linear teacher: a linear model of the input that teaches the network about rows without labels.
+
+With few labels it does most of the work. It is a blend of up to three linear models, each cross-validated on the
+labelled rows:
+
+1. penalised regression on the input;
+2. on bags of words, the same on the leading singular directions of all rows, labelled or not;
+3. on bags of words, naive Bayes refined by EM over the rows without labels (Nigam et al., 2000), which starts from
+   what the first two predict.
+
+A sum of linear models is one linear model, so it can also become the network's linear skip.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.sparse import csr_array, diags_array
+from scipy.special import softmax
+from threadpoolctl import threadpool_limits
+
+from tsenet.data.order import first_of_groups
+from tsenet.network.batches import Inputs, is_bag
+from tsenet.progress import Progress
+from tsenet.training.calibration import blend_weights, losses_by_part, standard_error
+from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, RegressionLoss
+from tsenet.training.rows import Labelled
+
+__all__ = [
+    "Linear",
+    "LinearTeacher",
+    "NaiveBayesEM",
+    "fit_linear",
+    "fit_linear_teacher",
+    "fit_student",
+]
+
+Rows: TypeAlias = NDArray[np.floating[Any]] | csr_array
+
+_FOLDS = 5
+_MAX_HELD_OUT = 2000  # labelled rows that choose penalties and blend
+_MAX_FITTED = 30_000  # labelled rows; with more, back-propagation does better
+# Times the mean square length of a row; tried from the largest on, until one is worse than the last.
+_PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
+_SOFT_PENALTY = 0.3  # of a fit to soft targets of every row
+_N_DIRECTIONS = 100
+_MAX_SPANNED = 1_000  # up to this many sparse rows are fitted in the space they span
+_MANY_LABELS = 10_000  # from here on, singular directions and EM add nothing
+_LBFGS_MEMORY = 5  # with 10 it takes as many steps, each at twice the cost
+
+_EM_STEPS = 3
+# A row counts as this many words, however long it is: its words are not independent, and a model that is sure of
+# every row learns nothing from them.
+_EM_SHARPNESS = 3.0
+_EM_PSEUDO_COUNT = 0.25  # of a word in every class, in units of a typical entry
+
+
+# ---- linear models
+
+
+class Linear(NamedTuple):
+    """Outputs (n, C) of rows (n, D): ``rows @ weight + bias``."""
+
+    weight: NDArray[np.float64]  # (D, C)
+    bias: NDArray[np.float64]  # (C,)
+
+    def __call__(self, rows: Rows) -> NDArray[np.float64]:
+        """Outputs of some rows."""
+        return np.asarray(rows @ self.weight.astype(rows.dtype), np.float64) + self.bias
+
+    def scaled(self, factor: float) -> Linear:
+        """All outputs times a factor."""
+        return Linear(self.weight * factor, self.bias * factor)
+
+
+def fit_linear(
+    rows: Rows,
+    targets: NDArray[Any],
+    weights: NDArray[np.float64] | None,
+    loss: Loss,
+    penalty: float,
+    start: Linear | None = None,
+    free_bias: bool = True,
+    max_steps: int = 100,
+    tolerance: float = 1e-5,
+) -> Linear:
+    """Minimise n · loss + penalty/2 · |weight|² by L-BFGS; squared error on dense rows in closed form.
+
+    Parameters
+    ----------
+    rows : (n, D), dense or CSR
+    targets, weights
+        As the loss takes them.
+    penalty : float
+        Of the weights; biases have none.
+    start : Linear, optional
+        Initial weights, such as those of a fit with another penalty.
+    free_bias : bool
+        Whether to fit biases; otherwise they are 0.
+    max_steps : int
+    tolerance : float
+        Relative decrease at which to stop. A tighter one took twice as long and changed no accuracy by more than
+        0.1 points.
+    """
+    if isinstance(loss, RegressionLoss) and isinstance(rows, np.ndarray):
+        return _ridge(rows, targets.reshape(len(targets), -1), weights, penalty)
+    n_rows, n_inputs = rows.shape
+    shape = (n_inputs, loss.n_outputs)
+    cut = n_inputs * loss.n_outputs
+    decay = penalty / n_rows
+
+    def value(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        weight, bias = parameters[:cut].reshape(shape), parameters[cut:]
+        mean, slope = loss.gradient(Linear(weight, bias)(rows), targets, weights)
+        down = rows.T @ slope.astype(rows.dtype)  # (D, C)
+        of_bias = slope.sum(axis=0) * free_bias
+        gradient = np.concatenate([(down + decay * weight).ravel(), of_bias])
+        return mean + 0.5 * decay * float(np.vdot(weight, weight)), gradient
+
+    first = np.zeros(cut + loss.n_outputs)
+    if start is not None:
+        first = np.concatenate([start.weight.ravel(), start.bias])
+    options = {"maxiter": max_steps, "ftol": tolerance, "maxcor": _LBFGS_MEMORY}
+    found = minimize(value, first, jac=True, method="L-BFGS-B", options=options)
+    return Linear(found.x[:cut].reshape(shape), found.x[cut:])
+
+
+def _ridge(
+    rows: NDArray[np.floating[Any]],
+    targets: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    penalty: float,
+) -> Linear:
+    """The same minimum for squared error on dense rows, exactly; unknown targets (NaN) are left out.
+
+    L-BFGS would need thousands of steps where columns are nearly collinear, as in spectra.
+    """
+    from sklearn.linear_model import Ridge
+
+    weight = np.zeros((rows.shape[1], targets.shape[1]))
+    bias = np.zeros(targets.shape[1])
+    for c in range(targets.shape[1]):
+        known = ~np.isnan(targets[:, c])
+        if known.sum() < 2:
+            continue
+        of_row = None if weights is None else weights[known] * (known.sum() / weights[known].sum())
+        # the loss is a mean over all known entries, so a column's errors count by 1 / n_outputs
+        model = Ridge(alpha=0.5 * penalty * targets.shape[1])
+        model.fit(rows[known].astype(np.float64), targets[known, c], sample_weight=of_row)
+        weight[:, c], bias[c] = model.coef_, model.intercept_
+    return Linear(weight, bias)
+
+
+def fit_student(inputs: Inputs, taught: Labelled, loss: Loss) -> Linear:
+    """Fit a linear model to soft targets of all rows, or nearly all.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    taught : Labelled
+        Rows with probabilities as targets: (n,) for two classes, else (n, C).
+    loss : Loss
+    """
+    values = inputs.values[taught.rows]
+    with threadpool_limits(1, user_api="blas"):
+        penalty = _SOFT_PENALTY * _mean_square_length(values)
+        return fit_linear(values, taught.targets, None, loss, penalty, free_bias=False)
+
+
+# ---- naive Bayes over rows without labels
+
+
+class NaiveBayesEM:
+    """Multinomial naive Bayes, refined by EM over rows without labels; linear in the words.
+
+    Parameters
+    ----------
+    rows : CSR (N, D)
+        All rows, not negative; each is brought to length 1.
+    """
+
+    def __init__(self, rows: csr_array) -> None:
+        length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1), np.float64).ravel())
+        scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+        self.rows: Any = csr_array(diags_array(scale) @ rows)
+        self.words: Any = self.rows.T.tocsr()
+        self.pseudo = _EM_PSEUDO_COUNT * (float(self.rows.data.mean()) if self.rows.nnz else 1.0)
+
+    def learn(
+        self,
+        guess: NDArray[np.float64],
+        known: NDArray[np.int64],
+        classes: NDArray[np.int64],
+        ignored: NDArray[np.int64] | None = None,
+    ) -> Linear:
+        """Refine a guess of P(class | row), (N, K), given the classes of the ``known`` rows.
+
+        Rows that are ``ignored`` do not take part. Outputs are log P(word | class), for rows of length 1.
+        """
+        share = guess.copy()
+        for _ in range(_EM_STEPS):
+            if ignored is not None:
+                share[ignored] = 0.0
+            share[known] = 0.0
+            share[known, classes] = 1.0
+            found = self._m_step(share)
+            share = softmax(_EM_SHARPNESS * found(self.rows), axis=1)
+        return found
+
+    def _m_step(self, share: NDArray[np.float64]) -> Linear:
+        counts = np.asarray(self.words @ share) + self.pseudo  # (D, K)
+        logarithm = np.log(counts) - np.log(counts.sum(axis=0))
+        prior = np.log(share.sum(axis=0) + 1.0)
+        # Only differences between classes matter: centred, the weights of common words are near 0.
+        weight = logarithm - logarithm.mean(axis=1, keepdims=True)
+        return Linear(weight, (prior - prior.mean()) / _EM_SHARPNESS)
+
+
+# ---- the teacher
+
+
+class LinearTeacher(NamedTuple):
+    """A fitted teacher, and what its folds predicted for rows that they had not seen.
+
+    Attributes
+    ----------
+    model : Linear
+        Of all labelled rows.
+    fold : int64 (n,)
+        Fold of each labelled row; −1 for rows that were never held out.
+    outputs : float64 (held out, C)
+        For the rows with a fold, in their order, by a model fitted without that fold.
+    """
+
+    model: Linear
+    fold: NDArray[np.int64]
+    outputs: NDArray[np.float64]
+
+
+def fit_linear_teacher(
+    inputs: Inputs,
+    labelled: Labelled,
+    loss: Loss,
+    seed: int,
+    report: Progress,
+    ignored: NDArray[np.int64] | None = None,
+) -> LinearTeacher:
+    """Fit the linear teacher.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        All rows (N, D), with and without labels.
+    labelled : Labelled
+    loss : Loss
+    seed : int
+        Of the folds and of the singular directions.
+    report : Progress
+    ignored : int64 array, optional
+        Rows without labels that EM does not learn from.
+    """
+    ignored = np.empty(0, np.int64) if ignored is None else ignored
+    with threadpool_limits(1, user_api="blas"):  # a product's sums must not depend on threads
+        return _Fit(inputs, labelled, loss, seed, report, ignored).run()
+
+
+class _Part(NamedTuple):
+    """One linear model: fitted without each fold in turn and, last, to all rows; and its held-out outputs."""
+
+    models: list[Linear]
+    held_out: NDArray[np.float64]  # (held out, C)
+
+    def along(self, directions: NDArray[np.float64]) -> _Part:
+        """The same models of rows (n, D), if they were fitted to the rows' coordinates along directions (D, r)."""
+        models = [Linear(directions @ model.weight, model.bias) for model in self.models]
+        return _Part(models, self.held_out)
+
+
+@dataclass
+class _Fit:
+    inputs: Inputs
+    labelled: Labelled
+    loss: Loss
+    seed: int
+    report: Progress
+    ignored: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng(self.seed)
+
+    def run(self) -> LinearTeacher:
+        chosen = self._stratified(self.labelled, _MAX_FITTED)
+        fitted = self.labelled.take(chosen)
+        fold = self._folds(fitted)
+        held = fitted.take(np.flatnonzero(fold >= 0))
+        bag = self.has_classes and is_bag(self.inputs.values)
+        unsupervised = bag and fitted.rows.size < _MANY_LABELS
+        self.report.start("linear teacher", 1 + 2 * unsupervised)
+        x = self.inputs.values[fitted.rows]
+        parts = [self._of_input(x, fitted, fold, free_bias=not bag)]
+        self.report.advance(1, "input")
+        if unsupervised:
+            directions = self._directions()
+            if directions is not None:
+                part = self._cross_validated(x @ directions, fitted, fold, free_bias=False)
+                parts.append(part.along(directions))
+            self.report.advance(1, "singular directions")
+            parts.append(self._naive_bayes(x, fitted, fold, parts, self._blend(parts, held)))
+            self.report.advance(1, "rows without labels")
+        share = self._blend(parts, held).tolist()
+        self.report.finish()
+        final = [part.models[-1].scaled(amount) for part, amount in zip(parts, share, strict=True)]
+        model = Linear(sum(one.weight for one in final), sum(one.bias for one in final))  # type: ignore[arg-type]
+        outputs = sum(amount * part.held_out for part, amount in zip(parts, share, strict=True))
+        fold_of_all = np.full(self.labelled.rows.size, -1)
+        fold_of_all[chosen] = fold
+        return LinearTeacher(model, fold_of_all, np.asarray(outputs))
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether a target is one of several classes."""
+        return isinstance(self.loss, BinaryLoss | MulticlassLoss)
+
+    def _classes(self, targets: NDArray[Any]) -> NDArray[np.int64]:
+        """Class numbers, or zeros where targets are not classes: (n,)."""
+        return targets.astype(np.int64) if self.has_classes else np.zeros(len(targets), np.int64)
+
+    def _stratified(self, labelled: Labelled, n_most: int) -> NDArray[np.int64]:
+        """Numbers of at most ``n_most`` labelled rows, every class with its share."""
+        by_class = self._classes(labelled.targets)
+        if by_class.size <= n_most:
+            return np.arange(by_class.size)
+        rank = np.empty(by_class.size)
+        for k in np.unique(by_class):
+            own = self.rng.permutation(np.flatnonzero(by_class == k))
+            rank[own] = (np.arange(own.size) + 0.5) / own.size
+        return np.sort(np.argsort(rank, kind="stable")[:n_most])
+
+    def _folds(self, fitted: Labelled) -> NDArray[np.int64]:
+        """Fold of each row, stratified by class; −1: never held out. With many rows one fold is enough: (n,).
+
+        Duplicate rows are in the same fold: one that was fitted says nothing about new rows.
+        """
+        first, group = first_of_groups(fitted.duplicate_groups)
+        if first.size < _FOLDS:
+            first = group = np.arange(fitted.rows.size)
+        fitted = fitted.take(first)
+        n_groups = first.size
+        fold = np.full(n_groups, -1)
+        if n_groups > 2 * _MAX_HELD_OUT:
+            fold[self._stratified(fitted, min(_MAX_HELD_OUT, n_groups // _FOLDS))] = 0
+        else:
+            shuffled = self.rng.permutation(n_groups)
+            by_class = shuffled[np.argsort(self._classes(fitted.targets)[shuffled], kind="stable")]
+            fold[by_class] = np.arange(n_groups) % min(_FOLDS, n_groups)
+        return fold[group]
+
+    def _of_input(
+        self, rows: Rows, fitted: Labelled, fold: NDArray[np.int64], free_bias: bool
+    ) -> _Part:
+        """The model of the input; of few sparse rows, by their coordinates in the space that they span.
+
+        The best weights are sums of rows, and a rotation changes neither outputs nor penalty: the fits are the same
+        up to the tolerance at which they stop, in n dimensions instead of D.
+        """
+        n_rows, n_columns = rows.shape
+        if (
+            isinstance(rows, np.ndarray)
+            or n_rows > min(_MAX_SPANNED, n_columns // 2)
+            or isinstance(self.loss, RegressionLoss)
+        ):
+            return self._cross_validated(rows, fitted, fold, free_bias)
+        coordinates, directions = _spanned(rows)
+        return self._cross_validated(coordinates, fitted, fold, free_bias).along(directions)
+
+    def _cross_validated(
+        self, rows: Rows, fitted: Labelled, fold: NDArray[np.int64], free_bias: bool
+    ) -> _Part:
+        """Fits with the largest penalty that is as good on held-out rows as the best, up to a standard error.
+
+        New rows are less like the labelled ones than these are like each other; and too large a penalty does little
+        harm, as the blend rescales the outputs. Squared error takes the best penalty: where columns are nearly
+        collinear, as in spectra, a larger one costs much. On bags of words there is no bias: with few labels it would
+        only repeat how many rows of each class happened to be labelled.
+        """
+        length = _mean_square_length(rows)
+        held = fitted.take(np.flatnonzero(fold >= 0))
+        folds = range(int(fold.max()) + 1)
+        tried: list[tuple[float, _Part, NDArray[np.float64]]] = []
+        models: list[Linear | None] = [None for _ in folds]
+
+        def fit(which: NDArray[np.bool_], penalty: float, start: Linear | None) -> Linear:
+            seen = fitted.take(np.flatnonzero(which))
+            return fit_linear(
+                rows[which], seen.targets, seen.weights, self.loss, penalty, start, free_bias
+            )
+
+        for factor in _PENALTIES:
+            fits = [fit(fold != k, factor * length, models[k]) for k in folds]
+            part = _Part(fits, self._held_out(fits, rows, fold))
+            losses = losses_by_part(self.loss, part.held_out, held.targets, held.weights)
+            tried.append((factor * length, part, losses))
+            if len(tried) > 1 and tried[-1][2].mean() >= tried[-2][2].mean():
+                break
+            models = [*fits]
+        best = min((losses for *_, losses in tried), key=np.mean)
+        exact = isinstance(self.loss, RegressionLoss)
+        bound = best.mean() + (0.0 if exact else standard_error(best))
+        good = (one for one in tried if one[2].mean() <= bound)
+        penalty, part, _ = next(good, tried[0])  # the largest penalty if no loss is finite
+        part.models.append(fit(np.ones(fold.size, bool), penalty, part.models[0]))
+        return part
+
+    def _held_out(
+        self, models: list[Linear], rows: Rows, fold: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Outputs of each row that is held out once, by the model fitted without it: (held out, C)."""
+        outputs = np.empty((fold.size, self.loss.n_outputs))
+        for k in range(int(fold.max()) + 1):
+            outputs[fold == k] = models[k](rows[fold == k])
+        return outputs[fold >= 0]
+
+    def _blend(self, parts: list[_Part], held: Labelled) -> NDArray[np.float64]:
+        """Weights with which the parts make the best blend of held-out rows: (parts,)."""
+        held_out = [part.held_out for part in parts]
+        return blend_weights(held_out, held.targets, held.weights, self.loss)
+
+    def _directions(self) -> NDArray[np.float64] | None:
+        """Leading singular directions of all rows: (D, 100); None where there are hardly as many."""
+        from sklearn.utils.extmath import randomized_svd
+
+        values = self.inputs.values
+        if min(values.shape) <= 2 * _N_DIRECTIONS:
+            return None
+        *_, directions = randomized_svd(values, _N_DIRECTIONS, n_iter=4, random_state=self.seed)
+        found: NDArray[np.float64] = directions.T.astype(np.float64)
+        return found
+
+    def _naive_bayes(
+        self,
+        x: Rows,
+        fitted: Labelled,
+        fold: NDArray[np.int64],
+        parts: list[_Part],
+        share: NDArray[np.float64],
+    ) -> _Part:
+        """Naive Bayes models of all rows that begin with what the other parts predict."""
+        values = self.inputs.values
+        assert not isinstance(values, np.ndarray)
+        model = NaiveBayesEM(values)
+        classes = self._classes(fitted.targets)
+        found = []
+        for k in range(len(parts[0].models)):
+            guess = sum(
+                amount * part.models[k](values) for part, amount in zip(parts, share, strict=True)
+            )
+            seen = fold != k
+            ignored = np.concatenate([fitted.rows[~seen], self.ignored])
+            by_class = model.learn(
+                self.loss.predict(np.asarray(guess)), fitted.rows[seen], classes[seen], ignored
+            )
+            found.append(self._as_outputs(by_class))
+        return _Part(found, self._held_out(found, x, fold))
+
+    def _as_outputs(self, by_class: Linear) -> Linear:
+        """Two classes have one output, the difference."""
+        if self.loss.n_outputs > 1:
+            return by_class
+        weight = by_class.weight[:, 1:] - by_class.weight[:, :1]
+        return Linear(weight, by_class.bias[1:] - by_class.bias[:1])
+
+
+def _mean_square_length(rows: Rows) -> float:
+    squares = rows.multiply(rows) if isinstance(rows, csr_array) else np.square(rows)
+    mean = float(squares.sum()) / int(rows.shape[0])
+    return max(mean, 1e-12)
+
+
+def _spanned(rows: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Coordinates (n, r) of rows (n, D) in the space that they span, and its orthonormal directions (D, r)."""
+    exact = rows.astype(np.float64)
+    square, turned = np.linalg.eigh((exact @ exact.T).toarray())
+    there = square > 1e-10 * max(float(square[-1]), 1e-300)
+    length, turned = np.sqrt(square[there]), turned[:, there]
+    return turned * length, np.asarray(exact.T @ (turned / length))
