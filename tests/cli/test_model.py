@@ -150,7 +150,7 @@ def test_documents_that_are_split_already(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_the_learning_rate_is_the_librarys(tmp_path: Path) -> None:
-    """``tsenet fit`` used to pass its own, ten times that of the library after a linear start."""
+    """``tsenet fit`` used to pass its own, ten times that of the library after a linear teacher."""
     texts = make_documents(2100)  # with fewer sparse rows there is no back-propagation
     kinds = np.where(["goal" in text for text in texts], "sport", "other")
     kinds[::7] = "sport"

@@ -447,7 +447,7 @@ def test_verbose_reports_every_stage(rows: Floats, kinds: NDArray[Any]) -> None:
             stages.append(stage)
 
     TSENetClassifier(**{**QUICK, "max_epochs": 1}, verbose=note).fit(rows, kinds)
-    assert stages[-3:] == ["links", "linear start", "training"]
+    assert stages[-3:] == ["links", "linear teacher", "training"]
     assert "islands" in stages
 
 

@@ -40,7 +40,7 @@ def test_a_given_rate_is_used(options: dict[str, Any], rate: float) -> None:
 
 
 def test_rows_without_labels_are_taught() -> None:
-    """The network sees all rows, and what the linear start says about those without a label."""
+    """The network sees all rows, and what the linear teacher says about those without a label."""
     steps: dict[str, int | None] = {}
     few = np.where(np.arange(600) < 60, CLASSES, -1)
     options = {**QUICK, "max_epochs": 1, "batch_size": 50, "linear_skip": False}

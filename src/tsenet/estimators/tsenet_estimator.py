@@ -130,7 +130,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
             it predicts texts too. A folder of shards (path, URL, ``ShardFolder`` or
             :class:`tsenet.scale.Shards`) or a Dask array or dataframe need not fit into memory: the structure is
             learned from all rows, by the workers of ``client`` if there is one. The network is trained in this process
-            on a stream of the rows that have a label, without the linear start.
+            on a stream of the rows that have a label, without the linear teacher.
         y : array-like, (N,) or (N, C); for a folder also the names of its label columns
             None, NaN, ``pandas.NA`` and blank text are unknown targets, as is a classifier's ``unlabeled``. Structure
             and first weights are learned from rows without a known target too. Default for a folder: its label column.
