@@ -35,7 +35,9 @@ class DenseGroup(nn.Module):
 
     def forward(self, x: Batch) -> torch.Tensor:
         """Return (S, B) for sparse rows or dense ones (D, B)."""
-        return _linear(x, self.weight) + self.bias[:, None]
+        if isinstance(x, SparseBatch):
+            return _linear(x, self.weight) + self.bias[:, None]
+        return torch.addmm(self.bias[:, None], self.weight.t(), x)
 
 
 def _linear(x: Batch, weight: torch.Tensor) -> torch.Tensor:

@@ -169,6 +169,8 @@ class MulticlassLoss(Loss):
         """Mean loss of outputs (B, C): a scalar that autograd can follow."""
         if targets.ndim == 2:
             share = targets.to(outputs.dtype)  # (B, C)
+            if weights is None and self.class_weights is None:
+                return functional.cross_entropy(outputs, share)
             if self.class_weights is not None:
                 share = share * outputs.new_tensor(self.class_weights)
             if weights is not None:
