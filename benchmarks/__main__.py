@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -150,11 +151,17 @@ def network(write: Write = False) -> None:
 
 
 @app.command()
-def fit(write: Write = False) -> None:
-    """CPU seconds of a fit by phase beside a cross-validated logistic regression, on four corpora (TSENET_DATA)."""
+def fit(
+    against: Annotated[
+        Path | None, typer.Option(help="Another checkout; without it, logistic regression.")
+    ] = None,
+    only: Annotated[str, typer.Option(help="Cases, separated by commas.")] = "",
+    repeats: Annotated[int, typer.Option(help="Fits of each side; the median counts.")] = 3,
+) -> None:
+    """CPU seconds of default fits next to logistic regression or another checkout (TSENET_DATA)."""
     from benchmarks import fit as benchmark
 
-    _show("fit", benchmark.run(), write, "network.md")
+    print(benchmark.run(against, [name for name in only.split(",") if name], repeats))
 
 
 @app.command()

@@ -1,120 +1,189 @@
-"""CPU seconds of a fit by phase, beside a cross-validated logistic regression on the same rows."""
+"""CPU seconds of a default fit, next to logistic regression or next to another checkout of the project.
+
+Every fit runs in a process of its own, on one thread, after an untimed fit on a few rows has loaded or compiled the
+kernels. With another checkout the two take turns, so that both meet the same load of the machine.
+"""
 
 from __future__ import annotations
 
+import inspect
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
 import time
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import scipy.sparse as sp
 
-from benchmarks.measure import StageClock, in_own_process, warm_up
-from benchmarks.report import table
-from reproduce.suite import SUITE, fold_of
-
-#: Name of a corpus and its number of labels; None: all rows have one.
-CASES = (("ag_news", None), ("stackoverflow", None), ("20newsgroups", 400), ("many classes", None))
-MANY = ("stackoverflow", "20newsgroups", "dbpedia")  # whose classes together are the many
+ROOT = Path(__file__).parents[1]
+#: Case: data set and number of labels (None: every row has one).
+CASES: dict[str, tuple[str, int | None]] = {
+    "stackoverflow": ("stackoverflow", None),
+    "20newsgroups-400": ("20newsgroups", 400),
+    "many-classes": ("many classes", None),
+    "ag_news": ("ag_news", None),
+    "digits": ("digits", None),
+    "mnist": ("mnist", None),
+}
+MANY = ("stackoverflow", "20newsgroups", "dbpedia")  # their classes together are the many classes
 MANY_ROWS = 6_500
-N_WORDS = 10_000
-PENALTIES = np.logspace(-1, 3, 5)  # of the logistic regression; three folds
+WARM_UP_ROWS = 300
+PENALTIES = np.logspace(-1, 3, 5)
 
 
-def run() -> str:
-    """A row of the table for each corpus; ``× LR`` is the fit without the structure over the logistic regression."""
+def run(against: Path | None, only: list[str], repeats: int) -> str:
+    """One row per case: CPU seconds of this checkout, of the other side, and their ratio."""
+    from benchmarks.report import table
+
+    unknown = sorted(set(only) - set(CASES))
+    if unknown:
+        raise SystemExit(f"unknown case {unknown[0]!r}: choose from {', '.join(CASES)}")
+    rival = "LR, CPU s" if against is None else f"{against.name}, CPU s"
+    head = ["case", "rows", "classes", "this, CPU s", rival, "ratio", "accuracy", "other's", "MB"]
     body = []
-    for name, n_labels in CASES:
-        one = in_own_process("fit", name=name, n_labels=n_labels)
-        rest = one["fit"] - one["structure"]
-        labels = "all" if n_labels is None else f"{n_labels:,}"
-        seconds = [f"{one[key]:.1f}" for key in ("structure", "linear start", "training", "fit")]
-        body.append(
-            [
-                name,
-                f"{one['rows']:,}",
-                one["classes"],
-                labels,
-                *seconds,
-                f"{one['LR']:.1f}",
-                f"{one['fit'] / (one['LR'] + one['structure']):.2f}",
-                f"{rest / one['LR']:.2f}",
-                f"{one['accuracy']:.1f}",
-                f"{one['LR accuracy']:.1f}",
-            ]
-        )
-    head = ["", "rows", "classes", "labels", "structure", "linear start", "training", "fit, CPU s"]
-    head += ["LR", "fit / (LR + structure)", "rest / LR", "accuracy", "LR's"]
+    with tempfile.TemporaryDirectory() as scratch:
+        for case in only or CASES:
+            path = Path(scratch) / f"{case}.npz"
+            size = _prepare(case, path)
+            ours: list[dict[str, float]] = []
+            theirs: list[dict[str, float]] = []
+            for _ in range(repeats):
+                ours.append(_in_process(ROOT, path, "tsenet"))
+                other = (ROOT, path, "lr") if against is None else (against, path, "tsenet")
+                theirs.append(_in_process(*other))
+            cpu = [statistics.median(one["cpu"] for one in side) for side in (ours, theirs)]
+            body.append(
+                [
+                    *(case, f"{size[0]:,}", size[1], f"{cpu[0]:.2f}", f"{cpu[1]:.2f}"),
+                    f"{cpu[0] / cpu[1]:.2f}",
+                    *(f"{100 * side[0]['accuracy']:.2f}" for side in (ours, theirs)),
+                    f"{ours[0]['peak'] / 1e6:.0f}",
+                ]
+            )
+            print(*body[-1], flush=True)
     return table(head, body)
 
 
-def measure(name: str, n_labels: int | None, seed: int = 0) -> dict[str, Any]:
-    """The job behind :func:`run`: both fits on one corpus, one thread, accuracy on validation rows."""
-    from sklearn.linear_model import LogisticRegressionCV
-    from threadpoolctl import threadpool_limits
-
-    from tsenet import TSENetClassifier
-
-    warnings.simplefilter("ignore")  # rows without names; LR that stops before it converges
-    warm_up()
-    views, y, y_held = _corpus(name, seed)
+def _prepare(case: str, path: Path) -> tuple[int, int]:
+    """Save the rows of a case for both sides; return the number of rows and of classes."""
+    name, n_labels = CASES[case]
+    views, y, y_held = _rows(name)
     known = np.arange(y.size)
     if n_labels is not None:
-        known = np.sort(np.random.default_rng(seed).permutation(y.size)[:n_labels])
+        known = np.random.default_rng(0).permutation(y.size)[:n_labels]
     few = np.full(y.size, -1)
     few[known] = y[known]
-    clock = StageClock()
-    model = TSENetClassifier(random_state=seed, n_jobs=1, unlabeled=-1, verbose=clock)
-    rows, held = views["counts"]
+    arrays: dict[str, Any] = {"y": few, "y_held": y_held}
+    for view, pair in views.items():
+        for part, values in zip(("fit", "held"), pair, strict=True):
+            if sp.issparse(values):
+                rows = sp.csr_array(values)
+                arrays |= {
+                    f"{view}_{part}_{field}": getattr(rows, field)
+                    for field in ("data", "indices", "indptr", "shape")
+                }
+            else:
+                arrays[f"{view}_{part}"] = values
+    np.savez(path, **arrays)
+    return y.size, int(np.unique(y).size)
+
+
+def _rows(name: str) -> tuple[Any, Any, Any]:
+    """Features to fit and to score, by the name of the view, and both parts' classes; no test rows."""
+    from reproduce.suite import SUITE, RawRows, SuiteEntry, fold_of
+
+    if name != "many classes":
+        fold = fold_of(SUITE[name], "validation", 0)
+    else:
+        parts = [(one, SUITE[one].read("train", 0)) for one in MANY]
+        texts = [text for _, part in parts for text in part.X]
+        classes = [f"{one} {label}" for one, part in parts for label in part.y.tolist()]
+        rows = RawRows(texts, np.array(classes))
+        entry = SuiteEntry(name, "text", MANY_ROWS, lambda side, seed: rows, n_fit=MANY_ROWS)
+        fold = fold_of(entry, "validation", 0)
+    return fold.views, fold.y, fold.y_held
+
+
+def _in_process(root: Path, path: Path, method: str) -> dict[str, float]:
+    """Fit with the code of a checkout in a fresh interpreter."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(root.resolve() / "src"), str(ROOT)]),
+        "OMP_NUM_THREADS": "1",
+        "OMP_WAIT_POLICY": "PASSIVE",
+    }
+    command = [sys.executable, "-m", "benchmarks.fit", str(path), method]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"the fit with {root} ended with status {done.returncode}")
+    report: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return report
+
+
+# ---- in the process of one fit: nothing here may depend on one version of tsenet
+
+
+def _fit(path: str, method: str) -> dict[str, float]:
+    from threadpoolctl import threadpool_limits
+
+    warnings.simplefilter("ignore")
+    with np.load(path) as file:
+        arrays = dict(file)
+    y, y_held = arrays["y"], arrays["y_held"]
+    kinds = {key.partition("_")[0] for key in arrays} - {"y"}
+    rows = {kind: [_matrix(arrays, f"{kind}_{part}") for part in ("fit", "held")] for kind in kinds}
+    preferred = "counts" if method == "tsenet" else "tfidf"
+    X, X_held = rows.get(preferred) or rows["values"]
+    if method == "lr":
+        X, y = X[y >= 0], y[y >= 0]
     with threadpool_limits(1):
+        _model(method).fit(X[:WARM_UP_ROWS], np.arange(min(WARM_UP_ROWS, y.size)) % 3)
         start = time.process_time()
-        model.fit(rows, few)
-        seconds = time.process_time() - start
-        clock.finish()
+        model = _model(method).fit(X, y)
+        cpu = time.process_time() - start
+    accuracy = float(np.mean(model.predict(X_held) == y_held))
+    return {"cpu": cpu, "accuracy": accuracy, "peak": _peak_bytes()}
+
+
+def _model(method: str) -> Any:
+    if method == "lr":
+        from sklearn.linear_model import LogisticRegressionCV
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import MaxAbsScaler
+
         rival = LogisticRegressionCV(
             Cs=PENALTIES, cv=3, max_iter=200, scoring="neg_log_loss", use_legacy_attributes=False
         )
-        scaled, scaled_held = views["tfidf"]
-        start = time.process_time()
-        rival.fit(scaled[known], y[known])
-        rival_seconds = time.process_time() - start
-    later = {stage: clock.cpu.get(stage, 0.0) for stage in ("linear start", "training")}
-    return {
-        "rows": int(y.size),
-        "classes": int(np.unique(y).size),
-        **later,
-        "structure": sum(clock.cpu.values()) - sum(later.values()),
-        "fit": seconds,
-        "LR": rival_seconds,
-        "accuracy": 100 * float(np.mean(model.predict(held) == y_held)),
-        "LR accuracy": 100 * float(np.mean(rival.predict(scaled_held) == y_held)),
-    }
+        return make_pipeline(MaxAbsScaler(), rival)
+    import tsenet
+
+    options: dict[str, Any] = {"random_state": 0, "n_jobs": 1}
+    if "unlabeled" in inspect.signature(tsenet.TSENetClassifier).parameters:
+        options["unlabeled"] = -1
+    return tsenet.TSENetClassifier(**options)
 
 
-def _corpus(name: str, seed: int) -> tuple[Any, NDArray[Any], NDArray[Any]]:
-    """Features to learn from and to be scored on, by their names, and both parts' classes; no test rows."""
-    if name != "many classes":
-        fold = fold_of(SUITE[name], "validation", seed)
-        return fold.views, fold.y, fold.y_held
-    from sklearn.model_selection import train_test_split
+def _matrix(arrays: dict[str, Any], name: str) -> Any:
+    if name in arrays:
+        return arrays[name]
+    values = tuple(arrays[f"{name}_{field}"] for field in ("data", "indices", "indptr"))
+    return sp.csr_array(values, shape=tuple(arrays[f"{name}_shape"]))
 
-    from tsenet.data.text import count_words, vectorize, word_vectorizer
-    from tsenet.datasets.word_features import weigh
 
-    texts: list[str] = []
-    classes: list[str] = []
-    for one in MANY:
-        rows = SUITE[one].read("train", seed)
-        texts += rows.X
-        classes += [f"{one} {label}" for label in rows.y.tolist()]
-    y = np.unique(classes, return_inverse=True)[1]
-    own, other = train_test_split(
-        np.arange(y.size), train_size=MANY_ROWS, test_size=2_000, stratify=y, random_state=seed
-    )
-    words = vectorize(
-        [texts[i] for i in own],
-        word_vectorizer(n_words=N_WORDS, stop_words="english", min_documents=2),
-    )
-    counts = words.values, count_words([texts[i] for i in other], words.names).values
-    weighted = weigh(counts, "tfidf")
-    return {"counts": counts, "tfidf": weighted}, y[own], y[other]
+def _peak_bytes() -> int:
+    for line in Path("/proc/self/status").read_text("ascii").splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+if __name__ == "__main__":
+    print(json.dumps(_fit(*sys.argv[1:])))

@@ -99,13 +99,6 @@ def topics(**arguments: Any) -> dict[str, Any]:
     return benchmark.measure(**arguments)
 
 
-def fit(**arguments: Any) -> dict[str, Any]:
-    """A fit by phase, and a logistic regression's."""
-    from benchmarks import fit as benchmark
-
-    return benchmark.measure(**arguments)
-
-
 def scale_out(**arguments: Any) -> dict[str, Any]:
     """Structure of rows beyond memory, in one way."""
     from benchmarks import scale_out as benchmark
@@ -119,7 +112,6 @@ JOBS: dict[str, Callable[..., dict[str, Any]]] = {
     "network": network,
     "network_memory": network_memory,
     "topics": topics,
-    "fit": fit,
     "scale_out": scale_out,
 }
 
