@@ -35,6 +35,8 @@ SLOW_MODULES = {
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     root = Path(__file__).parent
     for item in items:
-        place = item.path.relative_to(root)
-        if place.parts[0] in SLOW_FOLDERS or place.as_posix() in SLOW_MODULES:
+        if not item.path.is_relative_to(root):
+            continue
+        module = item.path.relative_to(root)
+        if module.parts[0] in SLOW_FOLDERS or module.as_posix() in SLOW_MODULES:
             item.add_marker(pytest.mark.slow)
