@@ -13,7 +13,7 @@ from scipy.sparse import load_npz
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
 from tsenet.data.text import count_words, read_documents, word_vectorizer
-from tsenet.estimators.topic_words import learn_words
+from tsenet.estimators.topic_model import learn_words
 
 
 def folder(name: str) -> Path:
@@ -76,5 +76,5 @@ def newsgroups(n_words: int, select: str) -> Corpus:
 def _count(title: str, train: list[str], test: list[str], n_words: int, select: str) -> Corpus:
     chosen = word_vectorizer(n_words=n_words, stop_words="english", min_documents=2)
     by = "tfidf" if select == "tfidf" else "frequency"
-    vectorizer, known = learn_words(train, chosen, by, None)
+    vectorizer, known, _ = learn_words(train, chosen, by)
     return Corpus(title, known, count_words(test, vectorizer))

@@ -86,9 +86,8 @@ def _tsenet(data: Corpus, vectorizer: CountVectorizer, counts: Any, n_topics: in
 
     warm_up()
     start = time.process_time()
-    model = TopicModel(random_state=0, n_jobs=1)
-    model.vectorizer_ = vectorizer
-    model.fit_counts(counts, data.train).reduce(n_topics)
+    model = TopicModel(vectorizer=vectorizer, random_state=0, n_jobs=1)
+    model.fit(data.train).reduce(n_topics)
     topics = [[word for word, _ in words] for words in model.topics_["words"]]
     cpu = time.process_time() - start
     return topics, model.transform(data.train).toarray(), model.transform(data.test).toarray(), cpu

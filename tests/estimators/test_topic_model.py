@@ -20,6 +20,7 @@ from tests.docstrings import run_examples
 from tsenet import Table, TopicModel
 from tsenet.data import count_words
 from tsenet.errors import DataError, ModelFileError
+from tsenet.explain import every_topic
 
 QUICK: dict[str, Any] = {"random_state": 0, "n_jobs": 1, "refine_steps": 3}
 
@@ -158,7 +159,7 @@ class TestDocuments:
         documents = fitted.documents_of(name, n_documents=300)["document"]
         assert sorted(documents) == np.flatnonzero(present[:, 0]).tolist()
         has = {w: np.array([w in text.split() for text in texts]) for w in fitted.vocabulary_}
-        for topic, column in zip(fitted._shown, present.T, strict=True):
+        for topic, column in zip(every_topic(fitted.view_.topics), present.T, strict=True):
             for word in topic.words:
                 assert word.inside == pytest.approx(has[word.word][column].mean())
                 assert word.outside == pytest.approx(has[word.word][~column].mean())
@@ -372,7 +373,7 @@ class TestInput:
     )
     def test_parameters_are_checked(self, wrong: dict[str, Any]) -> None:
         (name,) = wrong
-        with pytest.raises(ValueError, match=f"{name} must be"):
+        with pytest.raises(ValueError, match=f"{name}.*must be"):
             TopicModel(**wrong).fit(["a text", "a text"])
 
     def test_what_the_shell_calls_none_and_0(self, fitted: TopicModel, texts: list[str]) -> None:

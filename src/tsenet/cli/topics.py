@@ -276,8 +276,8 @@ def topics(
             others = [column for column in (along, id_column) if column is not None]
             columns = (text or "text", others, no_header)
             documents = read(data, data_format.value, *columns, encoding, progress)
-        else:  # topics are learned from all documents, and described by some of them
-            documents = shards.drawn_documents(seed, progress)
+        else:  # read by the model, part by part
+            documents = None
         warm_up(progress, network=False)
         if model is not None:
             found = tsenet.load(model, kind="TopicModel")
@@ -287,8 +287,7 @@ def topics(
             if shards is None:
                 probabilities = [found.fit_transform(documents)]
             else:
-                found.vectorizer_ = shards.folder.vectorizer()
-                found.fit_counts(documents, data=shards)
+                found.fit(shards)
             write_model(found, folder, progress)
             if not no_explorer:
                 write_explorer(

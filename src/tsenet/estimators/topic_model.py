@@ -3,42 +3,67 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Integral, Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import TransformerMixin, clone
+from sklearn.utils._param_validation import (
+    Interval,
+    Options,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.validation import check_is_fitted
 
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
-from tsenet.data.text import word_vectorizer
-from tsenet.estimators import topic_facts
-from tsenet.estimators.document_topics import DocumentTopics
-from tsenet.estimators.outside_memory import UsesCluster, is_outside_memory, opened
-from tsenet.estimators.parameters import check_parameters
+from tsenet.data.text import checked_vectorizer, rows_of_texts, vectorize, word_vectorizer
+from tsenet.errors import DataError, MissingDependencyError
+from tsenet.estimators.outside_memory import UsesCluster, is_outside_memory, opened, tables_of
 from tsenet.estimators.texts import are_texts, fill_vectorizer, vectorizer_parts
-from tsenet.estimators.topic_words import learn_words, seed_groups, topics_of_seeds
+from tsenet.explain.presence import (
+    PRESENT,
+    Presence,
+    topic_activity,
+    topic_probabilities,
+    topics_above,
+)
+from tsenet.explain.scores import coherence
+from tsenet.explain.topic_view import TopicView, choose_topics, view_topics
+from tsenet.explain.topics import Topic, every_topic, topic_tree, with_coherence
 from tsenet.progress import as_progress
 from tsenet.skeleton.hlta import learn_tree
-from tsenet.skeleton.pieces import automatic_size, cut_into_pieces, size_for
+from tsenet.skeleton.pieces import automatic_size, pieces_per_row, size_for
 from tsenet.skeleton.tree import LatentTree
 from tsenet.store.files import arrays_under
 
 if TYPE_CHECKING:
+    import pandas as pd
     from sklearn.feature_extraction.text import CountVectorizer
 
-__all__ = ["TopicModel"]
+__all__ = ["TopicModel", "learn_words"]
 
 _TREE_OPTIONS = (
     *("max_island", "max_top", "ud_threshold", "correlation_test", "structure_samples"),
     *("refine_steps", "em_restarts", "piece_size", "leftovers", "full_depth"),
 )
-# Below this share of words in topics, fit() warns.
-_FEW_GROUPED = 0.05
+_MIN_GROUPED = 0.05  # fit() warns if a smaller share of the words is in topics
+_N_TYPICAL = 3  # typical documents of a topic
+_WINDOW = 10
+_COHERENCE_DOCUMENTS = 20_000  # most documents on which coherence is measured
 
 
-class TopicModel(UsesCluster, DocumentTopics):
+class TopicModel(UsesCluster, TransformerMixin):
     """A hierarchy of topics, learned from documents.
 
     A topic is a latent of the tree (:class:`tsenet.LatentTree`): it is on in some documents and makes its words more
@@ -64,21 +89,21 @@ class TopicModel(UsesCluster, DocumentTopics):
         Guided topics: words that shall be in one topic of level 1, at least two for each. The keys of a mapping become
         the labels of these topics, which are always shown. The other topics are found as usual.
     top_words : int, default=10
-        Most words that describe a topic.
+        Maximum number of words that describe a topic.
     min_size : int or float, default=0.001
         Do not show topics that are present in fewer documents: a number of documents (int) or a share (float).
     min_coherence : float, default=0.05
         Do not show topics of level 1 whose words hardly occur together (NPMI within 10 words of text); −1 shows all.
     max_island : int, default=15
-        Most words in a group.
+        Maximum number of words in a group.
     max_top : int, default=30
-        Levels are added until one has at most so many topics.
+        Levels are added until one has at most this many topics.
     ud_threshold : float, default=3.0
         How much better two topics must be than one for a group to be split. Raise it for larger groups.
     correlation_test : bool, default=True
         Let a word join a group only if they correlate significantly.
     structure_samples : int or None, default=None
-        Learn the structure from so many documents, drawn at random; None takes all.
+        Learn the structure from this many documents, drawn at random; None takes all.
     refine_steps : int, default=100
         Steps of stepwise EM over all parameters at the end.
     em_restarts : int, default=3
@@ -141,6 +166,40 @@ class TopicModel(UsesCluster, DocumentTopics):
     True
     """
 
+    _parameter_constraints = {  # noqa: RUF012
+        "n_words": [Interval(Integral, 1, None, closed="left"), None],
+        "min_documents": [Interval(Integral, 1, None, closed="left")],
+        "select": [StrOptions({"frequency", "tfidf"})],
+        "top_words": [Interval(Integral, 1, None, closed="left")],
+        "min_size": [Interval(Real, 0, None, closed="left")],
+        "min_coherence": [Interval(Real, -1, 1, closed="both")],
+        "max_island": [Interval(Integral, 2, None, closed="left")],
+        "max_top": [Interval(Integral, 1, None, closed="left")],
+        "ud_threshold": [Interval(Real, None, None, closed="neither")],
+        "correlation_test": ["boolean"],
+        "structure_samples": [Interval(Integral, 2, None, closed="left"), None],
+        "refine_steps": [Interval(Integral, 0, None, closed="left")],
+        "em_restarts": [Interval(Integral, 1, None, closed="left")],
+        "piece_size": [
+            Interval(Integral, 2, None, closed="left"),
+            Options(Integral, {0}),
+            StrOptions({"auto"}),
+            None,
+        ],
+        "leftovers": [StrOptions({"auto", "leave", "attach"})],
+        "full_depth": ["boolean", StrOptions({"auto"})],
+        "n_jobs": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
+    }
+
+    tree_: LatentTree
+    vectorizer_: CountVectorizer | None
+    n_documents_: int
+    _stats: _TopicStats
+    _labels: dict[str, str]  # chosen by the user, by topic id
+    _seeded: tuple[str, ...]  # ids of the topics of seed words, which are always shown
+    _selection: tuple[str, ...] | None  # ids of the topics that reduce() chose
+    _rows: BinaryRows | None  # the documents of fit; None in a model from a file
+    _probabilities: Any  # of the topics in these documents; None until they are needed
     _piece_size: int | None  # words of the pieces that the tree was learned from
     _n_pieces: int
 
@@ -218,52 +277,24 @@ class TopicModel(UsesCluster, DocumentTopics):
         DataError
             If there are no documents, or no words remain, or seed words cannot form a topic.
         """
-        check_parameters(self.get_params(deep=False))
+        self._validate_params()
         if is_outside_memory(texts):
             with opened(self, texts) as shards, as_progress(self.progress) as report:
                 described = shards.drawn_documents(self.random_state, report)
                 self.vectorizer_ = shards.folder.vectorizer()
-                return self.fit_counts(described, data=shards)
+                return self._fit_counts(described, data=shards)
         texts = list(texts) if isinstance(texts, Iterator) else texts
-        self.vectorizer_, table = learn_words(
-            texts, self._new_vectorizer(), self.select, self.progress
-        )
-        return self.fit_counts(table, texts if are_texts(texts) else None)
+        vectorizer = self.vectorizer
+        if vectorizer is None:
+            vectorizer = word_vectorizer(
+                n_words=self.n_words, stop_words=self.stop_words, min_documents=self.min_documents
+            )
+        self.vectorizer_, table, tokens = learn_words(texts, vectorizer, self.select, self.progress)
+        return self._fit_counts(table, tokens)
 
-    def _new_vectorizer(self) -> CountVectorizer:
-        """The vectorizer that the parameters describe."""
-        if self.vectorizer is not None:
-            return self.vectorizer
-        return word_vectorizer(
-            n_words=self.n_words, stop_words=self.stop_words, min_documents=self.min_documents
-        )
-
-    def fit_counts(
-        self,
-        table: Table,
-        texts: Any = None,
-        *,
-        data: Any = None,
-    ) -> Self:
-        """Learn the topics of documents whose words are counted by ``vectorizer_``, which has to be set.
-
-        Parameters
-        ----------
-        table : Table
-            The counts.
-        texts : sequence of str, optional
-            The documents, for the coherence of the topics; without them it is of whole documents.
-        data : Shards, optional
-            All documents, from which the tree is learned. ``table`` is then a part of them that fits into memory,
-            from which the topics are described: sizes, coherence and typical documents.
-
-        Returns
-        -------
-        TopicModel
-            The model itself.
-        """
-        check_parameters(self.get_params(deep=False))
-        seeds = seed_groups(self.seed_words, table.names)
+    def _fit_counts(self, table: Table, tokens: _Tokens | None = None, data: Any = None) -> Self:
+        """Learn from word counts; with ``data``, the tree is learned from all of it and described by ``table``."""
+        seeds = _seed_groups(self.seed_words, table.names)
         options = {name: getattr(self, name) for name in _TREE_OPTIONS}
         if data is not None:
             options["structure_samples"] = data.structure_rows(self.structure_samples)
@@ -275,34 +306,41 @@ class TopicModel(UsesCluster, DocumentTopics):
             n_jobs=self.n_jobs,
             progress=self.progress,
         )
-        rows = self.tree_.binary(table)
-        is_bag = table.is_sparse and self.correlation_test
-        size = (
-            None
-            if self.piece_size == 0 or (self.piece_size == "auto" and not is_bag)
-            else self.piece_size
-        )
-        self._piece_size, self._n_pieces = _size_and_number_of_pieces(size, rows, data)
+        rows = self._rows = self.tree_.binary(table)
         self.n_documents_ = rows.n_rows if data is None else data.n_rows
-        self._warn_of_unused_words()
-        self._labels, self._seeded = topics_of_seeds(self.tree_, seeds, table.names)
+        self._note_pieces(table.is_sparse, data)
+        self._warn_about_unused_words()
+        self._labels, self._seeded = _topics_of_seeds(self.tree_, seeds, table.names)
         self._selection = None
-        self._rows = rows
-        self._probabilities = None
-        probabilities = self._probabilities_of(None)
-        self._facts = topic_facts.Facts.of(self.tree_, rows, probabilities, self.n_jobs)
-        self._measure(table, texts)
-        self._forget()
+        self._probabilities = topic_probabilities(self.tree_, rows, n_jobs=self.n_jobs)
+        self._stats = _TopicStats.of(self.tree_, rows, self._probabilities, self.n_jobs)
+        self._stats.measure_coherence(self.tree_, table, tokens, self.top_words)
+        self._clear_cache()
         return self
 
-    def _warn_of_unused_words(self) -> None:
+    def _note_pieces(self, is_sparse: bool, data: Any) -> None:
+        """Note the size and number of the pieces of documents that :func:`learn_tree` learned from."""
+        size: Any = self.piece_size or None
+        if size == "auto" and not (is_sparse and self.correlation_test):
+            size = None
+        if data is not None:
+            size = size_for(data.lengths(), data.n_columns) if size == "auto" else size
+            self._piece_size, self._n_pieces = size, data.pieces(size, 0).n_rows
+            return
+        assert self._rows is not None
+        size = automatic_size(self._rows) if size == "auto" else size
+        lengths = np.diff(self._rows.indptr)
+        n_pieces = lengths.size if size is None else pieces_per_row(lengths, size).sum()
+        self._piece_size, self._n_pieces = size, int(n_pieces)
+
+    def _warn_about_unused_words(self) -> None:
         """Warn if nearly all words are in no group, as with few documents."""
         n_words, n_unused = self.tree_.n_observed, len(self.tree_.ungrouped)
-        if n_words - n_unused < _FEW_GROUPED * n_words:
+        if n_words - n_unused < _MIN_GROUPED * n_words:
             warnings.warn(
                 f"only {n_words - n_unused:,} of {n_words:,} words are in a topic; the others have no significant tie "
                 f"to any word in these {self.n_documents_:,} documents. More documents give more topics; a smaller "
-                "vocabulary (n_words, min_documents) leaves out words that are too rare to tell",
+                "vocabulary (n_words, min_documents) leaves out words that are too rare",
                 stacklevel=4,  # where fit() was called
             )
 
@@ -335,17 +373,464 @@ class TopicModel(UsesCluster, DocumentTopics):
             piece_size=self._piece_size,
             n_jobs=self.n_jobs,
         )
-        new = topic_facts.Facts.of(self.tree_, rows, None, self.n_jobs)
+        new = _TopicStats.of(self.tree_, rows, None, self.n_jobs)
         weight = rows.n_rows / max(1, self.n_documents_ + rows.n_rows)
-        self._facts = self._facts.mixed_with(new.presence, weight)
+        presence = self._stats.presence.mixed_with(new.presence, weight)
+        self._stats = replace(self._stats, presence=presence)
         self.n_documents_ += rows.n_rows
         self._probabilities = None
         if self._rows is not None:
             self._rows = BinaryRows.concatenate([self._rows, rows])
-        self._forget()
+        self._clear_cache()
         return self
 
-    # ---- files
+    def fit_transform(self, texts: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Learn the topics of documents, and return their probabilities in these documents.
+
+        The same as :meth:`fit` and :meth:`transform` in turn, but the words are counted and the probabilities computed
+        only once.
+
+        Parameters
+        ----------
+        texts : sequence of str, Documents, table, or a folder of shards
+            The documents.
+        y : ignored
+        **fit_params
+            Further arguments of :meth:`fit`.
+
+        Returns
+        -------
+        csr_array, shape (documents, topics)
+            As :meth:`transform` returns it.
+        """
+        self.fit(texts, **fit_params)
+        if is_outside_memory(texts):
+            return self.transform(texts)
+        return self._probabilities_of(None)[:, self._columns(None)]
+
+    # ---- topics shown
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; those of what is shown, such as ``min_size``, take effect at once.
+
+        Parameters
+        ----------
+        **params
+            Values by name.
+
+        Returns
+        -------
+        TopicModel
+            The model itself.
+        """
+        super().set_params(**params)
+        self._clear_cache()
+        return self
+
+    @property
+    def topics_(self) -> pd.DataFrame:
+        """The topics shown; see the class."""
+        check_is_fitted(self, "tree_")
+        parent = {below.name: topic.name for topic in self._shown for below in topic.children}
+        columns = [self._column(topic.name) for topic in self._shown]
+        typical = self._stats.typical[columns]
+        return _pandas().DataFrame(
+            {
+                "id": [topic.name for topic in self._shown],
+                "level": [topic.level for topic in self._shown],
+                "parent": [parent.get(topic.name) for topic in self._shown],
+                "label": [topic.title for topic in self._shown],
+                "words": [[(word.word, word.weight) for word in t.words] for t in self._shown],
+                "size": [topic.size for topic in self._shown],
+                "coherence": self._stats.coherence[columns],
+                "documents": [documents[documents >= 0].tolist() for documents in typical],
+            }
+        )
+
+    @property
+    def vocabulary_(self) -> tuple[str, ...]:
+        """The words."""
+        check_is_fitted(self, "tree_")
+        return tuple(self.tree_.names[: self.tree_.n_observed])
+
+    @property
+    def ungrouped_(self) -> tuple[str, ...]:
+        """The words in no topic of ``topics_``, most frequent first."""
+        check_is_fitted(self, "tree_")
+        shown = [self._column(topic.name) for topic in self._shown]
+        alone = np.flatnonzero(~np.isin(topics_above(self.tree_), shown).any(axis=0))
+        order = np.argsort(-self._stats.presence.word[alone], kind="stable")
+        return tuple(self.tree_.names[v] for v in alone[order])
+
+    @cached_property
+    def view_(self) -> TopicView:
+        """The topics as nested :class:`tsenet.explain.Topic`, and those that are not shown, with the reasons."""
+        check_is_fitted(self, "tree_")
+        scores = {
+            name: float(score)
+            for name, score in zip(self.tree_.latent_names, self._stats.coherence, strict=True)
+            if not np.isnan(score)
+        }
+        topics = topic_tree(
+            self.tree_,
+            n_words=self.top_words,
+            titles=self._labels,
+            presence=self._stats.presence,
+        )
+        least = self.min_size
+        if isinstance(least, int) and not isinstance(least, bool):
+            least = least / max(1, self.n_documents_)
+        return view_topics(
+            with_coherence(topics, scores),
+            min_size=least,
+            min_coherence=self.min_coherence,
+            keep=self._seeded,
+        )
+
+    @cached_property
+    def _chosen(self) -> list[Topic]:
+        """The topics of ``topics_``, nested; those that :meth:`reduce` chose are not nested."""
+        if self._selection is None:
+            return list(self.view_.topics)
+        known = {topic.name: topic for topic in every_topic(self.view_.topics)}
+        chosen = [known[name] for name in self._selection if name in known]
+        return [replace(topic, children=()) for topic in chosen]
+
+    @cached_property
+    def _shown(self) -> list[Topic]:
+        """The topics of ``topics_``, in its order."""
+        return list(every_topic(self._chosen))
+
+    def rename(self, labels: Mapping[str, str]) -> Self:
+        """Give topics labels of your own.
+
+        Parameters
+        ----------
+        labels : mapping of str to str
+            New labels by the id of the topic.
+
+        Returns
+        -------
+        TopicModel
+            The model itself.
+
+        Raises
+        ------
+        DataError
+            If there is no topic of an id.
+        """
+        check_is_fitted(self, "tree_")
+        for name in labels:
+            self._column(name)
+        self._labels = self._labels | {name: str(label) for name, label in labels.items()}
+        self._clear_cache()
+        return self
+
+    def merge(self, topics: Sequence[str], texts: Any = None) -> Self:
+        """Merge topics of one level into the first of them, which is then on where any of them was.
+
+        The new probabilities follow exactly from the old ones.
+
+        Parameters
+        ----------
+        topics : sequence of str
+            Ids of two or more topics.
+        texts : sequence of str, Documents, or table, optional
+            Documents from which to describe the topics; needed for a model from a file, which holds no documents.
+
+        Returns
+        -------
+        TopicModel
+            The model itself.
+
+        Raises
+        ------
+        DataError
+            If there is no topic of an id, or the topics are of different levels.
+        """
+        from tsenet.skeleton.merge import merge_latents
+
+        check_is_fitted(self, "tree_")
+        for name in topics:
+            self._column(name)
+        texts = list(texts) if isinstance(texts, Iterator) else texts
+        table = tokens = None
+        if texts is not None:
+            with _recorded_words(self.vectorizer_, texts) as tokens:
+                table = self._table(texts)
+        rows = self._rows_of(table)
+        before = dict(zip(self.tree_.latent_names, self._stats.coherence, strict=True))
+        self.tree_ = merge_latents(self.tree_, topics)
+        self._probabilities = None
+        probabilities = self._probabilities_of(None) if table is None else None
+        self._stats = _TopicStats.of(self.tree_, rows, probabilities, self.n_jobs)
+        # The words of the merged topic and of those above it have changed.
+        changed = {topics[0], *_above(self.tree_, topics[0])}
+        self._stats.coherence[:] = [
+            np.nan if name in changed else before[name] for name in self.tree_.latent_names
+        ]
+        if table is not None:
+            self._stats.measure_coherence(self.tree_, table, tokens, self.top_words)
+        self._labels = {
+            name: label for name, label in self._labels.items() if name in self.tree_.names
+        }
+        seeded = (topics[0] if name in topics else name for name in self._seeded)
+        self._seeded = tuple(dict.fromkeys(seeded))
+        if self._selection is not None:
+            gone = set(topics[1:])
+            self._selection = tuple(name for name in self._selection if name not in gone)
+        self._clear_cache()
+        return self
+
+    def reduce(self, n_topics: int | None) -> Self:
+        """Show at most this many topics, none of them above or below another: the most informative ones.
+
+        Parameters
+        ----------
+        n_topics : int or None
+            Maximum number of topics to show; None shows the whole hierarchy again.
+
+        Returns
+        -------
+        TopicModel
+            The model itself. The tree is not changed.
+        """
+        check_is_fitted(self, "tree_")
+        whole = isinstance(n_topics, Integral) and not isinstance(n_topics, bool | np.bool_)
+        if n_topics is not None and (not whole or n_topics < 1):
+            raise DataError(f"n_topics must be a whole number from 1 on, or None, not {n_topics!r}")
+        self._selection = None
+        if n_topics is not None:
+            chosen = choose_topics(self.view_.topics, n_topics)
+            self._selection = tuple(topic.name for topic in chosen)
+        self._clear_cache()
+        return self
+
+    # ---- topics of documents
+
+    def transform(
+        self,
+        texts: Any,
+        *,
+        level: int | None = None,
+        min_probability: float = 0.01,
+    ) -> Any:
+        """Return the probability of each topic in each document.
+
+        It is P(topic on | document), exact in the model, and 0 for a topic that has no word in the document; so an
+        empty document has no topic. A topic is present in a document if it has a probability of at least 0.5.
+
+        Parameters
+        ----------
+        texts : sequence of str, Documents, table, or a folder of shards
+            The documents.
+        level : int, optional
+            Only the topics of this level; default: all of ``topics_``.
+        min_probability : float, default=0.01
+            Leave out smaller probabilities.
+
+        Returns
+        -------
+        csr_array, shape (documents, topics)
+            Columns in the order of :meth:`get_feature_names_out`.
+        """
+        check_is_fitted(self, "tree_")
+        columns = self._columns(level)
+        if is_outside_memory(texts):
+            blocks = [
+                self._probabilities_of(table, min_probability)[:, columns]
+                for table in tables_of(texts, self.vocabulary_)
+            ]
+            return sp.vstack(blocks, format="csr")
+        return self._probabilities_of(self._table(texts), min_probability)[:, columns]
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Ids of the topics, one for each column that :meth:`transform` gives without ``level``."""
+        check_is_fitted(self, "tree_")
+        return np.array(self._names(None), dtype=object)
+
+    def topics_of(self, text: str, *, min_probability: float = PRESENT) -> pd.DataFrame:
+        """Return the topics that are present in one document, the most probable first.
+
+        Parameters
+        ----------
+        text : str
+            The document.
+        min_probability : float, default=0.5
+            Leave out topics that are less probable.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns id, level, label and probability.
+        """
+        if not isinstance(text, str):
+            raise DataError(
+                f"topics_of takes one text, not a {type(text).__name__}: use transform for several"
+            )
+        pandas = _pandas()
+        row = self.transform([text], min_probability=min_probability).toarray()[0]
+        order = np.argsort(-row, kind="stable")[: np.count_nonzero(row)]
+        chosen = [self._shown[k] for k in order]
+        return pandas.DataFrame(
+            {
+                "id": [topic.name for topic in chosen],
+                "level": [topic.level for topic in chosen],
+                "label": [topic.title for topic in chosen],
+                "probability": row[order],
+            }
+        )
+
+    def documents_of(self, topic: str, texts: Any = None, *, n_documents: int = 10) -> pd.DataFrame:
+        """Return the documents in which a topic is present, the most probable first.
+
+        Parameters
+        ----------
+        topic : str
+            Id of the topic.
+        texts : sequence of str, Documents, or table, optional
+            The documents; default: those the model was fitted on. A model from a file holds none.
+        n_documents : int, default=10
+            Maximum number of documents to return.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns document (its number, from 0) and probability.
+        """
+        pandas = _pandas()
+        column = self._column(topic)
+        on = self._probabilities_of(texts)[:, [column]].toarray().ravel()
+        order = np.argsort(-on, kind="stable")[: np.count_nonzero(on >= PRESENT)][:n_documents]
+        return pandas.DataFrame({"document": order, "probability": on[order]})
+
+    def per_class(
+        self, labels: Sequence[Any], texts: Any = None, *, level: int | None = None
+    ) -> pd.DataFrame:
+        """Return the share of the documents of each class in which each topic is present.
+
+        Parameters
+        ----------
+        labels : sequence
+            The class of each document.
+        texts : sequence of str, Documents, or table, optional
+            The documents; default: those the model was fitted on.
+        level : int, optional
+            Only the topics of this level.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each class, a column for each topic.
+        """
+        pandas = _pandas()
+        return self._group_shares(pandas.Series(list(labels), name="class"), texts, level)
+
+    def over_time(
+        self,
+        timestamps: Sequence[Any],
+        texts: Any = None,
+        *,
+        n_bins: int | None = 20,
+        level: int | None = None,
+    ) -> pd.DataFrame:
+        """Return the share of the documents of each time in which each topic is present.
+
+        Parameters
+        ----------
+        timestamps : sequence
+            The date of each document, or a number such as a year.
+        texts : sequence of str, Documents, or table, optional
+            The documents; default: those the model was fitted on.
+        n_bins : int or None, default=20
+            Divide the time into this many bins of equal length if there are more distinct dates; None keeps every
+            date separate.
+        level : int, optional
+            Only the topics of this level.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each time (the start of the bin), in order, and a column for each topic.
+        """
+        return self._group_shares(_time_bins(timestamps, n_bins), texts, level)
+
+    # ---- page and files
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        texts: Any = None,
+        *,
+        quote: bool | Sequence[str] = True,
+        along: Sequence[Any] | None = None,
+        along_name: str = "label",
+        progress: Any = None,
+        **options: Any,
+    ) -> None:
+        """Write the topics of ``topics_`` as one HTML page to explore.
+
+        Parameters
+        ----------
+        path : path
+            The file to write; one of that name is replaced.
+        texts : sequence of str, Documents, or table, optional
+            Documents from which to compute sizes and typical documents; default: those the model was fitted on.
+        quote : bool or sequence of str, default=True
+            Whether the page quotes ``texts``, if they are texts; or what it quotes of each document instead.
+        along : sequence, optional
+            A date, label or number for each document; the page then shows the topics along it.
+        along_name : str, default="label"
+            What ``along`` is called on the page.
+        progress : bool, callable, Progress or None, default=None
+            Whether to show progress.
+        **options
+            Those of :class:`tsenet.explain.report.ReportOptions`.
+        """
+        from tsenet.explain.report.along import bins_of
+        from tsenet.explain.report.page import write_page
+        from tsenet.explain.report.payload import ReportOptions, topics_payload
+
+        check_is_fitted(self, "tree_")
+        rows = self._rows if texts is None else self._rows_of(texts)
+        quotes = None if isinstance(quote, bool) else quote
+        if quote is True and are_texts(texts):
+            quotes = list(getattr(texts, "texts", texts))
+        for name, values in (("quote", quotes), ("along", along)):
+            n_rows = 0 if rows is None else rows.n_rows
+            if values is not None and len(values) != n_rows:
+                raise DataError(f"{name} has {len(values)} values for {n_rows} documents")
+        topics, activity, table = self._chosen, None, None
+        bins = None if along is None else bins_of(list(along))
+        settings = ReportOptions(**{"title": "Topics", "words": True, **options})
+        if rows is not None:
+            table = Table.of(rows.to_csr(), names=self.vocabulary_)
+            with as_progress(progress) as report:
+                activity = topic_activity(
+                    self.tree_,
+                    rows,
+                    self._probabilities_of(None) if texts is None else None,
+                    n_best=settings.n_rows,
+                    bins=bins,
+                    n_jobs=self.n_jobs,
+                    progress=report,
+                )
+        if activity is not None and texts is not None:  # the same topics, in these documents
+            known = topic_tree(
+                self.tree_,
+                n_words=self.top_words,
+                titles=self._labels,
+                presence=activity.presence,
+            )
+            topics = _with_shares_of(topics, {topic.name: topic for topic in every_topic(known)})
+        payload = topics_payload(
+            *(self.tree_, topics, table, activity),
+            texts=quotes,
+            bins=bins,
+            along_name=along_name,
+            options=settings,
+        )
+        write_page(path, payload)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a ``.tsenet`` file, which :func:`tsenet.load` reads. The file holds no documents.
@@ -363,7 +848,7 @@ class TopicModel(UsesCluster, DocumentTopics):
         """The file form: parameters, tree, words, labels and the description of the topics."""
         check_is_fitted(self, "tree_")
         tree, arrays = self.tree_.to_parts()
-        params = topic_facts.plain_parameters(self.get_params(deep=False))
+        params = {name: _as_json(value) for name, value in self.get_params(deep=False).items()}
         del params["client"]
         meta = {
             # How it was run is no part of the model: the same topics are the same file.
@@ -378,13 +863,13 @@ class TopicModel(UsesCluster, DocumentTopics):
             "piece_size": self._piece_size,
         }
         arrays = {f"tree.{name}": array for name, array in arrays.items()}
-        return meta, {**arrays, **self._facts.to_arrays()}
+        return meta, {**arrays, **self._stats.to_arrays()}
 
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         """Rebuild a model from :meth:`to_parts`."""
+        validate_parameter_constraints(cls._parameter_constraints, meta["params"], cls.__name__)
         model = cls(**meta["params"])
-        check_parameters(model.get_params(deep=False))
         tree = model.tree_ = LatentTree.from_parts(meta["tree"], arrays_under("tree", arrays))
         fill_vectorizer(model, meta, model.vocabulary_)
         chosen = meta["selection"]
@@ -395,7 +880,7 @@ class TopicModel(UsesCluster, DocumentTopics):
         model._n_pieces = int(meta["n_pieces"])
         model._piece_size = meta["piece_size"]
         model._rows = model._probabilities = None
-        model._facts = topic_facts.Facts.from_arrays(arrays, tree)
+        model._stats = _TopicStats.from_arrays(arrays, tree)
         unknown = {*model._labels, *model._seeded, *(model._selection or ())} - set(
             tree.latent_names
         )
@@ -403,13 +888,372 @@ class TopicModel(UsesCluster, DocumentTopics):
             raise ValueError(f"there is no topic {sorted(unknown)[0]!r}")
         return model
 
+    # ---- private
 
-def _size_and_number_of_pieces(
-    size: int | Literal["auto"] | None, rows: BinaryRows, data: Any
-) -> tuple[int | None, int]:
-    """The pieces of documents that :func:`learn_tree` learned from: ``data``, or the rows if it is None."""
-    if data is None:
-        size = automatic_size(rows) if size == "auto" else size
-        return size, cut_into_pieces(rows, size, 0).n_rows
-    size = size_for(data.lengths(), data.n_columns) if size == "auto" else size
-    return size, data.pieces(size, 0).n_rows
+    def _table(self, texts: Any) -> Table:
+        """New documents as a table of word counts."""
+        check_is_fitted(self, "tree_")
+        return Table.of(rows_of_texts(texts, self.vectorizer_))
+
+    def _rows_of(self, texts: Any) -> BinaryRows:
+        """Documents as rows of the tree; by default those of ``fit``."""
+        check_is_fitted(self, "tree_")
+        if texts is not None:
+            return self.tree_.binary(self._table(texts))
+        if self._rows is None:
+            raise DataError("a model from a file holds no documents: give them as texts=")
+        return self._rows
+
+    def _probabilities_of(self, texts: Any, least: float = 0.01) -> Any:
+        """P(topic on | document) of topics that have a word in the document; by default the documents of ``fit``."""
+        rows = self._rows_of(texts)
+        if texts is not None or least < 0.01:
+            return topic_probabilities(self.tree_, rows, least, self.n_jobs)
+        if self._probabilities is None:
+            self._probabilities = topic_probabilities(self.tree_, rows, n_jobs=self.n_jobs)
+        return self._probabilities
+
+    def _column(self, topic: str) -> int:
+        """Column of a topic among the latents."""
+        check_is_fitted(self, "tree_")
+        try:
+            return self.tree_.latent_names.index(topic)
+        except ValueError:
+            some = ", ".join(t.name for t in self._shown[:3])
+            raise DataError(
+                f"there is no topic {topic!r}; topics_ lists the ids, such as {some}"
+            ) from None
+
+    def _names(self, level: int | None) -> list[str]:
+        """Ids of the topics shown, of one level or of all."""
+        return [topic.name for topic in self._shown if level is None or topic.level == level]
+
+    def _columns(self, level: int | None) -> list[int]:
+        """Columns among the latents of the topics shown, of one level or of all."""
+        names = self._names(level)
+        if level is not None and not names:
+            raise DataError(f"no topic of level {level} is shown")
+        return [self._column(name) for name in names]
+
+    def _group_shares(self, groups: pd.Series, texts: Any, level: int | None) -> pd.DataFrame:
+        """Share of the documents of each group in which each topic is present."""
+        columns = self._columns(level)
+        present = self._probabilities_of(texts)[:, columns] >= PRESENT
+        if len(groups) != present.shape[0]:
+            raise DataError(f"{len(groups)} values for {present.shape[0]} documents")
+        pandas = _pandas()
+        number, values = pandas.factorize(groups, sort=True)  # −1 for a document without a value
+        known = np.flatnonzero(number >= 0)
+        member = sp.csr_array(
+            (np.ones(known.size), (number[known], known)), shape=(len(values), len(number))
+        )
+        shares = (member @ present).toarray() / np.bincount(number[known])[:, None]
+        index = pandas.Index(values, name=groups.name)
+        return pandas.DataFrame(shares, index=index, columns=self._names(level))
+
+    def _clear_cache(self) -> None:
+        """Forget what is derived from the tree, the labels and the parameters."""
+        for name in ("view_", "_chosen", "_shown"):
+            self.__dict__.pop(name, None)
+
+
+def _above(tree: LatentTree, topic: str) -> list[str]:
+    """The latents above one, up to its ancestor in the top level."""
+    node, ancestors = tree.names.index(topic), []
+    while tree.level[node] < tree.n_levels:
+        node = int(tree.parent[node])
+        ancestors.append(tree.names[node])
+    return ancestors
+
+
+def _with_shares_of(topics: Sequence[Topic], known: Mapping[str, Topic]) -> list[Topic]:
+    """Nested topics with the sizes and words of the topics of the same name in ``known``."""
+    return [
+        replace(
+            topic,
+            size=known[topic.name].size,
+            words=known[topic.name].words,
+            children=tuple(_with_shares_of(topic.children, known)),
+        )
+        for topic in topics
+    ]
+
+
+def _time_bins(timestamps: Sequence[Any], n_bins: int | None) -> pd.Series:
+    """Dates or numbers; if there are more than ``n_bins`` distinct ones, the start of the bin that each is in."""
+    pandas = _pandas()
+    times = pandas.Series(list(timestamps), name="time")
+    if not pandas.api.types.is_numeric_dtype(times):
+        times = pandas.to_datetime(times)
+    if n_bins is None or times.nunique() <= n_bins:
+        return times
+    starts = pandas.Series(pandas.cut(times, n_bins, retbins=True)[1][:-1], name="time")
+    starts.iloc[0] = times.min()
+    bin_of = np.searchsorted(starts.to_numpy(), times.to_numpy(), side="right") - 1
+    known = times.notna().to_numpy()
+    return starts.iloc[np.maximum(bin_of, 0)].reset_index(drop=True).where(known)
+
+
+# ---- words
+
+
+class _Tokens:
+    """A tokenizer that also keeps the words of up to 20,000 documents in order, for the coherence of topics.
+
+    Parameters
+    ----------
+    split : callable
+        The tokenizer proper.
+    n_documents : int
+        How many documents will be split; every k-th is kept if there are more than 20,000.
+    """
+
+    def __init__(self, split: Callable[[str], list[str]], n_documents: int) -> None:
+        self._split = split
+        self._step = max(1, -(-n_documents // _COHERENCE_DOCUMENTS))
+        self._index: defaultdict[str, int] = defaultdict()
+        self._index.default_factory = self._index.__len__
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget what was split."""
+        self._n_seen = 0
+        self._documents: list[array[int]] = []
+
+    def __call__(self, text: str) -> list[str]:
+        words = self._split(text)
+        if self._n_seen % self._step == 0:
+            self._documents.append(array("i", map(self._index.__getitem__, words)))
+        self._n_seen += 1
+        return words
+
+    def __iter__(self) -> Iterator[Iterator[str]]:
+        words = list(self._index)
+        return (map(words.__getitem__, document) for document in self._documents)
+
+
+@contextmanager
+def _recorded_words(vectorizer: CountVectorizer | None, texts: Any) -> Iterator[_Tokens | None]:
+    """Record the words of texts in order while a vectorizer counts them; None where it does not count single words."""
+    if (
+        vectorizer is None
+        or not are_texts(texts)
+        or vectorizer.analyzer != "word"
+        or tuple(vectorizer.ngram_range) != (1, 1)
+    ):
+        yield None
+        return
+    tokens = _Tokens(vectorizer.build_tokenizer(), len(texts))
+    options = {name: getattr(vectorizer, name) for name in ("tokenizer", "token_pattern")}
+    vectorizer.set_params(tokenizer=tokens, token_pattern=None)
+    vectorizer.build_analyzer()  # splits the stop words, once, to check them
+    tokens.restart()
+    try:
+        yield tokens
+    finally:
+        vectorizer.set_params(**options)
+
+
+def learn_words(
+    texts: Any, vectorizer: CountVectorizer, select: str = "frequency", progress: Any = None
+) -> tuple[CountVectorizer | None, Table, _Tokens | None]:
+    """Choose and count the words of documents in one pass.
+
+    Returns
+    -------
+    CountVectorizer or None
+        A fitted copy of ``vectorizer``; None if ``texts`` is a table of counts, which stays as it is.
+    Table
+        The counts.
+    iterable of iterables of str, or None
+        The words of up to 20,000 of the documents in order; None if they are not known.
+    """
+    if are_texts(texts):
+        fitted = clone(checked_vectorizer(vectorizer))
+        if select == "tfidf":
+            fitted.set_params(max_features=None)
+        with _recorded_words(fitted, texts) as tokens:
+            table = vectorize(texts, fitted, progress=progress)
+        if select == "tfidf":
+            table = _keep_highest_tfidf(fitted, table, vectorizer.max_features)
+        return fitted, table, tokens
+    expected = "expected documents: a list of strings, or a sparse table of word counts"
+    if isinstance(texts, list | tuple):
+        raise DataError(f"{expected}; {f'the first is {texts[0]!r}' if texts else 'there is none'}")
+    table = Table.of(texts)
+    if not table.is_sparse:
+        if hasattr(texts, "columns"):
+            expected += f"; of a data frame give one column, such as frame[{table.names[0]!r}]"
+        raise DataError(expected)
+    return None, table, None
+
+
+def _keep_highest_tfidf(vectorizer: CountVectorizer, table: Table, n_words: int | None) -> Table:
+    """Keep the words with the highest mean of count · ln(documents / documents with the word); ties by alphabet."""
+    counts = table.values
+    n_with = np.bincount(counts.indices, minlength=table.n_columns)
+    score = np.asarray(counts.sum(axis=0)).ravel() * np.log(table.n_rows / np.maximum(n_with, 1))
+    best = np.sort(np.argsort(-score, kind="stable")[:n_words])
+    names = [table.names[k] for k in best]
+    vectorizer.vocabulary_ = {name: column for column, name in enumerate(names)}
+    return Table.of(counts[:, best], names=names)
+
+
+def _seed_groups(
+    seed_words: Mapping[str, Sequence[str]] | Sequence[Sequence[str]] | None, words: Sequence[str]
+) -> list[tuple[str, list[str]]]:
+    """Label and words of each group of seed words, without those that are not in the vocabulary.
+
+    Raises
+    ------
+    DataError
+        If fewer than two words of a group are in the vocabulary: they are no topic.
+    """
+    groups = () if seed_words is None else seed_words
+    pairs = list(groups.items()) if isinstance(groups, Mapping) else [("", g) for g in groups]
+    vocabulary = set(words)
+    missing = [word for _, group in pairs for word in group if word not in vocabulary]
+    kept = [(label, [word for word in group if word in vocabulary]) for label, group in pairs]
+    for (label, known), (_, group) in zip(kept, pairs, strict=True):
+        if len(known) < 2:
+            raise DataError(
+                f"a topic cannot be learned from the seed words {', '.join(map(repr, group)) or '(none)'}"
+                f"{f' ({label})' if label else ''}: it needs two that are in the vocabulary, which has "
+                f"{'only ' + repr(known[0]) if known else 'none of them'}. Add more frequent words, or enlarge the "
+                "vocabulary (n_words, min_documents)"
+            )
+    if missing:
+        warnings.warn(
+            f"seed words that are not in the vocabulary are left out: {', '.join(missing)}",
+            stacklevel=4,  # where fit() was called
+        )
+    return kept
+
+
+def _topics_of_seeds(
+    tree: LatentTree, seeds: Sequence[tuple[str, Sequence[str]]], words: Sequence[str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Labels of the topics that contain the seed words, by topic id, and the ids of all these topics.
+
+    Raises
+    ------
+    DataError
+        If the words of a group are in no topic, because one of them occurs in no document or in every one.
+    """
+    labels, names = {}, []
+    for label, group in seeds:
+        above = {int(tree.parent[words.index(word)]) for word in group}
+        if len(above) > 1 or -1 in above:
+            raise DataError(
+                f"the seed words {', '.join(map(repr, group))} cannot be in one topic: each has to occur in some "
+                "documents, but not in all"
+            )
+        name = tree.names[above.pop()]
+        names.append(name)
+        if label:
+            labels[name] = label
+    return labels, tuple(names)
+
+
+# ---- statistics of topics
+
+
+@dataclass(frozen=True, eq=False)
+class _TopicStats:
+    """Statistics of the L latents of a tree in documents.
+
+    Attributes
+    ----------
+    presence : Presence
+        In how many documents each topic is present, and its words with it.
+    coherence : float64 (L,)
+        NPMI of the topic's words; NaN where not measured.
+    typical : int64 (L, 3)
+        The documents in which it is most certainly present; −1 where there are fewer.
+    """
+
+    presence: Presence
+    coherence: NDArray[np.float64]
+    typical: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, tree: LatentTree, rows: BinaryRows, probabilities: Any, n_jobs: int | None
+    ) -> _TopicStats:
+        """Statistics without coherence, which stays NaN."""
+        activity = topic_activity(tree, rows, probabilities, n_best=_N_TYPICAL, n_jobs=n_jobs)
+        return cls(activity.presence, np.full(tree.n_latents, np.nan), activity.rows)
+
+    def measure_coherence(
+        self, tree: LatentTree, table: Table, tokens: _Tokens | None, n_words: int
+    ) -> None:
+        """Fill in the coherence where it is NaN: within 10 words of text, or in whole documents without tokens."""
+        column = {name: k for k, name in enumerate(tree.latent_names)}
+        topics = [
+            topic
+            for topic in every_topic(topic_tree(tree, n_words=n_words))
+            if len(topic.words) > 1 and np.isnan(self.coherence[column[topic.name]])
+        ]
+        if not topics:
+            return
+        words = [[word.word for word in topic.words] for topic in topics]
+        if tokens is None:
+            scores = coherence(words, table, n_words=n_words)
+        else:
+            scores = coherence(words, tokens, window=_WINDOW, n_words=n_words)
+        for topic, score in zip(topics, scores.per_topic, strict=True):
+            self.coherence[column[topic.name]] = score
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The file form."""
+        return {
+            "facts.size": self.presence.size,
+            "facts.word": self.presence.word,
+            "facts.both": self.presence.both,
+            "facts.coherence": self.coherence,
+            "facts.typical": self.typical,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], tree: LatentTree) -> _TopicStats:
+        """Rebuild and check the statistics of a tree's topics."""
+        n_latents, n_words = tree.n_latents, tree.n_observed
+        shapes = {
+            "size": (n_latents,),
+            "word": (n_words,),
+            "both": (tree.n_levels, n_words),
+            "coherence": (n_latents,),
+            "typical": (n_latents, _N_TYPICAL),
+        }
+        stats = {name: np.array(arrays[f"facts.{name}"]) for name in shapes}
+        if any(stats[name].shape != shape for name, shape in shapes.items()):
+            raise ValueError("the statistics of the topics do not fit the tree")
+        shares = [stats[name] for name in ("size", "word", "both")]
+        for values in shares:
+            if not ((values >= 0) & (values <= 1)).all():
+                raise ValueError("a share of documents in the file is not between 0 and 1")
+        return cls(Presence(*shares), stats["coherence"], stats["typical"])
+
+
+def _as_json(value: Any) -> Any:
+    """A parameter as JSON holds it; None for what is no plain value, such as a function."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Mapping):
+        return {str(name): _as_json(each) for name, each in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_as_json(each) for each in value]
+    return value if isinstance(value, bool | int | float | str | None) else None
+
+
+def _pandas() -> Any:
+    """Pandas, or an error that says how to install it."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingDependencyError(
+            "data frames of topics need pandas: pip install 'tsenet[text]'"
+        ) from error
+    return pandas
