@@ -24,7 +24,7 @@ def random_wiring(sizes: Sequence[int], density: float, seed: int = 0) -> Wiring
         lower = [np.sort(rng.choice(below, degree, replace=False)) for _ in range(here)]
         indptr = np.arange(0, here * degree + 1, degree)
         none = np.zeros(here * degree)
-        layers.append(WiringLayer(indptr, np.concatenate(lower), none, none, below))
+        layers.append(WiringLayer(indptr, np.concatenate(lower), none, below))
     names = tuple(tuple(f"{k}.{i}" for i in range(size)) for k, size in enumerate(sizes))
     return Wiring(tuple(layers), names, "random")
 

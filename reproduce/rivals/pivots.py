@@ -34,7 +34,7 @@ def pivot_wiring(
         ln (n_ij + s) / (n_i·n_j / N + s),
 
     where n_i of N rows have word i, n_ij have both, and s is ``smoothing``, which shrinks rare pairs towards 0. A pivot
-    is linked to its own unit. ``log_odds`` are these log-lifts, so ``init="tree"`` works as with a learned wiring.
+    is linked to its own unit.
 
     Parameters
     ----------
@@ -72,11 +72,11 @@ def pivot_wiring(
         _best_of_each_word(word, unit, lift, links_per_word)
         for word, unit, lift in _lifts(rows.to_csr(), pivots, count, smoothing)
     ]
-    word, unit, lift = (np.concatenate(parts) for parts in zip(*links, strict=True))
+    word, unit, _ = (np.concatenate(parts) for parts in zip(*links, strict=True))
     order = np.lexsort((word, unit))
     indptr = np.searchsorted(unit[order], np.arange(n_units + 1))
     none = np.zeros(order.size, bool)
-    layer = WiringLayer(indptr, word[order], none, lift[order], rows.n_columns)
+    layer = WiringLayer(indptr, word[order], none, rows.n_columns)
     units = tuple(f"pivot {rule.names[j]}" for j in pivots)
     return Wiring((layer,), (rule.names, units), "pivot")
 

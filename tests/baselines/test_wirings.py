@@ -38,9 +38,6 @@ def test_random_links_keep_sizes_and_degrees() -> None:
     for old, new in zip(wiring.layers, drawn.layers, strict=True):
         assert np.array_equal(old.indptr, new.indptr)
         assert not new.from_tree.any()
-        for u in range(old.n_upper):
-            own = slice(old.indptr[u], old.indptr[u + 1])
-            assert np.array_equal(np.sort(old.log_odds[own]), np.sort(new.log_odds[own]))
     assert links_of(wiring) != links_of(drawn)
     assert random_wiring(wiring, 7) == drawn
     assert random_wiring(wiring, 8) != drawn

@@ -73,19 +73,6 @@ def test_scores_are_conditional_information(share: float) -> None:
             )
 
 
-def test_log_odds_are_those_of_the_completed_data(tree: LatentTree, table: np.ndarray) -> None:
-    wiring = expand(tree, table, density=0.3)
-    on, below = (rows.to_dense() for rows in tree.complete(table)[1::-1])
-    layer = wiring.layers[0]
-    for e, (h, x) in enumerate(zip(layer.upper_ends(), layer.indices, strict=True)):
-        cell = [
-            np.sum((on[:, h] == a) & (below[:, x] == b)) + 0.5
-            for a, b in ((1, 1), (0, 0), (1, 0), (0, 1))
-        ]
-        expected = np.log(cell[0] * cell[1] / (cell[2] * cell[3]))
-        assert layer.log_odds[e] == pytest.approx(expected, rel=1e-5, abs=1e-5)
-
-
 @pytest.mark.parametrize("link_rule", RULES)
 def test_tree_links_are_kept(tree: LatentTree, table: np.ndarray, link_rule: str) -> None:
     wiring = expand(tree, table, density=0.25, link_rule=link_rule, random_state=1)

@@ -11,7 +11,6 @@ GOOD = {
     "indptr": [0, 2, 3],
     "indices": [0, 2, 1],
     "from_tree": [True, False, True],
-    "log_odds": [1.0, 0.5, 2.0],
     "n_lower": 3,
 }
 NAMES = (("a", "b", "c"), ("Z1.0", "Z1.1"))
@@ -37,7 +36,6 @@ def test_is_frozen() -> None:
 
 def test_equality() -> None:
     assert wiring() == wiring()
-    assert wiring() != wiring(log_odds=[1.0, 0.5, 2.5])
     assert wiring() != "wiring"
     assert Wiring(wiring().layers, NAMES, "top-k") != wiring()
 
@@ -56,7 +54,6 @@ def test_equality() -> None:
         ({"indices": [0, 0, 1]}, "ascending"),
         ({"indices": [1, 2, 1]}, "two tree links"),
         ({"from_tree": [True, True]}, "one entry per link"),
-        ({"log_odds": [1.0, np.nan, 0.0]}, "finite"),
         ({"n_lower": 4}, "named"),
     ],
 )
@@ -66,7 +63,7 @@ def test_broken_patterns_are_refused(changes: dict[str, object], message: str) -
 
 
 def test_layers_that_do_not_fit_the_names_are_told_apart() -> None:
-    upper = WiringLayer([0, 1], [0], [True], [1.0], 2)
+    upper = WiringLayer([0, 1], [0], [True], 2)
     two = Wiring((wiring().layers[0], upper), (*NAMES, ("Z2.0",)), "balanced")
     assert two.layer_sizes == (3, 2, 1)
     with pytest.raises(ValueError, match="layer 2 links 2 to 1 units, but 2 and 3 are named"):
@@ -76,6 +73,6 @@ def test_layers_that_do_not_fit_the_names_are_told_apart() -> None:
 
 
 def test_parts_bring_it_back() -> None:
-    upper = WiringLayer([0, 1], [0], [True], [1.0], 2)
+    upper = WiringLayer([0, 1], [0], [True], 2)
     two = Wiring((wiring().layers[0], upper), (*NAMES, ("Z2.0",)), "balanced")
     assert Wiring.from_parts(*two.to_parts()) == two

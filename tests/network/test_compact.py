@@ -17,18 +17,18 @@ from tsenet.network.tsenet import TSENet
 OPTIONS = NetworkOptions(skip_units=6, feature_units=5, linear_skip=True, activation="tanh")
 
 
-def sparse_net(share_kept: float, seed: int = 0, **changes: Any) -> tuple[TSENet, NetworkOptions]:
+def sparse_net(share_kept: float, seed: int = 0, **changes: Any) -> TSENet:
     """A network in float64 of whose weights only a random share is not 0."""
     rng = np.random.default_rng(seed)
     options = replace(OPTIONS, **changes)
-    net = TSENet(random_wiring(rng, (20, 9, 4), 0.4), 3, **options.to_dict()).double().eval()
+    net = TSENet.of(random_wiring(rng, (20, 9, 4), 0.4), 3, options).double().eval()
     with torch.no_grad():
         for name, parameter in net.named_parameters():
             drawn = torch.from_numpy(rng.normal(size=parameter.shape))
             if not name.endswith("bias"):
                 drawn *= torch.from_numpy(rng.random(parameter.shape) < share_kept)
             parameter.copy_(drawn)
-    return net, options
+    return net
 
 
 ROWS = torch.from_numpy(np.random.default_rng(7).normal(size=(30, 20)))
@@ -41,11 +41,9 @@ ROWS = torch.from_numpy(np.random.default_rng(7).normal(size=(30, 20)))
 def test_answers_stay_and_what_is_left_is_used(
     share_kept: float, skip_units: int, k: int, activation: str
 ) -> None:
-    net, options = sparse_net(
-        share_kept, skip_units=skip_units, units_per_latent=k, activation=activation
-    )
+    net = sparse_net(share_kept, skip_units=skip_units, units_per_latent=k, activation=activation)
 
-    small, small_options = compacted(net, options)
+    small = compacted(net)
 
     torch.testing.assert_close(small(ROWS), net(ROWS))
     assert (
@@ -54,26 +52,26 @@ def test_answers_stay_and_what_is_left_is_used(
         <= net.n_parameters
     )
     assert small.n_parameters <= net.n_parameters
-    rebuilt = TSENet(small.wiring, 3, **small_options.to_dict()).double()
+    rebuilt = TSENet.of(small.wiring, 3, small.options).double()
     rebuilt.load_state_dict(small.state_dict())
-    again, _ = compacted(small, small_options)
+    again = compacted(small)
     assert again.n_parameters == small.n_parameters
 
 
 def test_a_network_that_uses_all_it_has_is_left_alone() -> None:
-    net, options = sparse_net(1.0)
+    net = sparse_net(1.0)
 
-    assert compacted(net, options) == (net, options)
+    assert compacted(net) is net
     assert n_used_parameters(net.predictor()) == net.n_parameters
 
 
 def test_names_go_with_their_latents() -> None:
-    net, options = sparse_net(1.0, units_per_latent=2)
+    net = sparse_net(1.0, units_per_latent=2)
     unread = net.wiring.names[2][1]
     with torch.no_grad():
         net.top.weight[2:4] = 0.0  # both units of the second latent of level 2
 
-    small, _ = compacted(net, options)
+    small = compacted(net)
 
     assert small.wiring.names[2] == tuple(n for n in net.wiring.names[2] if n != unread)
     assert small.wiring.names[:2] == net.wiring.names[:2]
@@ -82,34 +80,34 @@ def test_names_go_with_their_latents() -> None:
 
 
 def test_without_any_path_the_linear_model_is_left() -> None:
-    net, options = sparse_net(1.0)
+    net = sparse_net(1.0)
     with torch.no_grad():
         net.output.weight.zero_()
 
-    small, small_options = compacted(net, options)
+    small = compacted(net)
 
     assert small.layer_sizes == (20, 1, 1)
-    assert (small_options.skip_units, small_options.feature_units) == (0, 1)
+    assert (small.options.skip_units, small.options.feature_units) == (0, 1)
     assert n_used_parameters(small.predictor()) == 20 * 3 + 3
     torch.testing.assert_close(small(ROWS), net(ROWS))
 
 
 def test_a_linear_skip_of_zeros_goes() -> None:
-    net, options = sparse_net(1.0)
+    net = sparse_net(1.0)
     with torch.no_grad():
         net.linear_skip.zero_()  # type: ignore[union-attr]  # this network has one
 
-    small, small_options = compacted(net, options)
+    small = compacted(net)
 
     assert small.linear_skip is None
-    assert not small_options.linear_skip
+    assert not small.options.linear_skip
     torch.testing.assert_close(small(ROWS), net(ROWS))
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_used_weights_are_those_the_outputs_depend_on(seed: int) -> None:
     """By brute force: a weight is used if some output changes with it, in a network of positive numbers."""
-    net, _ = sparse_net(0.08, seed, activation="relu", units_per_latent=2)
+    net = sparse_net(0.08, seed, activation="relu", units_per_latent=2)
     with torch.no_grad():
         for parameter in net.parameters():
             parameter.abs_()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -13,8 +11,7 @@ from scipy.sparse import csr_array
 from tests.network.wirings import random_wiring
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.network.batches import Inputs
-from tsenet.network.directions import leading_directions
-from tsenet.network.initial_weights import set_initial_weights
+from tsenet.network.initial_weights import leading_directions, set_principal_directions
 from tsenet.network.links import Links
 from tsenet.network.tsenet import TSENet
 
@@ -32,9 +29,7 @@ def tagged(wiring: Wiring) -> Wiring:
                 if int(layer.indices[e]) not in taken:
                     taken.add(int(layer.indices[e]))
                     marked[e] = True
-        layers.append(
-            WiringLayer(layer.indptr, layer.indices, marked, layer.log_odds, layer.n_lower)
-        )
+        layers.append(WiringLayer(layer.indptr, layer.indices, marked, layer.n_lower))
     return Wiring(tuple(layers), wiring.names, "random")
 
 
@@ -78,7 +73,7 @@ def test_units_have_the_leading_eigenvectors(is_sparse: bool, k_in: int, k_out: 
 
 
 def test_a_latent_of_dense_rows_with_few_links_has_opposite_then_random_units() -> None:
-    layer = WiringLayer([0, 2, 2], [1, 2], [True, True], [1.0, 1.0], 4)
+    layer = WiringLayer([0, 2, 2], [1, 2], [True, True], 4)
     links = Links.of(layer, 1, 7)
     rows = rows_of_few_causes(4)
 
@@ -90,7 +85,7 @@ def test_a_latent_of_dense_rows_with_few_links_has_opposite_then_random_units() 
 
 
 def test_a_latent_of_sparse_rows_with_one_link_has_units_of_both_signs() -> None:
-    layer = WiringLayer([0, 1, 1], [2], [True], [1.0], 4)
+    layer = WiringLayer([0, 1, 1], [2], [True], 4)
     links = Links.of(layer, 1, 3)
 
     found = leading_directions(links, csr_array(rows_of_few_causes(4)), layer.from_tree)
@@ -102,7 +97,7 @@ def test_a_latent_of_sparse_rows_with_one_link_has_units_of_both_signs() -> None
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_columns_that_repeat_each_other_have_one_direction(is_sparse: bool) -> None:
     """The difference of two twins has no variance but that of rounding: no unit reads it."""
-    layer = WiringLayer([0, 2, 2], [1, 2], [True, True], [1.0, 1.0], 4)
+    layer = WiringLayer([0, 2, 2], [1, 2], [True, True], 4)
     links = Links.of(layer, 1, 4)
     rows = np.abs(rows_of_few_causes(4))
     rows[:, 2] = rows[:, 1] * np.float32(1 + 1e-5)
@@ -116,15 +111,13 @@ def test_columns_that_repeat_each_other_have_one_direction(is_sparse: bool) -> N
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
-@pytest.mark.parametrize(("init", "units_per_latent"), [("directions", 1), ("tree", 2)])
-def test_units_begin_with_mean_0_and_deviation_1(
-    init: Any, units_per_latent: int, is_sparse: bool
-) -> None:
+@pytest.mark.parametrize("units_per_latent", [1, 2])
+def test_units_begin_with_mean_0_and_deviation_1(units_per_latent: int, is_sparse: bool) -> None:
     rows = rows_of_few_causes(N_INPUTS)
     inputs = Inputs(csr_array(rows) if is_sparse else rows)
-    net = TSENet(WIRING, 3, init=None, units_per_latent=units_per_latent, activation="tanh")
+    net = TSENet(WIRING, 3, units_per_latent=units_per_latent, activation="tanh")
 
-    set_initial_weights(net, init, 0, inputs)
+    set_principal_directions(net, inputs)
 
     below = torch.from_numpy(rows)
     for layer in net.eval().layers:
@@ -133,23 +126,3 @@ def test_units_begin_with_mean_0_and_deviation_1(
         torch.testing.assert_close(z.std(dim=0), torch.ones(z.shape[1]), atol=1e-2, rtol=0)
         below = torch.tanh(z)
     assert np.isfinite(net.predictor().outputs(inputs)).all()
-
-
-def test_without_rows_the_first_unit_follows_the_log_odds_and_the_others_are_drawn() -> None:
-    net = TSENet(WIRING, 3, init="tree", units_per_latent=3)
-    drawn = TSENet(WIRING, 3, init="fan-in", units_per_latent=3)
-
-    for k, (layer, other, links) in enumerate(
-        zip(net.layers, drawn.layers, WIRING.layers, strict=True)
-    ):
-        dense, random = (x.dense_weight().detach().numpy() for x in (layer, other))
-        by_face = dense.reshape(links.n_upper, 3, -1)
-        np.testing.assert_array_equal(by_face[:, 1:], random.reshape(by_face.shape)[:, 1:])
-        assert not np.isclose(by_face[:, 1], by_face[:, 2])[by_face[:, 1] != 0].any()
-        for u in range(links.n_upper):
-            own = slice(links.indptr[u], links.indptr[u + 1])
-            k_in = 3 if k else 1
-            columns = (links.indices[own, None] * k_in + np.arange(k_in)).ravel()
-            expected = np.repeat(links.log_odds[own], k_in)
-            expected = expected * np.sqrt(2.0) / np.linalg.norm(expected)
-            np.testing.assert_allclose(by_face[u, 0, columns], expected, rtol=1e-4)

@@ -202,7 +202,6 @@ def test_summary_and_parameter_count_add_up(skip_units: int) -> None:
         ({"feature_units": 0}, "feature_units=0"),
         ({"skip_units": -1}, "skip_units=-1"),
         ({"activation": "gelu"}, "activation must be one of 'relu', 'tanh', 'sigmoid'"),
-        ({"init": "zeros"}, "init must be one of 'fan-in', 'tree'"),
         ({"units_per_latent": 0}, "units_per_latent: .* not 0"),
         ({"dropout": 1.0}, "dropout: the rate"),
         ({"dropout": -0.5}, "dropout: the rate"),

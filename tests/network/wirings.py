@@ -20,12 +20,11 @@ SIZES = (40, 14, 6)
 N_ROWS = 21
 
 
-def layer_of(mask: Mask, log_odds: NDArray[Any] | None = None) -> WiringLayer:
-    """The layer whose links are the true entries of ``mask`` (U, D); log-odds are listed by unit."""
+def layer_of(mask: Mask) -> WiringLayer:
+    """The layer whose links are the true entries of ``mask`` (U, D)."""
     indptr = np.concatenate([[0], np.cumsum(mask.sum(axis=1))])
     indices = np.nonzero(mask)[1]
-    odds = np.arange(1.0, indices.size + 1) if log_odds is None else log_odds
-    return WiringLayer(indptr, indices, np.zeros(indices.size, bool), odds, mask.shape[1])
+    return WiringLayer(indptr, indices, np.zeros(indices.size, bool), mask.shape[1])
 
 
 def random_mask(rng: np.random.Generator, n_units: int, n_inputs: int, density: float) -> Mask:
@@ -36,7 +35,7 @@ def random_mask(rng: np.random.Generator, n_units: int, n_inputs: int, density: 
 def random_wiring(rng: np.random.Generator, sizes: Sequence[int], density: float) -> Wiring:
     """Random links between layers of the given sizes, input first."""
     masks = [random_mask(rng, up, low, density) for low, up in pairwise(sizes)]
-    layers = [layer_of(mask, rng.normal(size=int(mask.sum()))) for mask in masks]
+    layers = [layer_of(mask) for mask in masks]
     names = tuple(tuple(f"{k}.{j}" for j in range(size)) for k, size in enumerate(sizes))
     return Wiring(tuple(layers), names, "random")
 

@@ -63,8 +63,8 @@ def layer(n_lower, n_upper, per_unit):
     links = [np.sort(rng.choice(n_lower, per_unit, replace=False)) for _ in range(n_upper)]
     n_links = n_upper * per_unit
     start = np.arange(0, n_links + 1, per_unit)
-    no_tree, odds = np.zeros(n_links, bool), np.zeros(n_links)
-    return WiringLayer(start, np.concatenate(links), no_tree, odds, n_lower)
+    no_tree = np.zeros(n_links, bool)
+    return WiringLayer(start, np.concatenate(links), no_tree, n_lower)
 
 sizes = (n_columns, 1300, 250)
 wiring = Wiring(

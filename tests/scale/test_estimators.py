@@ -52,7 +52,6 @@ def folder(
 
 
 def same_links(a: Any, b: Any) -> bool:
-    """Training drops the log-odds."""
     parts = ("indptr", "indices", "from_tree")
     return a.names == b.names and all(
         np.array_equal(getattr(x, name), getattr(y, name))

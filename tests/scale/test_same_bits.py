@@ -26,7 +26,7 @@ def same_tree(a: LatentTree, b: LatentTree) -> bool:
 
 
 def same_wiring(a: Any, b: Any) -> bool:
-    parts = ("indptr", "indices", "from_tree", "log_odds")
+    parts = ("indptr", "indices", "from_tree")
     return a.names == b.names and all(
         np.array_equal(getattr(x, name), getattr(y, name))
         for x, y in zip(a.layers, b.layers, strict=True)

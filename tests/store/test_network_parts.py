@@ -13,7 +13,6 @@ import torch
 import tsenet
 from tests.network.wirings import random_wiring
 from tsenet.estimators import TSENetClassifier
-from tsenet.expansion.wiring import Wiring
 from tsenet.network.options import NetworkOptions
 from tsenet.network.tsenet import TSENet
 from tsenet.store import load_parts
@@ -81,20 +80,6 @@ def test_zeros_of_a_pruned_network_take_no_space() -> None:
     )
 
 
-def test_log_odds_that_are_0_take_no_space() -> None:
-    bare = WIRING.without_log_odds()
-    meta, arrays = bare.to_parts()
-    assert Wiring.from_parts(meta, arrays) == bare
-    assert not any("log_odds" in name for name in arrays)
-
-
-@pytest.mark.parametrize("init", ["tree", "directions"])
-def test_a_wiring_without_log_odds_serves_a_new_network(init: Any) -> None:
-    net = TSENet(WIRING.without_log_odds(), 3, init=init)
-
-    assert all(bool((layer.weight != 0).all()) for layer in net.layers)
-
-
 def test_a_network_far_larger_than_its_file_is_refused() -> None:
     meta, arrays = parts(0.05)
     meta["network"]["skip_units"] = 10**7
@@ -159,6 +144,5 @@ def test_the_whole_wiring_can_be_shared_whatever_the_network_uses(tmp_path: Path
     model.save(tmp_path / "model.tsenet")
 
     assert model.wiring_.n_edges < whole.n_edges == model.learned_wiring_.n_edges
-    assert whole.layers[0].log_odds.any()
     again = tsenet.load(tmp_path / "model.tsenet")
     assert again.learned_wiring_ == again.wiring_ == model.wiring_

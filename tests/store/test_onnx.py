@@ -133,7 +133,6 @@ def tsenet_wiring(n_inputs: int, n_latents: int, most: int, rng: np.random.Gener
         np.concatenate([[0], np.cumsum(degree)]),
         indices,
         np.zeros(indices.size, bool),
-        np.zeros(indices.size, np.float32),
         n_inputs,
     )
     names = tuple(f"x{j}" for j in range(n_inputs)), tuple(f"Z1.{j}" for j in range(n_latents))

@@ -36,7 +36,6 @@ def random_wiring(sizes: Sequence[int], links: int = 4, seed: int = 0) -> Wiring
                 np.arange(0, n_edges + 1, degree),
                 np.concatenate(indices),
                 np.zeros(n_edges, bool),
-                rng.normal(size=n_edges).astype(np.float32),
                 n_lower,
             )
         )

@@ -13,7 +13,6 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from tests.network.wirings import random_wiring
 from tsenet.network.batches import Inputs
-from tsenet.network.initial_weights import follow_model
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import as_progress
 from tsenet.training.calibration import blend_weights
@@ -50,39 +49,6 @@ def started(inputs: Inputs, labelled: Labelled, loss: Loss, seed: int = 0) -> Li
 
 def labelled_rows(n_rows: int, targets: NDArray[Any] = CLASSES) -> Labelled:
     return Labelled(np.arange(n_rows), targets[:n_rows], None, np.arange(n_rows))
-
-
-# ---- units
-
-
-@pytest.mark.parametrize("is_sparse", [False, True])
-def test_units_are_centred_and_scaled(is_sparse: bool) -> None:
-    """Before the non-linearity: mean 0, deviation 1; so with ReLU a unit is on in some rows and off in others."""
-    inputs = bag() if is_sparse else Inputs(COUNTS)
-    net = net_of(2, activation="tanh")
-    follow_model(net, inputs)
-
-    first = np.arctanh(np.clip(net.predictor().hidden(inputs)[:, :20], -1 + 1e-6, 1 - 1e-6))
-    z = net.predictor().sums(inputs.values, 1)
-    linked = z.std(axis=0) > 0
-    assert linked.sum() > 15
-    assert np.allclose(z[:, linked].mean(axis=0), 0, atol=1e-4)
-    assert np.allclose(z[:, linked].std(axis=0), 1, atol=1e-3)
-    assert np.allclose(first[:, linked], z[:, linked], atol=0.3)
-
-
-def test_links_follow_the_log_odds() -> None:
-    """On sparse rows only those that speak for a unit; on dense rows all, with their sign."""
-    for inputs, expected in ((bag(), 0.0), (Inputs(COUNTS), -np.inf)):
-        net = net_of(2)
-        follow_model(net, inputs)
-        layer, links = next(iter(net.layers)), net.wiring.layers[0]
-        odds = np.maximum(links.log_odds, expected)
-        weight = layer.weight.detach().numpy()[np.argsort(layer.links.link)]
-        for u in range(links.n_upper):
-            own = slice(links.indptr[u], links.indptr[u + 1])
-            scale = np.abs(weight[own]).max() / max(np.abs(odds[own]).max(), 1e-12)
-            assert np.allclose(weight[own], scale * odds[own], atol=1e-4)
 
 
 # ---- linear fits

@@ -65,7 +65,7 @@ def _warm_network() -> None:
     from scipy.sparse import csr_array
 
     from tsenet.network.batches import Inputs
-    from tsenet.network.initial_weights import set_initial_weights
+    from tsenet.network.initial_weights import set_principal_directions
     from tsenet.network.tsenet import TSENet
     from tsenet.training.engine import Engine
     from tsenet.training.losses import RegressionLoss
@@ -73,8 +73,8 @@ def _warm_network() -> None:
     values = np.eye(80, 40, dtype=np.float32)
     wiring = _tiny_wiring()
     for inputs in (Inputs(csr_array(values)), Inputs(values)):
-        net = TSENet(wiring, 1, skip_units=2, feature_units=2, init=None)
-        set_initial_weights(net, "directions", 0, inputs)
+        net = TSENet(wiring, 1, skip_units=2, feature_units=2)
+        set_principal_directions(net, inputs)
         engine = Engine(net, inputs, RegressionLoss(), n_jobs=1)
         engine.step(np.arange(8), np.zeros(8), None, 0.01, 0)
         engine.outputs(inputs, np.arange(80))
@@ -94,7 +94,6 @@ def _tiny_wiring() -> Wiring:
             np.arange(n_upper + 1) * 2,
             np.arange(2 * n_upper, dtype=np.int32),
             np.zeros(2 * n_upper, bool),
-            np.ones(2 * n_upper, np.float32),
             n_lower,
         )
         for n_lower, n_upper in pairwise(sizes)

@@ -15,8 +15,7 @@ __all__ = ["bare_tree", "random_wiring"]
 def random_wiring(wiring: Wiring, random_state: Any = None) -> Wiring:
     """Draw new links at random: the same layers, and as many links for each unit as before.
 
-    A unit keeps its ``log_odds``, in random order: with ``init="tree"`` its first weights are as large as before but
-    carry no information. To keep the links of the tree and draw only the added ones, use
+    To keep the links of the tree and draw only the added ones, use
     ``tsenet.expand(tree, X, link_rule="random")`` instead.
 
     Parameters
@@ -44,13 +43,12 @@ def random_wiring(wiring: Wiring, random_state: Any = None) -> Wiring:
     rng = np.random.default_rng(seed_sequence(random_state))
     layers = []
     for layer in wiring.layers:
-        indices, log_odds = np.empty_like(layer.indices), np.empty_like(layer.log_odds)
+        indices = np.empty_like(layer.indices)
         for start, stop in zip(layer.indptr[:-1], layer.indptr[1:], strict=True):
             drawn = rng.choice(layer.n_lower, int(stop - start), replace=False)
             indices[start:stop] = np.sort(drawn)
-            log_odds[start:stop] = rng.permutation(layer.log_odds[start:stop])
         none = np.zeros_like(layer.from_tree)
-        layers.append(WiringLayer(layer.indptr, indices, none, log_odds, layer.n_lower))
+        layers.append(WiringLayer(layer.indptr, indices, none, layer.n_lower))
     return Wiring(tuple(layers), wiring.names, "random")
 
 
@@ -93,7 +91,6 @@ def bare_tree(wiring: Wiring) -> Wiring:
                 before[layer.indptr],
                 layer.indices[kept],
                 kept[kept],
-                layer.log_odds[kept],
                 layer.n_lower,
             )
         )

@@ -209,8 +209,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         """One epoch over new rows; the first call builds the network."""
         need_torch("training")
         from tsenet.network.compact import non_zero_weights
-        from tsenet.network.tsenet import TSENet
-        from tsenet.training.recipe import continue_network
+        from tsenet.training.recipe import continue_network, first_network
         from tsenet.training.settings import Recipe
 
         recipe = self._settings(Recipe, max_epochs=1, early_stopping=False)
@@ -222,14 +221,13 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
                 net_seed = self._learn_structure(checked, seed, report)
             rows = self._training_rows(checked)
             if first:
-                linear_skip = bool(self.linear_skip)
-                self._network_options = recipe.network(rows.inputs, self.wiring_, linear_skip)
                 n_outputs = self.targets_.loss().n_outputs
-                options = self._network_options.to_dict()
-                self.net_ = TSENet(self.wiring_, n_outputs, **options, seed=net_seed)
+                self.net_ = first_network(
+                    recipe, self.wiring_, n_outputs, rows.inputs, net_seed, bool(self.linear_skip)
+                )
                 self.n_parameters_ = self.net_.n_parameters
             trained = continue_network(
-                *(self.net_, self._network_options, rows, self.targets_, recipe),
+                *(self.net_, rows, self.targets_, recipe),
                 self._next_seeds(seed_sequence(self.random_state)),
                 report,
                 class_weight=getattr(self, "class_weight", None),
@@ -297,10 +295,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         if trained.unseen is not None:
             outputs, true = trained.unseen
             self.cv_score_ = cross_validated_score(self.targets_, true, outputs)
-        self._network_options = trained.options
-        if self.wiring is None and self.wiring_ is self._learned_wiring:
-            # Log-odds served the initial weights, and would be half of what a file holds of a wiring.
-            self.wiring_ = self.net_.wiring = self.wiring_.without_log_odds()
+        self._network_options = trained.net.options
         if not self._pruned:
             self.n_parameters_ = self.net_.n_parameters
 
@@ -308,7 +303,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         """Leave out the units and links that no output reads; the wiring is then that of the others."""
         from tsenet.network.compact import compacted, n_used_parameters
 
-        self.net_, self._network_options = compacted(self.net_, self._network_options)
+        self.net_ = compacted(self.net_)
         self.wiring_ = self.net_.wiring
         self.n_parameters_ = n_used_parameters(self._predictor)
 
@@ -350,7 +345,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
                 self._drop_unused()
                 last = size == n_parameters
                 trained = train_as_before(
-                    *(self.net_, self._network_options, inputs, answers, loss, recipe),
+                    *(self.net_, inputs, answers, loss, recipe),
                     self._next_seeds(seed_sequence(self.random_state)),
                     report,
                     kept_weights=non_zero_weights(self._predictor),

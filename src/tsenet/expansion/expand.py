@@ -153,50 +153,44 @@ def wire_layer(
     children = np.bincount(pair.parent[pair.parent >= 0], minlength=pair.n_upper)
     degree = np.maximum(children, min(pair.n_lower, max(1, round(density * pair.n_lower))))
     if link_rule == "top-k":
-        added, joint = _best_below(pair, degree - children, workers, progress)
+        added = _best_below(pair, degree - children, workers, progress)
     elif link_rule == "balanced":
-        added, joint = _best_above(pair, int((degree - children).sum()), workers, progress)
+        added = _best_above(pair, int((degree - children).sum()), workers, progress)
+    elif link_rule == "random":
+        added = _random_below(pair, degree - children, np.random.default_rng(seed))
+    elif link_rule == "context":
+        assert isinstance(pair, LayerPair)
+        vectors = context_vectors(pair.lower, seed)
+        added = _nearest_above(pair, vectors, int((degree - children).sum()), progress)
     else:
         added = np.empty((0, 2), np.int64)
-        if link_rule == "random":
-            added = _random_below(pair, degree - children, np.random.default_rng(seed))
-        elif link_rule == "context":
-            assert isinstance(pair, LayerPair)
-            vectors = context_vectors(pair.lower, seed)
-            added = _nearest_above(pair, vectors, int((degree - children).sum()), progress)
-        joint = pair.joint(added, workers)
     placed = np.flatnonzero(pair.parent >= 0)
     tree_links = np.stack([pair.parent[placed].astype(np.int64), placed], axis=1)
     links = np.concatenate([tree_links, added])
     order = np.lexsort((links[:, 1], links[:, 0]))
     from_tree = (np.arange(links.shape[0]) < placed.size)[order]
-    log_odds = pair.log_odds(links[order], np.concatenate([pair.parent_on[placed], joint])[order])
     upper, indices = links[order, 0], links[order, 1].astype(np.int32)
     indptr = np.searchsorted(upper, np.arange(pair.n_upper + 1)).astype(np.int64)
-    return WiringLayer(indptr, indices, from_tree, log_odds.astype(np.float32), pair.n_lower)
+    return WiringLayer(indptr, indices, from_tree, pair.n_lower)
 
 
 def _best_below(
     pair: PairedLayers, wanted: NDArray[np.int64], workers: Workers, progress: Progress
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Each upper unit's ``wanted`` best lower units: links (E, 2) as (upper, lower), and their joint counts (E,)."""
-    links, joint = [], []
-    for first, score, both in pair.scores(workers):
+) -> NDArray[np.int64]:
+    """Each upper unit's ``wanted`` best lower units: links (E, 2) as (upper, lower)."""
+    links = []
+    for first, score in pair.scores(workers):
         for row, values in enumerate(score):
             best = np.argsort(-values, kind="stable")[: wanted[first + row]]
             links.append(np.stack([np.full(best.size, first + row), best], axis=1))
-            joint.append(both[row, best])
         progress.advance(score.shape[0])
-    return np.concatenate(links), np.concatenate(joint).astype(np.int64)
+    return np.concatenate(links)
 
 
 def _best_above(
     pair: PairedLayers, n_links: int, workers: Workers, progress: Progress
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """``n_links`` links shared evenly among the lower units, each taking its best upper units.
-
-    Returns links (E, 2) as (upper, lower), and their joint counts (E,).
-    """
+) -> NDArray[np.int64]:
+    """``n_links`` links (E, 2) as (upper, lower), shared evenly among the lower units."""
     # A lower unit may take every upper unit but its parent. Links that remain after equal shares go to
     # the lower units whose next choice scores highest.
     share = -(-n_links // pair.n_lower)
@@ -204,26 +198,21 @@ def _best_above(
     entropy = np.maximum(pair.upper_entropy(), 1e-12)
     best: NDArray[Any] = np.empty((pair.n_lower, 0))
     unit: NDArray[Any] = np.empty((pair.n_lower, 0), np.int64)
-    joint: NDArray[Any] = np.empty((pair.n_lower, 0), np.int32)
-    for first, score, both in pair.scores(workers):
+    for first, score in pair.scores(workers):
         here = np.where(score < 0, -np.inf, score / entropy[first : first + score.shape[0], None])
         best = np.concatenate([best, here.T], axis=1)
         numbers = np.arange(first, first + score.shape[0])
         unit = np.concatenate([unit, np.broadcast_to(numbers, here.T.shape)], axis=1)
-        joint = np.concatenate([joint, both.T], axis=1)
         if best.shape[1] > share:
             keep = np.argpartition(-best, share - 1, axis=1)[:, :share]
-            best, unit, joint = (
-                np.take_along_axis(part, keep, axis=1) for part in (best, unit, joint)
-            )
+            best, unit = (np.take_along_axis(part, keep, axis=1) for part in (best, unit))
         progress.advance(score.shape[0])
     order = np.lexsort(
         (unit, -best), axis=1
     )  # best first; equal ones in the order of the upper units
-    best, unit, joint = (np.take_along_axis(part, order, axis=1) for part in (best, unit, joint))
+    best, unit = (np.take_along_axis(part, order, axis=1) for part in (best, unit))
     chosen = _in_turn(best, n_links)
-    links = np.stack([unit.ravel()[chosen], chosen // unit.shape[1]], axis=1)
-    return links, joint.ravel()[chosen].astype(np.int64)
+    return np.stack([unit.ravel()[chosen], chosen // unit.shape[1]], axis=1)
 
 
 def _nearest_above(

@@ -64,10 +64,6 @@ class PairedLayers(ABC):
     def scores(self, workers: Workers) -> Iterator[Scores]:
         """Yield blocks of upper units, from the first on."""
 
-    @abstractmethod
-    def joint(self, links: NDArray[np.int64], workers: Workers) -> NDArray[np.int64]:
-        """Rows in which both ends of each link (E, 2) are on; links are (upper, lower), the upper ones ascending."""
-
     def score(self, first: int, counts: UnitCounts, workers: Workers) -> NDArray[np.float64]:
         """N·I(h; x | parent of x) in nats of upper units h from ``first`` on with every lower unit x: (B, D).
 
@@ -105,24 +101,15 @@ class PairedLayers(ABC):
         share = self.upper_on / self.n_rows
         return np.asarray(entr(share) + entr(1.0 - share))
 
-    def log_odds(self, links: NDArray[np.int64], joint: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Log odds ratio of the two ends of each link, half a row added to each cell: (E,)."""
-        above, below = self.upper_on[links[:, 0]], self.lower_on[links[:, 1]]
-        cells = (joint, self.n_rows - above - below + joint, above - joint, below - joint)
-        both, neither, only_above, only_below = (np.log(cell + 0.5) for cell in cells)
-        return np.asarray(both + neither - only_above - only_below)
-
 
 class Scores(NamedTuple):
     """Upper units ``first..first + B`` with every lower unit x.
 
-    ``score`` is N·I(unit; x | parent of x) (B, D), −1 where x is the unit's own child; ``both`` are the rows in which
-    the two are on.
+    ``score`` is N·I(unit; x | parent of x) (B, D), −1 where x is the unit's own child.
     """
 
     first: int
     score: NDArray[np.float64]
-    both: NDArray[np.int32]
 
 
 def empty_counts(n_units: int, n_lower: int, n_upper: int) -> UnitCounts:
@@ -163,7 +150,7 @@ class LayerPair(PairedLayers):
     def scores(self, workers: Workers) -> Iterator[Scores]:
         """Yield blocks of upper units, from the first on."""
         for first, counts in self._blocks(workers):
-            yield Scores(first, self.score(first, counts, workers), counts.both)
+            yield Scores(first, self.score(first, counts, workers))
 
     def _blocks(self, workers: Workers) -> Iterator[tuple[int, UnitCounts]]:
         """Blocks of upper units: the first one, and the counts."""
@@ -181,14 +168,6 @@ class LayerPair(PairedLayers):
 
         for _ in workers.map(serve, chunks(counts.both.shape[0], UNITS_PER_CHUNK)):
             pass
-
-    def joint(self, links: NDArray[np.int64], workers: Workers) -> NDArray[np.int64]:
-        """Rows in which both ends of each link (E, 2) are on."""
-        joint = np.empty(links.shape[0], np.int64)
-        for first, counts in self._blocks(workers):
-            a, b = np.searchsorted(links[:, 0], [first, first + UNITS_PER_BLOCK])
-            joint[a:b] = counts.both[links[a:b, 0] - first, links[a:b, 1]]
-        return joint
 
 
 def parents_on(

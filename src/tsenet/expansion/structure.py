@@ -121,7 +121,6 @@ def _one_unit_over_all(names: tuple[str, ...]) -> Wiring:
         np.array([0, n_inputs]),
         np.arange(n_inputs, dtype=np.int32),
         np.zeros(n_inputs, bool),
-        np.zeros(n_inputs, np.float32),
         n_inputs,
     )
     unit = "Z1.0"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
@@ -24,8 +24,6 @@ class WiringLayer:
         Lower end of each link, strictly ascending within a unit.
     from_tree : ndarray of bool, shape (E,)
         Whether the link is part of the tree; expansion added the others.
-    log_odds : ndarray of float32, shape (E,)
-        logit P(lower on | unit on) − logit P(lower on | unit off) in the completed data.
     n_lower : int
         Number of units D of the layer below.
 
@@ -34,14 +32,13 @@ class WiringLayer:
     Two units over three lower ones; the second unit has one added link, to lower unit 0:
 
     >>> from tsenet.expansion.wiring import WiringLayer
-    >>> WiringLayer([0, 2, 4], [0, 1, 0, 2], [True, True, False, True], [1.5, 1.2, 0.3, 2.0], 3)
+    >>> WiringLayer([0, 2, 4], [0, 1, 0, 2], [True, True, False, True], 3)
     WiringLayer(3→2, 4 links, 1 added, density 66.7 %)
     """
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     from_tree: NDArray[np.bool_]
-    log_odds: NDArray[np.float32]
     n_lower: int
 
     def __post_init__(self) -> None:
@@ -49,7 +46,6 @@ class WiringLayer:
             "indptr": np.int64,
             "indices": np.int32,
             "from_tree": np.bool_,
-            "log_odds": np.float32,
         }
         for name, dtype in types.items():
             array = exact_array(getattr(self, name), dtype, name)
@@ -90,8 +86,8 @@ class WiringLayer:
         """
         if self.indices.ndim != 1:
             raise ValueError("indices must be 1-D")
-        if self.from_tree.shape != self.indices.shape or self.log_odds.shape != self.indices.shape:
-            raise ValueError("from_tree and log_odds need one entry per link")
+        if self.from_tree.shape != self.indices.shape:
+            raise ValueError("from_tree needs one entry per link")
         if self.indptr.size < 2 or not rise_from_zero(self.indptr, self.n_edges):
             raise ValueError("indptr falls or does not run from 0 to the number of links")
         if self.n_edges and (self.indices.min() < 0 or self.indices.max() >= self.n_lower):
@@ -101,22 +97,19 @@ class WiringLayer:
             raise ValueError("a unit's links are not in strictly ascending order")
         if (np.bincount(self.indices[self.from_tree], minlength=self.n_lower) > 1).any():
             raise ValueError("a lower unit has two tree links")
-        if not np.isfinite(self.log_odds).all():
-            raise ValueError("log_odds are not all finite")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WiringLayer):
             return NotImplemented
         return self.n_lower == other.n_lower and all(
             np.array_equal(getattr(self, name), getattr(other, name))
-            for name in ("indptr", "indices", "from_tree", "log_odds")
+            for name in ("indptr", "indices", "from_tree")
         )
 
     __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
 
     def __reduce__(self) -> tuple[Any, ...]:
-        parts = (self.indptr, self.indices, self.from_tree, self.log_odds, self.n_lower)
-        return WiringLayer, parts
+        return WiringLayer, (self.indptr, self.indices, self.from_tree, self.n_lower)
 
     def __repr__(self) -> str:
         added = int((~self.from_tree).sum())
@@ -151,7 +144,7 @@ class Wiring:
     --------
     >>> from tsenet import Wiring
     >>> from tsenet.expansion.wiring import WiringLayer
-    >>> layer = WiringLayer([0, 2, 3], [0, 1, 2], [True, True, True], [1.5, 1.2, 2.0], 3)
+    >>> layer = WiringLayer([0, 2, 3], [0, 1, 2], [True, True, True], 3)
     >>> wiring = Wiring((layer,), (("goal", "referee", "senate"), ("Z1.0", "Z1.1")), "tree")
     >>> wiring
     Wiring(3-2, 3 links, density 50 %, link_rule 'tree')
@@ -216,18 +209,6 @@ class Wiring:
         share = ", ".join(f"{100 * layer.density:.3g}" for layer in self.layers)
         return f"Wiring({sizes}, {self.n_edges} links, density {share} %, link_rule {self.link_rule!r})"
 
-    def without_log_odds(self) -> Wiring:
-        """The same links with log-odds 0, which take no space in a file.
-
-        Returns
-        -------
-        Wiring
-        """
-        layers = tuple(
-            replace(layer, log_odds=np.zeros(layer.n_edges, np.float32)) for layer in self.layers
-        )
-        return Wiring(layers, self.names, self.link_rule)
-
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what a model file stores of the wiring.
 
@@ -236,13 +217,12 @@ class Wiring:
         meta : dict
             JSON-able fields.
         arrays : dict of str to ndarray
-            The arrays of all layers; log-odds that are all 0 are left out.
+            The arrays of all layers.
         """
         arrays: dict[str, NDArray[Any]] = {}
         for k, layer in enumerate(self.layers):
-            for name in ("indptr", "indices", "from_tree", "log_odds"):
-                if name != "log_odds" or layer.log_odds.any():
-                    arrays[f"{k}.{name}"] = getattr(layer, name)
+            for name in ("indptr", "indices", "from_tree"):
+                arrays[f"{k}.{name}"] = getattr(layer, name)
         return {"names": [list(names) for names in self.names], "link_rule": self.link_rule}, arrays
 
     @classmethod
@@ -271,7 +251,6 @@ class Wiring:
                 arrays[f"{k}.indptr"],
                 arrays[f"{k}.indices"],
                 arrays[f"{k}.from_tree"],
-                arrays.get(f"{k}.log_odds", np.zeros(arrays[f"{k}.indices"].size, np.float32)),
                 len(names[k]),
             )
             for k in range(len(names) - 1)

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.expansion.wiring import Wiring, WiringLayer
-from tsenet.network.options import NetworkOptions
 from tsenet.network.predictor import Predictor, activate
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ def n_used_parameters(net: Predictor) -> int:
     return Paths(net).used(non_zero_weights(net)).n_parameters
 
 
-def compacted(net: TSENet, options: NetworkOptions) -> tuple[TSENet, NetworkOptions]:
+def compacted(net: TSENet) -> TSENet:
     """The same network without what its outputs do not use.
 
     Latents, links and feature units without a used weight are dropped, at least one of each layer stays. Where a latent
@@ -137,15 +136,11 @@ def compacted(net: TSENet, options: NetworkOptions) -> tuple[TSENet, NetworkOpti
     ----------
     net : TSENet
         On the CPU.
-    options : NetworkOptions
-        Its options.
 
     Returns
     -------
-    net : TSENet
+    TSENet
         A new network in evaluation mode, or the same one if it uses all it has.
-    options : NetworkOptions
-        Those of the network.
     """
     import torch
 
@@ -160,7 +155,7 @@ def compacted(net: TSENet, options: NetworkOptions) -> tuple[TSENet, NetworkOpti
         and all(part.all() for part in (*used.levels, *used.features, *links))
         and (has_skip or net.linear_skip is None)
     ):
-        return net, options
+        return net
     k = net.units_per_latent
     latents = [used.levels[0], *(_any_unit(part, k) for part in used.levels[1:])]
     units = [
@@ -171,19 +166,19 @@ def compacted(net: TSENet, options: NetworkOptions) -> tuple[TSENet, NetworkOpti
     features: list[Places | None] = [_first(part, width) if width else None for part in skips]
     features.append(_first(top, max(1, int(top.sum()))))
     options = replace(
-        options,
+        net.options,
         skip_units=width,
         feature_units=max(1, int(top.sum())),
         linear_skip=has_skip,
     )
     arrays = _small_weights(net, used, units, features, links)
     wiring = _smaller_wiring(net, latents, links)
-    made = TSENet(wiring, used.n_outputs, **{**options.to_dict(), "init": None})
+    made = TSENet.of(wiring, used.n_outputs, options)
     made.to(net.output.weight.dtype)
     with torch.no_grad():
         for name, parameter in made.named_parameters():
             parameter.copy_(torch.from_numpy(arrays[name]))
-    return made.eval(), options
+    return made.eval()
 
 
 def _links_used(net: TSENet, used: UsedParts) -> list[Bools]:
@@ -209,7 +204,6 @@ def _smaller_wiring(net: TSENet, latents: list[Bools], links: list[Bools]) -> Wi
                 np.searchsorted(upper, np.arange(int(latents[k + 1].sum()) + 1)),
                 number[0][old.indices[stays]].astype(np.int32),
                 old.from_tree[stays],
-                old.log_odds[stays],
                 int(latents[k].sum()),
             )
         )

@@ -1,74 +1,60 @@
-"""Initial weights of a network: drawn at random, or taken from the latent tree. No other module sets them."""
+"""Initial weights of a network: drawn at random, or principal directions of the rows. No other module sets them."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
+from torch import nn
 
-from tsenet.network.batches import Inputs
-from tsenet.network.directions import leading_directions
-from tsenet.network.options import Init
+from tsenet._system.threads import chunks
+from tsenet.network import kernels
+from tsenet.network.batches import Inputs, is_bag
+from tsenet.network.links import Links
 from tsenet.network.predictor import activate
 from tsenet.network.sparse_linear import SparseLinear
 
 if TYPE_CHECKING:
     from tsenet.network.tsenet import DenseGroup, TSENet
 
-__all__ = ["draw_group", "follow_directions", "follow_model", "set_initial_weights"]
+__all__ = ["draw_group", "draw_weights", "leading_directions", "set_principal_directions"]
+
+Float32 = NDArray[np.float32]
 
 _ROWS = 1024  # at a time
-_SAMPLE = 16_384  # rows that tell a unit's mean and deviation well enough
-_FEW = 8_192  # sparse rows that tell principal directions
+_SAMPLE = 16_384  # rows that give a unit's mean and deviation
+_FEW = 8_192  # sparse rows that give principal directions
 _FEW_DENSE = 2_048  # dense ones
 _LEAST = 0.3  # deviation that is scaled up to 1, as a share of the largest of the latent's units
 _MOST = 15  # times the median size of a level's weights, the largest weight of dense rows
 
+_MORE = 2  # directions sought beyond those asked for: the others then converge sooner
+_ROUNDS = 6  # of the iteration
+_CHUNK_ROWS = 256
+_SMALL = 256  # columns of which all directions are computed
+# Least variance of a direction, as a share of that of the latent's first. Columns that add up to a constant, as those
+# of a category do, or that repeat each other have directions of next to no variance: scaled to deviation 1, a unit
+# along one would respond with millions to the first row that breaks the relation.
+_LEAST_VARIANCE = 1e-4
 
-def set_initial_weights(net: TSENet, init: Init, seed: int, inputs: Inputs | None = None) -> None:
-    """Set all weights and biases of a network; call it once for a new network.
 
-    Feature groups and outputs are drawn uniformly by He's rule; biases and the linear skip are 0.
+def draw_weights(net: TSENet, seed: int) -> None:
+    """Draw all weights of a network uniformly by He's rule; biases and the linear skip are 0.
 
-    Parameters
-    ----------
-    net : TSENet
-    init : {"fan-in", "tree", "directions"}
-        Of the sparse layers. "fan-in": drawn uniformly by He's rule, with each unit's own number of links. "tree": the
-        log-odds of each link, which the wiring holds, or "directions" where latents have several units or the wiring
-        is that of a fitted estimator, which has no log-odds. "directions": the leading principal directions of what
-        each latent reads.
-    seed : int
-        Of the draw. The drawn groups do not depend on `init`.
-    inputs : Inputs or None, default=None
-        Rows for `follow_model` and `follow_directions`. Without rows, the first unit of each latent follows the
-        log-odds, at the length that "fan-in" gives weights on average, and its other units are drawn as by "fan-in".
+    A unit of a sparse layer counts its own links.
     """
     generator = torch.Generator().manual_seed(seed)
     for layer in net.layers:
-        _draw_links(layer, generator)  # with "tree" too: the groups then get the same numbers
+        _draw_links(layer, generator)
     for group in (*net.skips, net.top, net.output):
         draw_group(group, generator)
-    with torch.no_grad():
-        if net.linear_skip is not None:
-            net.linear_skip.zero_()
-    if init == "fan-in":
-        return
-    has_log_odds = any(links.log_odds.any() for links in net.wiring.layers)
-    if inputs is None:
-        for layer, links in zip(net.layers, net.wiring.layers, strict=True):
-            if has_log_odds:
-                _point_along(layer, links.log_odds.astype(np.float64))
-    elif init == "directions" or net.units_per_latent > 1 or not has_log_odds:
-        follow_directions(net, inputs, seed)
-    else:
-        follow_model(net, inputs)
-
-
-# ---- at random
+    if net.linear_skip is not None:
+        nn.init.zeros_(net.linear_skip)
 
 
 def _draw_links(layer: SparseLinear, generator: torch.Generator) -> None:
@@ -93,42 +79,13 @@ def draw_group(group: DenseGroup, generator: torch.Generator) -> None:
         group.bias.zero_()
 
 
-# ---- from the tree
+# ---- principal directions
 
 
-def _point_along(layer: SparseLinear, direction: NDArray[np.float64]) -> None:
-    """Point the weights of each latent's first unit along ``direction`` (E,), at the mean length of a draw, √2."""
-    links = layer.links
-    values = direction[links.link]
-    square = np.bincount(links.latent, values**2, links.n_latents)
-    length = np.maximum(np.sqrt(square), 1e-12)[links.latent]
-    weight = layer.weight.detach().view(-1, links.k)
-    weight[:, 0] = torch.from_numpy(values * math.sqrt(2.0) / length).to(weight)
+def set_principal_directions(net: TSENet, inputs: Inputs, seed: int = 0) -> None:
+    """Give the units of each latent the leading principal directions of what it reads.
 
-
-def follow_model(net: TSENet, inputs: Inputs) -> None:
-    """Give each link the log-odds of its two ends, and each unit mean 0 and deviation 1 before its non-linearity.
-
-    In sparse rows most values are zero and say little, so links with negative log-odds get weight 0 there. A unit whose
-    sum is constant gets weights and bias 0.
-
-    Parameters
-    ----------
-    net : TSENet
-    inputs : Inputs
-        Rows (N, D) without labels: those the wiring was learned from, or similar ones. At most 16,384 are read.
-    """
-    sample = _sample(inputs, _SAMPLE)
-    for k, (layer, links) in enumerate(zip(net.layers, net.wiring.layers, strict=True), start=1):
-        log_odds = links.log_odds.astype(np.float64)
-        wanted = np.maximum(log_odds, 0.0) if inputs.is_sparse else log_odds
-        with torch.no_grad():
-            layer.weight.copy_(torch.from_numpy(wanted[layer.links.link_of_weight()]))
-        _standardise(net, inputs, sample, k)
-
-
-def follow_directions(net: TSENet, inputs: Inputs, seed: int = 0) -> None:
-    """Give the units of each latent the leading principal directions of what it reads; mean 0 and deviation 1 as above.
+    Units get mean 0 and deviation 1 before their non-linearity; the other weights stay.
 
     Directions are those of the centred rows; rows of sparse non-negative values are scaled to length 1 first. The sign
     is such that the weights of the latent's children in the tree have a positive sum. Levels above the first follow the
@@ -216,3 +173,173 @@ def _scale(layer: SparseLinear, scale: NDArray[np.float64], bias: NDArray[np.flo
     with torch.no_grad():
         layer.weight.mul_(factor[torch.from_numpy(layer.links.unit_of_weight())])
         layer.bias.copy_(torch.from_numpy(bias))
+
+
+def leading_directions(
+    links: Links, below: Float32 | csr_array, from_tree: NDArray[np.bool_], seed: int = 0
+) -> Float32:
+    """Weights of a sparse layer: unit j of a latent has the j-th principal direction of the columns it reads.
+
+    Directions have length 1. Those with next to no variance beside the latent's first are left out. Where
+    a latent has more units than directions, the next units have the opposite directions, then random mixtures.
+
+    Parameters
+    ----------
+    links : Links
+        The layer.
+    below : ndarray or csr_array, (n, inputs)
+        Rows of what it reads. They are centred; sparse rows without negative values are scaled to length 1 first.
+    from_tree : ndarray of bool
+        Whether each link of the wiring's layer is part of the tree: the weights of these have a positive sum (or those
+        of all links, if there are none).
+    seed : int, default=0
+        Of the first guess of the iteration, and of random directions.
+
+    Returns
+    -------
+    ndarray of float32, (E · k,)
+    """
+    with threadpool_limits(1, "blas"):  # small products
+        weight = (
+            _of_dense_rows(links, below)
+            if isinstance(below, np.ndarray)
+            else _of_sparse_rows(links, below, seed)
+        )
+    weight *= _signs(links, weight, from_tree[links.link])
+    _fill(links, weight, np.random.default_rng(seed))
+    return weight.reshape(-1)
+
+
+def _signs(links: Links, weight: Float32, from_tree: NDArray[np.bool_]) -> Float32:
+    """−1 where the weights (E, k) of a unit's links in the tree have a negative sum, else 1: (E, k)."""
+    sums = np.zeros((2, links.n_latents, weight.shape[1]))
+    np.add.at(sums[0], links.latent[from_tree], weight[from_tree])
+    np.add.at(sums[1], links.latent, weight)
+    total = np.where(np.abs(sums[0]) > 1e-12, sums[0], sums[1])
+    return np.where(total < 0, np.float32(-1), np.float32(1))[links.latent]
+
+
+def _fill(links: Links, weight: Float32, generator: np.random.Generator) -> None:
+    """Give the units beyond a latent's number of directions weights too: without any they would never learn.
+
+    A rectifier passes one side of a direction only, so the opposite ones come first.
+    """
+    k = weight.shape[1]
+    start, _, place = links.by_latent
+    found = np.zeros((links.n_latents, k), bool)
+    np.logical_or.at(found, links.latent, weight != 0)
+    n_directions = found.sum(axis=1)
+    for u in np.flatnonzero((n_directions < k) & (n_directions > 0)):
+        own, n = place[start[u] : start[u + 1]], n_directions[u]
+        mixture = generator.standard_normal((n, k))
+        mixture /= np.linalg.norm(mixture, axis=0)
+        opposite = min(2 * n, k)
+        weight[own, n:opposite] = -weight[own, : opposite - n]
+        weight[own, opposite:] = weight[own, :n] @ mixture[:, opposite:]
+
+
+# ---- dense rows: latent by latent
+
+
+def _of_dense_rows(links: Links, below: Float32) -> Float32:
+    weight = np.zeros((links.latent.size, links.k), np.float32)
+    centred = np.ascontiguousarray((below - below.mean(axis=0, dtype=np.float64)).T, np.float32)
+    start, read, place = links.by_latent
+    for u in range(links.n_latents):
+        own = slice(start[u], start[u + 1])
+        found = _directions_of(centred[read[own]], links.k)
+        weight[place[own], : found.shape[1]] = found
+    return weight
+
+
+def _directions_of(columns: Float32, k: int) -> NDArray[np.float64]:
+    """Leading directions (m, at most k) of centred columns (m, n), most variance first."""
+    m, n = columns.shape
+    if m == 0:
+        return np.zeros((0, 0))
+    if m <= _SMALL:
+        variance, vectors = np.linalg.eigh(_gram(columns.T))
+    else:
+        n_sought = min(k + _MORE, m, n)
+        found = np.random.default_rng(0).standard_normal((m, n_sought)).astype(np.float32)
+        for _ in range(_ROUNDS):
+            found = np.linalg.qr(columns @ (columns.T @ found))[0]
+        variance, vectors = np.linalg.eigh(_gram(columns.T @ found))
+        vectors = found @ vectors
+    return np.asarray(vectors[:, _is_kept(variance)][:, ::-1][:, :k])
+
+
+def _is_kept(variance: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether directions of some variances (…, k), ascending, vary enough beside the last."""
+    most: NDArray[np.float64] = variance[..., -1:]
+    return np.asarray((variance >= _LEAST_VARIANCE * most) & (most > 0))
+
+
+def _gram(columns: NDArray[Any]) -> NDArray[np.float64]:
+    wide = columns.astype(np.float64)
+    return np.asarray(wide.T @ wide)
+
+
+# ---- sparse rows: all latents at once, by the kernels of a training step
+
+
+def _of_sparse_rows(links: Links, below: csr_array, seed: int) -> Float32:
+    """Subspace iteration: W ← the part of Xᵀ(X W) at the links, its columns made orthonormal within each latent."""
+    rows, mean = _unit_rows(below)
+    start, _, place = links.by_latent
+    shape = (links.n_latents, place.size)
+    by_latent = csr_array((np.ones(place.size), place, start), shape=shape)
+
+    def inner_products(left: Float32, right: Float32) -> NDArray[np.float64]:
+        """Of the columns (E, K) of both, latent by latent: (latents, K, K)."""
+        outer = left.astype(np.float64)[:, :, None] * right[:, None, :]
+        sums = by_latent @ outer.reshape(place.size, -1)
+        return np.asarray(sums).reshape(links.n_latents, left.shape[1], right.shape[1])
+
+    def rotated(weight: Float32, rotation: NDArray[np.float64]) -> Float32:
+        """The columns (E, K) times the matrix of their latent."""
+        return np.asarray(np.einsum("ej,ejk->ek", weight, rotation[links.latent]), np.float32)
+
+    def orthonormal(weight: Float32) -> Float32:
+        size, vectors = np.linalg.eigh(inner_products(weight, weight))
+        size = np.where(size > 1e-10 * size[:, -1:], size, np.inf)
+        return rotated(weight, vectors / np.sqrt(size)[:, None, :])
+
+    generator = np.random.default_rng(seed)
+    drawn = generator.standard_normal((place.size, links.k + _MORE), np.float32)
+    weight = orthonormal(drawn)
+    for _ in range(_ROUNDS):
+        weight = orthonormal(_product(links, rows, mean, weight))
+    spread = inner_products(weight, _product(links, rows, mean, weight))
+    variance, vectors = np.linalg.eigh((spread + spread.transpose(0, 2, 1)) / 2)
+    vectors *= _is_kept(variance)[:, None, :]
+    return rotated(weight, vectors[:, :, ::-1][:, :, : links.k])
+
+
+def _unit_rows(below: csr_array) -> tuple[csr_array, Float32]:
+    """Sparse rows, scaled to length 1 if they have no negative values, and their mean."""
+    rows = csr_array(below, dtype=np.float32)
+    if is_bag(rows):
+        length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+        scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+        data = rows.data * np.repeat(scale, np.diff(rows.indptr))
+        rows = csr_array((data.astype(np.float32), rows.indices, rows.indptr), shape=rows.shape)
+    return rows, np.asarray(rows.mean(axis=0), np.float32).ravel()
+
+
+def _product(links: Links, rows: csr_array, mean: Float32, weight: Float32) -> Float32:
+    """The part of XᵀX W at the links, X centred: (E, K)."""
+    k = weight.shape[1]
+    linked = links.start, links.latent, weight
+    columns = np.arange(mean.size, dtype=np.int32)
+    bias = np.empty((1, links.n_latents * k), np.float32)
+    whole = np.array([0, mean.size])
+    kernels.rows_forward(whole, columns, -mean, *linked, np.zeros_like(bias[0]), bias)
+    total, nothing = np.zeros_like(weight), np.empty(0, np.float32)
+    indices, row_start = rows.indices.astype(np.int32), rows.indptr.astype(np.int64)
+    for first, last in chunks(rows.shape[0], _CHUNK_ROWS):
+        out = np.empty((last - first, bias.size), np.float32)
+        own = row_start[first : last + 1], indices, rows.data
+        kernels.rows_forward(*own, *linked, bias[0], out)
+        kernels.rows_backward(*own, *linked, out, total, nothing)
+    return total

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-__all__ = ["Activation", "Init", "NetworkOptions"]
+__all__ = ["Activation", "NetworkOptions"]
 
 Activation = Literal["relu", "tanh", "sigmoid"]
-Init = Literal["fan-in", "tree", "directions"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,6 @@ class NetworkOptions:
     activation: Activation = "relu"
     dropout: float = 0.5
     linear_skip: bool = False
-    init: Init | None = "fan-in"
     units_per_latent: int = 1
 
     def __post_init__(self) -> None:
@@ -37,14 +35,9 @@ class NetworkOptions:
             raise ValueError(
                 f"dropout: the rate must be at least 0 and below 1, not {self.dropout}"
             )
-        for name, allowed in (
-            ("activation", get_args(Activation)),
-            ("init", (*get_args(Init), None)),
-        ):
-            if (value := getattr(self, name)) not in allowed:
-                raise ValueError(
-                    f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}"
-                )
+        if self.activation not in get_args(Activation):
+            allowed = ", ".join(map(repr, get_args(Activation)))
+            raise ValueError(f"activation must be one of {allowed}, not {self.activation!r}")
 
     def to_dict(self) -> dict[str, Any]:
         """The options by name."""

@@ -14,8 +14,8 @@ from torch import nn
 
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.batches import Batch, Drawn, SparseBatch
-from tsenet.network.initial_weights import set_initial_weights
-from tsenet.network.options import Activation, Init, NetworkOptions
+from tsenet.network.initial_weights import draw_weights
+from tsenet.network.options import Activation, NetworkOptions
 from tsenet.network.predictor import Predictor
 from tsenet.network.sparse_linear import SparseLinear, activated
 from tsenet.network.summary import LayerSummary, Summary
@@ -70,12 +70,9 @@ class TSENet(nn.Module):
     linear_skip : bool, default=False
         Whether the outputs also read the input directly, by weights that start at 0. Logistic regression is then a
         special case of the network (wide and deep).
-    init : {"fan-in", "tree", "directions"} or None, default="fan-in"
-        Initial weights of the sparse layers: drawn at random, scaled to each unit's number of links; or the log-odds
-        of the latent tree. With rows, `tsenet.network.initial_weights.set_initial_weights` also finds principal
-        directions. None leaves all weights at 0, for networks whose weights are set or loaded next.
-    seed : int, default=0
-        Of the initial weights.
+    seed : int or None, default=0
+        Of the initial weights, which are drawn uniformly by He's rule. None leaves all weights at 0, for networks whose
+        weights are set or loaded next.
     units_per_latent : int, default=1
         Number of units k of each latent. A link between latents is then a block of k × k weights, a link from an input
         k weights. Raise it if the wiring has few latents, or to let a latent tell more than one thing.
@@ -119,21 +116,14 @@ class TSENet(nn.Module):
         activation: Activation = "relu",
         dropout: float = 0.5,
         linear_skip: bool = False,
-        init: Init | None = "fan-in",
-        seed: int = 0,
+        seed: int | None = 0,
         units_per_latent: int = 1,
     ) -> None:
         super().__init__()
         if n_outputs < 1:
             raise ValueError(f"a network needs at least one output: n_outputs={n_outputs}")
-        NetworkOptions(
-            skip_units,
-            feature_units,
-            activation,
-            dropout,
-            linear_skip,
-            init,
-            units_per_latent,
+        self.options = NetworkOptions(
+            skip_units, feature_units, activation, dropout, linear_skip, units_per_latent
         )
         n_inputs, *n_latents = wiring.layer_sizes
         sizes = (n_inputs, *(units_per_latent * n for n in n_latents))
@@ -156,8 +146,15 @@ class TSENet(nn.Module):
         self.linear_skip: nn.Parameter | None
         skip_weight = nn.Parameter(torch.zeros(n_inputs, n_outputs)) if linear_skip else None
         self.register_parameter("linear_skip", skip_weight)
-        if init is not None:
-            set_initial_weights(self, init, seed)
+        if seed is not None:
+            draw_weights(self, seed)
+
+    @classmethod
+    def of(
+        cls, wiring: Wiring, n_outputs: int, options: NetworkOptions, seed: int | None = None
+    ) -> TSENet:
+        """A network of some options; without a seed its weights are 0."""
+        return cls(wiring, n_outputs, **options.to_dict(), seed=seed)
 
     @classmethod
     def of_arrays(
@@ -166,7 +163,7 @@ class TSENet(nn.Module):
         """A network in evaluation mode that has these parameters, by name, as its memory."""
         n_outputs = arrays["output.bias"].size
         with torch.device("meta"):  # shapes without memory
-            net = cls(wiring, n_outputs, **{**options.to_dict(), "init": None})
+            net = cls.of(wiring, n_outputs, options)
         tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
         net.load_state_dict(tensors, assign=True)
         return net.eval()

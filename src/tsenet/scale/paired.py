@@ -64,20 +64,9 @@ class CountedLayers(PairedLayers):
                 _, more = self._counted.next_tile(self._level)
                 waiting = more if waiting is None else _stacked(waiting, more)
             counts = UnitCounts(*(array[a - first : b - first] for array in waiting))
-            yield Scores(a, self.score(a, counts, workers), counts.both)
+            yield Scores(a, self.score(a, counts, workers))
             waiting = UnitCounts(*(array[b - first :] for array in waiting))
             first = b
-
-    def joint(self, links: NDArray[np.int64], workers: Workers) -> NDArray[np.int64]:
-        """Rows in which both ends of each link (E, 2) are on."""
-        joint = np.empty(links.shape[0], np.int64)
-        done = 0
-        while done < self.n_upper:
-            tile, counts = self._counted.next_tile(self._level)
-            a, b = np.searchsorted(links[:, 0], [tile.first, tile.last])
-            joint[a:b] = counts.both[links[a:b, 0] - tile.first, links[a:b, 1]]
-            done = tile.last
-        return joint
 
 
 class _Counted:
@@ -99,13 +88,13 @@ class _Counted:
         self._waiting = list(zip(job, tiles, strict=True))
 
     def next_tile(self, level: int) -> tuple[UnitTile, UnitCounts]:
-        """The next tile, which must be of this level."""
-        if not self._waiting:
-            self._take_job()
-        tile, counts = self._waiting.pop(0)
-        if tile.level != level:
-            raise ValueError(f"a tile of level {tile.level} was counted where {level} is used")
-        return tile, counts
+        """The next tile of this level; those of lower levels that nobody asked for are skipped."""
+        while True:
+            if not self._waiting:
+                self._take_job()
+            tile, counts = self._waiting.pop(0)
+            if tile.level == level:
+                return tile, counts
 
 
 def _stacked(a: UnitCounts, b: UnitCounts) -> UnitCounts:

@@ -84,14 +84,11 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     except ImportError as error:
         raise MissingDependencyError("to_onnx needs onnx: pip install 'tsenet[onnx]'") from error
     from tsenet.network.compact import compacted
-    from tsenet.network.options import NetworkOptions
 
-    net: TSENet = model.net_
-    options = NetworkOptions(activation=net.activation, units_per_latent=net.units_per_latent)
     graph = _Graph(onnx)
     rule: BinaryRule = model.binary_rule_
     rows = _scaled(graph, model.scaling_, rule.sources)
-    outputs = _network(graph, compacted(net, options)[0], rows)
+    outputs = _network(graph, compacted(model.net_), rows)
     answers = _answers(graph, model.targets_, outputs)
     made = graph.model(rule.n_variables, answers)
     metadata = {

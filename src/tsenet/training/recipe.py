@@ -21,6 +21,7 @@ Reasons and measurements: docs/adr/0014-taught-networks.md.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -34,8 +35,7 @@ from tsenet.errors import DataError
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.batches import Inputs, is_bag
 from tsenet.network.compact import Masks
-from tsenet.network.initial_weights import set_initial_weights
-from tsenet.network.options import NetworkOptions
+from tsenet.network.initial_weights import set_principal_directions
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
 from tsenet.training.calibration import (
@@ -65,6 +65,7 @@ __all__ = [
     "RunSeeds",
     "TrainedNetwork",
     "continue_network",
+    "first_network",
     "fit_network",
     "fit_to_folder",
     "hold_out",
@@ -114,8 +115,6 @@ class TrainedNetwork:
     ----------
     net : TSENet
         On the CPU, in evaluation mode.
-    options : NetworkOptions
-        Those of the candidate that was kept.
     history : History
     engine : Engine
         What trained it; its state lets training go on.
@@ -124,7 +123,6 @@ class TrainedNetwork:
     """
 
     net: TSENet
-    options: NetworkOptions
     history: History
     engine: Engine
     unseen: Unseen | None = None
@@ -206,10 +204,10 @@ class _Task:
     def fit_plain(self) -> TrainedNetwork:
         """Random weights, then back-propagation until the validation rows see no more progress."""
         split = hold_out(self.rows, self.targets, self.recipe, self.seeds.split, self.validation)
-        options, net, engine = self._new_network()
+        net, engine = self._new_network()
         order = self.seeds.order
         history = train_network(engine, split, self.recipe, order, self.report, score=self.score)
-        return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
+        return TrainedNetwork(net.to("cpu").eval(), history, engine)
 
     def fit_with_teacher(self) -> TrainedNetwork:
         """A linear teacher, a network, and the blend of both."""
@@ -346,24 +344,19 @@ class _Task:
         )
 
     @cached_property
-    def _initial(self) -> tuple[NetworkOptions, dict[str, torch.Tensor]]:
-        """Options and initial weights of the network; the same for every fold, since they need no labels."""
-        options = self.recipe.network(self.rows.inputs, self.wiring, linear_skip=False)
-        net = TSENet(self.wiring, self.loss.n_outputs, **{**options.to_dict(), "init": None})
-        set_initial_weights(net, options.init or "fan-in", self.net_seed, self.rows.inputs)
-        return options, net.state_dict()
+    def _initial(self) -> TSENet:
+        """The network before training; the same for every fold, since it needs no labels."""
+        inputs, n_outputs = self.rows.inputs, self.loss.n_outputs
+        return first_network(self.recipe, self.wiring, n_outputs, inputs, self.net_seed)
 
-    def _new_network(self) -> tuple[NetworkOptions, TSENet, Engine]:
+    def _new_network(self) -> tuple[TSENet, Engine]:
         """A network with its initial weights, and what trains it."""
-        options, weights = self._initial
-        net = TSENet(self.wiring, self.loss.n_outputs, **{**options.to_dict(), "init": None})
-        net.load_state_dict(weights)
-        engine = _engine(net, self.rows.inputs, self.loss, self.recipe, self.seeds.dropout)
-        return options, net, engine
+        net = deepcopy(self._initial)
+        return net, _engine(net, self.rows.inputs, self.loss, self.recipe, self.seeds.dropout)
 
     def _train(self, labelled: Labelled, validation: Validation | None = None) -> TrainedNetwork:
         """Train a new network; on sparse rows until the validation rows see no more progress."""
-        options, net, engine = self._new_network()
+        net, engine = self._new_network()
         score = calibrated_score(self.loss)
         stops = self.rows.inputs.is_sparse and self.recipe.early_stopping
         if self.validation is not None:  # the user's own rows and score
@@ -379,7 +372,7 @@ class _Task:
             progress=self.report,
             seed=self.seeds.order,
         )
-        return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
+        return TrainedNetwork(net.to("cpu").eval(), history, engine)
 
     def _train_longer(self, trained: TrainedNetwork, labelled: Labelled) -> TrainedNetwork:
         """Train a network for some more epochs, on all labelled rows; a new one would take four times as long."""
@@ -430,8 +423,8 @@ class _Task:
         self, trained: TrainedNetwork, linear: Linear, share: NDArray[np.float64]
     ) -> TrainedNetwork:
         """The network with a linear skip from the input, so that its outputs are the blend."""
-        options = replace(trained.options, linear_skip=True)
-        net = TSENet(self.wiring, self.loss.n_outputs, **{**options.to_dict(), "init": None})
+        options = replace(trained.net.options, linear_skip=True)
+        net = TSENet.of(self.wiring, self.loss.n_outputs, options)
         with torch.no_grad():
             net.load_state_dict(trained.net.state_dict(), strict=False)
             net.output.weight.mul_(share[1])
@@ -439,7 +432,7 @@ class _Task:
             assert net.linear_skip is not None
             net.linear_skip.copy_(torch.from_numpy(share[0] * linear.weight))
         engine = _engine(net, self.rows.inputs, self.loss, self.recipe, self.seeds.dropout)
-        return TrainedNetwork(net.eval(), options, trained.history, engine)
+        return TrainedNetwork(net.eval(), trained.history, engine)
 
 
 def fit_to_folder(
@@ -461,9 +454,7 @@ def fit_to_folder(
         As for :func:`fit_network`.
     """
     sample = rows.inputs(rows.sample)
-    options = recipe.network(sample, wiring, linear_skip=False)
-    net = TSENet(wiring, loss.n_outputs, **{**options.to_dict(), "init": None})
-    set_initial_weights(net, options.init or "fan-in", net_seed, sample)
+    net = first_network(recipe, wiring, loss.n_outputs, sample, net_seed)
     engine = _engine(net, sample, loss, recipe, seeds.dropout)
     if recipe.init == "fan-in":
         score, training = None, recipe.options(rows.n_rows)
@@ -478,12 +469,11 @@ def fit_to_folder(
         progress=report,
         seed=seeds.order,
     )
-    return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
+    return TrainedNetwork(net.to("cpu").eval(), history, engine)
 
 
 def continue_network(
     net: TSENet,
-    options: NetworkOptions,
     rows: TrainingRows,
     targets: Targets,
     recipe: Recipe,
@@ -498,7 +488,7 @@ def continue_network(
 
     Parameters
     ----------
-    net, options, rows, targets, recipe, seeds, report, class_weight
+    net, rows, targets, recipe, seeds, report, class_weight
         As for :func:`fit_network`.
     kept_weights : dict of str to mask, optional
         Which weights pruning left, by the names of their parameters; the others stay 0.
@@ -517,12 +507,11 @@ def continue_network(
         report,
         after_step=None if kept_weights is None else remove_again(net, kept_weights),
     )
-    return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
+    return TrainedNetwork(net.to("cpu").eval(), history, engine)
 
 
 def train_as_before(
     net: TSENet,
-    options: NetworkOptions,
     inputs: Inputs,
     answers: NDArray[np.float64],
     loss: Loss,
@@ -537,7 +526,7 @@ def train_as_before(
 
     Parameters
     ----------
-    net, options, recipe, seeds, report
+    net, recipe, seeds, report
         As for :func:`continue_network`.
     inputs : Inputs
         Rows (N, D).
@@ -560,7 +549,22 @@ def train_as_before(
         seed=seeds.order,
         after_step=remove_again(net, kept_weights),
     )
-    return TrainedNetwork(net.to("cpu").eval(), options, history, engine)
+    return TrainedNetwork(net.to("cpu").eval(), history, engine)
+
+
+def first_network(
+    recipe: Recipe,
+    wiring: Wiring,
+    n_outputs: int,
+    inputs: Inputs,
+    seed: int,
+    linear_skip: bool = False,
+) -> TSENet:
+    """A network before training: its weights are random, or the principal directions of some rows."""
+    net = TSENet.of(wiring, n_outputs, recipe.network(inputs, wiring, linear_skip), seed)
+    if recipe.init == "tree":
+        set_principal_directions(net, inputs, seed)
+    return net
 
 
 def scale_outputs(net: TSENet, factor: float) -> None:

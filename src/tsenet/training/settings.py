@@ -114,7 +114,6 @@ class Recipe(TrainingSettings):
             activation=self.activation,
             dropout=dropout if self.dropout is None else self.dropout,
             linear_skip=linear_skip,
-            init="fan-in" if self.init == "fan-in" else "directions",
             units_per_latent=units if self.units_per_latent is None else self.units_per_latent,
         )
 

@@ -16,6 +16,7 @@ from tsenet.explain.report.graph import (
     graph_of_wiring,
     place_by_strength,
 )
+from tsenet.network.tsenet import TSENet
 
 
 def wiring_with_tree(seed: int) -> Wiring:
@@ -26,8 +27,7 @@ def wiring_with_tree(seed: int) -> Wiring:
     for layer in made.layers:
         first = np.zeros(layer.n_edges, bool)
         first[np.unique(layer.indices, return_index=True)[1]] = True
-        odds = rng.normal(size=layer.n_edges)
-        layers.append(WiringLayer(layer.indptr, layer.indices, first, odds, layer.n_lower))
+        layers.append(WiringLayer(layer.indptr, layer.indices, first, layer.n_lower))
     return Wiring(tuple(layers), made.names, made.link_rule)
 
 
@@ -76,7 +76,9 @@ class TestWiring:
     @pytest.mark.parametrize("seed", range(4))
     def test_agrees_with_a_loop_over_the_links(self, seed: int) -> None:
         wiring = wiring_with_tree(seed)
-        found = graph_of_wiring(wiring, per_unit=3, per_node=1)
+        net = TSENet(wiring, 2, seed=seed)
+        weights = [layer.dense_weight().detach().numpy() for layer in net.layers]
+        found = graph_of_wiring(wiring, net, per_unit=3, per_node=1)
         start = [0, 12, 17]
         tree: dict[int, tuple[int, float]] = {}
         added: list[tuple[int, int, float]] = []
@@ -84,10 +86,11 @@ class TestWiring:
             for unit in range(layer.n_upper):
                 for e in range(layer.indptr[unit], layer.indptr[unit + 1]):
                     upper, lower = start[k + 1] + unit, start[k] + int(layer.indices[e])
+                    weight = float(weights[k][unit, layer.indices[e]])
                     if layer.from_tree[e]:
-                        tree[lower] = (upper, float(layer.log_odds[e]))
+                        tree[lower] = (upper, weight)
                     else:
-                        added.append((upper, lower, float(layer.log_odds[e])))
+                        added.append((upper, lower, weight))
         for node in range(20):
             assert (found.parent[node], found.strength[node]) == tree.get(node, (-1, 0.0))
         kept = set()

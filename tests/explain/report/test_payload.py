@@ -329,10 +329,11 @@ class TestNetwork:
         assert units["fields"] == ["path"]
         assert units["share"] == []
         first = wiring.layers[0]
+        weight = np.abs(next(iter(fitted.net_.layers)).dense_weight().detach().numpy())
         for u in range(wiring.layer_sizes[1]):
             own = slice(first.indptr[u], first.indptr[u + 1])
             tree_links = np.flatnonzero(first.from_tree[own]) + first.indptr[u]
-            ranked = sorted(tree_links, key=lambda e: -abs(first.log_odds[e]))
+            ranked = sorted(tree_links, key=lambda e: -weight[u, first.indices[e]])
             words = [wiring.names[0][first.indices[e]] for e in ranked]
             assert units["label"][u] == ", ".join(words[:3])
 

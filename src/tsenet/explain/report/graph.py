@@ -119,15 +119,13 @@ def graph_of_topics(tree: LatentTree, topics: Sequence[Topic]) -> Graph:
     )
 
 
-def graph_of_wiring(
-    wiring: Wiring, net: Any = None, per_unit: int = 40, per_node: int = 10
-) -> Graph:
-    """The graph of a wiring; strengths are the weights of a network trained on it, if given.
+def graph_of_wiring(wiring: Wiring, net: Any, per_unit: int = 40, per_node: int = 10) -> Graph:
+    """The graph of a wiring; strengths are the weights of a network trained on it.
 
     Parameters
     ----------
     wiring : Wiring
-    net : TSENet, optional
+    net : TSENet
     per_unit, per_node : int
         An added link is kept if it is among the ``per_unit`` strongest that lead down from its unit, or among the
         ``per_node`` strongest that lead up from its lower end.
@@ -138,9 +136,9 @@ def graph_of_wiring(
     below = np.zeros(start[-1], np.int64)
     above = np.zeros(start[-1], np.int64)
     kept: list[tuple[Ints, Ints, Floats]] = []
-    weights = None if net is None else [_weights_by_unit(layer) for layer in net.layers]
+    weights = [_weights_by_unit(layer) for layer in net.layers]
     for k, layer in enumerate(wiring.layers):
-        value = layer.log_odds.astype(np.float64) if weights is None else weights[k]
+        value = weights[k]
         upper = layer.upper_ends().astype(np.int64) + start[k + 1]
         lower = layer.indices.astype(np.int64) + start[k]
         tree = layer.from_tree

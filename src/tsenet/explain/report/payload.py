@@ -343,8 +343,6 @@ def _network_payload(model: WiredNetwork, given: _Given, progress: Progress) -> 
     else:
         payload["data"].append(("Training", "no epochs: the first weights were kept"))
     tree = model.tree_
-    has_log_odds = any(layer.log_odds.any() for layer in model.wiring_.layers)
-    lender = None if has_log_odds else model.net_  # whose weights tell what a unit reads
     payload["units"] = (
         tree_units(
             tree,
@@ -354,7 +352,7 @@ def _network_payload(model: WiredNetwork, given: _Given, progress: Progress) -> 
             latents=graph.names[graph.n_inputs :],
         )
         if tree is not None and tree.n_levels
-        else wired_units(graph_of_wiring(model.wiring_, lender), options.n_features)
+        else wired_units(graph_of_wiring(model.wiring_, model.net_), options.n_features)
     )
     if given.table is None:
         return payload
