@@ -133,7 +133,7 @@ def measure(data: Documents, **options: object) -> dict[str, str]:
         if len(topics) > MAX_TOPICS:
             chosen = np.random.default_rng(0).choice(len(topics), MAX_TOPICS, replace=False)
             topics = [topics[k] for k in np.sort(chosen)]
-        score = coherence(topics, tokens, measure="npmi", window=WINDOW, n_words=TOP_WORDS)
+        score = coherence(topics, tokens, window=WINDOW, n_words=TOP_WORDS)
         figures[f"NPMI, window {WINDOW}, level {level}"] = f"{score.score:.3f}"
     figures["held-out LL per document"] = f"{tree.log_likelihood(data.test).mean():.2f}"
     figures["CPU s"] = f"{cpu:.1f}"

@@ -219,10 +219,9 @@ def measure(name: str, method: str, n_topics: int, validation: bool) -> dict[str
     figures: dict[str, Any] = {"topics": len(topics), "CPU s": cpu, "MB": memory / 1e6}
     for part, texts in (("", data.train), (" held out", data.test)):
         tokens = [words_of(text) for text in texts]
-        near = coherence(described, tokens, "npmi", window=10)
+        near = coherence(described, tokens, window=10)
         figures[f"w10{part}"] = near.score
-        figures[f"NPMI{part}"] = coherence(described, tokens, "npmi", window=None).score
-        figures[f"C_V{part}"] = coherence(described, tokens, "c_v").score
+        figures[f"NPMI{part}"] = coherence(described, tokens).score
         if not part:
             figures["junk"] = float(np.mean(np.array(near.per_topic) < JUNK))
     figures["diversity"] = topic_diversity(described, n_words=TOP_WORDS)
@@ -241,7 +240,7 @@ def measure(name: str, method: str, n_topics: int, validation: bool) -> dict[str
 
 
 COLUMNS = (
-    *("topics", "w10", "w10 held out", "C_V", "C_V held out", "NPMI", "NPMI held out", "diversity"),
+    *("topics", "w10", "w10 held out", "NPMI", "NPMI held out", "diversity"),
     *("coverage", "NMI", "NMI held out", "LR held out", "junk", "CPU s", "MB"),
 )
 
@@ -276,7 +275,7 @@ def _cell(column: str, value: float) -> str:
 def _note() -> str:
     return (
         f"{N_WORDS:,} words by frequency; at most {TOP_WORDS} words of a topic count. w10 and NPMI: mean normalised "
-        "pointwise mutual information within 10 words and within documents; C_V: windows of 110. Coverage: share of "
+        "pointwise mutual information within 10 words and within documents. Coverage: share of "
         "training documents with at least one of the shown words. NMI: of the class with the largest topic. LR: "
         "accuracy of logistic regression on the document–topic vectors. Junk: share of topics of w10 below "
         f"{JUNK} in the training texts. CPU: fitting, one thread; MB: peak of the process, documents included. "

@@ -18,6 +18,7 @@ from reproduce.runner import CountsRunner, Runner
 from reproduce.runs import Result, Settings
 from reproduce.stats import paired_seeds, spread, standing
 from reproduce.summary import by_dataset
+from reproduce.word_vectors import interpretability_score, load_vectors, top_words
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _OWN: tuple[tuple[str, str, str, Settings], ...] = (
     ("tsenet-plain", "TSE-Net (default), plain start", "tsenet", {"init": "fan-in"}),
     ("nmf", "NMF topics", "nmf", {}),
 )
+_ROWS = 4096  # rows whose activations are computed at a time
 _VECTORS = re.compile(r".+\.(bin|txt|vec)(\.gz)?")
 
 
@@ -194,23 +196,16 @@ def _cell(one: Measured, files: list[Path]) -> Cell:
 
 def _probe(files: list[Path], model: Any, context: RunContext) -> Mapping[str, Any]:
     """The scores of a network's top units, by each file of vectors."""
-    from tsenet.explain import describe_units, interpretability_score, load_vectors
-
     dataset = context.dataset
-    columns = top_columns(model)
-    units = describe_units(
-        lambda rows: model.transform(rows)[:, columns],
-        dataset.train.X,
-        order="signed",
-        n_rows=0,
-        feature_names=dataset.feature_names,
-    )
-    words = units.words()
+    X, columns = dataset.train.X, top_columns(model)
+    starts = range(0, X.shape[0], _ROWS)
+    activations = [model.transform(X[start : start + _ROWS])[:, columns] for start in starts]
+    words = top_words(np.concatenate(activations), X, dataset.feature_names)
     scores, known = {}, {}
     for file in files:
         vectors = load_vectors(file, dataset.feature_names)
         # a network pruned to little may have no unit left that moves
-        value = interpretability_score(words, vectors).score if words else np.nan
+        value = interpretability_score(words, vectors)
         scores[file.name] = value if np.isfinite(value) else None
         known[file.name] = len(vectors) / dataset.n_features
     return {"interpretability": scores, "known_words": known, "n_units": len(words)}

@@ -15,8 +15,7 @@ from tsenet.cli._results import by_key, say, write_csv
 from tsenet.data.text import Documents
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.explain.presence import PRESENT
-from tsenet.explain.topic_files import to_json, to_markdown
-from tsenet.explain.topics import every_topic
+from tsenet.explain.topics import every_topic, to_json, to_markdown
 from tsenet.progress import Progress
 from tsenet.store import save
 

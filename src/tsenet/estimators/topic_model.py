@@ -39,8 +39,15 @@ from tsenet.explain.presence import (
     topics_above,
 )
 from tsenet.explain.scores import coherence
-from tsenet.explain.topic_view import TopicView, choose_topics, view_topics
-from tsenet.explain.topics import Topic, every_topic, topic_tree, with_coherence
+from tsenet.explain.topics import (
+    Topic,
+    TopicView,
+    choose_topics,
+    every_topic,
+    topic_tree,
+    view_topics,
+    with_coherence,
+)
 from tsenet.progress import as_progress
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.pieces import automatic_size, pieces_per_row, size_for
@@ -787,9 +794,8 @@ class TopicModel(UsesCluster, TransformerMixin):
         **options
             Those of :class:`tsenet.explain.report.ReportOptions`.
         """
-        from tsenet.explain.report.along import bins_of
-        from tsenet.explain.report.page import write_page
-        from tsenet.explain.report.payload import ReportOptions, topics_payload
+        from tsenet.explain.bins import bins_of
+        from tsenet.explain.report import ReportOptions, write_report
 
         check_is_fitted(self, "tree_")
         rows = self._rows if texts is None else self._rows_of(texts)
@@ -823,14 +829,15 @@ class TopicModel(UsesCluster, TransformerMixin):
                 presence=activity.presence,
             )
             topics = _with_shares_of(topics, {topic.name: topic for topic in every_topic(known)})
-        payload = topics_payload(
-            *(self.tree_, topics, table, activity),
+        write_report(
+            *(path, self.tree_, table),
             texts=quotes,
-            bins=bins,
+            along=bins,
             along_name=along_name,
-            options=settings,
+            topics=topics,
+            activity=activity,
+            **{"title": "Topics", "words": True, **options},
         )
-        write_page(path, payload)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a ``.tsenet`` file, which :func:`tsenet.load` reads. The file holds no documents.

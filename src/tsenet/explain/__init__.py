@@ -15,16 +15,22 @@ from tsenet.explain.prediction import (
 )
 from tsenet.explain.scores import (
     Coherence,
-    Interpretability,
     coherence,
-    interpretability_score,
     topic_diversity,
 )
-from tsenet.explain.topic_files import to_json, to_markdown
-from tsenet.explain.topic_view import TopicView, choose_topics, view_topics
-from tsenet.explain.topics import Topic, TopicWord, every_topic, topic_tree, with_coherence
+from tsenet.explain.topics import (
+    Topic,
+    TopicView,
+    TopicWord,
+    choose_topics,
+    every_topic,
+    to_json,
+    to_markdown,
+    topic_tree,
+    view_topics,
+    with_coherence,
+)
 from tsenet.explain.units import ActiveRow, Feature, Unit, Units, describe_units
-from tsenet.explain.vectors import WordVectors, load_vectors
 
 __all__ = [
     "ActiveRow",
@@ -32,7 +38,6 @@ __all__ = [
     "Feature",
     "FeatureContribution",
     "FittedNetwork",
-    "Interpretability",
     "PredictionExplanation",
     "Topic",
     "TopicView",
@@ -41,15 +46,12 @@ __all__ = [
     "UnitContribution",
     "Units",
     "WiredNetwork",
-    "WordVectors",
     "choose_topics",
     "coherence",
     "correlations",
     "describe_units",
     "every_topic",
     "explain_prediction",
-    "interpretability_score",
-    "load_vectors",
     "to_json",
     "to_markdown",
     "topic_diversity",

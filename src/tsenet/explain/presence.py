@@ -8,7 +8,7 @@ then be on in rows without any of its words, even in an empty one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from tsenet.progress import Progress
 
 if TYPE_CHECKING:
     from tsenet.data.rows import BinaryRows
-    from tsenet.explain.report.along import Bins
+    from tsenet.explain.bins import Bins
     from tsenet.skeleton.tree import LatentTree
 
 __all__ = [
@@ -91,8 +91,10 @@ class Activity:
 
     Attributes
     ----------
+    n_rows : int
+        Number of rows.
     presence : Presence
-        How many of the rows have each topic.
+        Share of the rows that have each topic.
     rows : int64 (L, R)
         The rows in which each topic is most certainly present, the first of equals first; −1 where there are fewer.
     probability : float64 (L, R)
@@ -101,16 +103,18 @@ class Activity:
         Share of the rows of each bin in which the topic is present; 0 in an empty bin.
     """
 
+    n_rows: int
     presence: Presence
     rows: Ints
     probability: Floats
     along: Floats | None = None
 
     def of(self, topics: Sequence[int]) -> Activity:
-        """The rows of some of the topics, in the given order."""
+        """The rows of some of the topics, in the given order; ``presence`` stays that of all topics."""
         chosen = np.array(topics, np.int64)
         along = None if self.along is None else self.along[chosen]
-        return Activity(self.presence, self.rows[chosen], self.probability[chosen], along)
+        rows, probability = self.rows[chosen], self.probability[chosen]
+        return replace(self, rows=rows, probability=probability, along=along)
 
 
 def topic_probabilities(
@@ -189,7 +193,7 @@ def topic_activity(
     if bins is not None and along is not None:
         along /= np.maximum(1, bins.counts)[:, None]
     shares = Presence(size / n_rows, rows.counts() / np.float64(n_rows), both / n_rows)
-    return Activity(shares, *best.table(), None if along is None else along.T)
+    return Activity(rows.n_rows, shares, *best.table(), None if along is None else along.T)
 
 
 class _Best:

@@ -1,58 +1,31 @@
-"""Scores of topics and of hidden units: the paper's interpretability, coherence, diversity."""
+"""Scores of topics: coherence (NPMI), in documents or in sliding windows, and diversity."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tsenet.data.frames import is_frame
+from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.explain._cooccurrence import Counts, Tokens, count_words, is_table
-from tsenet.explain.vectors import WordVectors
 
-__all__ = [
-    "Coherence",
-    "Interpretability",
-    "coherence",
-    "interpretability_score",
-    "topic_diversity",
-]
+__all__ = ["Coherence", "coherence", "topic_diversity"]
 
-Measure = Literal["npmi", "umass", "c_v"]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
-#: The windows that Röder et al. (2015) and gensim use.
-_USUAL_WINDOW: dict[str, int | None] = {"npmi": 10, "umass": None, "c_v": 110}
 # Added to joint probabilities before a logarithm, as gensim does.
 _EPSILON = 1e-12
-
-
-@dataclass(frozen=True)
-class Interpretability:
-    """The paper's interpretability score.
-
-    Attributes
-    ----------
-    score : float
-        Mean over the topics that have a score; NaN if none has.
-    per_topic : tuple of float
-        Mean cosine over the pairs of a topic's words; NaN for a topic with fewer than two words that have a vector.
-    missing : tuple of str
-        Words without a vector, which were left out.
-
-    Examples
-    --------
-    >>> from tsenet.explain import Interpretability
-    >>> Interpretability(0.3, (0.2, 0.4), ()).score
-    0.3
-    """
-
-    score: float
-    per_topic: tuple[float, ...]
-    missing: tuple[str, ...]
+# Pairs of words are counted in a dense square with at most this many words on a side (128 MB).
+_MAX_WORDS = 4096
+# Entries of a presence matrix in memory at a time.
+_BLOCK = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -66,99 +39,49 @@ class Coherence:
     per_topic : tuple of float
         Score of each topic; NaN for a topic with fewer than two words that occur in the corpus.
     missing : tuple of str
-        Words that do not occur in the corpus, which were left out.
-    measure : str
-        ``"npmi"``, ``"umass"`` or ``"c_v"``.
+        Words that do not occur in the corpus, which were ignored.
     window : int or None
         Number of words of the sliding window; None for whole documents.
 
     Examples
     --------
     >>> from tsenet.explain import Coherence
-    >>> Coherence(0.1, (0.1,), (), "npmi", 10).window
+    >>> Coherence(0.1, (0.1,), (), 10).window
     10
     """
 
     score: float
     per_topic: tuple[float, ...]
     missing: tuple[str, ...]
-    measure: str
     window: int | None
-
-
-def interpretability_score(
-    topics: Sequence[Sequence[str]], vectors: WordVectors, *, n_words: int = 10
-) -> Interpretability:
-    """Score topics as the paper scores hidden units (§6): by how similar the meanings of their words are.
-
-    Parameters
-    ----------
-    topics : sequence of sequences of str
-        Words, strongest first. For a network: ``describe_units(…, order="signed").words(level)`` of its top level.
-    vectors : WordVectors
-        Word vectors, as ``load_vectors`` reads them; the paper's are word2vec's, of Google News.
-    n_words : int, default=10
-        Number of first words of each topic that count; 10 is the paper's.
-
-    Returns
-    -------
-    Interpretability
-        The mean score, the score of each topic, and the words without a vector.
-
-    Raises
-    ------
-    DataError
-        If there are no topics, a topic is a string, or ``n_words`` is below 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tsenet.explain import WordVectors, interpretability_score
-    >>> vectors = WordVectors(("cat", "dog", "tax"), np.eye(3, dtype=np.float32)[[0, 0, 1]])
-    >>> interpretability_score([["cat", "dog"], ["cat", "tax", "vat"]], vectors)
-    Interpretability(score=0.5, per_topic=(1.0, 0.0), missing=('vat',))
-    """
-    chosen = _first_words(topics, n_words)
-    scores = []
-    for words in chosen:
-        found = np.array([vectors[word] for word in words if word in vectors], np.float64)
-        n = len(found)
-        # The sum over all pairs is |sum of vectors|² less the n squares, which are 1.
-        squares = float(np.square(found).sum()) if n else 0.0
-        total = float(np.square(found.sum(axis=0)).sum()) - squares if n else 0.0
-        scores.append(total / (n * (n - 1)) if n > 1 else np.nan)
-    missing = tuple(dict.fromkeys(w for words in chosen for w in words if w not in vectors))
-    return Interpretability(_mean(scores), tuple(scores), missing)
 
 
 def coherence(
     topics: Sequence[Sequence[str]],
     corpus: Any,
-    measure: Measure = "npmi",
     *,
-    window: int | Literal["usual"] | None = "usual",
+    window: int | None = None,
     feature_names: Sequence[str] | None = None,
     n_words: int = 10,
 ) -> Coherence:
-    """Score topics by how often their words occur together in a corpus.
+    """Score topics by how often their words occur together: NPMI, from −1 to 1.
+
+    The score of a topic is the mean over pairs of its words of the normalised pointwise mutual information.
 
     Parameters
     ----------
     topics : sequence of sequences of str
         Words, strongest first.
     corpus : iterable of token lists, or table (N, V)
-        Tokens in the order of the text, read once; or counts of words, dense or sparse, whose columns
-        ``feature_names`` (or a dataframe or Table) names. Take documents the topics were not learned from.
-    measure : {"npmi", "umass", "c_v"}, default="npmi"
-        Mean over pairs of the normalised pointwise mutual information, from −1 to 1; mean log P(word | stronger word),
-        at most 0; or the cosine measure C_V of Röder et al. (2015), from 0 to 1 in practice.
-    window : int, None or "usual", default="usual"
-        Words occur together if they are within a sliding window of this many words, or (None) in the same document.
-        Usual: 10 words for NPMI, 110 for C_V, documents for UMass and for tables, which have no order.
+        Tokens in the order of the text, read once; or counts of words, dense or sparse, whose columns are named by
+        ``feature_names`` (or by a dataframe or Table). Use documents the topics were not learned from.
+    window : int or None, default=None
+        Words occur together if they are within a sliding window of this many words (10 is usual), or in the same
+        document (None). Scores with different windows cannot be compared.
     feature_names : sequence of str, optional
         Names of a table's columns.
     n_words : int, default=10
-        Number of first words of each topic that count.
+        Number of words per topic that count, from the first on.
 
     Returns
     -------
@@ -170,44 +93,51 @@ def coherence(
     DataError
         If there are no topics or no documents, or a window is asked of a table.
     ValueError
-        If ``measure`` is unknown or ``window`` is below 2.
+        If ``window`` is below 2.
 
     Notes
     -----
-    Formulas and constants are gensim's, and so are the values, with one difference: where a word occurs twice within a
-    window, gensim 4 drops it when its first occurrence leaves the window; here it counts as long as it is there.
+    Formulas and constants are gensim's, and so are the values, with one difference: if a word occurs twice within a
+    window, gensim 4 drops it when its first occurrence leaves the window; here it counts as long as it is inside.
 
     Examples
     --------
     >>> from tsenet.explain import coherence
     >>> corpus = [["goal", "team"], ["goal", "team"], ["tax"], ["tax", "law"]]
-    >>> found = coherence([["goal", "team"], ["goal", "tax"]], corpus, window=None)
-    >>> [round(score, 2) for score in found.per_topic]
+    >>> scores = coherence([["goal", "team"], ["goal", "tax"]], corpus)
+    >>> [round(score, 2) for score in scores.per_topic]
     [1.0, -0.95]
     """
-    if measure not in get_args(Measure):
-        raise ValueError(f"measure must be one of {', '.join(get_args(Measure))}, not {measure!r}")
-    if isinstance(window, int) and window < 2:
+    if window is not None and window < 2:
         raise ValueError(f"a window must hold at least 2 words, not {window}")
     chosen = _first_words(topics, n_words)
-    size: int | None = None
-    if window != "usual":
-        size = window
-    elif measure == "c_v" or not is_table(corpus):  # C_V of whole documents has to be asked for
-        size = _USUAL_WINDOW[measure]
-    if not is_table(corpus):  # any iterable, which may be readable only once
-        corpus = Tokens.of(corpus, dict.fromkeys(word for topic in chosen for word in topic))
+    index = {word: k for k, word in enumerate(dict.fromkeys(w for topic in chosen for w in topic))}
+    if _is_table(corpus):
+        if window is not None:
+            raise DataError(
+                f"a window of {window} words needs the words in order: "
+                "pass lists of tokens, or window=None for whole documents"
+            )
+        occurrences = _in_table(Table.of(corpus, feature_names), index)
+    else:
+        occurrences = _in_documents(corpus, index)
+    if occurrences.lengths.size == 0:
+        raise DataError("the corpus holds no documents")
     scores: list[float] = []
-    missing: dict[str, None] = {}
-    for part in _parts(chosen):
-        words = list(dict.fromkeys(word for topic in part for word in topic))
-        counts = count_words(words, corpus, size, feature_names)
-        place = {word: k for k, word in enumerate(words)}
-        missing.update((word, None) for word in words if counts.alone[place[word]] == 0)
-        for topic in part:
-            places = [place[word] for word in topic if counts.alone[place[word]] > 0]
-            scores.append(_SCORES[measure](counts.of(places)) if len(places) > 1 else np.nan)
-    return Coherence(_mean(scores), tuple(scores), tuple(missing), measure, size)
+    for batch in _batches(chosen):
+        words = np.array(sorted({index[word] for topic in batch for word in topic}), np.int64)
+        together, n_windows = _count_pairs(occurrences, words, window)
+        for topic in batch:
+            at = np.searchsorted(words, [index[word] for word in topic])
+            at = at[np.diagonal(together)[at] > 0]
+            pairs = _npmi(together[np.ix_(at, at)], n_windows)
+            different = ~np.eye(at.size, dtype=bool)
+            scores.append(float(pairs[different].mean()) if at.size > 1 else np.nan)
+    occurs = np.bincount(occurrences.word, minlength=len(index)) > 0
+    missing = tuple(word for word, k in index.items() if not occurs[k])
+    known = [score for score in scores if not np.isnan(score)]
+    mean = float(np.mean(known)) if known else float("nan")
+    return Coherence(mean, tuple(scores), missing, window)
 
 
 def topic_diversity(topics: Sequence[Sequence[str]], *, n_words: int = 25) -> float:
@@ -218,7 +148,7 @@ def topic_diversity(topics: Sequence[Sequence[str]], *, n_words: int = 25) -> fl
     topics : sequence of sequences of str
         Words, strongest first.
     n_words : int, default=25
-        Number of first words of each topic that count.
+        Number of words per topic that count, from the first on.
 
     Returns
     -------
@@ -242,47 +172,6 @@ def topic_diversity(topics: Sequence[Sequence[str]], *, n_words: int = 25) -> fl
     return len(set(words)) / len(words)
 
 
-# ---- measures: of a topic's words, most important first
-
-
-def _npmi(counts: Counts) -> float:
-    pairs = _pair_npmi(counts)
-    return float(pairs[~np.eye(len(pairs), dtype=bool)].mean())
-
-
-def _umass(counts: Counts) -> float:
-    """Mean of log P(w_i | w_j) over the words w_j before w_i."""
-    joint = counts.together / counts.total + _EPSILON
-    ratio = np.log(joint / (counts.alone / counts.total)[None, :])
-    return float(ratio[np.tril_indices(len(ratio), -1)].mean())
-
-
-def _c_v(counts: Counts) -> float:
-    """Mean cosine between each word's vector of NPMI with all words, itself included, and the sum of these vectors."""
-    vectors = _pair_npmi(counts)
-    whole = vectors.sum(axis=0)
-    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(whole)
-    cosines = np.divide(vectors @ whole, lengths, out=np.zeros(len(vectors)), where=lengths > 0)
-    return float(cosines.mean())
-
-
-_SCORES = {"npmi": _npmi, "umass": _umass, "c_v": _c_v}
-
-
-def _pair_npmi(counts: Counts) -> Floats:
-    """NPMI of all pairs (k, k), a word with itself too."""
-    alone = counts.alone / counts.total
-    joint = counts.together / counts.total + _EPSILON
-    information = np.log(joint / np.outer(alone, alone))
-    surprise = -np.log(joint)
-    # Words that are in every window tell nothing about each other.
-    always = counts.together == counts.total
-    return np.divide(information, surprise, out=np.zeros_like(joint), where=~always)
-
-
-# ---- topics
-
-
 def _first_words(topics: Sequence[Sequence[str]], n_words: int) -> list[list[str]]:
     """The first words of each topic, each word once."""
     if n_words < 1:
@@ -294,24 +183,139 @@ def _first_words(topics: Sequence[Sequence[str]], n_words: int) -> list[list[str
     return [list(dict.fromkeys(topic))[:n_words] for topic in topics]
 
 
-# Pairs of words are counted in a dense square of this side at most (128 MB).
-_MOST_WORDS = 4096
+def _npmi(together: Ints, n_windows: int) -> Floats:
+    """NPMI of all pairs of K words, (K, K), from the number of windows with both; the diagonal has those with one."""
+    alone = np.diagonal(together) / n_windows
+    joint = together / n_windows + _EPSILON
+    information = np.log(joint / np.outer(alone, alone))
+    # Words that are in every window tell nothing about each other.
+    always = together == n_windows
+    return np.divide(information, -np.log(joint), out=np.zeros_like(joint), where=~always)
 
 
-def _parts(topics: Sequence[Sequence[str]]) -> Iterable[list[Sequence[str]]]:
-    """Cut the topics into parts that have few enough words; each part is counted in a pass of its own."""
-    part: list[Sequence[str]] = []
+# ---- counting
+
+
+@dataclass(frozen=True)
+class _Occurrences:
+    """Where chosen words occur, document by document.
+
+    Attributes
+    ----------
+    word, position, document : int64 (T,)
+        Number of the word, its position in the document, and the document.
+    lengths : int64 (N,)
+        Number of tokens of each document.
+    """
+
+    word: Ints
+    position: Ints
+    document: Ints
+    lengths: Ints
+
+
+def _is_table(corpus: Any) -> bool:
+    """Whether the corpus is a table of counts, not lists of tokens."""
+    if isinstance(corpus, Table) or sp.issparse(corpus) or is_frame(corpus):
+        return True
+    return isinstance(corpus, np.ndarray) and corpus.ndim == 2 and corpus.dtype.kind in "fiub"
+
+
+def _in_table(table: Table, index: Mapping[str, int]) -> _Occurrences:
+    column = {name: j for j, name in enumerate(table.names)}
+    known = [word for word in index if word in column]
+    values = table.values[:, [column[word] for word in known]]
+    document, place = (part.astype(np.int64) for part in values.nonzero())
+    order = np.argsort(document, kind="stable")
+    word = np.array([index[word] for word in known], np.int64)[place[order]]
+    lengths = np.zeros(table.n_rows, np.int64)  # only windows need them
+    return _Occurrences(word, np.zeros_like(word), document[order], lengths)
+
+
+def _in_documents(corpus: Iterable[Iterable[str]], index: Mapping[str, int]) -> _Occurrences:
+    word, position, document, lengths = (array("q") for _ in range(4))
+    for tokens in corpus:
+        if isinstance(tokens, str):
+            raise DataError(
+                "each document must be a list of tokens, not a string: split the texts into words"
+            )
+        last = -1
+        for last, token in enumerate(tokens):
+            number = index.get(token)
+            if number is not None:
+                word.append(number)
+                position.append(last)
+                document.append(len(lengths))
+        lengths.append(last + 1)
+    return _Occurrences(
+        *(np.asarray(part, np.int64) for part in (word, position, document, lengths))
+    )
+
+
+def _batches(topics: Sequence[Sequence[str]]) -> Iterator[list[Sequence[str]]]:
+    """Topics in batches with few enough words to count all their pairs at once."""
+    batch: list[Sequence[str]] = []
     words: set[str] = set()
     for topic in topics:
-        if part and len(words | set(topic)) > _MOST_WORDS:
-            yield part
-            part, words = [], set()
-        part.append(topic)
+        if batch and len(words | set(topic)) > _MAX_WORDS:
+            yield batch
+            batch, words = [], set()
+        batch.append(topic)
         words |= set(topic)
-    yield part
+    yield batch
 
 
-def _mean(scores: Sequence[float]) -> float:
-    """Mean of those that are numbers; NaN if none is."""
-    known = [score for score in scores if not np.isnan(score)]
-    return float(np.mean(known)) if known else float("nan")
+def _count_pairs(occurrences: _Occurrences, words: Ints, window: int | None) -> tuple[Ints, int]:
+    """In how many windows each pair of K words occurs, (K, K), and the number of all windows.
+
+    ``words`` is sorted. A document without a window counts as one; else one of n words has max(1, n − window + 1).
+    """
+    lengths = occurrences.lengths
+    n_windows = np.ones_like(lengths)
+    if window is not None:
+        n_windows = np.maximum(lengths - window + 1, 1)
+    chosen = np.flatnonzero(np.isin(occurrences.word, words))
+    document = occurrences.document[chosen]
+    together = np.zeros((words.size, words.size), np.int64)
+    step = _BLOCK // (2 * window if window else 1)
+    first = 0
+    while first < chosen.size:  # whole documents, at least one
+        last = first + step
+        if last < chosen.size:
+            last = max(
+                int(np.searchsorted(document, document[last])),
+                int(np.searchsorted(document, document[first], side="right")),
+            )
+        block = chosen[first:last]
+        column = np.searchsorted(words, occurrences.word[block])
+        row, weight = occurrences.document[block] - document[first], None
+        if window is not None:
+            row, column, weight = _runs_of_windows(
+                row, occurrences.position[block], column, n_windows[document[first] :], window
+            )
+        shape = int(row.max()) + 1, words.size
+        presence = sp.csr_array((np.ones(row.size, np.int64), (row, column)), shape=shape)
+        presence.data[:] = 1
+        weighted = presence if weight is None else sp.diags_array(weight, dtype=np.int64) @ presence
+        together += (presence.T @ weighted).toarray()
+        first = last
+    return together, int(n_windows.sum())
+
+
+def _runs_of_windows(
+    document: Ints, position: Ints, column: Ints, n_windows: Ints, window: int
+) -> tuple[Ints, Ints, Ints]:
+    """Rows, columns and weights of the presence of words in windows.
+
+    Consecutive windows with the same words are one row with a weight: there are at most two such runs per token,
+    however long the window.
+    """
+    first_window = (np.cumsum(n_windows) - n_windows)[document]
+    start = first_window + np.maximum(position - window + 1, 0)
+    stop = first_window + np.minimum(position, n_windows[document] - 1) + 1
+    edges = np.unique(np.concatenate([start, stop]))
+    first, last = np.searchsorted(edges, start), np.searchsorted(edges, stop)
+    n_runs = last - first
+    before = np.cumsum(n_runs) - n_runs
+    row = np.arange(n_runs.sum()) - np.repeat(before - first, n_runs)
+    return row, np.repeat(column, n_runs), np.diff(edges)

@@ -9,8 +9,12 @@ frequent words that are mostly used outside the topic from its title.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import heapq
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,12 +26,24 @@ if TYPE_CHECKING:
     from tsenet.explain.presence import Presence
     from tsenet.skeleton.tree import LatentTree
 
-__all__ = ["Topic", "TopicWord", "every_topic", "topic_tree", "with_coherence"]
+__all__ = [
+    "Topic",
+    "TopicView",
+    "TopicWord",
+    "choose_topics",
+    "every_topic",
+    "to_json",
+    "to_markdown",
+    "topic_tree",
+    "view_topics",
+    "with_coherence",
+]
 
 _FloatArray = npt.NDArray[np.float64]
 _IntArray = npt.NDArray[np.int64]
 
-TITLE_WORDS = 3
+_TITLE_WORDS = 3
+_LISTED = 200  # words in no topic that the Markdown page lists
 
 
 @dataclass(frozen=True)
@@ -182,7 +198,7 @@ def topic_tree(
         topics[v] = Topic(
             name=tree.names[v],
             level=int(level[v]),
-            title=titles.get(tree.names[v]) or ", ".join(w.word for w in best[:TITLE_WORDS]),
+            title=titles.get(tree.names[v]) or ", ".join(w.word for w in best[:_TITLE_WORDS]),
             size=float(size[v]),
             words=best,
             children=tuple(topics[child] for child in below),
@@ -366,3 +382,289 @@ def with_coherence(topics: Sequence[Topic], scores: Mapping[str, float]) -> list
         )
         for topic in topics
     ]
+
+
+# ---- what a reader is shown
+
+
+@dataclass(frozen=True)
+class TopicView:
+    """Topics to show, and those folded away.
+
+    Attributes
+    ----------
+    topics : tuple of Topic
+        The topics shown, nested. No topic is larger than the one above it.
+    folded : tuple of (Topic, str)
+        The topics that are not shown, each with the reason.
+
+    Examples
+    --------
+    >>> from tsenet.explain import TopicView
+    >>> TopicView((), ()).topics
+    ()
+    """
+
+    topics: tuple[Topic, ...]
+    folded: tuple[tuple[Topic, str], ...]
+
+
+def view_topics(
+    topics: Sequence[Topic],
+    *,
+    min_size: float = 0.001,
+    max_size: float = 0.9,
+    min_coherence: float = 0.05,
+    keep: Collection[str] = (),
+) -> TopicView:
+    """Fold unsound topics away, and nest the others so that no topic is larger than the one above it.
+
+    The topics below a folded one take its place. A topic that is larger than the one above it is no part of it, so it
+    moves up beside it.
+
+    Parameters
+    ----------
+    topics : sequence of Topic
+        As ``topic_tree`` returns them.
+    min_size : float, default=0.001
+        Fold topics that are present in a smaller share of the documents.
+    max_size : float, default=0.9
+        Fold topics that are present in a larger share of the documents: such a latent hardly varies.
+    min_coherence : float, default=0.05
+        Fold topics of level 1 of lower coherence, where it is known; −1 folds none. A higher topic brings several
+        groups together, whose words need not stand close to each other.
+    keep : collection of str, default=()
+        Names of topics that are shown in any case.
+
+    Returns
+    -------
+    TopicView
+
+    Examples
+    --------
+    >>> from tsenet.explain import Topic, TopicWord, view_topics
+    >>> words = (TopicWord("use", 0.1, 0.4, 0.1), TopicWord("used", 0.1, 0.4, 0.1))
+    >>> view = view_topics([Topic("Z1.0", 1, "use, used", size=1.0, words=words)])
+    >>> [(topic.title, reason) for topic, reason in view.folded]
+    [('use, used', 'in nearly all documents')]
+    """
+    folded: list[tuple[Topic, str]] = []
+
+    def reason_of(topic: Topic) -> str:
+        if topic.name in keep:
+            return ""
+        if topic.size < min_size:
+            return "in too few documents"
+        if topic.size > max_size:
+            return "in nearly all documents"
+        if len(topic.words) < 2:
+            return "fewer than two words"
+        low = topic.coherence is not None and topic.coherence < min_coherence
+        if low and topic.level == 1:
+            return "its words hardly occur together"
+        return ""
+
+    def view(topic: Topic) -> list[Topic]:
+        """The topic with what stays below it, and after it what moves up beside it."""
+        below = [shown for child in topic.children for shown in view(child)]
+        reason = reason_of(topic)
+        if reason:
+            folded.append((replace(topic, children=()), reason))
+            return below
+        children = tuple(_ordered([child for child in below if child.size <= topic.size]))
+        return [
+            replace(topic, children=children),
+            *(child for child in below if child.size > topic.size),
+        ]
+
+    shown = _ordered([found for topic in topics for found in view(topic)])
+    return TopicView(tuple(shown), tuple(folded))
+
+
+def _ordered(topics: list[Topic]) -> list[Topic]:
+    """Those of the highest level first, so that general words that moved up come last; then by size."""
+    return sorted(topics, key=lambda topic: (-topic.level, -topic.size, topic.name))
+
+
+def choose_topics(topics: Sequence[Topic], n_topics: int) -> list[Topic]:
+    """Choose the topics that tell most about the words, none of them above or below another.
+
+    The topics of the highest level come first. As long as there is room, the chosen topic whose replacement by those
+    below it adds most information for each topic more is replaced. Topics of lower levels that moved up beside them
+    fill the rest.
+
+    Parameters
+    ----------
+    topics : sequence of Topic
+        Nested, as in ``view_topics(...).topics``.
+    n_topics : int
+        Most topics to choose.
+
+    Returns
+    -------
+    list of Topic
+        At most ``n_topics``, in the order in which they are nested.
+
+    Examples
+    --------
+    >>> from tsenet.explain import Topic, choose_topics
+    >>> low = [Topic(f"Z1.{k}", 1, f"low {k}", 0.1, (), information=0.4) for k in range(2)]
+    >>> high = Topic("Z2.0", 2, "high", 0.2, (), children=tuple(low), information=0.5)
+    >>> [[topic.title for topic in choose_topics([high], n)] for n in (1, 2)]
+    [['high'], ['low 0', 'low 1']]
+    """
+    place = {topic.name: k for k, topic in enumerate(every_topic(topics))}
+    top = max((topic.level for topic in topics), default=0)
+    best = sorted(topics, key=lambda topic: (topic.level < top, -topic.information))
+    chosen = {topic.name: topic for topic in best[:n_topics] if topic.level == top}
+    steps: list[tuple[float, int, Topic]] = []
+
+    def offer(topic: Topic) -> None:
+        if topic.children:
+            gain = sum(child.information for child in topic.children) - topic.information
+            gain /= max(
+                1, len(topic.children) - 1
+            )  # else the topic with most children is split first
+            heapq.heappush(steps, (-gain, place[topic.name], topic))
+
+    for topic in chosen.values():
+        offer(topic)
+    while steps and len(chosen) < n_topics:
+        _, _, topic = heapq.heappop(steps)
+        if len(chosen) - 1 + len(topic.children) <= n_topics:
+            del chosen[topic.name]
+            for child in topic.children:
+                chosen[child.name] = child
+                offer(child)
+    for topic in best:
+        if topic.level < top and len(chosen) < n_topics:
+            chosen[topic.name] = topic
+    return sorted(chosen.values(), key=lambda topic: place[topic.name])
+
+
+# ---- files
+
+
+def to_json(topics: Iterable[Topic] | TopicView, *, ungrouped: Sequence[str] = ()) -> str:
+    """Write topics as JSON text: nested objects with name, level, title, size, coherence, words, children.
+
+    Parameters
+    ----------
+    topics : iterable of Topic, or TopicView
+        As ``topic_tree`` or ``view_topics`` returns them.
+    ungrouped : sequence of str, default=()
+        The words in no topic.
+
+    Returns
+    -------
+    str
+        A JSON object with ``format``, ``format_version``, ``topics``, ``folded`` (a flat list; each topic has a
+        ``reason``) and ``ungrouped``.
+
+    Examples
+    --------
+    >>> import json
+    >>> from tsenet.explain import Topic, to_json
+    >>> json.loads(to_json([Topic("Z1.0", 1, "goal", 0.2, ())]))["topics"][0]["title"]
+    'goal'
+    """
+    shown, folded = _parts(topics)
+    document = {
+        "format": "tsenet-topics",
+        "format_version": 2,
+        "topics": [_as_dict(topic) for topic in shown],
+        "folded": [{**_as_dict(topic), "reason": reason} for topic, reason in folded],
+        "ungrouped": list(ungrouped),
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _parts(
+    topics: Iterable[Topic] | TopicView,
+) -> tuple[list[Topic], list[tuple[Topic, str]]]:
+    """Topics shown, and topics folded away."""
+    if isinstance(topics, TopicView):
+        return list(topics.topics), list(topics.folded)
+    return list(topics), []
+
+
+def _as_dict(topic: Topic) -> dict[str, Any]:
+    fields = ("name", "level", "title", "size", "coherence")
+    return {
+        **{name: getattr(topic, name) for name in fields},
+        "words": [asdict(word) for word in topic.words],
+        "children": [_as_dict(child) for child in topic.children],
+    }
+
+
+def to_markdown(topics: Iterable[Topic] | TopicView, *, ungrouped: Sequence[str] = ()) -> str:
+    """Write topics as a nested Markdown list: share of documents, title if given, top words.
+
+    Parameters
+    ----------
+    topics : iterable of Topic, or TopicView
+        As ``topic_tree`` or ``view_topics`` returns them.
+    ungrouped : sequence of str, default=()
+        The words in no topic, most frequent first; the first 200 are listed.
+
+    Returns
+    -------
+    str
+        Markdown text; words are escaped.
+
+    Examples
+    --------
+    >>> from tsenet.explain import Topic, TopicWord, to_markdown
+    >>> word = TopicWord("goal", 0.1, 0.4, 0.01)
+    >>> print(to_markdown([Topic("Z1.0", 1, "goal", 0.2, (word,))]).splitlines()[2])
+    - 20.0 % goal `Z1.0`
+    """
+    lines = ["# Topics", ""]
+    shown, folded = _parts(topics)
+    for topic in shown:
+        _append_markdown(topic, 0, lines)
+    if not shown:
+        none = "all topics are folded away" if folded else "the tree has no latent variables"
+        lines.append(f"No topics: {none}.")
+    if folded:
+        counts = Counter(reason for _, reason in folded)
+        reasons = "; ".join(f"{counts[reason]} {reason}" for reason in sorted(counts))
+        lines += [
+            "",
+            f"{len(folded)} of {len(folded) + len(list(every_topic(shown)))} topics are folded away: {reasons}.",
+        ]
+    if len(ungrouped):
+        words = ", ".join(_escape(word) for word in ungrouped[:_LISTED])
+        more = len(ungrouped) - _LISTED
+        lines += [
+            *("", "# Words in no topic", ""),
+            f"{len(ungrouped)} words are in no topic: {words}"
+            + (f", and {more} more." if more > 0 else "."),
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _append_markdown(topic: Topic, depth: int, lines: list[str]) -> None:
+    words = ", ".join(_escape(word.word) for word in topic.words) or "(no typical words)"
+    own_title = topic.title != ", ".join(w.word for w in topic.words[:_TITLE_WORDS])
+    title = f" **{_escape(topic.title)}**:" if own_title else ""
+    lines.append(f"{'  ' * depth}- {100 * topic.size:.1f} %{title} {words} {_code(topic.name)}")
+    for child in topic.children:
+        _append_markdown(child, depth + 1, lines)
+
+
+def _code(text: str) -> str:
+    """Text as a code span, between more backticks than stand together in it."""
+    plain = " ".join(text.split())
+    if "`" not in plain:
+        return f"`{plain}`"
+    fence = "`" * (1 + max(len(run) for run in re.findall("`+", plain)))
+    return f"{fence} {plain} {fence}"
+
+
+def _escape(text: str) -> str:
+    """Keep a word from being read as Markdown or HTML."""
+    plain = " ".join(text.split())
+    for character in "\\`*_[]<>&#|~":
+        plain = plain.replace(character, f"\\{character}")
+    return plain

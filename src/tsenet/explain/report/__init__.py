@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
+from tsenet.explain.bins import Bins
+from tsenet.explain.presence import Activity
 from tsenet.explain.report.payload import Payload, ReportOptions, report_payload
+from tsenet.explain.topics import Topic
 from tsenet.progress import Progress, ProgressCallback
 
 __all__ = ["Payload", "ReportOptions", "report_payload", "write_report"]
@@ -19,8 +22,10 @@ def write_report(
     y: Any = None,
     *,
     texts: Sequence[str] | None = None,
-    along: Sequence[Any] | None = None,
+    along: Sequence[Any] | Bins | None = None,
     along_name: str = "label",
+    topics: Sequence[Topic] | None = None,
+    activity: Activity | None = None,
     progress: Progress | ProgressCallback | bool | None = None,
     **options: Any,
 ) -> None:
@@ -39,10 +44,15 @@ def write_report(
         Targets of the rows, for the score and the number of rows of each class.
     texts : sequence of str, optional
         What to show of each row. The page quotes it.
-    along : sequence, optional
+    along : sequence or Bins, optional
         A date, label or number for each row; only for trees, whose topics are then shown along it.
     along_name : str, default="label"
         What ``along`` is called on the page.
+    topics : sequence of Topic, optional
+        Topics of the tree to show, nested; default: all latents.
+    activity : Activity, optional
+        What :func:`tsenet.explain.presence.topic_activity` computed for the tree's latents in the rows, with the bins
+        of ``along``. Without it, it is computed from ``X``; with it, ``X`` may be left out.
     progress : None, bool, Progress or callable, default=None
         How to report progress: True draws a bar, a callable gets ``(stage, done, total)``, None is silent.
     **options
@@ -77,6 +87,8 @@ def write_report(
         texts=texts,
         along=along,
         along_name=along_name,
+        topics=topics,
+        activity=activity,
         options=ReportOptions(**options),
         progress=progress,
     )

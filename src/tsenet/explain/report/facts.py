@@ -10,6 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from tsenet.data.binary import BinaryRule
     from tsenet.data.table import Table
+    from tsenet.explain.presence import Activity
     from tsenet.explain.report.graph import Graph
     from tsenet.network.summary import Summary
     from tsenet.training.history import History
@@ -107,6 +108,7 @@ def data_facts(
     table: Table | None,
     source: dict[str, Any] | None,
     nouns: tuple[str, str],
+    activity: Activity | None,
 ) -> list[Fact]:
     """What is known of the data: names and values to show in two columns.
 
@@ -121,11 +123,14 @@ def data_facts(
         The file's columns that ``tsenet fit`` noted.
     nouns : (str, str)
         What inputs and rows are called, in the plural.
+    activity : Activity or None
+        What was computed from the rows beforehand.
     """
     inputs, rows = nouns
     facts: list[Fact] = []
-    if table is not None:
-        facts.append((f"{rows.capitalize()} in this report", f"{table.n_rows:,}"))
+    n_rows = activity.n_rows if activity else 0 if table is None else table.n_rows
+    if n_rows:
+        facts.append((f"{rows.capitalize()} in this report", f"{n_rows:,}"))
     facts.append((inputs.capitalize(), f"{graph.n_inputs:,}"))
     if rule is not None and rule.n_columns_in != graph.n_inputs:
         facts.append(("Columns of the table", f"{rule.n_columns_in:,}"))

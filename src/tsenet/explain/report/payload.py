@@ -14,10 +14,10 @@ import numpy as np
 
 from tsenet.data.table import Table
 from tsenet.errors import DataError
+from tsenet.explain.bins import Bins, bins_of
 from tsenet.explain.fitted import WiredNetwork, rule_of
 from tsenet.explain.presence import Activity, topic_activity
 from tsenet.explain.report import facts
-from tsenet.explain.report.along import Bins, bins_of
 from tsenet.explain.report.classes import ClassView, class_view
 from tsenet.explain.report.feature_layer import FeatureLayerView, feature_layer_view
 from tsenet.explain.report.graph import (
@@ -48,7 +48,7 @@ from tsenet.skeleton.tree import LatentTree
 if TYPE_CHECKING:
     from tsenet.progress import ProgressCallback
 
-__all__ = ["Payload", "ReportOptions", "report_payload", "topics_payload"]
+__all__ = ["Payload", "ReportOptions", "report_payload"]
 
 
 class LinkView(TypedDict):
@@ -161,6 +161,7 @@ class _Given:
     bins: Bins | None
     along_name: str
     options: ReportOptions
+    activity: Activity | None = None
 
 
 def report_payload(
@@ -169,8 +170,10 @@ def report_payload(
     y: Any = None,
     *,
     texts: Sequence[str] | None = None,
-    along: Sequence[Any] | None = None,
+    along: Sequence[Any] | Bins | None = None,
     along_name: str = "label",
+    topics: Sequence[Topic] | None = None,
+    activity: Activity | None = None,
     options: ReportOptions | None = None,
     progress: Progress | ProgressCallback | bool | None = None,
 ) -> Payload:
@@ -187,10 +190,15 @@ def report_payload(
         Targets of the rows, for the score and the number of rows of each class.
     texts : sequence of str, optional
         What to show of each row. The page quotes it.
-    along : sequence, optional
+    along : sequence or Bins, optional
         A date, label or number for each row; only for trees, whose topics are then shown along it.
     along_name : str, default="label"
         What ``along`` is called on the page.
+    topics : sequence of Topic, optional
+        Topics of the tree to show, nested; default: all latents.
+    activity : Activity, optional
+        What :func:`tsenet.explain.presence.topic_activity` computed for the tree's latents in the rows, with the bins
+        of ``along``. Without it, it is computed from ``X``; with it, ``X`` may be left out.
     options : ReportOptions, optional
         How much to show.
     progress : None, bool, Progress or callable, default=None
@@ -219,96 +227,63 @@ def report_payload(
     table = None
     if X is not None:
         table = Table.of(X, missing=True, columns=None if rule is None else rule.names_in)
-    given = _check(table, y, texts, along, along_name, options or ReportOptions())
+    given = _check(table, y, texts, along, along_name, options or ReportOptions(), activity)
     with as_progress(progress) as report:
         if isinstance(model, WiredNetwork):
             return _network_payload(model, given, report)
         tree = model if isinstance(model, LatentTree) else getattr(model, "tree_", None)
         if not isinstance(tree, LatentTree):
             raise DataError(f"a report needs a fitted model or a tree, not {type(model).__name__}")
-        return _tree_payload(model, tree, given, report)
+        return _tree_payload(model, tree, topics, given, report)
 
 
 def _check(
     table: Table | None,
     y: Any,
     texts: Sequence[str] | None,
-    along: Sequence[Any] | None,
+    along: Any,
     along_name: str,
     options: ReportOptions,
+    activity: Activity | None,
 ) -> _Given:
+    n_rows = activity.n_rows if activity else None if table is None else table.n_rows
+    along = along.of_row if isinstance(bins := along, Bins) else along
     for name, values in (("y", y), ("texts", texts), ("along", along)):
         if values is None:
             continue
-        if table is None:
+        if n_rows is None:
             raise DataError(f"{name} belongs to rows: give them as X too")
         # Not np.shape: it would make one wide array of all the texts.
         n_values = values.shape[0] if hasattr(values, "shape") else len(values)
-        if n_values != table.n_rows:
-            raise DataError(f"X has {table.n_rows} rows, but {name} has {n_values}")
-    bins = None if along is None else bins_of(list(along))
-    return _Given(table, y, texts, bins, along_name, options)
+        if n_values != n_rows:
+            raise DataError(f"X has {n_rows} rows, but {name} has {n_values}")
+    if along is not None and not isinstance(bins, Bins):
+        bins = bins_of(list(along))
+    return _Given(table, y, texts, bins, along_name, options, activity)
 
 
-def _tree_payload(model: Any, tree: LatentTree, given: _Given, progress: Progress) -> Payload:
-    options = given.options
-    activity = None
-    if given.table is not None and tree.n_levels:
-        activity = topic_activity(
-            tree,
-            tree.binary(given.table),
-            n_best=options.n_rows,
-            bins=given.bins,
-            progress=progress,
-        )
-    graph = graph_of_tree(tree)
-    payload = _plain_payload(model, graph, tree.rule, given, _nouns(given, model, "topic"))
-    presence = None if activity is None else activity.presence
-    payload["units"] = tree_units(tree, presence, options.n_features, options.titles)
-    _add_rows(payload, activity, given)
-    return payload
-
-
-def topics_payload(
-    tree: LatentTree,
-    topics: Sequence[Topic],
-    X: Table | None,
-    activity: Activity | None,
-    *,
-    texts: Sequence[str] | None,
-    bins: Bins | None,
-    along_name: str,
-    options: ReportOptions,
+def _tree_payload(
+    model: Any, tree: LatentTree, topics: Sequence[Topic] | None, given: _Given, progress: Progress
 ) -> Payload:
-    """Collect what a report shows of some of the topics of a tree.
-
-    Parameters
-    ----------
-    tree : LatentTree
-    topics : sequence of Topic
-        The topics to show, nested.
-    X : Table or None
-        The documents.
-    activity : Activity or None
-        All latents of the tree in these documents.
-    texts : sequence of str or None
-        What to quote of each document.
-    bins : Bins or None
-        The bins in which ``activity`` was counted.
-    along_name : str
-        What the bins are of.
-    options : ReportOptions
-    """
-    given = _Given(X, None, texts, bins, along_name, options)
-    graph = graph_of_topics(tree, topics)
-    known = {topic.name: topic for topic in every_topic(topics)}
-    ordered = [known[name] for name in graph.names[graph.n_inputs :]]
-    payload = _plain_payload(tree, graph, tree.rule, given, _nouns(given, tree, "topic"))
-    labels = [topic.title for topic in ordered]
-    payload["units"] = topic_units(tree, ordered, labels, options.n_features)
-    if activity is not None:
-        column = {name: k for k, name in enumerate(tree.latent_names)}
-        activity = activity.of([column[topic.name] for topic in ordered])
+    options, activity = given.options, given.activity
+    if activity is None and given.table is not None and tree.n_levels:
+        rows = tree.binary(given.table)
+        activity = topic_activity(
+            tree, rows, n_best=options.n_rows, bins=given.bins, progress=progress
+        )
+    graph = graph_of_tree(tree) if topics is None else graph_of_topics(tree, topics)
+    payload = _plain_payload(model, graph, tree.rule, given, _nouns(given, model, "topic"))
+    if topics is None:
+        presence = None if activity is None else activity.presence
+        payload["units"] = tree_units(tree, presence, options.n_features, options.titles)
+    else:
+        by_name = {topic.name: topic for topic in every_topic(topics)}
+        ordered = [by_name[name] for name in graph.names[graph.n_inputs :]]
+        labels = [topic.title for topic in ordered]
+        payload["units"] = topic_units(tree, ordered, labels, options.n_features)
+        if activity is not None:
+            column = {name: k for k, name in enumerate(tree.latent_names)}
+            activity = activity.of([column[topic.name] for topic in ordered])
     _add_rows(payload, activity, given)
     return payload
 
@@ -424,7 +399,9 @@ def _plain_payload(
         along=None,
         network=None,
         training=None,
-        data=facts.data_facts(graph, rule, given.table, getattr(model, "source_", None), plural),
+        data=facts.data_facts(
+            graph, rule, given.table, getattr(model, "source_", None), plural, given.activity
+        ),
         settings=facts.settings_of(model),
     )
 

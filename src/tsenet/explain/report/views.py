@@ -17,8 +17,8 @@ from tsenet.explain.topics import Topic, every_topic, topic_tree
 
 if TYPE_CHECKING:
     from tsenet.data.table import Table
+    from tsenet.explain.bins import Bins
     from tsenet.explain.presence import Presence
-    from tsenet.explain.report.along import Bins
     from tsenet.explain.units import Unit
     from tsenet.skeleton.tree import LatentTree
 

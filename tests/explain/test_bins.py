@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tsenet.errors import DataError
-from tsenet.explain.report.along import bins_of
+from tsenet.explain.bins import bins_of
 
 
 def binned(values: list[Any]) -> list[str | None]:

@@ -1,0 +1,265 @@
+"""Plots: what is drawn is what the model has."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import combinations
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PatchCollection
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.patches import PathPatch
+from numpy.typing import NDArray
+
+from tests.builders import cpt_of, level_of, node_names, planted_tree, presence_rule
+from tsenet.errors import DataError, MissingDependencyError
+from tsenet.explain import Feature, Topic, TopicWord, Unit, Units, plots, topic_tree
+from tsenet.skeleton.tree import LatentTree
+from tsenet.training.history import History
+
+
+@pytest.fixture(autouse=True)
+def quiet_pyplot() -> Iterator[None]:
+    """No window, no figure left open; and whatever was drawn can be rendered."""
+    with mpl.rc_context({"backend": "agg"}):
+        yield
+        for number in pyplot.get_fignums():
+            pyplot.figure(number).canvas.draw()
+        pyplot.close("all")
+
+
+class TestTree:
+    def test_topics_links_and_words(self) -> None:
+        tree = planted_tree(np.random.default_rng(0), (40, 12, 4, 2))
+        ax = plots.plot_tree(tree, n_words=2)
+        assert [len(np.asarray(c.get_offsets())) for c in ax.collections] == [2, 4, 12]
+        assert sum(isinstance(patch, PathPatch) for patch in ax.patches) == 16  # all but the roots
+        ticks = [label.get_text() for label in ax.get_xticklabels()]
+        assert ticks == ["level 3", "level 2", "level 1"]
+        lowest = [
+            child
+            for root in topic_tree(tree)
+            for middle in root.children
+            for child in middle.children
+        ]
+        expected = [", ".join(word.word for word in topic.words[:2]) for topic in lowest]
+        assert [text.get_text() for text in ax.texts] == expected
+        heights = [text.xy[1] for text in ax.texts]  # type: ignore[attr-defined]
+        assert heights == [-float(k) for k in range(12)]
+
+    def test_no_more_than_there_is_room_for(self) -> None:
+        tree = planted_tree(np.random.default_rng(0), (40, 12, 4, 2))
+        ax = plots.plot_tree(tree, max_topics=5)
+        assert [len(np.asarray(c.get_offsets())) for c in ax.collections] == [2, 4]
+        assert ax.get_title() == "Tree of topics: 6 of 18 drawn"
+        assert len(plots.plot_tree(tree, max_topics=1).texts) == 1
+
+    def test_a_word_with_dollars(self) -> None:
+        word = TopicWord("$5 and $6_", 0.1, 0.5, 0.1)
+        ax = plots.plot_tree([Topic("Z1.0", 1, "", 0.5, (word,)), Topic("Z1.1", 1, "", 0.5, ())])
+        assert [text.get_text() for text in ax.texts] == ["$5 and $6_", "Z1.1"]
+
+    def test_nothing_to_draw(self) -> None:
+        with pytest.raises(DataError, match="no latents"):
+            plots.plot_tree([])
+        with pytest.raises(DataError, match="max_topics"):
+            plots.plot_tree(planted_tree(np.random.default_rng(0), (8, 2)), max_topics=0)
+
+
+# A 3 × 4 image: groups a, b, c of level 1; a and b are one group of level 2, c another; one constant pixel.
+LAYOUT = np.array([[0, 0, 1, 1], [2, 0, 1, -1], [0, 2, 2, 1]])
+
+
+@pytest.fixture
+def tree() -> LatentTree:
+    sizes = (12, 3, 2)
+    parent = np.full(17, -1, np.int32)
+    parent[:12] = np.where(LAYOUT.ravel() >= 0, LAYOUT.ravel() + 12, -1)
+    parent[12:15] = [15, 15, 16]
+    parent[16] = 15
+    cpt = cpt_of(parent, np.full((17, 2), 0.5))
+    return LatentTree(parent, level_of(sizes), cpt, node_names(sizes), presence_rule(12))
+
+
+def touching(groups: NDArray[np.int64]) -> set[tuple[int, int]]:
+    """Pairs of groups with pixels that share a side or a corner, pixel by pixel."""
+    pairs = set()
+    rows, columns = groups.shape
+    for i, j in np.ndindex(rows, columns):
+        for k, m in np.ndindex(rows, columns):
+            if max(abs(i - k), abs(j - m)) == 1:
+                pairs.add((int(groups[i, j]), int(groups[k, m])))
+    return {(a, b) for a, b in pairs if 0 <= a < b}
+
+
+# Machado, Oliveira and Fernandes (2009): how the colour-blind see linear RGB, by kind, at full severity.
+VISION = {
+    "normal": np.eye(3),
+    "protanopia": [[0.1523, 1.0526, -0.2049], [0.1145, 0.7863, 0.0992], [-0.0039, -0.0481, 1.052]],
+    "deuteranopia": [[0.3673, 0.8606, -0.228], [0.2801, 0.6725, 0.0474], [-0.0118, 0.0429, 0.9689]],
+    "tritanopia": [[1.2555, -0.0767, -0.1788], [-0.0784, 0.9308, 0.1476], [0.0047, 0.6914, 0.3039]],
+}
+TO_XYZ = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+
+
+def as_seen(colour: str, vision: str) -> NDArray[np.float64]:
+    """CIELAB of a colour to an eye of some kind."""
+    rgb = np.array(to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(np.asarray(VISION[vision]) @ linear, 0, 1)
+    xyz = np.asarray(TO_XYZ) @ seen / [0.9505, 1.0, 1.089]
+    f = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+class TestPixelGroups:
+    def test_each_level_is_laid_out_row_by_row(self, tree: LatentTree) -> None:
+        assert plots.pixel_groups(tree, (3, 4), 1).tolist() == LAYOUT.tolist()
+        above = np.where(LAYOUT < 0, -1, LAYOUT == 2)
+        assert plots.pixel_groups(tree, (3, 4), 2).tolist() == above.tolist()
+
+    @pytest.mark.parametrize("shape", [(4, 4), (12,), (-3, -4)])
+    def test_another_shape_is_refused(self, tree: LatentTree, shape: tuple[int, ...]) -> None:
+        with pytest.raises(DataError):
+            plots.pixel_groups(tree, shape, 1)
+
+    @pytest.mark.parametrize("level", [0, 3])
+    def test_a_level_without_groups_is_refused(self, tree: LatentTree, level: int) -> None:
+        with pytest.raises(ValueError, match=f"level {level}"):
+            plots.pixel_groups(tree, (3, 4), level)
+
+    def test_connected_share_counts_the_largest_piece_of_each_group(self) -> None:
+        # a: 3 of 4 in one piece, b: 3 of 4, c: 2 of 3; the constant pixel does not count
+        assert plots.connected_share(LAYOUT) == 8 / 11
+        assert plots.connected_share(np.array([[0, 1], [1, 0]])) == 0.5  # corners do not connect
+        assert plots.connected_share(np.full((2, 2), -1)) == 1.0
+
+    @pytest.mark.parametrize("seed", range(10))
+    def test_neighbours_differ_on_a_map(self, seed: int) -> None:
+        # Cells around random points, as on a map: four colours would do, and the greedy way needs one more.
+        centres = np.random.default_rng(seed).uniform(0, 9, (12, 2))
+        pixels = np.stack(np.indices((9, 9)), axis=-1)
+        groups = np.argmin(np.linalg.norm(pixels[:, :, None] - centres, axis=-1), axis=2)
+        groups = np.unique(groups, return_inverse=True)[1].reshape(9, 9)
+        colours = plots.group_colours(groups, n_colours=5)
+        assert all(colours[a] != colours[b] for a, b in touching(groups))
+
+    def test_equal_colours_lie_far_apart(self) -> None:
+        colours = plots.group_colours(np.arange(60).reshape(1, -1), n_colours=6)
+        for colour in range(6):
+            places = np.flatnonzero(colours == colour)
+            assert places.size >= 2
+            assert np.diff(places).min() >= 3
+        assert plots.group_colours(np.full((2, 2), -1)).size == 0
+
+    @pytest.mark.parametrize("vision", VISION)
+    def test_the_palette_can_be_told_apart(self, vision: str) -> None:
+        seen = [as_seen(colour, vision) for colour in plots.PALETTE]
+        assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) >= 22
+
+    def test_one_panel_per_level(self, tree: LatentTree) -> None:
+        panels = plots.plot_pixel_groups(tree, (3, 4))
+        assert [panel.get_title() for panel in panels] == ["Level 1: 3 groups", "Level 2: 2 groups"]
+        assert panels[0].figure.axes == panels
+
+    def test_a_group_has_one_colour_and_constant_pixels_are_hatched(self, tree: LatentTree) -> None:
+        (panel,) = plots.plot_pixel_groups(tree, (3, 4), levels=[1])
+        (image,) = panel.images
+        shown = np.asarray(image.get_array())
+        colours = [{tuple(pixel) for pixel in shown[group == LAYOUT]} for group in (0, 1, 2, -1)]
+        assert [len(colour) for colour in colours] == [1, 1, 1, 1]
+        assert len(set.union(*colours)) == 4
+        (hatched,) = [c for c in panel.collections if isinstance(c, PatchCollection)]
+        (path,) = hatched.get_paths()
+        assert path.get_extents().bounds == (2.5, 0.5, 1.0, 1.0)  # column 3, row 1
+
+    def test_borders_run_between_groups_and_lines_join_pieces(self, tree: LatentTree) -> None:
+        (panel,) = plots.plot_pixel_groups(tree, (3, 4), levels=[1])
+        borders, links = (c for c in panel.collections if isinstance(c, LineCollection))
+        sides = (LAYOUT[:-1] != LAYOUT[1:]).sum() + (LAYOUT[:, :-1] != LAYOUT[:, 1:]).sum()
+        assert len(borders.get_segments()) == sides
+        joined = {frozenset((round(x), round(y)) for x, y in link) for link in links.get_segments()}
+        # Each group has one pixel apart, which touches the rest at a corner: (x, y).
+        assert joined == {
+            frozenset({(0, 2), (1, 1)}),
+            frozenset({(3, 2), (2, 1)}),
+            frozenset({(0, 1), (1, 2)}),
+        }
+
+    def test_draws_on_the_users_axes_in_their_order(self, tree: LatentTree) -> None:
+        axes = list(Figure().subplots(1, 2))
+        assert plots.plot_pixel_groups(tree, (3, 4), levels=(2, 1), axes=axes) == axes
+        assert axes[0].get_title() == "Level 2: 2 groups"
+        assert pyplot.get_fignums() == []
+        with pytest.raises(DataError, match="2 axes were given for 1 levels"):
+            plots.plot_pixel_groups(tree, (3, 4), levels=[1], axes=axes)
+        with pytest.raises(DataError, match="no level"):
+            plots.plot_pixel_groups(tree, (3, 4), levels=[])
+
+
+class TestReceptiveField:
+    def units(self, *features: Feature) -> Units:
+        names = tuple(f"x{j}" for j in range(6))
+        return Units((Unit("Z1.0", 1, "", features, 0.0, 0.25, (), None),), None, 8, names)
+
+    def test_pixels_are_correlations_and_links_are_framed(self) -> None:
+        units = self.units(Feature("x4", 0.5, 1.0), Feature("x0", -0.2, None))
+        ax = plots.plot_receptive_field(units, "Z1.0", (2, 3))
+        image = np.ma.filled(ax.images[0].get_array(), np.nan)
+        np.testing.assert_array_equal(image, [[-0.2, np.nan, np.nan], [np.nan, 0.5, np.nan]])
+        assert ax.images[0].get_clim() == (-0.5, 0.5)
+        (frame,) = (c for c in ax.collections if isinstance(c, LineCollection))
+        sides = {tuple(map(tuple, side.tolist())) for side in map(np.asarray, frame.get_segments())}
+        assert sides == {  # pixel (1, 1) covers 0.5 … 1.5 in both directions
+            ((0.5, 0.5), (1.5, 0.5)),
+            ((0.5, 1.5), (1.5, 1.5)),
+            ((0.5, 0.5), (0.5, 1.5)),
+            ((1.5, 0.5), (1.5, 1.5)),
+        }
+
+    def test_a_unit_that_reads_all_needs_no_frame(self) -> None:
+        ax = plots.plot_receptive_field(self.units(Feature("x4", 0.5, 1.0)), "Z1.0", (2, 3))
+        assert not any(isinstance(c, LineCollection) for c in ax.collections)
+        assert plots.plot_receptive_field(self.units(), "Z1.0", (3, 2)).images  # a constant unit
+
+    def test_bad_arguments(self) -> None:
+        with pytest.raises(DataError, match="does not have 6 pixels"):
+            plots.plot_receptive_field(self.units(), "Z1.0", (2, 2))
+        with pytest.raises(DataError, match="no unit 'Z9'"):
+            plots.plot_receptive_field(self.units(), "Z9", (2, 3))
+
+
+class TestHistory:
+    HISTORY = History(
+        (3.0, 2.0, 1.5), (2.5, 1.9, 2.1), (0.5, 0.7, 0.6), (0.1,) * 3, (1.0,) * 3, 1, "max_epochs"
+    )
+
+    def drawn(self, ax: Axes) -> list[list[float]]:
+        return [np.asarray(line.get_ydata()).tolist() for line in ax.lines]
+
+    def test_losses_and_scores(self) -> None:
+        ax = plots.plot_history(self.HISTORY)
+        train, validation, _ = self.drawn(ax)
+        assert (train, validation) == ([3.0, 2.0, 1.5], [2.5, 1.9, 2.1])
+        assert np.asarray(ax.lines[-1].get_xdata()).tolist() == [2, 2]  # the epoch that was kept
+        assert self.drawn(plots.plot_history(self.HISTORY, series="score"))[0] == [0.5, 0.7, 0.6]
+        assert plots.plot_history(self.HISTORY, ax) is ax
+
+    def test_without_validation(self) -> None:
+        bare = History((3.0,), (), (), (0.1,), (1.0,))
+        assert len(plots.plot_history(bare).lines) == 1
+        with pytest.raises(DataError, match="no validation rows"):
+            plots.plot_history(bare, series="score")
+        with pytest.raises(DataError, match="no epoch"):
+            plots.plot_history(History())
+
+    def test_without_matplotlib_the_extra_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        with pytest.raises(MissingDependencyError, match=r"tsenet\[plot\]"):
+            plots.plot_history(self.HISTORY)
