@@ -56,7 +56,7 @@ CHANGES = (
     # with this start the estimator takes the paper's other values too, which have lines of their own
     Change(
         "plain", "random first weights, plain training",
-        {"init": "fan-in", "skip_units": 0, "dropout": 0.3, "units_per_latent": 2},
+        {"init": "random", "skip_units": 0, "dropout": 0.3, "units_per_latent": 2},
     ),
     Change(ALL, "all of these: the paper's recipe", {}, "tsenet-paper"),
 )  # fmt: skip

@@ -34,7 +34,7 @@ def cells(dataset: str, n_labels: int | None, quick: bool = False) -> list[Cell]
     def cell(name: str, title: str, method: str, settings: Settings) -> Cell:
         return Cell(NAME, dataset, name, title, method, settings, n_labels=n_labels)
 
-    plain = {**backbone, "init": "fan-in"}
+    plain = {**backbone, "init": "random"}
     return [
         cell("tsenet", "TSE-Net", "tsenet", short),
         cell("random", "TSE-Net, random wiring", "random", short),

@@ -33,7 +33,7 @@ _METHODS = ("tsenet-paper", "random-paper", "fnn", "pruned-paper")
 _OWN: tuple[tuple[str, str, str, Settings], ...] = (
     ("tsenet", "TSE-Net (default)", "tsenet", {}),
     ("random", "TSE-Net (default), random wiring", "random", {}),
-    ("tsenet-plain", "TSE-Net (default), plain start", "tsenet", {"init": "fan-in"}),
+    ("tsenet-plain", "TSE-Net (default), plain start", "tsenet", {"init": "random"}),
     ("nmf", "NMF topics", "nmf", {}),
 )
 _ROWS = 4096  # rows whose activations are computed at a time

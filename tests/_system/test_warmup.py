@@ -64,7 +64,7 @@ if sys.argv[1] != "all":
     print(json.dumps(counts))
     sys.exit()
 check("sparse with 64-bit indices, two classes", Classifier, wide, classes > 0)
-check("sparse, drawn weights", Classifier, bag, classes, init="fan-in", linear_skip=False)
+check("sparse, drawn weights", Classifier, bag, classes, init="random", linear_skip=False)
 check("sparse, numbers", Regressor, bag, numbers)
 check("dense, classes", Classifier, table, classes)
 check("dense, few links", Classifier, table, classes, density=0.1, activation="tanh")

@@ -93,14 +93,14 @@ def test_infinity_is_refused(rows: Floats, kinds: NDArray[Any]) -> None:
 
 def test_rows_to_validate_on(rows: Floats, kinds: NDArray[Any]) -> None:
     train, held = slice(0, 300), slice(300, 400)
-    model = TSENetClassifier(**QUICK, init="fan-in")
+    model = TSENetClassifier(**QUICK, init="random")
     model.fit(rows[train], kinds[train], eval_set=(rows[held], kinds[held]), eval_metric="accuracy")
     scores = model.history_.validation_score
     assert len(scores) == model.history_.n_epochs
     assert model.score(rows[held], kinds[held]) == pytest.approx(max(scores))
     others = np.append(kinds[held], [None])
     more = np.concatenate([rows[held], rows[:1]])  # a row without a label is left out
-    again = TSENetClassifier(**QUICK, init="fan-in").fit(
+    again = TSENetClassifier(**QUICK, init="random").fit(
         rows[train], kinds[train], eval_set=[(more, others)], eval_metric="accuracy"
     )
     assert again.history_.validation_score == scores
@@ -126,7 +126,7 @@ def test_metrics_of_two_classes(metric: str, rows: Floats, kinds: NDArray[Any]) 
     def own(true: NDArray[Any], shares: Floats) -> float:
         return -float(np.abs(true - shares[:, 1]).mean())
 
-    model = TSENetClassifier(**QUICK, init="fan-in").fit(
+    model = TSENetClassifier(**QUICK, init="random").fit(
         rows[:300],
         many[:300],
         eval_set=(rows[300:], many[300:]),
@@ -144,7 +144,7 @@ def test_metrics_of_two_classes(metric: str, rows: Floats, kinds: NDArray[Any]) 
 @pytest.mark.parametrize("metric", ["r2", "mae", "rmse"])
 def test_metrics_of_values(metric: str, rows: Floats) -> None:
     values = 100 + 5 * rows[:, :4].sum(axis=1)
-    model = TSENetRegressor(**QUICK, init="fan-in").fit(
+    model = TSENetRegressor(**QUICK, init="random").fit(
         rows[:300], values[:300], eval_set=(rows[300:], values[300:]), eval_metric=metric
     )
     error = model.predict(rows[300:]) - values[300:]

@@ -92,7 +92,7 @@ def test_in_a_grid_search_with_one_wiring(
     rows: Floats, kinds: NDArray[Any], fitted: TSENetClassifier
 ) -> None:
     search = GridSearchCV(
-        TSENetClassifier(**QUICK, wiring=fitted.wiring_, init="fan-in"),
+        TSENetClassifier(**QUICK, wiring=fitted.wiring_, init="random"),
         {"learning_rate": [1e-6, 1e-2]},
         cv=2,
     ).fit(rows, kinds)
@@ -174,7 +174,7 @@ def test_a_label_nobody_knows_teaches_nothing(rows: Floats, labels: Floats) -> N
     unknown = labels.copy()
     unknown[:, 1] = np.nan
     short, long = (
-        TSENetClassifier(**{**QUICK, "max_epochs": n}, init="fan-in", early_stopping=False).fit(
+        TSENetClassifier(**{**QUICK, "max_epochs": n}, init="random", early_stopping=False).fit(
             rows, unknown
         )
         for n in (1, 4)
@@ -396,7 +396,7 @@ def test_partial_fit_is_reproducible_and_continues_adam(rows: Floats) -> None:
 
 
 def test_early_stopping_can_be_turned_off(rows: Floats, kinds: NDArray[Any]) -> None:
-    plain = {**QUICK, "init": "fan-in"}
+    plain = {**QUICK, "init": "random"}
     model = TSENetClassifier(**{**plain, "max_epochs": 3}, early_stopping=False).fit(rows, kinds)
     assert model.history_.validation_loss == ()
     assert model.history_.n_epochs == 3
@@ -525,7 +525,7 @@ def test_constant_columns_only(kinds: NDArray[Any]) -> None:
 
 
 def test_tiny_tables_are_used_whole(rows: Floats, kinds: NDArray[Any]) -> None:
-    model = TSENetClassifier(**QUICK, init="fan-in")
+    model = TSENetClassifier(**QUICK, init="random")
     _, different = np.unique(rows, axis=0, return_index=True)
     for n_rows, has_validation in ((19, False), (20, True)):
         few = different[:n_rows]

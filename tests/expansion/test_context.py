@@ -92,6 +92,6 @@ def test_sparse_rows_are_wired_by_context_and_dense_ones_by_information(
     from scipy.sparse import csr_array
 
     y = np.arange(3000) % 2
-    options = {"max_epochs": 1, "init": "fan-in", "random_state": 0}
+    options = {"max_epochs": 1, "init": "random", "random_state": 0}
     for X, rule in ((csr_array(documents), "context"), (documents, "balanced")):
         assert tsenet.TSENetClassifier(**options).fit(X, y).wiring_.link_rule == rule

@@ -32,7 +32,7 @@ def test_partial_fit_of_sparse_rows_starts_at_the_usual_rate() -> None:
 
 @pytest.mark.parametrize(
     ("options", "rate"),
-    [({"learning_rate": 0.5}, 0.5), ({"init": "fan-in"}, 1e-3), ({"linear_skip": False}, 3e-3)],
+    [({"learning_rate": 0.5}, 0.5), ({"init": "random"}, 1e-3), ({"linear_skip": False}, 3e-3)],
 )
 def test_a_given_rate_is_used(options: dict[str, Any], rate: float) -> None:
     model = TSENetClassifier(**{**QUICK, "max_epochs": 1, "batch_size": 600, **options})

@@ -70,7 +70,7 @@ _RULES = {
         "True, False or 'auto'",
         lambda value: _is_flag(value) or (isinstance(value, str) and value == "auto"),
     ),
-    "init": _one_of("fan-in", "tree"),
+    "init": _one_of("random", "principal"),
     "learning_rate": _number("above 0", lambda value: 0 < value < np.inf).or_none(),
     "batch_size": _whole(1).or_none(),
     "max_epochs": _whole(1).or_none(),

@@ -41,7 +41,7 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         weight; or themselves, the paper's bag of words. It has no effect on other tables.
     skip_units : int or None, default=None
         Feature units that read each layer below the top, the input included. None: none, or 100 with
-        ``init="fan-in"``. 0, together with ``linear_skip=False``, is the paper's Backbone.
+        ``init="random"``. 0, together with ``linear_skip=False``, is the paper's Backbone.
     feature_units : int, default=100
         Feature units that read the top layer.
     dropout : float or None, default=None
@@ -58,19 +58,19 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
     linear_skip : bool or "auto", default="auto"
         Linear skip connections: the outputs are a blend of the network and of a linear model of the input (wide and
         deep). False: the network alone. ``"auto"``: the blend, if rows that neither has seen clearly prefer it.
-    init : {"fan-in", "tree"}, default="tree"
-        Initial weights, and how they are trained. ``"tree"``: each unit starts along a principal direction of the
+    init : {"random", "principal"}, default="principal"
+        Initial weights, and how they are trained. ``"principal"``: each unit starts along a principal direction of the
         columns or units that it reads; the network learns from the labelled rows and, for the others, from the
-        predictions of a linear model. ``"fan-in"``: random weights, trained on labelled rows alone, as in the paper.
+        predictions of a linear model. ``"random"``: random weights, trained on labelled rows alone, as in the paper.
     learning_rate : float or None, default=None
-        Adam's step size. None: 1e-3, or 3e-3 for dense rows with ``init="tree"``, where it falls to 0 in the end.
+        Adam's step size. None: 1e-3, or 3e-3 for dense rows with ``init="principal"``, where it falls to 0 in the end.
     batch_size : int or None, default=None
         Rows in a step. None: 256, fewer on small and on dense tables.
     max_epochs : int or None, default=None
-        Passes over the training rows. None: at least 20, more on small tables; with ``init="fan-in"`` at most 100.
+        Passes over the training rows. None: at least 20, more on small tables; with ``init="random"`` at most 100.
     early_stopping : bool, default=True
         Hold out validation rows, stop when the loss on them no longer improves, and keep the best weights. It applies
-        to sparse rows, and to all rows with ``init="fan-in"``; dense rows are otherwise trained for a fixed number of
+        to sparse rows, and to all rows with ``init="random"``; dense rows are otherwise trained for a fixed number of
         epochs.
     validation_fraction : float, default=0.1
         Share of the labelled rows held out for early stopping. Duplicates of a row stay on one side.
@@ -109,7 +109,7 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
     cv_score_ : CrossValidatedScore or None
         Score of labelled rows that were held out in turn, with a 95 % interval: accuracy, or R² of a regressor. It
         costs no labels; the model itself is fitted to all of them. Where some rows have no label it is that of the
-        linear teacher, which the network follows. None after ``init="fan-in"``, ``linear_skip=False``, ``partial_fit``
+        linear teacher, which the network follows. None after ``init="random"``, ``linear_skip=False``, ``partial_fit``
         and in a loaded model.
     feature_importances_ : ndarray (V,)
         Share of each column in the network's answers.
@@ -162,7 +162,7 @@ class TSENetRegressor(NetworkRegressor, TSENetEstimator):
         activation: Literal["relu", "tanh", "sigmoid"] = "relu",
         units_per_latent: int | None = None,
         linear_skip: bool | Literal["auto"] = "auto",
-        init: Literal["fan-in", "tree"] = "tree",
+        init: Literal["random", "principal"] = "principal",
         learning_rate: float | None = None,
         batch_size: int | None = None,
         max_epochs: int | None = None,

@@ -105,7 +105,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
             "dropout": 0.5,
             "input_dropout": 0.0,
             "linear_skip": False,
-            "init": "fan-in",
+            "init": "random",
             "learning_rate": 1e-3,
         }
         return cls(**{**recipe, **changes})
@@ -139,7 +139,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
             Other weights count in the loss; the structure then takes all rows alike. 0 removes a row.
         eval_set : tuple (X, y), default=None
             Rows to score the network on after each epoch; ``history_`` holds the scores. The weights of the best epoch
-            are kept, and with ``init="fan-in"`` these rows tell when to stop, in place of a part of the others.
+            are kept, and with ``init="random"`` these rows tell when to stop, in place of a part of the others.
         eval_metric : str or callable, default=None
             Score of validation rows. ``"accuracy"`` or ``"auc"``; for a regressor ``"r2"``, ``"mae"`` or ``"rmse"``,
             the last two with a minus sign; or a function of the true targets and of the probabilities or values

@@ -1,9 +1,9 @@
 """The recipe: how a network is fitted to rows, targets and a wiring, from first weights to the network that is kept.
 
-With ``init="fan-in"`` (the paper): weights are drawn at random, a part of the labelled rows is held out, and
+With ``init="random"`` (the paper): weights are drawn at random, a part of the labelled rows is held out, and
 back-propagation stops when the validation rows see no more progress.
 
-With ``init="tree"``:
+With ``init="principal"``:
 
 1. The *linear teacher* is fitted to the labels and, on bags of words, to the rows without labels as well
    (:mod:`tsenet.training.linear_teacher`). With few labels it does most of the work.
@@ -174,7 +174,7 @@ def fit_network(
     class_weight : optional
         As for :class:`tsenet.TSENetClassifier`.
     validation : Validation, optional
-        Rows to score each network on after every epoch. Without them, ``init="fan-in"`` holds some out.
+        Rows to score each network on after every epoch. Without them, ``init="random"`` holds some out.
     score : Score, optional
         Of validation rows; default: minus the loss.
     """
@@ -182,7 +182,7 @@ def fit_network(
         raise DataError("only one row has a label: training needs two or more")
     loss = targets.loss(rows.labelled.targets, class_weight)
     task = _Task(rows, targets, loss, wiring, recipe, net_seed, seeds, report, validation, score)
-    return task.fit_plain() if recipe.init == "fan-in" else task.fit_with_teacher()
+    return task.fit_plain() if recipe.init == "random" else task.fit_with_teacher()
 
 
 @dataclass(frozen=True, eq=False)
@@ -456,7 +456,7 @@ def fit_to_folder(
     sample = rows.inputs(rows.sample)
     net = first_network(recipe, wiring, loss.n_outputs, sample, net_seed)
     engine = _engine(net, sample, loss, recipe, seeds.dropout)
-    if recipe.init == "fan-in":
+    if recipe.init == "random":
         score, training = None, recipe.options(rows.n_rows)
     else:
         score, training = calibrated_score(loss), recipe.falling_rate(rows.n_rows, sparse=True)
@@ -562,7 +562,7 @@ def first_network(
 ) -> TSENet:
     """A network before training: its weights are random, or the principal directions of some rows."""
     net = TSENet.of(wiring, n_outputs, recipe.network(inputs, wiring, linear_skip), seed)
-    if recipe.init == "tree":
+    if recipe.init == "principal":
         set_principal_directions(net, inputs, seed)
     return net
 

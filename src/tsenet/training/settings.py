@@ -96,12 +96,12 @@ class Recipe(TrainingSettings):
     dropout: float | None = None
     input_dropout: float | None = None
     linear_skip: bool | Literal["auto"] = "auto"
-    init: Literal["fan-in", "tree"] = "tree"
+    init: Literal["random", "principal"] = "principal"
     units_per_latent: int | None = None
 
     def network(self, inputs: Inputs, wiring: Wiring, linear_skip: bool) -> NetworkOptions:
         """Options of a network; what the user left open depends on the rows and the sizes of the layers."""
-        if self.init == "fan-in":  # the paper's
+        if self.init == "random":  # the paper's
             skip_units, dropout, units = 100, 0.5, 1
         elif inputs.is_sparse:
             skip_units, dropout, units = 0, 0.3, _UNITS_SPARSE
@@ -122,7 +122,7 @@ class Recipe(TrainingSettings):
         if self.input_dropout is not None:
             return self.input_dropout
         many = not inputs.is_sparse and _has_many_latents(wiring)
-        return _INPUT_DROPOUT if many and self.init == "tree" else 0.0
+        return _INPUT_DROPOUT if many and self.init == "principal" else 0.0
 
 
 def _has_many_latents(wiring: Wiring) -> bool:

@@ -253,7 +253,7 @@ class TestNetwork:
         assert classes["totals"][0][0] == [0, 0, 0, 0]
 
     def test_inputs_speak_by_the_linear_skip(self) -> None:
-        fitted = model(documents()[1], linear_skip=True, init="tree")
+        fitted = model(documents()[1], linear_skip=True, init="principal")
         weight = linear_skip_weights(fitted.net_)
         assert weight is not None
         assert weight.any()

@@ -78,7 +78,7 @@ def test_pivots_are_drawn_alike() -> None:
 def test_a_network_of_pivot_words(rows: Floats, classes: NDArray[Any]) -> None:
     for form in (sp.csr_array(rows), pd.DataFrame(rows, columns=[f"w{j}" for j in range(12)])):
         wiring = pivot_wiring(form, 6, 3, 0)
-        options = {**QUICK, "max_epochs": 40, "learning_rate": 1e-2, "init": "tree"}
+        options = {**QUICK, "max_epochs": 40, "learning_rate": 1e-2}
         model = TSENetClassifier(**options, wiring=wiring).fit(form, classes)
         assert model.wiring_ is wiring
         assert model.score(form, classes) > 0.8
