@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from benchmarks.datasets import folder
 from benchmarks.measure import in_own_process, peak_bytes
 from benchmarks.report import signed, table
-from tsenet.data.documents import read_documents
+from tsenet.data.files import read_documents
 from tsenet.data.text import count_words, vectorize, vocabulary_of, word_vectorizer, words_of
 from tsenet.explain import coherence, topic_diversity
 

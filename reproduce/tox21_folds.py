@@ -57,14 +57,14 @@ def tox21_fold(dataset: Dataset, part: str, folds: NDArray[np.float64] | None = 
 
 def _folds_of(dataset: Dataset) -> NDArray[np.float64]:
     """The column CVfold for the training compounds, which are in the order of the file."""
-    from tsenet.data.documents import read_columns
+    from tsenet.data.files import read_data
     from tsenet.datasets import entry_of
     from tsenet.datasets.places import find
 
     found = find(entry_of("tox21"))
     if found is None or "tox21.csv" not in found:
         raise DataError("the folds of Tox21 are a column of tox21.csv, which is not there")
-    columns = read_columns(found["tox21.csv"])
+    columns = read_data(found["tox21.csv"]).columns
     if "CVfold" not in columns:
         raise DataError(f"{found['tox21.csv']} has no column CVfold")
     lines = zip(columns["smiles"], columns["set"], columns["CVfold"], strict=True)

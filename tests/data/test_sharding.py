@@ -115,5 +115,5 @@ def test_tables_of_numbers(tmp_path: Path) -> None:
     rows = np.vstack([block.table.values for block in shards.blocks()])
     np.testing.assert_array_equal(rows, [[1, 2.5], [np.nan, 4], [5, 6]])
     assert shards.classes == {"y": ("blue", "red")}
-    with pytest.raises(DataError, match=r"t.csv, record 2: 'y' holds 'red', not a number"):
+    with pytest.raises(DataError, match=r"t.csv, record 1: 'y' holds 'red', not a number"):
         shard_table([path], tmp_path / "other")

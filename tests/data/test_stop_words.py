@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tsenet.data import vectorize, word_vectorizer
-from tsenet.data.stop_words import _CODES, stop_words_of
+from tsenet.data.text import _CODES, stop_words_of
 from tsenet.errors import DataError, MissingDependencyError
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tsenet.data import thresholds
-from tsenet.data.thresholds import column_thresholds, rows_above_dense, rows_above_sparse
+from tsenet.data import BinaryRule, Table, binary
+from tsenet.data.binary import column_thresholds
 
 
 @pytest.mark.parametrize(
@@ -97,20 +97,25 @@ def test_a_column_that_varies_is_on_in_some_rows_and_off_in_others(
     assert np.all(values[:, present] >= 0)
 
 
+def rule(cuts: npt.NDArray[np.float64]) -> BinaryRule:
+    names = tuple(f"x{j}" for j in range(cuts.size))
+    return BinaryRule(names, cuts, np.zeros(cuts.size, bool), (None,) * cuts.size, named=False)
+
+
 def test_blocks_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     values = np.round(rng.normal(size=(30, 9)), 1)
-    sparse = sp.csr_array(np.where(rng.random((30, 9)) < 0.5, values, 0))
+    sparse = Table.of(sp.csr_array(np.where(rng.random((30, 9)) < 0.5, values, 0)))
     cuts, present = column_thresholds(values)
-    dense_rows = rows_above_dense(values, cuts)
-    sparse_rows = [rows_above_sparse(sparse, c) for c in (cuts, np.abs(cuts), np.zeros(9))]
-    monkeypatch.setattr(thresholds, "_BLOCK", 31)
+    dense_rows = rule(cuts).apply(Table.of(values))
+    sparse_rows = [rule(c).apply(sparse) for c in (cuts, np.abs(cuts), np.zeros(9))]
+    monkeypatch.setattr(binary, "_BLOCK", 31)
     again, present_again = column_thresholds(np.asfortranarray(values))
     np.testing.assert_array_equal(cuts, again)
     np.testing.assert_array_equal(present, present_again)
-    assert rows_above_dense(values, cuts) == dense_rows
+    assert rule(cuts).apply(Table.of(values)) == dense_rows
     for rows, cut in zip(sparse_rows, (cuts, np.abs(cuts), np.zeros(9)), strict=True):
-        assert rows_above_sparse(sparse, cut) == rows
+        assert rule(cut).apply(sparse) == rows
 
 
 @given(
@@ -120,12 +125,13 @@ def test_blocks_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_sparse_and_dense_agree(
     values: npt.NDArray[np.int64], cuts: npt.NDArray[np.float64]
 ) -> None:
-    above = rows_above_sparse(sp.csr_array(values), cuts)
+    above = rule(cuts).apply(Table.of(sp.csr_array(values)))
     above.validate()
-    assert above == rows_above_dense(values, cuts)
+    assert above == rule(cuts).apply(Table.of(values))
     np.testing.assert_array_equal(above.to_dense(), values > cuts)
 
 
 def test_presence_of_a_sparse_matrix_shares_its_indices() -> None:
-    csr = sp.csr_array(np.array([[0, 2], [1, 1]]))
-    assert np.shares_memory(rows_above_sparse(csr, np.zeros(2)).indices, csr.indices)
+    table = Table.of(sp.csr_array(np.array([[0, 2], [1, 1]])))
+    rows = rule(np.zeros(2)).apply(table)
+    assert np.shares_memory(rows.indices, table.values.indices)

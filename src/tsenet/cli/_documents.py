@@ -31,14 +31,11 @@ def read(
     progress: Progress,
 ) -> Documents | Table:
     """Read texts, with other columns; or word counts."""
-    from tsenet.data.docword import read_docword
     from tsenet.data.text import read_documents
 
-    progress.start("reading documents", None)
     if data_format != "auto":
-        table = read_docword(path)
-        progress.finish(f"{table.n_rows:,} documents, {table.n_columns:,} words")
-        return table
+        raise DataError("docword files are no longer read: see the guide on text")
+    progress.start("reading documents", None)
     documents = read_documents(
         path, text, columns=columns, header=not no_header, **given(encoding=encoding)
     )

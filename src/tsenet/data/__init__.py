@@ -14,14 +14,11 @@ from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
 
 if TYPE_CHECKING:
-    from tsenet.data.documents import Documents, read_documents
-    from tsenet.data.docword import read_docword
-    from tsenet.data.files import DataFile, read_data
+    from tsenet.data.files import DataFile, Documents, read_chunks, read_data, read_documents
     from tsenet.data.shard_writer import ShardWriter, write_shards
     from tsenet.data.sharding import shard_documents, shard_table
     from tsenet.data.shards import Block, Partition, ShardFolder, open_shards
-    from tsenet.data.text import count_words, vectorize, word_vectorizer
-    from tsenet.data.words import words_of
+    from tsenet.data.text import count_words, vectorize, word_vectorizer, words_of
 
 __all__ = [
     "BinaryRows",
@@ -37,9 +34,9 @@ __all__ = [
     "constant_columns",
     "count_words",
     "open_shards",
+    "read_chunks",
     "read_data",
     "read_documents",
-    "read_docword",
     "shard_documents",
     "shard_table",
     "vectorize",
@@ -51,20 +48,20 @@ __all__ = [
 _LATER = {
     "Block": "shards",
     "DataFile": "files",
-    "Documents": "documents",
+    "Documents": "files",
     "Partition": "shards",
     "ShardFolder": "shards",
     "ShardWriter": "shard_writer",
     "count_words": "text",
     "open_shards": "shards",
+    "read_chunks": "files",
     "read_data": "files",
-    "read_documents": "documents",
-    "read_docword": "docword",
+    "read_documents": "files",
     "shard_documents": "sharding",
     "shard_table": "sharding",
     "vectorize": "text",
     "word_vectorizer": "text",
-    "words_of": "words",
+    "words_of": "text",
     "write_shards": "shard_writer",
 }
 

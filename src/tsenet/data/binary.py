@@ -7,29 +7,40 @@ new rows are cut at the same thresholds. The network is trained on the original 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from tsenet.data.columns import count_of
+from tsenet.data.columns import count_of, quoted
 from tsenet.data.frames import Levels
-from tsenet.data.names import mismatch_message, threshold_text, unique_names
 from tsenet.data.rows import BinaryRows, constant_columns
 from tsenet.data.table import Table
-from tsenet.data.thresholds import column_thresholds, rows_above_dense, rows_above_sparse
 from tsenet.errors import DataError
 
-__all__ = ["BinaryRows", "BinaryRule", "constant_columns", "is_free_text"]
+__all__ = [
+    "BinaryRows",
+    "BinaryRule",
+    "column_thresholds",
+    "constant_columns",
+    "is_free_text",
+    "mismatch_message",
+]
 
 # A column with more levels than this, and more than half as many levels as rows, is text or a key.
 _MANY_LEVELS = 100
 
-# Cells of one-hot variables made at a time.
+# Cells copied or compared at a time: 32 MB of float64.
 _BLOCK = 1 << 22
+
+# Smallest share of zeros for the most common value 0 to mean "absent".
+_PRESENCE_SHARE = 0.1
+
+# Names listed in a message before it ends with "...".
+_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +162,7 @@ class BinaryRule:
         """
         self.check_columns(table)
         if not self._category_columns.size:
-            above = rows_above_sparse if table.is_sparse else rows_above_dense
+            above = _rows_above_sparse if table.is_sparse else _rows_above_dense
             return above(table.values, self.thresholds)
         step = max(1, _BLOCK // self.n_variables)
         starts = range(0, max(1, table.n_rows), step)
@@ -187,8 +198,8 @@ class BinaryRule:
             elif present:
                 wanted.append(name)
             else:
-                wanted.append(f"{name} > {threshold_text(float(threshold))}")
-        return unique_names(wanted, self.sources)
+                wanted.append(f"{name} > {_threshold_text(float(threshold))}")
+        return _unique_names(wanted, self.sources)
 
     def describe(self) -> str:
         """Describe in a few lines how the columns become binary variables.
@@ -420,3 +431,190 @@ def _column(key: str, n_columns: int) -> int:
     if not 0 <= j < n_columns:
         raise ValueError(f"column {key} of {n_columns}")
     return j
+
+
+# ---- names
+
+
+def _threshold_text(threshold: float) -> str:
+    """Write a threshold short enough for a name: ``3``, ``2.45``, ``1.5e-07``."""
+    if threshold.is_integer() and abs(threshold) < 1e15:
+        return str(int(threshold))
+    return f"{threshold:.6g}"
+
+
+def _unique_names(wanted: Sequence[str], columns: npt.NDArray[np.int64]) -> tuple[str, ...]:
+    """Return the names, with the number of the column added to all but the first of equal ones.
+
+    Names can be equal if one column is named like the variable of another, such as ``a > 2``.
+    """
+    if len(set(wanted)) == len(wanted):
+        return tuple(wanted)
+    taken = set(wanted)
+    seen: set[str] = set()
+    names = []
+    for name, column in zip(wanted, columns, strict=True):
+        unique = name
+        if name in seen:
+            unique = f"{name} (column {column})"
+            while unique in taken:
+                unique += "'"
+            taken.add(unique)
+        seen.add(unique)
+        names.append(unique)
+    return tuple(names)
+
+
+def mismatch_message(
+    learned: Sequence[str], learned_named: bool, now: Sequence[str], now_named: bool, who: str
+) -> str | None:
+    """Return how the columns of a table differ from those in training, or None if they do not.
+
+    Names are compared only if both tables have names. The wording is scikit-learn's, because its
+    estimator checks look for it.
+    """
+    if learned_named and now_named and tuple(learned) != tuple(now):
+        unseen, missing = set(now) - set(learned), set(learned) - set(now)
+        message = "The feature names should match those that were passed during fit.\n"
+        if unseen:
+            message += "Feature names unseen at fit time:\n" + _listed(unseen)
+        if missing:
+            message += "Feature names seen at fit time, yet now missing:\n" + _listed(missing)
+        if not unseen and not missing:
+            j = next(
+                j for j, pair in enumerate(zip(learned, now, strict=True)) if len(set(pair)) > 1
+            )
+            message += (
+                "Feature names must be in the same order as they were in fit.\n"
+                f"Column {j} was {quoted(learned[j])} and is now {quoted(now[j])}.\n"
+            )
+        return message
+    if len(learned) != len(now):
+        return (
+            f"X has {len(now)} features, but {who} is expecting {len(learned)} features as input."
+        )
+    return None
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Write names under each other, sorted, the first few only."""
+    ordered = sorted(names)
+    lines = [f"- {name if len(name) <= 60 else name[:60] + '…'}\n" for name in ordered[:_SHOWN]]
+    return "".join(lines) + ("- ...\n" if len(ordered) > _SHOWN else "")
+
+
+# ---- thresholds
+
+
+def column_thresholds(
+    values: npt.NDArray[Any],
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Choose for each dense column the threshold above which it is on (ALGORITHM section 0).
+
+    The first rule that fits decides:
+
+    1. A constant column: its value, so that it is never on (if it is 0: presence).
+    2. Two distinct values: the smaller one, so that the larger is on.
+    3. No negative value, and 0 more common than any other value and in at least a tenth of the
+       rows: 0, that is, presence. So counts give the same variables dense and sparse. (Without the
+       limit of a tenth, a column scaled to 0..1 would be on in all rows but its smallest.)
+    4. One value in more than half of the rows: that value.
+    5. Else the median.
+
+    If rule 4 or 5 gives the maximum, the largest value below it is taken. Missing values are left out.
+
+    Parameters
+    ----------
+    values : ndarray, shape (N, V)
+        Finite numbers, or NaN where missing; N >= 1.
+
+    Returns
+    -------
+    thresholds : ndarray of float64, shape (V,)
+    presence : ndarray of bool, shape (V,)
+        Whether the threshold means "present": it is 0 and no value was negative.
+    """
+    n_rows, n_columns = values.shape
+    thresholds = np.zeros(n_columns)
+    presence = np.ones(n_columns, dtype=bool)
+    step = max(1, _BLOCK // n_rows)
+    # "stable" is a radix sort for 8- and 16-bit integers (pixels), and slower for all others.
+    kind: Literal["stable"] | None = "stable" if values.dtype.itemsize <= 2 else None
+    for start in range(0, n_columns, step):
+        block = np.ascontiguousarray(values[:, start : start + step].T)  # (columns, N)
+        zeros = n_rows - np.count_nonzero(block, axis=1)
+        # Half the values zero and none negative means presence: most columns need no sorting.
+        least = block.min(axis=1)  # NaN if a value is missing
+        unclear = np.flatnonzero((2 * zeros < n_rows) | ~(least >= 0))
+        for k in unclear:
+            ascending = np.sort(block[k], kind=kind)  # NaN comes last
+            if np.isnan(least[k]):
+                ascending = ascending[: n_rows - np.count_nonzero(np.isnan(ascending))]
+            if ascending.size:
+                thresholds[start + k], presence[start + k] = _threshold(ascending)
+    return thresholds, presence
+
+
+def _threshold(ascending: npt.NDArray[Any]) -> tuple[float, bool]:
+    """Return threshold and presence of one column, given its sorted values (N,)."""
+    n_rows = ascending.size
+    lowest, highest = float(ascending[0]) + 0.0, float(ascending[-1])  # -0.0 becomes 0.0
+    changes = np.flatnonzero(ascending[1:] != ascending[:-1]) + 1
+    if changes.size <= 1:
+        return lowest, lowest == 0
+    edges = np.concatenate(([0], changes, [n_rows]))
+    lengths = np.diff(edges)
+    # Of runs of equal length the last: presence needs 0, the first run, to be the only longest.
+    longest = lengths.size - 1 - int(np.argmax(lengths[::-1]))
+    if lowest == 0 and longest == 0 and lengths[0] >= _PRESENCE_SHARE * n_rows:
+        return 0.0, True
+    if 2 * lengths[longest] > n_rows:
+        centre = float(ascending[edges[longest]])
+    else:
+        # Halved before adding: two huge values must not overflow.
+        middle = ascending[[(n_rows - 1) // 2, n_rows // 2]].astype(np.float64)
+        centre = float(middle[0] * 0.5 + middle[1] * 0.5)
+    if centre >= highest:
+        centre = float(ascending[changes[-1] - 1])
+    return centre, False
+
+
+def _rows_above_dense(values: npt.NDArray[Any], thresholds: npt.NDArray[np.float64]) -> BinaryRows:
+    """Return where ``values > thresholds``, for `values` (N, V) and one threshold per column."""
+    step = max(1, _BLOCK // max(1, values.shape[1]))
+    starts = range(0, max(1, values.shape[0]), step)
+    return BinaryRows.concatenate(
+        BinaryRows.of_dense(values[start : start + step] > thresholds) for start in starts
+    )
+
+
+def _rows_above_sparse(csr: Any, thresholds: npt.NDArray[np.float64]) -> BinaryRows:
+    """Return where ``csr > thresholds``; entries that are not stored are zeros.
+
+    Zeros are above a negative threshold, so the result is dense in such a column; only then are
+    rows made dense, a block at a time.
+
+    Parameters
+    ----------
+    csr : scipy.sparse.csr_array, shape (N, V)
+        Canonical: sorted, no duplicates, no stored zeros.
+    thresholds : ndarray of float64, shape (V,)
+    """
+    if np.any(thresholds < 0):
+        step = max(1, _BLOCK // csr.shape[1])
+        starts = range(0, max(1, csr.shape[0]), step)
+        return BinaryRows.concatenate(
+            BinaryRows.of_dense(csr[start : start + step].toarray() > thresholds)
+            for start in starts
+        )
+    data, indices = csr.data, csr.indices
+    if not thresholds.any() and (data.dtype.kind in "ub" or data.size == 0 or data.min() > 0):
+        return BinaryRows.of_csr(csr)
+    above = np.empty(data.size, dtype=bool)
+    for start in range(0, data.size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        np.greater(data[part], thresholds[indices[part]], out=above[part])
+    # The running count of kept entries, read at the row borders, gives the new indptr.
+    kept = np.concatenate(([0], np.cumsum(above, dtype=np.int64)))
+    indptr = kept[csr.indptr].astype(np.int64)
+    return BinaryRows(indptr, indices[above].astype(np.int32, copy=False), csr.shape[1])

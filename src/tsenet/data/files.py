@@ -1,41 +1,93 @@
-"""Read tables from csv, tsv, jsonl (plain or compressed), parquet and npz files."""
+"""Read tables and documents from files, folders and standard input.
+
+The library uses four names: :func:`read_data` for all columns of a file, :func:`read_documents` for its texts,
+:func:`read_chunks` for files larger than memory, and :class:`DataFile`, which turns columns into a table.
+"""
 
 from __future__ import annotations
 
-import math
-import struct
+import bz2
+import codecs
+import csv
+import gzip
+import io
+import json
+import lzma
+import os
+import sys
+import tarfile
 import zipfile
 import zlib
-from collections.abc import Collection, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import is_missing, listed, quoted
-from tsenet.data.dates import looks_like_dates, numbers_of_dates, read_dates, split_dates
-from tsenet.data.documents import read_columns
-from tsenet.data.frames import Levels
-from tsenet.data.limits import check_size
-from tsenet.data.records import header_hint
-from tsenet.data.sparse import checked_csr
+from tsenet.data.columns import count_of, is_missing, listed, quoted
+from tsenet.data.frames import RawColumn, convert_columns, date_columns
+from tsenet.data.limits import check_size, max_memory
 from tsenet.data.table import Table
-from tsenet.errors import DataError
+from tsenet.errors import DataError, MissingDependencyError
 
 if TYPE_CHECKING:
     from tsenet.data.binary import BinaryRule
 
-__all__ = ["DataFile", "read_data"]
+__all__ = [
+    "OPENERS",
+    "Chunk",
+    "DataFile",
+    "Documents",
+    "opener_of",
+    "read_chunks",
+    "read_data",
+    "read_documents",
+    "report_damage",
+]
 
-# Name of the array that holds the rows, and the arrays that scipy.sparse.save_npz writes.
-_ROWS = "X"
-_CSR_PARTS = ("data", "indices", "indptr", "shape")
-# Deflate makes at most 1,032 bytes of one.
-_MOST_INFLATED = 1_100
+#: Values by column; all lists have the same length. A missing value is None or "".
+Chunk = dict[str, list[Any]]
+
+#: The function that opens a file with each compression suffix.
+OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+
+_STDIN = Path("-")
+_TABULAR = (".csv", ".tsv")
+_TEXT_FORMATS = (*_TABULAR, ".jsonl", ".ndjson", ".json", ".txt")
+_PARQUET = (".parquet", ".pq")
+_CHUNK_ROWS = 4096
+# Delimiters of csv files, the most usual first, and the number of characters from which the delimiter is inferred.
+_DELIMITERS = (",", ";", "\t", "|")
+_SAMPLE_SIZE = 1 << 16
+# Arrays of an npz file that scipy.sparse.save_npz writes.
+_SPARSE_PARTS = {
+    "data",
+    "indices",
+    "indptr",
+    "shape",
+    "format",
+    "row",
+    "col",
+    "offsets",
+    "_is_array",
+}
+_DAMAGE: tuple[type[Exception], ...] = (
+    OSError,
+    EOFError,
+    lzma.LZMAError,
+    zlib.error,
+    zipfile.BadZipFile,
+    tarfile.TarError,
+)
+
+
+# ---- tables
 
 
 @dataclass(frozen=True)
@@ -97,10 +149,7 @@ class DataFile:
         >>> DataFile(Path("pets.csv"), {"animal": ["cat", "dog"]}).column("animal")
         ['cat', 'dog']
         """
-        if name not in self.columns:
-            known = listed(self.columns) if self.columns else "none"
-            hint = header_hint(self.path, list(self.columns))
-            raise DataError(f"{self.path} has no column {quoted(name)}; it has {known}{hint}")
+        _check_columns([name], list(self.columns), self.path)
         return self.columns[name]
 
     def texts(self, name: str) -> list[str]:
@@ -148,37 +197,28 @@ class DataFile:
         True
         """
         values = self.column(name)
-        if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
-            return values.astype(np.float64)
         with suppress(OverflowError, TypeError, ValueError):  # most columns have no blank cell
             return np.fromiter(map(float, values), np.float64, len(values))
         try:
             return np.array([np.nan if is_missing(v) else float(v) for v in values], np.float64)
         except OverflowError as error:
             raise DataError(
-                f"{self.path}: column {quoted(name)} holds a whole number that no float64 can hold"
+                f"{self.path}: column {quoted(name)} holds a number too large for float64"
             ) from error
         except (TypeError, ValueError):
             return None
 
-    def table(
-        self,
-        names: Sequence[str],
-        categories: Collection[str] | None = None,
-        columns: Sequence[str] | None = None,
-    ) -> Table:
+    def table(self, names: Sequence[str], rule: BinaryRule | None = None) -> Table:
         """Return some columns as a table; blank cells are missing values, NaN.
+
+        A column with a value that is not a number holds categories, or dates as in :meth:`Table.of`.
 
         Parameters
         ----------
         names : sequence of str
             The columns; ignored for the rows of an npz file, which have no names.
-        categories : collection of str, default=None
-            Which of them hold categories. None: those with a value that is not a number. Give the columns of the
-            training table when you read new rows.
-        columns : sequence of str, default=None
-            Names of the columns of the training table, when you read new rows: they tell what holds dates. None:
-            columns of texts most of which are dates. A column of dates becomes several, as in :meth:`Table.of`.
+        rule : BinaryRule, default=None
+            That of a fitted model, for new rows: numbers, categories and dates are what they were in training.
 
         Returns
         -------
@@ -201,35 +241,29 @@ class DataFile:
             return Table.of(self.rows, missing=True)
         if not names:
             raise DataError(f"{self.path} has no columns to learn from")
-        of_dates = None if columns is None else set(split_dates(names, columns))
-        found: dict[str, tuple[npt.NDArray[np.float64], Levels]] = {}
+        training = {} if rule is None else dict(zip(rule.names_in, rule.levels, strict=True))
+        texts = date_columns(names, training) | {n for n, levels in training.items() if levels}
+        raw: dict[str, RawColumn] = {}
         for name in names:
-            if of_dates is not None and name in of_dates:
-                found |= self._dates(name, columns)
+            numbers = None if name in texts else self.numbers(name)
+            if numbers is not None:
+                raw[name] = RawColumn(numbers)
                 continue
-            numbers = None if categories is not None and name in categories else self.numbers(name)
-            if numbers is None and categories is not None and name not in categories:
-                wrong = next(text for text in self.texts(name) if not _is_number(text))
+            objects = [text or None for text in self.texts(name)]
+            if rule is not None and name not in texts:
+                wrong = next(text for text in objects if text and not is_number(text))
                 raise DataError(
                     f"{self.path}: column {quoted(name)} held numbers when the model was fitted, "
                     f"now it holds {quoted(wrong)}"
                 )
-            if numbers is not None:
-                found[name] = numbers, None
-                continue
-            texts = self.texts(name)
-            if of_dates is None and looks_like_dates([text for text in texts if text]):
-                found |= self._dates(name, None)
-                continue
-            levels, codes = np.unique([text for text in texts if text], return_inverse=True)
-            coded = np.full(self.n_rows, np.nan)
-            coded[[text != "" for text in texts]] = codes
-            found[name] = coded, tuple(levels.tolist())
-        values = np.empty((self.n_rows, len(found)), order="F")
-        for j, (column, _) in enumerate(found.values()):
-            values[:, j] = column
-        table = Table.of(values, names=list(found), missing=True)
-        return Table(table.values, table.names, tuple(levels for _, levels in found.values()))
+            raw[name] = RawColumn(np.array(objects, dtype=object))
+        values, converted, levels = convert_columns(
+            raw,
+            lambda j: f"{self.path}: column {quoted(names[j])}",
+            None if rule is None else training,
+        )
+        table = Table.of(values, names=converted, missing=True)
+        return Table(table.values, table.names, levels)
 
     def table_for(self, rule: BinaryRule) -> Table:
         """Return the columns that a model was fitted on; numbers, categories and dates are what they were then.
@@ -256,12 +290,10 @@ class DataFile:
         >>> DataFile(Path("new.csv"), {"b": ["5"], "c": ["x"], "a": [""]}).table_for(rule).values.tolist()
         [[nan, 5.0]]
         """
-        named = zip(rule.names_in, rule.levels, strict=True)
-        categories = [name for name, levels in named if levels is not None]
-        return self.table(self.columns_for(rule.names_in), categories, rule.names_in)
+        return self.table(self.columns_for(rule.names_in), rule)
 
     def columns_for(self, names: Sequence[str]) -> list[str]:
-        """Return the columns that a model's columns are made from: one of dates gives several.
+        """Return the columns of the file from which a model's columns are made: one of dates gives several.
 
         Parameters
         ----------
@@ -280,22 +312,10 @@ class DataFile:
         >>> file.columns_for(["sold: year", "sold: month", "sold: weekday", "size"])
         ['sold', 'size']
         """
-        dates = {name: name.rpartition(": ")[0] for name in names if name not in self.columns}
-        found = {name: base for name, base in dates.items() if base in self.columns}
-        return list(dict.fromkeys(found.get(name, name) for name in names))
-
-    def _dates(
-        self, name: str, columns: Sequence[str] | None
-    ) -> dict[str, tuple[npt.NDArray[np.float64], Levels]]:
-        """The numbers of a column of dates by name."""
-        texts = self.texts(name)
-        label = f"{self.path}: column {quoted(name)}"
-        n_known = sum(map(bool, texts))
-        times = read_dates(texts, n_known, label, is_known=columns is not None)
-        return {
-            part: (numbers, None)
-            for part, numbers in numbers_of_dates(name, times, columns).items()
-        }
+        dates = date_columns(self.columns, names)
+        sources = (name.rpartition(": ")[0] for name in names)
+        pairs = zip(names, sources, strict=True)
+        return list(dict.fromkeys(source if source in dates else name for name, source in pairs))
 
 
 def read_data(path: str | Path, *, header: bool = True, encoding: str = "utf-8") -> DataFile:
@@ -321,7 +341,8 @@ def read_data(path: str | Path, *, header: bool = True, encoding: str = "utf-8")
     DataError
         If the format is unknown, or the file is damaged or empty.
     TooLargeError
-        If the rows take more than four fifths of the memory (see :mod:`tsenet.data.limits`).
+        If the rows take more than four fifths of the memory. The environment variable ``TSENET_MAX_MEMORY``, such as
+        ``20GB``, changes the limit.
     MissingDependencyError
         For parquet without pyarrow.
 
@@ -340,33 +361,34 @@ def read_data(path: str | Path, *, header: bool = True, encoding: str = "utf-8")
     path = Path(path)
     if path.suffix.lower() == ".npz":
         return _read_npz(path)
-    return DataFile(path, dict(read_columns(path, header=header, encoding=encoding)))
+    columns: dict[str, Sequence[Any]] = dict(_read_columns(path, None, header, encoding))
+    if not columns:
+        raise DataError(f"{path} holds no rows")
+    return DataFile(path, columns)
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text spells a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _read_npz(path: Path) -> DataFile:
     try:
-        _refuse_claims(path)
         with np.load(path, allow_pickle=False) as arrays:
             parts = {name: arrays[name] for name in arrays.files}
+        rows: Any = parts.pop("X", None)
+        if rows is None and {"data", "shape", "format"} <= parts.keys():
+            rows = sp.load_npz(path)
+            parts = {name: array for name, array in parts.items() if name not in _SPARSE_PARTS}
     except FileNotFoundError:
         raise
-    except (
-        *(ArithmeticError, EOFError, LookupError, NotImplementedError, OSError, RuntimeError),
-        *(SyntaxError, TypeError, ValueError, struct.error, zipfile.BadZipFile, zlib.error),
-    ) as error:
+    except Exception as error:  # numpy and zipfile fail in many ways
         raise DataError(f"{path} is damaged or not an npz file of plain arrays: {error}") from error
-    rows: Any = parts.pop(_ROWS, None)
-    if rows is None and {"data", "shape", "format"} <= parts.keys():
-        kind = str(parts.pop("format").astype(str))
-        if kind != "csr":
-            raise DataError(f"{path} holds a sparse matrix of format {kind!r}: save it as csr")
-        try:
-            data, indices, indptr, shape = (parts.pop(name) for name in _CSR_PARTS)
-            rows = checked_csr(sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist())))
-        except (KeyError, TypeError, ValueError) as error:  # DataError is a ValueError
-            raise DataError(f"{path} does not hold a sparse matrix: {error}") from error
-        parts.pop("_is_array", None)
-    columns = {name: array for name, array in parts.items() if array.ndim == 1}
+    columns: dict[str, Any] = {name: array for name, array in parts.items() if array.ndim == 1}
     lengths = {len(column) for column in columns.values()}
     if rows is not None:
         lengths.add(int(rows.shape[0]))
@@ -374,35 +396,477 @@ def _read_npz(path: Path) -> DataFile:
         raise DataError(f"{path} holds no rows: neither an array X, nor 1-D arrays as columns")
     if len(lengths) > 1:
         raise DataError(f"the arrays of {path} have different numbers of rows: {sorted(lengths)}")
-    return DataFile(path, dict(columns), rows)
+    return DataFile(path, columns, rows)
 
 
-def _refuse_claims(path: Path) -> None:
-    """Raise an error if arrays claim more bytes than are there, or than may be read: numpy would allocate them."""
-    total = 0
-    with zipfile.ZipFile(path) as archive:
-        for member in archive.infolist():
-            if not member.filename.endswith(".npy"):
-                continue
-            with archive.open(member) as file:
-                version = np.lib.format.read_magic(file)
-                read_header = (
-                    np.lib.format.read_array_header_1_0
-                    if version == (1, 0)
-                    else np.lib.format.read_array_header_2_0
-                )
-                shape, _, dtype = read_header(file)
-                claimed = math.prod(shape) * max(1, dtype.itemsize)
-            held = min(member.file_size, _MOST_INFLATED * path.stat().st_size)
-            if claimed > held or min(shape, default=0) < 0:
-                raise ValueError(f"the array {member.filename} claims {claimed:,} bytes")
-            total += claimed
-    check_size(path, total)
+# ---- documents
 
 
-def _is_number(text: str) -> bool:
+@dataclass(frozen=True)
+class Documents:
+    """Texts read from a file, in file order; :func:`read_documents` makes one.
+
+    Attributes
+    ----------
+    texts : list of str
+        One per document; "" for a missing text.
+    columns : dict of str to list
+        The other columns that were requested, each as long as `texts`; values as they are in the
+        file, None where missing.
+    n_missing : int
+        Number of documents without text.
+
+    Examples
+    --------
+    >>> from tsenet.data import Documents
+    >>> documents = Documents(["a cat", ""], {"label": ["pet", "none"]}, n_missing=1)
+    >>> len(documents)
+    2
+    >>> documents
+    Documents(2 documents, 1 of them without text)
+    """
+
+    texts: list[str]
+    columns: dict[str, list[Any]] = field(default_factory=dict)
+    n_missing: int = 0
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __repr__(self) -> str:
+        return f"Documents({self.report()})"
+
+    @property
+    def n_duplicates(self) -> int:
+        """Number of documents that repeat the text of an earlier one."""
+        return sum(map(bool, self.texts)) - len(set(self.texts) - {""})
+
+    def report(self) -> str:
+        """Return one line with the number of documents, of those without text, and of duplicates.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from tsenet.data import Documents
+        >>> Documents(["a cat", "a dog", "a cat"]).report()
+        '3 documents, 1 of them a duplicate'
+        """
+        n_missing, n_duplicates = self.n_missing, self.n_duplicates
+        missing = f", {n_missing:,} of them without text" if n_missing else ""
+        kind = "a duplicate" if n_duplicates == 1 else "duplicates"
+        duplicates = f", {n_duplicates:,} of them {kind}" if n_duplicates else ""
+        return f"{count_of(len(self), 'document')}{missing}{duplicates}"
+
+
+def read_documents(
+    path: str | Path,
+    text: str = "text",
+    *,
+    columns: Sequence[str] = (),
+    header: bool = True,
+    encoding: str = "utf-8",
+) -> Documents:
+    r"""Read one text per record from a file, and optionally other columns.
+
+    Parameters
+    ----------
+    path : str or Path
+        - A ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.json`` (an array of objects or of strings) or ``.txt`` file
+          (one document per line), optionally compressed (``.gz``, ``.xz`` or ``.bz2``). Fields of a ``.csv`` file may
+          be separated by commas, semicolons, tabs or vertical bars.
+        - A ``.parquet`` or ``.pq`` file (needs pyarrow).
+        - A folder: every ``.txt`` file in it and its subfolders is a document, sorted by name. They have
+          the columns ``text``, ``file`` and ``folder``.
+        - ``"-"``: standard input. It is JSON lines or a JSON array if it begins with ``{`` or ``[``; csv if its first
+          line names the requested columns; otherwise one document per line.
+    text : str, default="text"
+        Name of the column (in JSON, the key) that holds the text. Strings and lines without a name are called
+        ``text``.
+    columns : sequence of str, default=()
+        Other columns to return, for example a label.
+    header : bool, default=True
+        Whether the first line of a csv or tsv file names the columns. If False, they are called
+        "1", "2", ... Other formats always have names.
+    encoding : str, default="utf-8"
+        Encoding of text formats; change it for files that are not UTF-8. A byte-order mark is skipped.
+
+    Returns
+    -------
+    Documents
+
+    Raises
+    ------
+    DataError
+        For an unknown format, an unknown column (lists the known ones), a broken record (gives the
+        line number), a text that is neither string nor number, a wrong encoding, a damaged file, or a file without
+        documents.
+    TooLargeError
+        As for :func:`read_data`.
+    MissingDependencyError
+        For parquet without pyarrow.
+
+    See Also
+    --------
+    vectorize : Turn the documents into a table of word counts.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tsenet.data import read_documents
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "pets.csv"
+    ...     _ = path.write_text("body,animal\na cat sleeps,cat\na dog barks,dog\n")
+    ...     documents = read_documents(path, "body", columns=["animal"])
+    >>> documents.texts
+    ['a cat sleeps', 'a dog barks']
+    >>> documents.columns
+    {'animal': ['cat', 'dog']}
+    """
+    path = Path(path)
+    found = _read_columns(path, list(dict.fromkeys([text, *columns])), header, encoding)
+    texts = texts_of_column(found.pop(text, []), text, path)
+    if not texts:
+        raise DataError(f"{path} holds no documents")
+    texts = [content if content.strip() else "" for content in texts]
+    return Documents(texts, found, texts.count(""))
+
+
+def texts_of_column(values: Iterable[Any], name: str, path: Path, first_row: int = 1) -> list[str]:
+    """Return the texts of a column, "" where missing; raise a DataError for what is no text or number."""
+    texts = []
+    for row, value in enumerate(values, start=first_row):
+        if not (is_missing(value) or isinstance(value, str | int | float)):
+            kind = type(value).__name__
+            raise DataError(f"{path}, row {row}: {quoted(name)} holds a {kind}, not a text")
+        texts.append("" if is_missing(value) else str(value))
+    return texts
+
+
+# ---- chunks of rows
+
+
+def read_chunks(
+    path: str | Path,
+    columns: Sequence[str] | None = None,
+    *,
+    header: bool = True,
+    encoding: str = "utf-8",
+) -> Iterator[Chunk]:
+    r"""Read a file in chunks of a few thousand rows, for files larger than memory.
+
+    Parameters
+    ----------
+    path : str or Path
+        As for :func:`read_documents`.
+    columns : sequence of str or None, default=None
+        The columns to read; None for all.
+    header, encoding
+        As for :func:`read_documents`.
+
+    Yields
+    ------
+    dict of str to list
+        Values by column, as they are in the file; None where a JSON object lacks a key. A later chunk of JSON lines
+        may have more columns.
+
+    Raises
+    ------
+    DataError, MissingDependencyError
+        As for :func:`read_documents`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tsenet.data import read_chunks
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "sizes.tsv"
+    ...     _ = path.write_text("name\tsize\nant\t1\nbee\t2\n")
+    ...     list(read_chunks(path))
+    [{'name': ['ant', 'bee'], 'size': ['1', '2']}]
+    """
+    path = Path(path)
+    if path != _STDIN and path.is_dir():
+        yield from _record_chunks(_folder_records(path, encoding), path, columns)
+        return
+    suffix = "" if path == _STDIN else _format_of(path)
+    if suffix in _PARQUET:
+        yield from _parquet_chunks(path, columns)
+        return
+    with _open_text(path, encoding) as file:
+        sample = file.read(_SAMPLE_SIZE)
+        file.seek(0)
+        suffix = suffix or _format_of_stream(sample, columns, header)
+        if suffix in _TABULAR:
+            delimiter = "\t" if suffix == ".tsv" else _delimiter_of(sample, header)
+            yield from _csv_chunks(file, path, columns, delimiter, header)
+        elif suffix == ".txt":
+            lines = ({"text": line.rstrip("\r\n")} for line in file if line.strip())
+            yield from _record_chunks(lines, path, columns)
+        else:
+            is_array = suffix == ".json" and sample.lstrip().startswith("[")
+            yield from _record_chunks(_json_records(file, path, is_array), path, columns)
+
+
+def _read_columns(path: Path, columns: Sequence[str] | None, header: bool, encoding: str) -> Chunk:
+    """Read all rows; raise a TooLargeError when they take more than the memory allows."""
+    joined: Chunk = {}
+    n_rows = n_bytes = 0
+    limit = max_memory()
+    for chunk in read_chunks(path, columns, header=header, encoding=encoding):
+        for name, values in chunk.items():
+            joined.setdefault(name, [None] * n_rows).extend(values)
+            n_bytes += sum(map(sys.getsizeof, values)) + 8 * len(values)
+        check_size(path, n_bytes, limit)
+        n_rows = max(map(len, joined.values()), default=0)
+    return joined
+
+
+def _check_columns(columns: Sequence[str], known: Sequence[str], path: Path) -> None:
+    """Raise a DataError for a column that the file does not have, or has twice."""
+    counts = Counter(known)
+    for name in columns:
+        if counts[name] == 0:
+            names = listed(known) if known else "none"
+            hint = _header_hint(path, known)
+            raise DataError(f"{path} has no column {quoted(name)}; it has {names}{hint}")
+        if counts[name] > 1:
+            hint = _header_hint(path, known)
+            raise DataError(f"{path} has {counts[name]} columns named {quoted(name)}{hint}")
+
+
+def _header_hint(path: Path, names: Sequence[str]) -> str:
+    """Return what to add to a message if the column names of a csv file look like its first row."""
+    if path != _STDIN and not set(_TABULAR) & {suffix.lower() for suffix in path.suffixes}:
+        return ""
+    unlikely = [name for name in names if not name.strip() or len(name) > 60 or is_number(name)]
+    if 2 * len(unlikely) < len(names) or list(names) == _numbered(len(names)):
+        return ""
+    return ". The first line looks like data: if the file has no header, use --no-header (header=False)"
+
+
+def _numbered(width: int) -> list[str]:
+    """Names of columns without a header."""
+    return [str(j + 1) for j in range(width)]
+
+
+# ---- formats
+
+
+def _format_of(path: Path) -> str:
+    """Return the suffix that names the format, without a compression suffix."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    known: tuple[str, ...] = (*_TEXT_FORMATS, *_PARQUET)
+    if len(suffixes) > 1 and suffixes[-1] in OPENERS:
+        suffixes.pop()
+        known = _TEXT_FORMATS
+    if not suffixes or suffixes[-1] not in known:
+        raise DataError(
+            f"cannot tell the format of {path.name}: its name should end in "
+            f"{', '.join((*_TEXT_FORMATS, *_PARQUET))} (the text formats also with "
+            f"{', '.join(OPENERS)})"
+        )
+    return suffixes[-1]
+
+
+def _format_of_stream(sample: str, columns: Sequence[str] | None, header: bool) -> str:
+    """Infer the format of standard input from its beginning."""
+    start = sample.lstrip()
+    if start[:1] in ("{", "["):
+        return ".json"
+    names = _records_of_sample(start, _delimiter_of(start, header))[:1]
+    is_csv = columns is None or not header or any(set(columns) <= set(row) for row in names)
+    return ".csv" if is_csv else ".txt"
+
+
+def _delimiter_of(sample: str, header: bool) -> str:
+    """Infer what separates the fields of a csv file.
+
+    It is what splits the first records into equally many fields, more than one: of several delimiters the one that
+    splits the column names into most fields, or without names the most usual. A comma if none does.
+    """
+    widths = {}
+    for delimiter in _DELIMITERS:
+        lengths = [len(row) for row in _records_of_sample(sample, delimiter)]
+        if lengths and min(lengths) == max(lengths) > 1:
+            widths[delimiter] = lengths[0] if header else 2
+    return max(widths, key=widths.__getitem__, default=",")
+
+
+def _records_of_sample(sample: str, delimiter: str) -> list[list[str]]:
+    """Return the records of the beginning of a csv file, as far as they are complete."""
+    rows: list[list[str]] = []
+    with suppress(csv.Error):
+        rows.extend(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter, strict=True))
+    if len(sample) == _SAMPLE_SIZE and len(rows) > 1:
+        rows.pop()  # it may be cut
+    return [row for row in rows if row]
+
+
+def _csv_chunks(
+    file: IO[str], path: Path, columns: Sequence[str] | None, delimiter: str, header: bool
+) -> Iterator[Chunk]:
+    csv.field_size_limit((1 << 31) - 1)  # of the whole process; its default refuses long texts
+    # Strict: otherwise the rest of the file after an unclosed quote would be one text.
+    reader = csv.reader(file, delimiter=delimiter, strict=True)
+    names: list[str] = []
+    batch: list[list[str]] = []
+
+    def columns_of_batch() -> Chunk:
+        by_name = dict(zip(names, zip(*batch, strict=True), strict=True))
+        return {name: list(by_name[name]) for name in (names if columns is None else columns)}
+
     try:
-        float(text or "nan")
-    except ValueError:
-        return False
-    return True
+        for row in reader:
+            if not row:  # a blank line
+                continue
+            if not names:
+                names = row if header else _numbered(len(row))
+                _check_columns(names if columns is None else columns, names, path)
+                if header:
+                    continue
+            if len(row) != len(names):
+                fields = count_of(len(row), "field")
+                raise DataError(f"{path}, line {reader.line_num}: {fields}, expected {len(names)}")
+            batch.append(row)
+            if len(batch) == _CHUNK_ROWS:
+                yield columns_of_batch()
+                batch = []
+    except csv.Error as error:
+        raise DataError(f"{path}, line {reader.line_num}: {error}") from error
+    if batch:
+        yield columns_of_batch()
+
+
+def _record_chunks(
+    records: Iterable[dict[str, Any]], path: Path, columns: Sequence[str] | None
+) -> Iterator[Chunk]:
+    """Group records of any keys into chunks."""
+    keys: dict[str, None] = {}
+    records = iter(records)
+    while batch := list(islice(records, _CHUNK_ROWS)):
+        for record in batch:
+            keys.update(dict.fromkeys(record))
+        names = keys if columns is None else columns
+        yield {name: [record.get(name) for record in batch] for name in names}
+    if keys and columns is not None:
+        _check_columns(columns, list(keys), path)
+
+
+def _json_records(file: IO[str], path: Path, is_array: bool) -> Iterator[dict[str, Any]]:
+    """Yield the object on each line, or the elements of an array."""
+    if is_array:
+        elements = enumerate(_parse_json(file.read(), f"{path}"), start=1)
+        values = ((f"{path}, element {number}", element) for number, element in elements)
+    else:
+        lines = ((f"{path}, line {number}", line) for number, line in enumerate(file, start=1))
+        values = ((where, _parse_json(line, where)) for where, line in lines if line.strip())
+    for where, value in values:
+        record = {"text": value} if is_array and isinstance(value, str) else value
+        if not isinstance(record, dict):
+            raise DataError(f"{where}: expected a JSON object, got a {type(value).__name__}")
+        yield record
+
+
+def _parse_json(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{where}: not JSON: {error}") from error
+
+
+def _folder_records(folder: Path, encoding: str) -> Iterator[dict[str, Any]]:
+    """Yield the text, name and folder of each text file in a folder and its subfolders, sorted by name."""
+    endings = tuple(f".txt{suffix}" for suffix in ("", *OPENERS))
+    files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    names = sorted(
+        name
+        for name in files
+        if name.name.lower().endswith(endings) and not any(p.startswith(".") for p in name.parts)
+    )
+    if not names:
+        raise DataError(f"the folder {folder} holds no .txt files")
+    for name in names:
+        with _open_text(folder / name, encoding) as file:
+            yield {"text": file.read(), "file": _shown(name), "folder": _shown(name.parent)}
+
+
+def _shown(path: Path) -> str:
+    """Return a path with ``/``; bytes of its name that are not UTF-8 are replaced."""
+    return os.fsencode(path.as_posix()).decode("utf-8", "replace")
+
+
+def _parquet_chunks(path: Path, columns: Sequence[str] | None) -> Iterator[Chunk]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingDependencyError(
+            "reading parquet needs pyarrow: pip install tsenet[text]"
+        ) from error
+    with report_damage(f"{path} is damaged or not a parquet file", (pyarrow.ArrowException,)):
+        schema = pyarrow.parquet.read_schema(path)
+        _check_columns(schema.names if columns is None else columns, schema.names, path)
+        with pyarrow.parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(_CHUNK_ROWS, columns=columns and list(columns)):
+                yield batch.to_pydict()
+
+
+# ---- opening files
+
+
+def opener_of(path: Path) -> Callable[..., Any]:
+    """Return the function that opens a file by its suffix, :func:`open` for a plain one."""
+    return OPENERS.get(path.suffix.lower(), open)
+
+
+@contextmanager
+def report_damage(message: str, others: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+    """Turn the errors of a damaged or wrongly named archive into a DataError.
+
+    Errors of the operating system, such as a missing file, are passed on unchanged.
+
+    Parameters
+    ----------
+    message : str
+        What is damaged; the cause is added after a colon.
+    others : tuple of exception types, default=()
+        Other errors that mean damage.
+    """
+    try:
+        yield
+    except _DAMAGE + others as error:
+        # Errors of the operating system have a number; those of gzip and bz2 do not.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise DataError(f"{message}: {error}") from error
+
+
+@contextmanager
+def _open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
+    """Open a file, or standard input, as text; damage and wrong encodings become a DataError."""
+    try:
+        # "utf-8-sig" skips a byte-order mark.
+        encoding = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+    except LookupError as error:
+        raise DataError(f"unknown encoding {encoding!r}") from error
+    try:
+        # The csv module reads line ends itself: newline="" keeps those inside quoted fields.
+        if path == _STDIN:
+            yield io.StringIO(sys.stdin.buffer.read().decode(encoding), newline="")
+            return
+        with (
+            report_damage(f"{path} is damaged or not a {path.suffix} file"),
+            opener_of(path)(path, mode="rt", encoding=encoding, newline="") as file,
+        ):
+            yield file
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise DataError(
+            f"{path} is not {error.encoding} text (byte 0x{byte:02x}): give its encoding, "
+            "for example encoding='latin-1' (in the shell --encoding latin-1)"
+        ) from error

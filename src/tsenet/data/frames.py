@@ -1,28 +1,55 @@
-"""Read dataframes of pandas, polars, pyarrow and other libraries as numbers and category levels."""
+"""Turn columns of dataframes and files into numbers: categories become codes, dates a few columns of numbers.
+
+A column ``sold`` of dates gives the columns ``sold: year`` (with its fraction), ``sold: month`` (1 to 12),
+``sold: weekday`` (1 for Monday) and, if there are times of day, ``sold: hour``. The column names of a model therefore
+show which columns of new rows hold dates.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import re
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
 
-from tsenet.data.columns import RESHAPE, column_labeller, numbers_of_objects
-from tsenet.data.dates import looks_like_dates, numbers_of_dates, read_dates, split_dates
+from tsenet.data.columns import RESHAPE, Labeller, column_labeller, numbers_of_objects
 from tsenet.errors import DataError, NonNumericError
 
-__all__ = ["Levels", "frame_names", "frame_values", "is_frame"]
+__all__ = ["Levels", "RawColumn", "convert_columns", "frame_names", "frame_values", "is_frame"]
 
 Levels = tuple[str, ...] | None
+Times = npt.NDArray[np.datetime64]
+
+_DATE_PARTS = ("year", "month", "weekday", "hour")
+_EPOCH = np.datetime64("1970-01-01")
+_DAYS_PER_YEAR = 365.2425
+# Year, month and day in ISO 8601 order, separated by hyphens or slashes.
+_DATE = re.compile(r"\s*\d{4}([-/])\d{1,2}\1\d{1,2}(?!\d)")
+# Smallest share of dates among the texts of a column of dates.
+_MIN_DATE_SHARE = 0.9
+
+
+class RawColumn(NamedTuple):
+    """A column before its conversion."""
+
+    values: npt.NDArray[
+        Any
+    ]  # (N,): numbers or datetime64, NaN or NaT where missing; or objects, None where missing
+    is_category: bool = False  # declared as such: its texts are never read as dates
+
+
+# ---- dataframes
 
 
 def is_frame(data: object) -> bool:
-    """Say whether `data` is an eager dataframe; raise a DataError for a series or a lazy frame."""
+    """Return whether `data` is an eager dataframe; raise a DataError for a series or a lazy frame."""
     if isinstance(data, np.ndarray | list | tuple) or issparse(data):
-        return False  # narwhals, which takes a while to load and to ask, is for frames only
+        return False  # narwhals takes a while to load
     import narwhals as nw
 
     if nw.dependencies.is_into_series(data):
@@ -36,166 +63,238 @@ def is_frame(data: object) -> bool:
 def frame_names(frame: Any) -> tuple[str, ...] | None:
     """Return the column names as strings, or None for pandas' default labels 0, 1, 2, ..."""
     labels = list(getattr(frame, "column_names", frame.columns))
-    counted = [isinstance(label, int | np.integer) for label in labels]
-    if all(counted) and labels == list(range(len(labels))):
+    integers = all(isinstance(label, int | np.integer) for label in labels)
+    if integers and labels == list(range(len(labels))):
         return None
     return tuple(str(label) for label in labels)
 
 
 def frame_values(
-    frame: Any, names: Sequence[str] | None, columns: Collection[str] | None = None
+    frame: Any, names: tuple[str, ...] | None, training_columns: Collection[str] | None = None
 ) -> tuple[Any, tuple[str, ...] | None, tuple[Levels, ...]]:
-    """Return the values of a dataframe, the names of its columns and the category levels of these.
+    """Return the values of a dataframe, the names of its columns and their category levels.
 
     Parameters
     ----------
     frame : eager dataframe
-    names : sequence of str or None
+    names : tuple of str or None
         Unique names as returned by :func:`frame_names`.
-    columns : collection of str or None
-        Names of the columns of the training table, which tell what holds dates. None: columns of dates, and columns of
-        texts most of which are dates.
+    training_columns : collection of str or None
+        As for :func:`convert_columns`.
 
     Returns
     -------
     values : ndarray (N, V), or a scipy coo_matrix for a pandas frame of sparse columns
-        Missing entries are NaN. A category column holds the codes 0..k-1 of its levels.
     names : tuple of str, length V, or None
-        As given, but a column of dates has become several (:mod:`tsenet.data.dates`).
+        As passed in, except that a column of dates has become several.
     levels : tuple of (tuple of str, or None), length V
-        The levels that occur, sorted; None for a numeric column. Booleans are numbers 0 and 1.
     """
     import narwhals as nw
 
     if nw.dependencies.is_pandas_dataframe(frame):
-        if _all_sparse(frame):
-            return frame.sparse.to_coo(), _tuple(names), (None,) * frame.shape[1]
-        unique = [str(j) for j in range(frame.shape[1])] if names is None else list(names)
-        if list(frame.columns) != unique:
-            # narwhals needs unique string labels; set_axis does not copy the data.
-            frame = frame.set_axis(unique, axis=1)
+        if all(_is_sparse(dtype) for dtype in frame.dtypes):
+            return frame.sparse.to_coo(), names, (None,) * frame.shape[1]
+        # narwhals needs unique string labels; set_axis does not copy the data.
+        frame = frame.set_axis(names or [f"x{j}" for j in range(frame.shape[1])], axis=1)
     table = nw.from_native(frame, eager_only=True)
-    own = [f"x{j}" for j in range(table.shape[1])] if names is None else list(names)
-    known = None if columns is None else set(columns)
-    of_dates = None if known is None else set(split_dates(own, known))
-    if not of_dates and all(
-        dtype.is_integer() or dtype.is_float() for dtype in table.schema.values()
-    ):
+    own_names = names or tuple(f"x{j}" for j in range(table.shape[1]))
+    label = column_labeller(names)
+    numeric = all(dtype.is_integer() or dtype.is_float() for dtype in table.schema.values())
+    if numeric and not (training_columns and date_columns(own_names, training_columns)):
         values = table.to_numpy()
         if values.dtype.kind in "fiu":
-            return values, _tuple(names), (None,) * values.shape[1]
-    label = column_labeller(names)
-    found: dict[str, tuple[npt.NDArray[Any], Levels]] = {}
-    for j, name in enumerate(own):
-        series = table.get_column(table.columns[j])
-        times = None
-        if of_dates is None or name in of_dates:
-            times = _times_of(series, label(j), is_known=of_dates is not None)
-        if times is None:
-            found[name] = _read_column(series, label(j))
-        else:
-            parts = numbers_of_dates(name, times, known)
-            _check_new_names(parts, own, label(j))
-            found |= {part: (numbers, None) for part, numbers in parts.items()}
-    arrays = [array for array, _ in found.values()]
-    values = np.empty((table.shape[0], len(found)), dtype=np.result_type(*arrays), order="F")
-    for j, array in enumerate(arrays):
-        values[:, j] = array
-    made = _tuple(names) if list(found) == own else tuple(found)
-    return values, made, tuple(levels for _, levels in found.values())
+            return values, names, (None,) * values.shape[1]
+    raw = {
+        name: _raw_column(table.get_column(table.columns[j]), label(j))
+        for j, name in enumerate(own_names)
+    }
+    values, converted, levels = convert_columns(raw, label, training_columns)
+    return values, names if converted == own_names else converted, levels
 
 
-def _tuple(names: Sequence[str] | None) -> tuple[str, ...] | None:
-    return None if names is None else tuple(names)
+def _is_sparse(dtype: Any) -> bool:
+    """Return whether a pandas column is sparse with zeros left out."""
+    return type(dtype).__name__ == "SparseDtype" and dtype.fill_value == 0
 
 
-def _check_new_names(parts: Iterable[str], names: Sequence[str], label: str) -> None:
-    taken = next((part for part in parts if part in names), None)
-    if taken is not None:
-        raise DataError(f"{label} holds dates, which become {taken!r}, but there is such a column")
-
-
-def _times_of(series: Any, label: str, is_known: bool) -> npt.NDArray[np.datetime64] | None:
-    """Return the times of a column of dates, NaT where missing; None if it holds something else.
-
-    A column that is known to hold dates may also hold texts of which none is a date: they count as missing.
-    """
-    import narwhals as nw
-
-    if series.dtype in (nw.Datetime, nw.Date):
-        if series.dtype == nw.Datetime and getattr(series.dtype, "time_zone", None) is not None:
-            series = series.dt.replace_time_zone(None)
-        return np.asarray(series.to_numpy(), dtype="datetime64[us]")
-    is_text = series.dtype == nw.String or (is_known and series.dtype == nw.Categorical)
-    values = series.to_numpy()
-    present = values if not series.null_count() else values[~series.is_null().to_numpy()]
-    if series.dtype in (nw.Object, nw.Unknown) and present.size:
-        if all(isinstance(value, date) for value in present):
-            missing = series.is_null().to_numpy()
-            plain = [None if gone else v for gone, v in zip(missing, values, strict=True)]
-            return np.array([_without_zone(value) for value in plain], dtype="datetime64[us]")
-        is_text = all(isinstance(value, str) for value in present)
-    if is_known and not present.size:
-        return np.full(values.size, np.datetime64("NaT"), dtype="datetime64[us]")
-    if not is_text or not (is_known or looks_like_dates(present.tolist())):
-        if is_known:
-            raise DataError(f"{label} held dates in training, now values of type {series.dtype}")
-        return None
-    return read_dates(values.tolist(), present.size, label, is_known=is_known)
-
-
-def _without_zone(value: Any) -> Any:
-    return value.replace(tzinfo=None) if isinstance(value, datetime) else value
-
-
-def _all_sparse(frame: Any) -> bool:
-    """Say whether every column of a pandas frame is sparse with zeros left out."""
-    dtypes = list(frame.dtypes)
-    return bool(dtypes) and all(
-        type(dtype).__name__ == "SparseDtype" and dtype.fill_value == 0 for dtype in dtypes
-    )
-
-
-def _read_column(series: Any, label: str) -> tuple[npt.NDArray[Any], Levels]:
-    """Return one column as numbers (missing: NaN) and its levels if it holds categories."""
+def _raw_column(series: Any, label: str) -> RawColumn:
+    """Return a column of a dataframe."""
     import narwhals as nw
 
     dtype = series.dtype
+    if dtype in (nw.Datetime, nw.Date):
+        if dtype == nw.Datetime and getattr(dtype, "time_zone", None) is not None:
+            series = series.dt.replace_time_zone(None)
+        return RawColumn(np.asarray(series.to_numpy(), dtype="datetime64[us]"))
     values = series.to_numpy()
-    missing = series.is_null().to_numpy() if series.null_count() else None
-    if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return _codes_of(values, missing)
-    if dtype.is_numeric() or dtype == nw.Boolean or values.dtype.kind in "fiub":
-        if missing is None and values.dtype.kind in "fiub":
-            return values, None
-        numbers = np.full(values.size, np.nan)
-        present = np.ones(values.size, dtype=bool) if missing is None else ~missing
-        numbers[present] = values[present].astype(np.float64)
-        return numbers, None
-    if dtype not in (nw.Object, nw.Unknown) or values.dtype.kind != "O":
+    missing = series.is_null().to_numpy()
+    is_category = dtype in (nw.Categorical, nw.Enum)
+    if not is_category and (
+        dtype.is_numeric() or dtype == nw.Boolean or values.dtype.kind in "fiub"
+    ):
+        if values.dtype.kind not in "fiub" or missing.any():
+            numbers = np.full(values.size, np.nan)
+            numbers[~missing] = values[~missing].astype(np.float64)
+            return RawColumn(numbers)
+        return RawColumn(values)
+    if not is_category and dtype not in (nw.String, nw.Object, nw.Unknown):
         raise NonNumericError(
             f"{label} holds values of type {dtype}: turn it into numbers or categories, or drop it"
         )
-    present = values if missing is None else values[~missing]
-    if present.size and all(isinstance(value, str) for value in present):
-        return _codes_of(values, missing)
-    # numbers_of_objects names columns by index, but here it gets a single column.
-    return numbers_of_objects(values.reshape(-1, 1), lambda _: label)[:, 0], None
+    objects = np.array(values, dtype=object)
+    objects[missing] = None
+    return RawColumn(objects, is_category)
 
 
-def _codes_of(
-    values: npt.NDArray[Any], missing: npt.NDArray[np.bool_] | None
-) -> tuple[npt.NDArray[Any], Levels]:
-    """Return category codes (N,), NaN where missing, and the sorted levels that occur."""
-    present = values if missing is None else values[~missing]
-    texts = [str(value) for value in present.tolist()]
-    levels = tuple(sorted(set(texts)))
-    if not levels:  # all are missing: nothing says that they are categories
+# ---- columns of any source
+
+
+def convert_columns(
+    columns: Mapping[str, RawColumn],
+    label: Labeller,
+    training_columns: Collection[str] | None = None,
+) -> tuple[npt.NDArray[Any], tuple[str, ...], tuple[Levels, ...]]:
+    """Convert columns to numbers, category codes and the numbers that stand for dates.
+
+    Parameters
+    ----------
+    columns : mapping of str to RawColumn
+    label : callable
+        Names column ``j`` in messages.
+    training_columns : collection of str or None
+        Names of the columns of the training table, which show what holds dates. None: columns of dates, and columns
+        of texts most of which are dates.
+
+    Returns
+    -------
+    values : ndarray (N, V)
+        NaN where missing. A category column holds the codes 0..k-1 of its levels.
+    names : tuple of str, length V
+    levels : tuple of (tuple of str, or None), length V
+        The levels that occur, sorted; None for a numeric column. Booleans are numbers 0 and 1.
+    """
+    dates = None if training_columns is None else date_columns(columns, training_columns)
+    converted: dict[str, tuple[npt.NDArray[Any], Levels]] = {}
+    for j, (name, column) in enumerate(columns.items()):
+        times = None
+        if dates is None or name in dates:
+            times = _times_of(column, label(j), was_date=dates is not None)
+        if times is None:
+            converted[name] = _numbers_or_codes(column, label(j))
+            continue
+        for part, numbers in _numbers_of_dates(name, times, training_columns).items():
+            if part in columns:
+                raise DataError(f"{label(j)} holds dates, which become {part!r}: rename this one")
+            converted[part] = numbers, None
+    arrays = [array for array, _ in converted.values()]
+    values = np.empty((arrays[0].size, len(arrays)), dtype=np.result_type(*arrays), order="F")
+    for j, array in enumerate(arrays):
+        values[:, j] = array
+    return values, tuple(converted), tuple(levels for _, levels in converted.values())
+
+
+def _numbers_or_codes(column: RawColumn, label: str) -> tuple[npt.NDArray[Any], Levels]:
+    """Return a column as numbers, NaN where missing, and its levels if it holds categories."""
+    values = column.values
+    if values.dtype.kind in "fiub":
+        return values, None
+    if values.dtype.kind == "M":
+        raise NonNumericError(f"{label} holds dates, but did not in training: drop it")
+    present = [value for value in values if value is not None]
+    if not column.is_category and not all(isinstance(value, str) for value in present):
+        # numbers_of_objects names columns by index, but here it gets a single column.
+        return numbers_of_objects(values.reshape(-1, 1), lambda _: label)[:, 0], None
+    levels = tuple(sorted({str(value) for value in present}))
+    if not levels:  # all values are missing: nothing shows that they are categories
         return np.full(values.size, np.nan), None
     code = {level: k for k, level in enumerate(levels)}
-    codes = np.fromiter((code[text] for text in texts), dtype=np.int64, count=len(texts))
-    if missing is None:
-        return codes, levels
-    full = np.full(values.size, np.nan)
-    full[~missing] = codes
-    return full, levels
+    if len(present) == values.size:
+        return np.array([code[str(value)] for value in values], dtype=np.int64), levels
+    return np.array([np.nan if v is None else code[str(v)] for v in values]), levels
+
+
+# ---- dates
+
+
+def date_columns(names: Iterable[str], training_columns: Collection[str]) -> set[str]:
+    """Return which of the names were columns of dates in a training table with these columns."""
+    known = set(training_columns)
+    return {name for name in names if name not in known and f"{name}: year" in known}
+
+
+def _times_of(column: RawColumn, label: str, was_date: bool) -> Times | None:
+    """Return the times of a column of dates, NaT where missing; None if it holds something else."""
+    values = column.values
+    if values.dtype.kind == "M":
+        return values
+    is_object = values.dtype.kind == "O"
+    present = values[[value is not None for value in values] if is_object else ~np.isnan(values)]
+    if is_object and present.size and all(isinstance(value, date) for value in present):
+        naive = [v.replace(tzinfo=None) if isinstance(v, datetime) else v for v in values]
+        return np.array(naive, dtype="datetime64[us]")
+    if was_date and not present.size:
+        return np.full(values.size, np.datetime64("NaT"), dtype="datetime64[us]")
+    are_texts = is_object and all(isinstance(value, str) for value in present)
+    if was_date and not are_texts:
+        raise DataError(f"{label} held dates in training, now values such as {present[0]!r}")
+    if not was_date and (column.is_category or not are_texts or not _look_like_dates(present)):
+        return None
+    times = _parse_dates(values)
+    n_wrong = present.size - int(np.count_nonzero(~np.isnat(times)))
+    if n_wrong or not was_date:
+        wrong = f"; {n_wrong:,} of {present.size:,} are not dates and count as missing"
+        message = f"{label} holds dates: they become numbers (year, month, weekday)"
+        warnings.warn(message + (wrong if n_wrong else ""), UserWarning, stacklevel=3)
+    return times
+
+
+def _look_like_dates(texts: npt.NDArray[Any]) -> bool:
+    """Return whether at least nine of ten texts are dates."""
+    if not any(_DATE.match(text) for text in texts[:10]):
+        return False  # the usual case, without parsing all
+    return bool(np.count_nonzero(~np.isnat(_parse_dates(texts))) >= _MIN_DATE_SHARE * texts.size)
+
+
+def _parse_dates(texts: Iterable[Any]) -> Times:
+    """Read texts such as ``2024-05-31`` or ``2024/5/31 18:30``, NaT for others; time zones are ignored."""
+    cache: dict[Any, datetime | None] = {}
+    times = []
+    for text in texts:
+        if text not in cache:
+            cache[text] = _parse_date(text)
+        times.append(cache[text])
+    return np.array(times, dtype="datetime64[us]")
+
+
+def _parse_date(text: str | None) -> datetime | None:
+    match = _DATE.match(text or "")
+    if text is None or match is None:
+        return None
+    year, month, day = (int(part) for part in match.group().split(match.group(1)))
+    try:
+        iso = f"{year:04}-{month:02}-{day:02}" + text[match.end() :].rstrip()
+        return datetime.fromisoformat(iso).replace(tzinfo=None)
+    except ValueError:
+        return None
+
+
+def _numbers_of_dates(
+    name: str, times: Times, training_columns: Collection[str] | None
+) -> dict[str, npt.NDArray[np.float64]]:
+    """Return the numbers of a column of dates by name, NaN where missing; hours as in training, or if there are any."""
+    times = times.astype("datetime64[us]")
+    missing = np.isnat(times)
+    days = times.astype("datetime64[D]")
+    numbers = {
+        "year": 1970 + (times - _EPOCH) / np.timedelta64(1, "D") / _DAYS_PER_YEAR,
+        "month": times.astype("datetime64[M]").astype(np.int64) % 12 + 1.0,
+        "weekday": (days.astype(np.int64) + 3) % 7 + 1.0,  # 1970-01-01 was a Thursday
+        "hour": (times - days) / np.timedelta64(1, "h"),
+    }
+    if training_columns is None:
+        parts: Sequence[str] = (
+            _DATE_PARTS if (numbers["hour"][~missing] > 0).any() else _DATE_PARTS[:3]
+        )
+    else:
+        parts = [part for part in _DATE_PARTS if f"{name}: {part}" in training_columns]
+    return {f"{name}: {part}": np.where(missing, np.nan, numbers[part]) for part in parts}

@@ -1,8 +1,7 @@
-"""Limits on what is read of a file, so that a small damaged or hostile one cannot fill the memory.
+"""Amounts of memory, and the limit on the rows that are read from a file.
 
-Rows that are kept in memory may take four fifths of the machine's memory, and a cell, a line or a text file 64 million
-characters. The environment variables ``TSENET_MAX_MEMORY`` and ``TSENET_MAX_CELL``, amounts such as ``20GB``, change
-the limits.
+These may take four fifths of the machine's memory. The environment variable ``TSENET_MAX_MEMORY``, an amount such as
+``20GB``, changes the limit.
 """
 
 from __future__ import annotations
@@ -14,56 +13,29 @@ from pathlib import Path
 
 from tsenet.errors import DataError, TooLargeError
 
-__all__ = [
-    "bytes_of",
-    "check_size",
-    "max_cell",
-    "max_memory",
-    "memory_here",
-    "shown_bytes",
-    "too_long",
-]
+__all__ = ["bytes_of", "check_size", "max_memory", "memory_here", "shown_bytes"]
 
-_MEMORY, _CELL = "TSENET_MAX_MEMORY", "TSENET_MAX_CELL"
+_VARIABLE = "TSENET_MAX_MEMORY"
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def max_memory() -> int:
-    """Return how many bytes of memory the rows of a file may take."""
-    return _limit(_MEMORY, int(0.8 * memory_here()))
+    """Return the number of bytes that the rows of a file may take."""
+    setting = os.environ.get(_VARIABLE)
+    try:
+        return bytes_of(setting) or int(0.8 * memory_here())
+    except ValueError as error:
+        raise DataError(f"{_VARIABLE} must be an amount such as 20GB, not {setting!r}") from error
 
 
-def max_cell() -> int:
-    """Return how many characters a cell, a line or a text file may have."""
-    return _limit(_CELL, 64_000_000)
-
-
-def check_size(path: Path, n_bytes: float, limit: int | None = None) -> None:
-    """Raise a TooLargeError if the rows of a file take more than `limit`, by default :func:`max_memory`."""
-    limit = max_memory() if limit is None else limit
+def check_size(path: Path, n_bytes: float, limit: int) -> None:
+    """Raise a TooLargeError if the rows of a file take more bytes than the limit."""
     if n_bytes > limit:
         raise TooLargeError(
-            f"the rows of {path} take more than {shown_bytes(limit)} of memory once uncompressed: read fewer rows or "
-            f"columns, write them with tsenet shard, or raise the limit ({_MEMORY}={shown_bytes(2 * limit)})"
+            f"the rows of {path} take more than {shown_bytes(limit)} of memory: read fewer rows or columns, write them "
+            f"with tsenet shard, or raise the limit ({_VARIABLE}={shown_bytes(2 * limit)})"
         )
-
-
-def too_long(where: str) -> DataError:
-    """Return the error for a cell, line or text beyond :func:`max_cell`."""
-    limit = max_cell()
-    return DataError(
-        f"{where}: longer than {limit:,} characters; if the file is not damaged (an unclosed quote?), raise the limit "
-        f"({_CELL}={shown_bytes(16 * limit)})"
-    )
-
-
-def _limit(variable: str, default: int) -> int:
-    given = os.environ.get(variable)
-    try:
-        return bytes_of(given) or default
-    except ValueError as error:
-        raise DataError(f"{variable} must be an amount such as 20GB, not {given!r}") from error
 
 
 def bytes_of(memory: int | str | None) -> int | None:

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.sparse import checked_csr
+from tsenet.data.columns import RESHAPE
 from tsenet.errors import DataError
 
-__all__ = ["BinaryRows", "canonical_csr", "constant_columns"]
+__all__ = ["BinaryRows", "canonical_csr", "checked_csr", "constant_columns"]
 
 # Elements handled at a time where numpy would otherwise copy all of them to 8 bytes each.
 _BLOCK = 1 << 22
@@ -377,6 +377,62 @@ def constant_columns(rows: BinaryRows) -> npt.NDArray[np.int64]:
     """
     counts = rows.counts()
     return np.flatnonzero((counts == 0) | (counts == rows.n_rows)).astype(np.int64)
+
+
+def checked_csr(matrix: Any) -> Any:
+    """Return a user's sparse matrix as a new csr_array whose every index is within its shape.
+
+    scipy and the kernels trust index arrays: one column number outside the table would read foreign memory.
+
+    Parameters
+    ----------
+    matrix : scipy sparse matrix or array, shape (N, V)
+        Any format. Arrays of a CSR matrix are shared, not copied, if their types fit.
+
+    Returns
+    -------
+    csr_array
+        Without the flags of the old one, which may be wrong. Entries may be unsorted or repeated.
+
+    Raises
+    ------
+    DataError
+        If the arrays of the matrix do not describe entries within it.
+    """
+    if matrix.ndim != 2:
+        raise DataError(f"Expected a 2-D sparse matrix, got {matrix.ndim}-D. {RESHAPE}")
+    kind = type(matrix).__name__
+    if max(matrix.shape) > _MAX_COLUMNS:
+        raise DataError(f"the {kind} has the shape {matrix.shape}: at most {_MAX_COLUMNS} a side")
+    try:
+        if matrix.format == "csr":
+            return _checked_compressed(matrix, matrix.shape)
+        if matrix.format == "csc":
+            return _checked_compressed(matrix, matrix.shape[::-1]).T.tocsr()
+        if matrix.format == "bsr":
+            matrix.check_format(full_check=True)
+        if matrix.format == "dia":  # the constructor checks the offsets
+            matrix = sp.dia_array((matrix.data, matrix.offsets), shape=matrix.shape)
+        coo = matrix.tocoo()
+        # The constructor checks every index.
+        return sp.coo_array((coo.data, (coo.row, coo.col)), shape=matrix.shape).tocsr()
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise DataError(f"the {kind} is damaged: {error}") from error
+
+
+def _checked_compressed(matrix: Any, shape: tuple[int, int]) -> Any:
+    """Return the arrays of a csr matrix, or a csc matrix read as its transpose, as a csr_array after checking them."""
+    data, indices, indptr = (np.asarray(getattr(matrix, p)) for p in ("data", "indices", "indptr"))
+    if not {indices.dtype.kind, indptr.dtype.kind} <= {"i", "u"}:
+        raise ValueError(f"the index arrays are of {indices.dtype} and {indptr.dtype}")
+    if (indptr[1:] < indptr[:-1]).any():
+        raise ValueError("indptr must not decrease")
+    csr = sp.csr_array((data, indices, indptr), shape=shape)
+    csr.check_format(full_check=True)
+    index_type = np.int32 if csr.nnz <= _MAX_COLUMNS else np.int64
+    csr.indices = csr.indices.astype(index_type, copy=False)
+    csr.indptr = csr.indptr.astype(index_type, copy=False)
+    return csr
 
 
 def canonical_csr(csr: Any) -> Any:

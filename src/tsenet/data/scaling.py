@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.stop_words import stop_words_of
 from tsenet.data.table import Table
+from tsenet.data.text import stop_words_of
 
 __all__ = ["Scaling", "power_near"]
 

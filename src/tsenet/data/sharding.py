@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tsenet.data.columns import is_missing, quoted
+from tsenet.data.files import read_chunks
 from tsenet.data.places import Place
-from tsenet.data.records import Record, records_of
 from tsenet.data.shard_writer import ShardWriter
 from tsenet.data.shards import MANIFEST, ShardFolder, open_shards
 from tsenet.data.side_by_side import MapInOrder, in_processes
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
 
 __all__ = ["shard_documents", "shard_table"]
+
+# The number of a row in its file, and its values by column.
+Record = tuple[int, dict[str, Any]]
 
 _BATCH = 4096
 _VOCABULARY = "vocabulary.json"
@@ -246,9 +249,11 @@ def _records(
     paths: Sequence[str | Path], wanted: Sequence[str] | None, header: bool, encoding: str
 ) -> Generator[tuple[Path, Record], None, None]:
     for path in map(Path, paths):
-        with closing(records_of(path, wanted, header, encoding, in_memory=False)) as records:
-            for record in records:
-                yield path, record
+        number = 0
+        for chunk in read_chunks(path, wanted, header=header, encoding=encoding):
+            for values in zip(*chunk.values(), strict=True):
+                number += 1
+                yield path, (number, dict(zip(chunk, values, strict=True)))
 
 
 def _batches(records: Iterator[Any]) -> Iterator[list[Any]]:

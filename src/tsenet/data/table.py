@@ -21,8 +21,7 @@ from tsenet.data.columns import (
     refuse_non_finite,
 )
 from tsenet.data.frames import Levels, frame_names, frame_values, is_frame
-from tsenet.data.rows import canonical_csr
-from tsenet.data.sparse import checked_csr
+from tsenet.data.rows import canonical_csr, checked_csr
 from tsenet.errors import DataError, NonNumericError
 
 __all__ = ["Table"]

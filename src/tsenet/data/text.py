@@ -7,10 +7,14 @@ where it is needed: a loaded model predicts texts without it.
 from __future__ import annotations
 
 import re
+import unicodedata
 import warnings
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cache
+from itertools import groupby, pairwise
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,11 +22,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from tsenet.data.columns import count_of
-from tsenet.data.documents import Documents, are_texts, is_column, is_no_text, read_documents
-from tsenet.data.stop_words import stop_words_of
+from tsenet.data.files import Documents, read_documents
 from tsenet.data.table import Table
-from tsenet.data.words import words_of
-from tsenet.errors import DataError
+from tsenet.errors import DataError, MissingDependencyError
 from tsenet.progress import as_progress
 
 if TYPE_CHECKING:
@@ -31,8 +33,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Documents",
     "PlainVectorizer",
+    "are_texts",
     "count_words",
     "read_documents",
+    "stop_words_of",
     "vectorize",
     "word_vectorizer",
     "words_of",
@@ -44,6 +48,45 @@ _HALF = re.compile(r"[\ud800-\udfff]")
 # Longest n-gram in a model file: more would let a forged file keep `predict` busy without end.
 _LONGEST_NGRAM = 20
 _LONGEST_PATTERN = 1000
+
+
+# Two or more letters and digits; an underscore separates words.
+_PLAIN_WORD = re.compile(r"[^\W_]{2,}")
+
+# A character outside of Latin and Greek letters, European punctuation and common signs: a mark, a letter of a script
+# with rules of its own, an emoji, or an invisible character. Text without one needs `_PLAIN_WORD` only.
+_SPECIAL = re.compile(
+    r"[^\0-\xac\xae-\xb6\xb8-\u02ff\u0370-\u03ff\u1e00-\u1fff\u2010-\u2027\u2030-\u205e\u20a0-\u20bf]"
+)
+
+# Signs of one meaning become one; invisible characters inside words (soft hyphen, direction of writing) go.
+_SIGNS = str.maketrans(
+    {
+        **dict.fromkeys("\u2019\u05f3", "'"),
+        **dict.fromkeys("\u201d\u05f4", '"'),
+        **dict.fromkeys("\xad\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff"),
+        **dict.fromkeys("\u2066\u2067\u2068\u2069\ufe0e\ufe0f"),
+    }
+)
+
+# Parts of English contractions ("don't", "we'll") before and after the apostrophe. They are stop
+# words too, but not in scikit-learn's list.
+_ENGLISH_FRAGMENTS = frozenset(
+    {"ain", "aren", "couldn", "didn", "doesn", "don", "hadn", "hasn", "haven", "isn", "ll"}
+    | {"mightn", "mustn", "needn", "shan", "shouldn", "ve", "wasn", "weren", "wouldn"}
+)
+
+# Languages by name; all others by their ISO 639-1 code.
+_CODES = {
+    **{"arabic": "ar", "bengali": "bn", "bulgarian": "bg", "catalan": "ca", "chinese": "zh"},
+    **{"croatian": "hr", "czech": "cs", "danish": "da", "dutch": "nl", "estonian": "et"},
+    **{"finnish": "fi", "french": "fr", "german": "de", "greek": "el", "hebrew": "he"},
+    **{"hindi": "hi", "hungarian": "hu", "indonesian": "id", "irish": "ga", "italian": "it"},
+    **{"japanese": "ja", "korean": "ko", "latvian": "lv", "lithuanian": "lt", "norwegian": "no"},
+    **{"persian": "fa", "polish": "pl", "portuguese": "pt", "romanian": "ro", "russian": "ru"},
+    **{"slovak": "sk", "slovenian": "sl", "spanish": "es", "swahili": "sw", "swedish": "sv"},
+    **{"thai": "th", "turkish": "tr", "ukrainian": "uk", "urdu": "ur", "vietnamese": "vi"},
+}
 
 
 # ---- choosing and counting words
@@ -504,3 +547,217 @@ def vectorizer_of_fields(fields: Any, words: Sequence[str]) -> Any:
     vectorizer.vocabulary_ = {word: place for place, word in enumerate(words)}
     vectorizer.build_analyzer()  # refuses patterns that cannot be compiled
     return vectorizer
+
+
+# ---- which inputs are texts
+
+
+def are_texts(X: Any) -> bool:
+    """Whether ``X`` is a column of strings: a list, an array, a series of a dataframe library or `Documents`."""
+    if isinstance(X, str | Documents):
+        return True  # one string: `texts_of` says that it needs many
+    return is_column(X) and isinstance(next((v for v in X if not is_no_text(v)), None), str)
+
+
+def is_column(X: Any) -> bool:
+    """Whether ``X`` has one value for each row, as texts have."""
+    if isinstance(X, str | Documents):
+        return True
+    if isinstance(X, list | tuple):
+        return not X or not hasattr(X[0], "__len__") or isinstance(X[0], str)
+    return len(getattr(X, "shape", ())) == 1
+
+
+def is_no_text(value: Any) -> bool:
+    """Whether a value among texts stands for a missing one: None, NaN, ``pandas.NA`` or a number."""
+    return value is None or isinstance(value, Real) or type(value).__name__ == "NAType"
+
+
+# ---- words
+
+
+def words_of(document: str, *, lowercase: bool = True) -> list[str]:
+    """Split a document into its words, in order.
+
+    A word is two or more letters and digits with at least one letter, in any script, together with their combining
+    marks. Chinese characters, Hiragana, Thai, Lao, Khmer and Burmese are written without spaces: every two
+    neighbouring characters are a word (bigrams). An emoji is a word. The text is first normalized (Unicode NFKC), so
+    that composed and decomposed accents are the same.
+
+    Parameters
+    ----------
+    document : str
+        The text.
+    lowercase : bool, default=True
+        Whether to lower-case the words; turn it off where case matters, such as for gene names.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from tsenet.data import words_of
+    >>> words_of("The cat's MP3, 42 of them")
+    ['the', 'cat', 'mp3', 'of', 'them']
+    >>> words_of("भारत सरकार")
+    ['भारत', 'सरकार']
+    >>> words_of("人工智能 😀")
+    ['人工', '工智', '智能', '😀']
+    """
+    text = unicodedata.normalize("NFKC", document)
+    if lowercase:
+        text = text.lower()
+    if not _is_special(text):
+        return _plain_words(text)
+    words: list[str] = []
+    for special, parts in groupby(text.split(), _is_special):
+        words += (_words_of_any_script if special else _plain_words)(" ".join(parts))
+    return words
+
+
+def _is_special(text: str) -> bool:
+    return not text.isascii() and _SPECIAL.search(text) is not None
+
+
+def _plain_words(text: str) -> list[str]:
+    # Numbers alone say nothing about a topic.
+    return [word for word in _PLAIN_WORD.findall(text) if not word.isdecimal()]
+
+
+def _words_of_any_script(text: str) -> Iterator[str]:
+    """Yield the words of a text with marks, with scripts that have rules of their own, or with emoji."""
+    # Lower case of the Turkish İ is an i with a dot as a mark.
+    text = text.translate(_SIGNS).replace("i\u0307", "i")
+    tokens, characters = _patterns()
+    for token in tokens.finditer(text):
+        word, kind = token.group(), token.lastgroup
+        if kind == "unspaced":
+            parts = characters.findall(word)
+            if len(parts) == 1 and token.group("han"):
+                yield word
+            yield from map("".join, pairwise(parts))
+        elif kind != "spaced" or any(map(str.isalpha, word)):
+            yield word
+
+
+@cache
+def _patterns() -> tuple[Any, Any]:
+    """Return the pattern of a token of any script, and that of a character with its marks."""
+    import regex  # only here: most text needs no properties of characters
+
+    han = r"\p{Han}\p{M}*"
+    unspaced = r"[\p{Han}\p{Hiragana}\p{Katakana}\u30fc\p{Line_Break=Complex_Context}]"
+    # Letters, digits and marks; zero-width (non-)joiners are part of Persian and Indic spelling, apostrophes and
+    # quotation marks of Cyrillic and Hebrew, the raised dot of Catalan.
+    sign = rf"[[\p{{L}}\p{{N}}\p{{M}}]--{unspaced}]"
+    joined = (
+        rf"[\u200c\u200d]+(?={sign})"
+        r"|(?<=\p{Cyrillic})'(?=\p{Cyrillic})"
+        r"|(?<=\p{Hebrew})['\"](?=\p{Hebrew})"
+        r"|(?<=l)\xb7(?=l)"
+    )
+    pictograph = (
+        r"(?:[\p{Emoji_Presentation}[\p{Extended_Pictographic}&&[\u2600-\u27bf\U0001f000-\U0010ffff]]]"
+        r"[\p{Emoji_Modifier}\U000e0020-\U000e007f]*)"
+    )
+    tokens = regex.compile(
+        rf"(?P<spaced>(?!\p{{M}}){sign}(?:{sign}|{joined})+|[\uac00-\ud7a3])"
+        r"|(?P<katakana>[\p{Katakana}\u30fc]{2,})"
+        rf"|(?P<unspaced>(?P<han>(?:{han})+)|\p{{Hiragana}}[\p{{Hiragana}}\u30fc]+"
+        r"|(?:\p{Line_Break=Complex_Context}\p{M}*){2,})"
+        rf"|(?P<emoji>\p{{RI}}{{2}}|{pictograph}(?:\u200d{pictograph})*)",
+        regex.VERSION1,
+    )
+    return tokens, regex.compile(r"\X")
+
+
+# ---- stop words
+
+
+def stop_words_of(given: str | Path | Collection[str] | None) -> Collection[str]:
+    """Return the words that a user's choice stands for.
+
+    Parameters
+    ----------
+    given : str, Path, collection of str, or None
+        ``"english"``; another language by its name or ISO 639-1 code; a file; the words; ``"none"`` or None for none.
+
+    Returns
+    -------
+    collection of str
+
+    Raises
+    ------
+    DataError
+        For an unknown language, and a file that is missing or not UTF-8.
+    MissingDependencyError
+        For a language other than English without stopwordsiso.
+
+    Examples
+    --------
+    >>> from tsenet.data.text import stop_words_of
+    >>> "the" in stop_words_of("english"), "und" in stop_words_of("german")
+    (True, True)
+    """
+    if given is None or (isinstance(given, str) and given == "none"):
+        return ()
+    if isinstance(given, Path):
+        return read_stop_words(given)
+    if not isinstance(given, str):
+        return given
+    if given == "english":
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        return frozenset(ENGLISH_STOP_WORDS) | _ENGLISH_FRAGMENTS
+    try:
+        import stopwordsiso
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"stop words {given!r} need stopwordsiso: pip install tsenet[text]"
+        ) from error
+    code = _CODES.get(given.lower(), given.lower())
+    if not stopwordsiso.has_lang(code):
+        raise DataError(
+            f"there are no stop words for the language {given!r}: give 'english', one of "
+            f"{', '.join(_CODES)}, an ISO 639-1 code of {', '.join(sorted(stopwordsiso.langs()))}, "
+            "a file of words, or the words themselves"
+        )
+    words: Collection[str] = stopwordsiso.stopwords(code)
+    return words
+
+
+def read_stop_words(path: Path) -> list[str]:
+    r"""Read the words of a UTF-8 text file, separated by white space.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    DataError
+        If the file is missing or not UTF-8.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tsenet.data.text import read_stop_words
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "words.txt"
+    ...     _ = path.write_text("der\ndie\n")
+    ...     read_stop_words(path)
+    ['der', 'die']
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig").split()
+    except FileNotFoundError as error:
+        raise DataError(f"there is no file of stop words {path}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"the file of stop words {path} is not UTF-8 text") from error

@@ -15,8 +15,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.data.compression import report_damage
-from tsenet.data.documents import read_documents
+from tsenet.data.files import read_documents, report_damage
 from tsenet.datasets.catalog import Entry
 from tsenet.datasets.places import Found
 from tsenet.errors import DataError

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tsenet.data.compression import OPENERS, opener_of, report_damage
+from tsenet.data.files import OPENERS, opener_of, report_damage
 from tsenet.datasets.catalog import TOX21_LABELS
 from tsenet.datasets.places import SUFFIXES, Found
 from tsenet.errors import DataError

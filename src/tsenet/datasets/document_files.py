@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.data.columns import count_of, is_missing
-from tsenet.data.documents import read_documents
+from tsenet.data.files import read_documents
 from tsenet.datasets.cache import Arrays, cached, pack_strings, unpack_strings
 from tsenet.datasets.corpora import LabelledTexts
 from tsenet.datasets.dataset import Dataset, Task

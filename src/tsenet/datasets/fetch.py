@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tsenet._system.atomic import atomic_write
-from tsenet.data.compression import OPENERS, report_damage
+from tsenet.data.files import OPENERS, report_damage
 from tsenet.datasets.cache import cache_folder, sha256_of
 from tsenet.datasets.catalog import Entry, Remote, entry_of
 from tsenet.datasets.download import download, reason_of

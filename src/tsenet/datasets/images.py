@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.data.compression import opener_of, report_damage
+from tsenet.data.files import opener_of, report_damage
 from tsenet.datasets.catalog import Entry
 from tsenet.datasets.dataset import DataCard, Dataset, Part
 from tsenet.datasets.places import Found

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tsenet.data.compression import OPENERS
+from tsenet.data.files import OPENERS
 from tsenet.datasets.cache import cache_folder
 from tsenet.datasets.catalog import Entry
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.data.columns import count_of
-from tsenet.data.documents import read_columns
+from tsenet.data.files import read_data
 from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
 from tsenet.datasets.cache import Arrays, cached, pack_strings, sha256_of, unpack_strings
@@ -137,7 +137,7 @@ def one_label(dataset: Dataset, label: str) -> Dataset:
 def _from_structures(found: Found, entry: Entry, progress: Progress) -> _Compounds:
     """Compute features with RDKit from the SMILES in tox21.csv, whose column ``set`` has the official split."""
     path = found["tox21.csv"]
-    columns = {name.replace(".", "-"): values for name, values in read_columns(path).items()}
+    columns = {name.replace(".", "-"): values for name, values in read_data(path).columns.items()}
     missing = [name for name in ("smiles", "set", *TOX21_LABELS) if name not in columns]
     if missing:
         raise DataError(f"{path} has no columns {', '.join(missing)}")
@@ -163,9 +163,9 @@ def _from_structures(found: Found, entry: Entry, progress: Progress) -> _Compoun
         values=np.hstack([clipped, bits[:, common].toarray().astype(np.float64)]),
         names=tuple(names[column] for column in chosen),
         labels=labels[rows],
-        keys=[str(identity[row]).encode() for row in rows],
+        keys=[str(identity[int(row)]).encode() for row in rows],
         sets=sets,
-        smiles=tuple(columns["smiles"][row] for row in rows),
+        smiles=tuple(columns["smiles"][int(row)] for row in rows),
         recipe=(
             f"{len(kept)} RDKit descriptors, cut at the quantiles {_TAILS[0]} and {_TAILS[1]}, and "
             f"{len(common):,} substructures (Morgan, atom pairs, torsions, MACCS) present in at least "

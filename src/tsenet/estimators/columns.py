@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from tsenet.data.names import mismatch_message
+from tsenet.data.binary import mismatch_message
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:

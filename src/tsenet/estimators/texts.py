@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 
-from tsenet.data.documents import are_texts
 from tsenet.data.text import (
+    are_texts,
     checked_vectorizer,
     rows_of_texts,
     vectorize,

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from tsenet._system.notebook import Bar, Cell, table, titled
 from tsenet.data.binary import BinaryRule
-from tsenet.data.documents import are_texts
 from tsenet.data.table import Table
-from tsenet.data.text import count_words
+from tsenet.data.text import are_texts, count_words
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.explain._affine import AffineNetwork
 from tsenet.explain._parts import FeatureContribution, Parts, UnitContribution

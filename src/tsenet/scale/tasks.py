@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers
-from tsenet.data.binary import BinaryRule
+from tsenet.data.binary import BinaryRule, column_thresholds
 from tsenet.data.rows import BinaryRows
 from tsenet.data.shards import Partition, ShardFolder
-from tsenet.data.thresholds import column_thresholds
 from tsenet.expansion.pairs import LayerPair, UnitCounts, empty_counts
 from tsenet.skeleton.inference import BLOCK_CELLS, Inference
 from tsenet.skeleton.information import PairCounter

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from tsenet.data.sparse import checked_csr
+from tsenet.data.rows import checked_csr
 from tsenet.errors import DataError, NonNumericError
 
 __all__ = ["GivenTargets", "read_targets", "warn_of_marker"]
