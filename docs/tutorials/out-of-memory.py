@@ -29,18 +29,17 @@ print(folder.shape, "rows and words;", len(folder.partitions), "partitions")
 # %% [markdown]
 # ## 2. One process, a fixed amount of memory
 #
-# `Shards` stands where a table would. `memory_limit` is an amount to plan with: the plan is made before the work, and what cannot fit
-# is refused at once.
+# The name of the folder stands where a table would. `Blocks` opens it once for several calls. `memory_limit` is an amount to plan with:
+# what cannot fit is refused before the work begins.
 
 # %%
 import tsenet
-from tsenet.scale import Shards
+from tsenet.scale import Blocks
 
-with Shards("shards", memory_limit="1GB") as shards:
-    tree = tsenet.learn_tree(shards, random_state=0)
-    wiring = tsenet.expand(tree, shards)
-    likelihood = tree.log_likelihood(shards).mean()
-    print(shards.plan.describe())
+with Blocks("shards", memory_limit="1GB") as rows:
+    tree = tsenet.learn_tree(rows, random_state=0)
+    wiring = tsenet.expand(tree, rows)
+    likelihood = tree.log_likelihood(rows).mean()
 print(tree, f"mean ln P(row) = {likelihood:.2f}", sep="\n")
 
 # %% [markdown]
@@ -48,8 +47,8 @@ print(tree, f"mean ln P(row) = {likelihood:.2f}", sep="\n")
 
 # %%
 try:
-    with Shards("shards", memory_limit="10MB") as shards:
-        tsenet.learn_tree(shards, random_state=0)
+    with Blocks("shards", memory_limit="10MB") as rows:
+        tsenet.learn_tree(rows, random_state=0)
 except tsenet.TSENetError as error:
     print(error)
 
@@ -65,9 +64,8 @@ from distributed import Client, LocalCluster
 with (
     LocalCluster(2, threads_per_worker=1, dashboard_address=None, silence_logs="ERROR") as cluster,
     Client(cluster) as client,
-    Shards("shards", client=client) as shards,
 ):
-    from_cluster = tsenet.learn_tree(shards, random_state=0)
+    from_cluster = tsenet.learn_tree("shards", client=client, random_state=0)
 print("the same tree:", from_cluster == tree)
 
 # %% [markdown]

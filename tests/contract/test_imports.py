@@ -21,6 +21,7 @@ PACKAGES = (  # lowest first: each may import itself and what stands before it
     BASE,
     "data",
     "datasets",
+    "scale",
     "skeleton",
     "expansion",
     "network",
@@ -30,17 +31,13 @@ PACKAGES = (  # lowest first: each may import itself and what stands before it
     "estimators",
     PUBLIC,
     "baselines",
-    "scale",
     "cli",
 )
 BESIDE = {"__main__": "cli"}
 # save() hands an object to the public names, which knows the file format: the one step upward of the stages.
-# One module of the estimators hands rows outside memory to the package that works on them, when such rows are given.
-_OUTSIDE, _SERVES = "tsenet.estimators.outside_memory", "tsenet.scale.for_estimators"
 UPWARD_BY_DESIGN = {
     ("tsenet.skeleton.tree", "tsenet"),
     ("tsenet.expansion.wiring", "tsenet"),
-    *((_OUTSIDE, f"{_SERVES}.{name}") for name in ("open_rows", "learn_structure")),
 }
 ROOT_MODULES = {path.stem for path in PACKAGE.glob("*.py")}
 WITHOUT_TORCH_OR_SKLEARN = {"skeleton", "expansion"}
@@ -244,8 +241,7 @@ def test_every_folder_has_a_place_in_the_import_order() -> None:
         ("tsenet.skeleton.hlta", "def f():\n    from sklearn.metrics import mutual_info_score"),
         ("tsenet.expansion.wiring", "import torch.nn as nn"),
         ("tsenet.store.files", "from tsenet.estimators import LatentTreeTransformer"),
-        ("tsenet.store.files", "from tsenet.scale import count"),
-        ("tsenet.estimators", "import tsenet.scale"),
+        ("tsenet.scale.blocks", "from tsenet.skeleton.tree import LatentTree"),
         ("tsenet.estimators", "from tsenet.__main__ import main"),
         ("tsenet.errors", "from tsenet.data import Table"),
         ("tsenet._system.jit", "from tsenet.skeleton import tree"),
@@ -268,7 +264,7 @@ def test_checker_catches(module: str, source: str) -> None:
             "from tsenet import __version__\nfrom tsenet.errors import DataError",
         ),
         ("tsenet.estimators", "import sklearn\nfrom tsenet.store import save"),
-        ("tsenet.scale.counts", "from tsenet.store import save\nimport dask"),
+        ("tsenet.scale.blocks", "from tsenet.data import Table\nimport dask"),
         (
             "tsenet.cli",
             "import tsenet\nfrom tsenet import learn_tree\nfrom tsenet.scale import count",

@@ -9,6 +9,7 @@ import tsenet
 from tsenet.data.rows import BinaryRows
 from tsenet.expansion import expand as expansion
 from tsenet.expansion.expand import context_vectors, contexts_above, unit_length
+from tsenet.scale import Blocks
 
 SEED = np.random.SeedSequence(0)
 
@@ -23,7 +24,7 @@ def weighted(rows: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("shape", [(80, 30), (30, 80), (1, 5), (40, 1)])
 def test_inner_products_are_those_of_the_weighted_columns(shape: tuple[int, int]) -> None:
     rows = np.random.default_rng(1).random(shape) < 0.2
-    found = context_vectors(BinaryRows.of_dense(rows), SEED)
+    found = context_vectors(Blocks(BinaryRows.of_dense(rows)), SEED)
     dense = weighted(rows)  # of rank 100 at most: nothing is cut off
     np.testing.assert_allclose(found @ found.T, dense.T @ dense, atol=1e-5)
 
@@ -32,7 +33,7 @@ def test_the_leading_directions_are_kept() -> None:
     rng = np.random.default_rng(2)
     topic = rng.random((400, 4)) < 0.3
     rows = np.repeat(topic, 50, axis=1) & (rng.random((400, 200)) < 0.4)
-    found = context_vectors(BinaryRows.of_dense(rows), SEED).astype(float)
+    found = context_vectors(Blocks(BinaryRows.of_dense(rows)), SEED).astype(float)
     singular = np.linalg.svd(weighted(rows), compute_uv=False)[:100]
     # The topics stand out; where singular values are close to each other, the iteration mixes them.
     np.testing.assert_allclose(np.linalg.norm(found, axis=0)[:4], singular[:4], rtol=1e-4)
@@ -42,7 +43,9 @@ def test_the_leading_directions_are_kept() -> None:
 def test_rows_beyond_the_most_are_drawn_by_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(expansion, "_MOST_ROWS", 50)
     rows = BinaryRows.of_dense(np.random.default_rng(3).random((200, 20)) < 0.3)
-    first, again, other = (context_vectors(rows, np.random.SeedSequence(k)) for k in (0, 0, 1))
+    first, again, other = (
+        context_vectors(Blocks(rows), np.random.SeedSequence(k)) for k in (0, 0, 1)
+    )
     assert first.tobytes() == again.tobytes()
     assert not np.allclose(first @ first.T, other @ other.T)
 
@@ -70,7 +73,7 @@ def test_columns_that_never_meet_are_near_if_they_meet_the_same_others(
 ) -> None:
     monkeypatch.setattr(expansion, "_DIRECTIONS", 2)  # far fewer than columns, as with words
     groups = np.array([0] * 5 + [2] * 6 + [-1] + [1] * 12)  # of words that a latent holds
-    near = context_vectors(BinaryRows.of_dense(documents > 0), SEED)
+    near = context_vectors(Blocks(BinaryRows.of_dense(documents > 0)), SEED)
     above = contexts_above(near, groups.astype(np.int32), 3)
     similar = above @ unit_length(near[11:12])[0]
     assert similar[0] > 0.9  # its topic, though it never meets these words

@@ -15,9 +15,10 @@ from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
 from tsenet.expansion import pairs
 from tsenet.expansion.expand import expand
-from tsenet.expansion.pairs import LayerPair
 from tsenet.expansion.structure import usual_density
 from tsenet.expansion.wiring import Wiring
+from tsenet.progress import Progress
+from tsenet.scale import Blocks
 from tsenet.skeleton.tree import LatentTree
 
 RULES = ("balanced", "context", "top-k", "random", "tree")
@@ -53,21 +54,26 @@ def tree(table: np.ndarray) -> LatentTree:
     return learned
 
 
+def scores_of_level_1(tree: LatentTree, rows: BinaryRows) -> np.ndarray:
+    layers, tiles = pairs.count_layers(tree, Blocks(rows), 1, 1, Progress())
+    wanted = itertools.islice(tiles, pairs.tiles_of(tree.layer_sizes[1]))
+    with Workers(1) as workers:
+        return np.concatenate([layers[0].score(tile, workers) for tile in wanted])
+
+
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
 def test_scores_are_conditional_information(share: float) -> None:
     rng = np.random.default_rng(int(100 * share))
-    upper = rng.random((60, 5)) < share
-    lower = rng.random((60, 9)) < 0.4
-    lower[:, :3] |= upper[:, :1]
-    parent = np.array([0, 0, 1, 1, 2, 3, 4, 4, -1], np.int32)
-    pair = LayerPair(BinaryRows.of_dense(upper), BinaryRows.of_dense(lower), parent)
-    with Workers(1) as workers:
-        score = np.concatenate([block.score for block in pair.scores(workers)])
+    tree = random_tree(rng, (9, 5, 2), n_constant=1)
+    rows = BinaryRows.of_dense(rng.random((60, 9)) < share)
+    score = scores_of_level_1(tree, rows)
+    lower, upper = (layer.to_dense() for layer in tree.complete(rows)[:2])
     for h, x in itertools.product(range(5), range(9)):
-        if parent[x] == h:
+        parent = tree.parent[x] - 9
+        if parent == h:
             assert score[h, x] == -1.0
         else:
-            given = upper[:, parent[x]] if parent[x] >= 0 else np.zeros(60)
+            given = upper[:, parent] if tree.parent[x] >= 0 else np.zeros(60)
             assert score[h, x] == pytest.approx(
                 conditional_information(upper[:, h], lower[:, x], given), abs=1e-9
             )
@@ -106,11 +112,8 @@ def test_every_unit_reaches_the_density(
 
 def test_top_k_takes_the_best(tree: LatentTree, table: np.ndarray) -> None:
     layer = expand(tree, table, density=0.3, link_rule="top-k").layers[0]
-    completed = tree.complete(table)
     above = (tree.parent[: tree.n_observed] - tree.n_observed).astype(np.int32)
-    with Workers(1) as workers:
-        pair = LayerPair(completed[1], completed[0], above)
-        score = np.concatenate([block.score for block in pair.scores(workers)])
+    score = scores_of_level_1(tree, tree.binary(table))
     for h in range(layer.n_upper):
         part = slice(layer.indptr[h], layer.indptr[h + 1])
         added = layer.indices[part][~layer.from_tree[part]]
@@ -138,7 +141,7 @@ def test_same_wiring_for_any_thread_count_and_block(
 ) -> None:
     one = expand(tree, table, density=0.2, link_rule=link_rule, random_state=3, n_jobs=1)
     assert expand(tree, table, density=0.2, link_rule=link_rule, random_state=3, n_jobs=3) == one
-    monkeypatch.setattr(pairs, "UNITS_PER_BLOCK", 5)
+    monkeypatch.setattr(pairs, "UNITS_PER_TILE", 5)
     monkeypatch.setattr(pairs, "UNITS_PER_CHUNK", 2)
     assert expand(tree, table, density=0.2, link_rule=link_rule, random_state=3, n_jobs=2) == one
 

@@ -13,8 +13,8 @@ from hypothesis.extra import numpy as arrays
 from tests.explain.test_topics import make_tree
 from tsenet.data import BinaryRows
 from tsenet.explain import presence
-from tsenet.explain.presence import topic_activity, topic_probabilities
 from tsenet.explain.bins import bins_of
+from tsenet.explain.presence import topic_activity, topic_probabilities
 from tsenet.progress import CallbackProgress
 
 #: The words below each latent of the tree of these tests; the last word is in no group.

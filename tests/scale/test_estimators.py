@@ -12,23 +12,20 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import tsenet
-from tests.scale.test_same_bits import same_tree, same_wiring
+from tests.scale.test_blocks import same_tree
 from tsenet import (
     LatentTreeTransformer,
     Table,
     TopicModel,
     TSENetClassifier,
     TSENetRegressor,
-    scale,
 )
 from tsenet._system.seeds import seed_sequence
-from tsenet.data.shard_writer import write_shards
-from tsenet.data.shards import ShardFolder
+from tsenet.data import write_shards
 from tsenet.errors import DataError
-from tsenet.expansion import expand as expansion
 from tsenet.expansion.structure import learn_structure
 from tsenet.progress import Progress
-from tsenet.scale import Shards
+from tsenet.scale import Blocks
 
 NAMES = [f"w{j}" for j in range(60)]
 QUICK: dict[str, Any] = {"random_state": 0, "max_epochs": 4, "max_top": 5, "n_jobs": 1}
@@ -49,15 +46,6 @@ def folder(
     labels = {"subject": subject}
     write_shards(place, documents, names=NAMES, labels=labels, rows_per_group=170)
     return place
-
-
-def same_links(a: Any, b: Any) -> bool:
-    parts = ("indptr", "indices", "from_tree")
-    return a.names == b.names and all(
-        np.array_equal(getattr(x, name), getattr(y, name))
-        for x, y in zip(a.layers, b.layers, strict=True)
-        for name in parts
-    )
 
 
 def same_weights(one: Any, other: Any) -> bool:
@@ -84,7 +72,7 @@ def test_a_folder_is_fitted_by_one_more_argument(
     assert expected.tree is not None
     assert same_tree(model.tree_, expected.tree)
     assert expected.wiring.link_rule == model.wiring_.link_rule == "context"
-    assert same_links(model.wiring_, expected.wiring)
+    assert model.wiring_ == expected.wiring
     assert model.classes_.tolist() == ["left", "right"]
     assert model.score(table, subject) > 0.85
     # predictions of a folder are those of its rows
@@ -101,16 +89,14 @@ def test_the_cluster_changes_nothing(folder: Path, client: Any, tmp_path: Path) 
     assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
 
 
-@pytest.mark.parametrize("kind", ["list", "array", "shards"])
+@pytest.mark.parametrize("kind", ["list", "blocks"])
 def test_labels_may_be_given(folder: Path, subject: list[str], kind: str) -> None:
     of_column = TSENetClassifier(**QUICK).fit(folder)
-    if kind == "shards":
-        with Shards(folder, memory_limit="1GB") as shards:
-            model = TSENetClassifier(**QUICK).fit(shards, subject)
+    if kind == "blocks":
+        with Blocks(folder, memory_limit="1GB") as blocks:
+            model = TSENetClassifier(**QUICK).fit(blocks, np.array(subject))
     else:
-        model = TSENetClassifier(**QUICK).fit(
-            folder, subject if kind == "list" else np.array(subject)
-        )
+        model = TSENetClassifier(**QUICK).fit(folder, subject)
     assert same_weights(model, of_column)
 
 
@@ -123,18 +109,6 @@ def test_several_labels_and_values(folder: Path, documents: sp.csr_array) -> Non
     left = documents[:, :30].sum(axis=1) / (1.0 + documents.sum(axis=1))
     regressor = TSENetRegressor(**{**QUICK, "max_epochs": 25}).fit(folder, left)
     assert regressor.score(folder, left) > 0.3
-
-
-def test_contexts_of_drawn_rows(
-    folder: Path, documents: sp.csr_array, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of many rows, contexts are learned from some, drawn by the seed: the same as in memory."""
-    monkeypatch.setattr(expansion, "_MOST_ROWS", 300)
-    table = Table.of(documents, NAMES)
-    tree = tsenet.learn_tree(table, max_top=5, random_state=0)
-    wanted = tsenet.expand(tree, table, density=0.2, link_rule="context", random_state=1)
-    found = scale.expand(tree, folder, density=0.2, link_rule="context", random_state=1)
-    assert same_wiring(found, wanted)
 
 
 def test_copies_share_the_cluster_and_pickles_do_not_hold_it(folder: Path, client: Any) -> None:
@@ -169,7 +143,7 @@ def test_topics(folder: Path, documents: sp.csr_array, client: Any, tmp_path: Pa
     assert (tmp_path / "folder").read_bytes() == (tmp_path / "memory").read_bytes()
 
 
-def test_refusals(folder: Path, subject: list[str], tmp_path: Path, client: Any) -> None:
+def test_refusals(folder: Path, subject: list[str], tmp_path: Path) -> None:
     model = TSENetClassifier(**QUICK)
     for options in ({"sample_weight": np.ones(900)}, {"eval_set": (folder, subject)}):
         with pytest.raises(DataError, match=f"{next(iter(options))} is not supported for a folder"):
@@ -182,23 +156,18 @@ def test_refusals(folder: Path, subject: list[str], tmp_path: Path, client: Any)
         model.fit(folder, "colour")
     with pytest.raises(DataError, match="not a finished folder of shards"):
         model.fit(tmp_path)
-    with (
-        Shards(folder, memory_limit="1GB") as shards,
-        pytest.raises(ValueError, match="their own client"),
-    ):
-        TSENetClassifier(**QUICK, client=client).fit(shards)
     bare = write_shards(tmp_path / "bare", sp.eye_array(4, dtype=int))
     with pytest.raises(DataError, match="has no labels"):
         model.fit(bare)
     two = write_shards(
         tmp_path / "two", sp.eye_array(4, dtype=int), labels={"a": [0, 1, 0, 1], "b": [1, 1, 0, 0]}
     )
-    assert isinstance(two, ShardFolder)
     with pytest.raises(DataError, match="label columns 'a', 'b': name one as y"):
         model.fit(two)
 
 
-def test_a_folder_without_structure_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_structure(tmp_path: Path) -> None:
+    """As in memory, one unit reads all columns."""
     write_shards(tmp_path, sp.csr_array(np.ones((6, 3), int)), labels={"y": [0, 1] * 3})
-    with pytest.raises(DataError, match=r"no column of .* varies"):
-        TSENetClassifier(**QUICK).fit(tmp_path)
+    model = TSENetClassifier(**QUICK).fit(tmp_path)
+    assert model.wiring_.layer_sizes == (3, 1)

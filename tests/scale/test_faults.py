@@ -13,17 +13,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import tsenet
 from tests.scale.conftest import started_workers
-from tests.scale.test_same_bits import OPTIONS, same_tree, same_wiring
-from tsenet import scale
-from tsenet.data.shard_writer import write_shards
-from tsenet.errors import ClusterError, DataError
+from tests.scale.test_blocks import OPTIONS, same_tree
+from tsenet.data import write_shards
+from tsenet.errors import ClusterError, DataError, TooLargeError
 from tsenet.progress import Progress
-from tsenet.scale import Shards
+from tsenet.scale import Blocks
+from tsenet.scale import cluster as cluster_module
+from tsenet.scale.cluster import Cluster
 
 pytestmark = pytest.mark.slow
 PATIENCE = 120  # seconds; a loaded machine is slow
@@ -50,27 +52,20 @@ def test_a_killed_worker_changes_nothing(
 ) -> None:
     write_shards(tmp_path, documents, rows_per_group=30)
     tree = tsenet.learn_tree(documents, **OPTIONS)
-    with started_workers() as client, Shards(tmp_path, client=client, memory_limit="1GB") as shards:
+    with started_workers() as client, Blocks(tmp_path, client=client) as blocks:
         progress = KillsAWorker(client, stage)
-        found = tsenet.learn_tree(shards, progress=progress, **OPTIONS)
-        wiring = tsenet.expand(found, shards, density=0.2, progress=progress)
+        found = tsenet.learn_tree(blocks, progress=progress, **OPTIONS)
+        wiring = tsenet.expand(found, blocks, density=0.2, progress=progress)
         assert progress.killed
     assert same_tree(tree, found)
-    assert same_wiring(tsenet.expand(tree, documents, density=0.2), wiring)
+    assert tsenet.expand(tree, documents, density=0.2) == wiring
 
 
 def test_a_damaged_shard_is_named(tmp_path: Path, documents: sp.csr_array, client: Any) -> None:
-    shards = write_shards(tmp_path, documents, rows_per_group=100, groups_per_shard=3)
-    with Shards(tmp_path, client=client, memory_limit="1GB") as opened:
-        tree = tsenet.learn_tree(opened, **OPTIONS)
-        (tmp_path / "part-00001.parquet").unlink()
-        with pytest.raises(
-            DataError, match=r"part-00001.parquet, row group \d: the file is missing"
-        ):
-            tsenet.learn_tree(Shards(tmp_path, client=client, memory_limit="1GB"), **OPTIONS)
-        with pytest.raises(DataError, match=r"part-00001.parquet, row group"):
-            tree.log_likelihood(opened)
-    assert len(shards.partitions) == 9
+    write_shards(tmp_path, documents, rows_per_group=100, groups_per_shard=3)
+    (tmp_path / "part-00001.parquet").unlink()
+    with pytest.raises(DataError, match=r"part-00001.parquet, row group \d: .*missing"):
+        tsenet.learn_tree(tmp_path, client=client, **OPTIONS)
 
 
 def test_a_lost_scheduler_is_a_clear_error(tmp_path: Path, documents: sp.csr_array) -> None:
@@ -86,9 +81,7 @@ def test_a_lost_scheduler_is_a_clear_error(tmp_path: Path, documents: sp.csr_arr
     with started_workers(1) as client:
         try:
             with pytest.raises(ClusterError, match="cluster was lost"):
-                scale.learn_tree(
-                    tmp_path, client=client, memory_limit="1GB", progress=progress, **OPTIONS
-                )
+                tsenet.learn_tree(tmp_path, client=client, progress=progress, **OPTIONS)
         finally:
             progress.closing.join(PATIENCE)
 
@@ -96,12 +89,10 @@ def test_a_lost_scheduler_is_a_clear_error(tmp_path: Path, documents: sp.csr_arr
 def test_no_scheduler_is_a_clear_error(
     tmp_path: Path, documents: sp.csr_array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tsenet.scale import cluster
-
-    monkeypatch.setattr(cluster, "_CONNECT_SECONDS", "500ms")
+    monkeypatch.setattr(cluster_module, "CONNECT_SECONDS", "500ms")
     write_shards(tmp_path, documents)
     with pytest.raises(ClusterError, match=r"connecting to tcp://127\.0\.0\.1:9"):
-        Shards(tmp_path, client="tcp://127.0.0.1:9")
+        tsenet.learn_tree(tmp_path, client="tcp://127.0.0.1:9")
 
 
 def until(condition: Callable[[], bool]) -> bool:
@@ -127,20 +118,20 @@ def test_ctrl_c_leaves_no_process(tmp_path: Path, documents: sp.csr_array) -> No
         """
         import os, signal, sys, time
         from tsenet.progress import Progress
-        from tsenet.scale import Shards
+        from tsenet.scale import Blocks
         import tsenet
 
         class Waits(Progress):
             def start(self, stage, total=None):
                 if stage == "pairs":
-                    print(*shards._executor.client.run(os.getpid).values(), flush=True)
+                    print(*blocks.cluster.client.run(os.getpid).values(), flush=True)
                     time.sleep(600)
 
         if __name__ == "__main__":
             # A shell without job control has programs in the background ignore it.
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            with Shards(sys.argv[1], n_workers=2, memory_limit="1GB") as shards:
-                tsenet.learn_tree(shards, progress=Waits(), random_state=0)
+            with Blocks(sys.argv[1], n_workers=2, memory_limit="1GB") as blocks:
+                tsenet.learn_tree(blocks, progress=Waits(), random_state=0)
         """
     )
     (tmp_path / "run.py").write_text(program)
@@ -161,13 +152,32 @@ def test_ctrl_c_leaves_no_process(tmp_path: Path, documents: sp.csr_array) -> No
     assert until(lambda: not any(map(alive, workers)))
 
 
-def test_a_worker_that_always_dies_ends_the_work(
-    tmp_path: Path, documents: sp.csr_array, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from tsenet.scale.executor import Reduction
+def test_a_worker_that_always_dies_ends_the_work() -> None:
+    with (
+        started_workers() as client,
+        Cluster(client) as cluster,
+        pytest.raises(ClusterError, match="died again and again"),
+    ):
+        list(cluster.map(os._exit, [1]))
 
+
+def grow(item: int) -> int:
+    """Take memory until the process is stopped."""
+    held = []
+    while True:
+        held.append(np.ones(16 << 20, np.uint8))
+        time.sleep(0.01)
+
+
+def test_a_worker_over_its_limit_ends_the_work(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, documents: sp.csr_array
+) -> None:
     write_shards(tmp_path, documents)
-    with started_workers() as client, Shards(tmp_path, client=client, memory_limit="1GB") as shards:
-        fold = Reduction(os._exit, [1])
-        with pytest.raises(ClusterError, match="died again and again"):
-            list(shards._executor.run([fold], Progress()))
+    monkeypatch.setattr(cluster_module, "MOST_RESTARTS", 2)
+    with started_workers(1, memory_limit="600MB") as client, Cluster(client) as cluster:
+        with pytest.raises(TooLargeError, match=r"give .*MB to each worker"):
+            tsenet.learn_tree(tmp_path, client=client)
+        with pytest.raises(ClusterError, match=r"over their memory limit|died again and again"):
+            list(cluster.map(grow, [0]))
+        # the cluster is still of use for work that fits
+        assert list(cluster.map(abs, [-3])) == [3]

@@ -16,7 +16,7 @@ from tests.skeleton.learning import groups, learn, planted_rows
 from tsenet.data.rows import BinaryRows
 from tsenet.expansion.expand import expand
 from tsenet.skeleton.islands import discovery_gain
-from tsenet.skeleton.pieces import automatic_size, cut_into_pieces
+from tsenet.skeleton.pieces import RowSums, cut_into_pieces
 from tsenet.skeleton.tree import LatentTree
 
 N_TOPICS, TOPIC_WORDS = 20, 8
@@ -102,8 +102,8 @@ def test_short_rows_are_not_copied() -> None:
 def test_only_uneven_rows_are_cut_automatically() -> None:
     even = documents(0, np.full(50, 40))
 
-    assert automatic_size(BinaryRows.of_csr(even)) is None
-    assert automatic_size(BinaryRows.of_csr(uneven_documents())) == 30
+    assert RowSums.of(BinaryRows.of_csr(even)).piece_size() is None
+    assert RowSums.of(BinaryRows.of_csr(uneven_documents())).piece_size() == 30
 
 
 def test_a_variable_that_is_always_on_stays_constant() -> None:

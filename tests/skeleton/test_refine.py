@@ -9,10 +9,10 @@ from tests.builders import Floats, draw_rows, planted_tree, random_tree
 from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import CallbackProgress, Progress
+from tsenet.scale import Blocks
 from tsenet.skeleton import refine as refine_module
 from tsenet.skeleton.inference import Inference, children_first
 from tsenet.skeleton.refine import counts_from_tables, refine, tables_from_counts
-from tsenet.skeleton.rows_in_memory import PiecesInMemory
 from tsenet.skeleton.tree import LatentTree
 
 NO_PULL = 1e-300  # decides 0/0 (a root has no second row) and nothing else
@@ -146,17 +146,8 @@ def run_refine(
     progress: Progress | None = None,
 ) -> LatentTree:
     with Workers(n_jobs) as workers:
-        cpt = refine(
-            PiecesInMemory(rows),
-            tree.parent,
-            tree.cpt,
-            tree.marginals(),
-            top_order(tree),
-            steps,
-            np.random.default_rng(seed),
-            workers,
-            progress or Progress(),
-        )
+        rng = np.random.default_rng(seed)
+        cpt = refine(Blocks(rows), tree, steps, rng, workers, progress or Progress())
     return with_tables(tree, cpt)
 
 
@@ -179,23 +170,11 @@ def test_refine_leaves_its_arguments_alone() -> None:
     rng = np.random.default_rng(4)
     tree = random_tree(rng, (8, 3))
     rows = BinaryRows.of_dense(rng.random((50, 8)) < 0.4)
-    cpt, marginals = tree.cpt.copy(), tree.marginals()
+    cpt = tree.cpt.copy()
 
-    with Workers(1) as workers:
-        refine(
-            PiecesInMemory(rows),
-            tree.parent,
-            cpt,
-            marginals,
-            top_order(tree),
-            3,
-            np.random.default_rng(0),
-            workers,
-            Progress(),
-        )
+    run_refine(tree, rows, 3)
 
     np.testing.assert_array_equal(cpt, tree.cpt)
-    np.testing.assert_array_equal(marginals, tree.marginals())
 
 
 def test_same_seed_same_tables_for_any_thread_count() -> None:

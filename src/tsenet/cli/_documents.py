@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from tsenet.data import Table
     from tsenet.data.text import Documents
     from tsenet.progress import Progress
-    from tsenet.scale import Shards
+    from tsenet.scale import Blocks
 
-__all__ = ["is_folder_of_shards", "is_sharded", "opened_shards", "read", "tables_of"]
+__all__ = ["is_folder_of_shards", "is_sharded", "opened_shards", "read"]
 
 
 def read(
@@ -62,27 +62,22 @@ def is_folder_of_shards(data: Path) -> bool:
 
 @contextmanager
 def opened_shards(
-    data: Path, cluster: str | None, workers: int | None, memory: str | None, jobs: int | None
-) -> Iterator[Shards | None]:
+    data: Path, cluster: str | None, workers: int | None, memory: str | None
+) -> Iterator[Blocks | None]:
     """A folder of shards, and the cluster to work on, until the end; None if the data are no such folder."""
     if not is_sharded(data):
         yield None
         return
-    from tsenet.scale import Shards
+    from tsenet.scale import Blocks
 
     try:
-        shards = Shards(data, client=cluster, n_workers=workers, memory_limit=memory, n_jobs=jobs)
+        blocks = Blocks(data, client=cluster, n_workers=workers, memory_limit=memory)
     except ValueError as error:
         if isinstance(error, DataError):
             raise
         hint = "--memory" if cluster is None else "--cluster or --memory"
         raise typer.BadParameter(str(error), param_hint=hint) from error
-    with shards:
-        if not shards.is_sparse:
+    with blocks:
+        if not blocks.is_sparse:
             raise DataError(f"{data} holds a table of numbers, not documents")
-        yield shards
-
-
-def tables_of(shards: Shards) -> Iterator[Table]:
-    """The documents, a partition at a time."""
-    return (block.table for block in shards.folder.blocks())
+        yield blocks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -149,12 +149,11 @@ def _predict_on_cluster(
     cluster: str, task: tuple[Any, ...], files: list[str], progress: Progress
 ) -> None:
     """One task for each file; a task that ran on a worker that was lost runs again."""
-    from tsenet.scale.cluster import OnCluster
-    from tsenet.scale.executor import Reduction
+    from tsenet.scale.cluster import Cluster
 
-    with OnCluster(cluster) as executor:
-        for _ in executor.run((Reduction(_predict_file, [file], task) for file in files), progress):
-            pass
+    with Cluster(cluster) as workers:
+        for _ in workers.map(partial(_predict_file, *task), files):
+            progress.advance()
 
 
 def _predict_file(

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import typer
 
 from tsenet.cli._options import given
 from tsenet.cli._results import by_key, say, write_csv
@@ -22,7 +21,6 @@ from tsenet.store import save
 if TYPE_CHECKING:
     from tsenet.data import Table
     from tsenet.estimators.topic_model import TopicModel
-    from tsenet.scale import Report
 
 __all__ = ["say_found", "write_documents", "write_explorer", "write_model"]
 
@@ -178,12 +176,8 @@ def say_found(
     written: list[str],
     out: Path,
     as_json: bool,
-    quiet: bool,
-    report: Report | None,
 ) -> None:
-    """Say how many documents, words and topics there are, and what was written; before it, what the phases took."""
-    if report is not None and not quiet:
-        typer.echo(f"{report}", err=True)
+    """Say how many documents, words and topics there are, and what was written."""
     n_words = found.tree_.n_observed
     n_grouped = n_words - len(found.ungrouped_)
     topics = list(every_topic(found.view_.topics))
@@ -201,7 +195,6 @@ def say_found(
         "topics": len(topics),
         "topics_per_level": sizes,
         "written": written,
-        **({} if report is None else {"phases": report.to_dict()}),
     }
     levels = ", ".join(f"{size:,}" for size in sizes) or "none"
     said = [f"{count:,} {name}" for name, count in odd.items() if count]

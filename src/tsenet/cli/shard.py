@@ -93,9 +93,9 @@ def shard(
             refuse_inputs(Path(out) / path.name, path)
     with shown_progress(quiet) as progress, ExitStack() as stack:
         if cluster is not None:
-            from tsenet.scale.cluster import OnCluster
+            from tsenet.scale.cluster import Cluster
 
-            common["map_in_order"] = stack.enter_context(OnCluster(cluster)).map_in_order
+            common["map_in_order"] = stack.enter_context(Cluster(cluster)).map
         if table:
             made = shard_table(data, out, labels=label or (), progress=progress, **common)
         else:

@@ -234,7 +234,7 @@ def topics(
     """
     import tsenet
     from tsenet._system.atomic import atomic_folder
-    from tsenet.cli._documents import is_sharded, opened_shards, read, tables_of
+    from tsenet.cli._documents import is_sharded, opened_shards, read
     from tsenet.cli._topic_files import say_found, write_documents, write_explorer, write_model
     from tsenet.cli._words import chosen_vectorizer
 
@@ -267,7 +267,7 @@ def topics(
     with (
         atomic_folder(out, force=force) as folder,
         shown_progress(quiet) as progress,
-        opened_shards(data, cluster, workers, memory, jobs) as shards,
+        opened_shards(data, cluster, workers, memory) as shards,
     ):
         documents: Any
         if shards is None:
@@ -298,15 +298,14 @@ def topics(
                     progress=progress,
                 )
         if shards is not None:
-            probabilities = map(found.transform, tables_of(shards))
+            probabilities = shards.map(found.transform)
         elif model is not None:
             probabilities = [found.transform(documents)]
         names = found.get_feature_names_out().tolist()
         path = folder / f"documents.{documents_format}"
         counts = write_documents(probabilities, names, path, _ids(documents, id_column), progress)
         written = sorted(path.name for path in folder.iterdir())
-    report = None if shards is None else shards.report
-    say_found(found, documents, *counts, written, out, as_json, quiet, report)
+    say_found(found, documents, *counts, written, out, as_json)
 
 
 def _ids(documents: Any, column: str | None) -> tuple[str, list[str]] | None:

@@ -1,13 +1,11 @@
 """Estimators and rows outside memory: folders of shards and Dask collections, here or on a cluster.
 
-The work is that of ``tsenet.scale``, which is imported when such rows are given and not before.
+The structure is learned by the same functions as in memory, from :class:`tsenet.scale.Blocks`.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,46 +14,31 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from tsenet._system.seeds import seed_number, seed_sequence
-from tsenet.data.places import Place
 from tsenet.data.shards import ShardFolder
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.estimators.columns import note_columns
-from tsenet.expansion.structure import structure_of_wiring
-from tsenet.skeleton.passes import RowsOutsideMemory
+from tsenet.expansion.structure import learn_structure, structure_of_wiring
+from tsenet.scale.blocks import Blocks, in_blocks, is_outside_memory
 
 if TYPE_CHECKING:
     from tsenet.estimators.tsenet_estimator import TSENetEstimator
     from tsenet.progress import Progress
     from tsenet.training.settings import Recipe
 
+# Documents from which topics are described: sizes, coherence, typical documents.
+_DESCRIBED = 20_000
+
 __all__ = [
     "UsesCluster",
     "columns_of_words",
+    "drawn_documents",
     "fit_outside",
+    "folder_of",
     "is_outside_memory",
-    "opened",
     "tables_of",
     "with_words",
 ]
-
-
-def is_outside_memory(X: Any) -> bool:
-    """Whether ``X`` is a folder of shards (a path, a URL or an open one) or a Dask collection.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tsenet.estimators.outside_memory import is_outside_memory
-    >>> is_outside_memory(Path("shards")), is_outside_memory("s3://bucket/shards")
-    (True, True)
-    >>> is_outside_memory([[0, 1]]), is_outside_memory("one text")
-    (False, False)
-    """
-    if isinstance(X, str):
-        return "://" in X.split(maxsplit=1)[0] if X.strip() and not os.path.isdir(X) else bool(X)
-    known = (os.PathLike, Place, ShardFolder, RowsOutsideMemory)
-    return isinstance(X, known) or hasattr(X, "__dask_graph__")
 
 
 class UsesCluster(BaseEstimator):
@@ -78,23 +61,33 @@ class UsesCluster(BaseEstimator):
         return {**state, "client": None}
 
 
-@contextmanager
-def opened(estimator: Any, X: Any) -> Iterator[Any]:
-    """Rows outside memory as :class:`tsenet.scale.Shards`, on the estimator's cluster; what was opened is closed."""
-    from tsenet.scale.for_estimators import open_rows
-
-    with open_rows(X, estimator.client, estimator.n_jobs) as shards:
-        yield shards
-
-
 def tables_of(X: Any, names: Sequence[str]) -> Iterator[Table]:
     """The rows with the columns ``names``, a partition at a time; words are matched by name."""
-    from tsenet.scale.for_estimators import open_rows
-
-    with open_rows(X, None, None) as shards:
-        columns = columns_of_words(shards.folder, names)
-        for block in shards.folder.blocks():
+    with in_blocks(X) as blocks:
+        folder = folder_of(blocks)
+        columns = columns_of_words(folder, names)
+        for block in folder.blocks():
             yield with_words(block.table, names, columns)
+
+
+def folder_of(blocks: Blocks) -> ShardFolder:
+    """The folder that holds rows outside memory."""
+    assert blocks.folder is not None
+    return blocks.folder
+
+
+def drawn_documents(blocks: Blocks, seed: Any, progress: Progress) -> Table:
+    """The documents of a folder from which topics are described: at most 20,000, drawn at random.
+
+    Raises
+    ------
+    DataError
+        If the rows are no documents.
+    """
+    if not blocks.is_sparse:
+        raise DataError(f"{folder_of(blocks).place.url} holds a table of numbers, not documents")
+    table: Table = blocks.sample(_DESCRIBED, seed_sequence(seed), progress)
+    return table
 
 
 def columns_of_words(folder: ShardFolder, words: Sequence[str]) -> NDArray[np.int64] | None:
@@ -141,7 +134,6 @@ def fit_outside(
     DataError
         If the folder, its labels, a parameter, or an argument that is for rows in memory does not suit.
     """
-    from tsenet.scale.for_estimators import learn_structure
     from tsenet.training.folder import FolderRows
     from tsenet.training.recipe import fit_to_folder
     from tsenet.training.rows import is_known
@@ -156,8 +148,8 @@ def fit_outside(
             "linear_skip=True needs all rows in memory: leave it at 'auto', which trains the "
             "network alone on a folder"
         )
-    with opened(estimator, X) as shards:
-        folder: ShardFolder = shards.folder
+    with in_blocks(X, estimator.client) as blocks:
+        folder = folder_of(blocks)
         if not folder.is_sparse:
             raise DataError(
                 f"{folder.place.url} holds dense rows: only documents are read from a folder. "
@@ -183,7 +175,7 @@ def fit_outside(
             structure = structure_of_wiring(rows.sample, estimator.wiring)
         else:
             structure = learn_structure(
-                shards,
+                blocks,
                 **estimator._structure_options(),
                 tree_seed=tree_seed,
                 wiring_seed=wiring_seed,

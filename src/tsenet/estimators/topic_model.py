@@ -29,7 +29,13 @@ from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
 from tsenet.data.text import checked_vectorizer, rows_of_texts, vectorize, word_vectorizer
 from tsenet.errors import DataError, MissingDependencyError
-from tsenet.estimators.outside_memory import UsesCluster, is_outside_memory, opened, tables_of
+from tsenet.estimators.outside_memory import (
+    UsesCluster,
+    drawn_documents,
+    folder_of,
+    is_outside_memory,
+    tables_of,
+)
 from tsenet.estimators.texts import are_texts, fill_vectorizer, vectorizer_parts
 from tsenet.explain.presence import (
     PRESENT,
@@ -49,8 +55,9 @@ from tsenet.explain.topics import (
     with_coherence,
 )
 from tsenet.progress import as_progress
+from tsenet.scale.blocks import Blocks, in_blocks
 from tsenet.skeleton.hlta import learn_tree
-from tsenet.skeleton.pieces import automatic_size, pieces_per_row, size_for
+from tsenet.skeleton.pieces import count_pieces, sums_of
 from tsenet.skeleton.tree import LatentTree
 from tsenet.store.files import arrays_under
 
@@ -270,7 +277,7 @@ class TopicModel(UsesCluster, TransformerMixin):
         ----------
         texts : sequence of str, Documents, table, or a folder of shards
             The documents; or a sparse table of word counts whose columns have names (a :class:`tsenet.Table`). Of a
-            folder that need not fit into memory (path, URL, ``ShardFolder`` or :class:`tsenet.scale.Shards`), the
+            folder that need not fit into memory (path, URL, ``ShardFolder`` or :class:`tsenet.scale.Blocks`), the
             topics are learned from all documents and described by 20,000 of them, drawn at random.
         y : ignored
 
@@ -286,10 +293,10 @@ class TopicModel(UsesCluster, TransformerMixin):
         """
         self._validate_params()
         if is_outside_memory(texts):
-            with opened(self, texts) as shards, as_progress(self.progress) as report:
-                described = shards.drawn_documents(self.random_state, report)
-                self.vectorizer_ = shards.folder.vectorizer()
-                return self._fit_counts(described, data=shards)
+            with in_blocks(texts, self.client) as blocks, as_progress(self.progress) as report:
+                described = drawn_documents(blocks, self.random_state, report)
+                self.vectorizer_ = folder_of(blocks).vectorizer()
+                return self._fit_counts(described, data=blocks)
         texts = list(texts) if isinstance(texts, Iterator) else texts
         vectorizer = self.vectorizer
         if vectorizer is None:
@@ -299,12 +306,12 @@ class TopicModel(UsesCluster, TransformerMixin):
         self.vectorizer_, table, tokens = learn_words(texts, vectorizer, self.select, self.progress)
         return self._fit_counts(table, tokens)
 
-    def _fit_counts(self, table: Table, tokens: _Tokens | None = None, data: Any = None) -> Self:
+    def _fit_counts(
+        self, table: Table, tokens: _Tokens | None = None, data: Blocks | None = None
+    ) -> Self:
         """Learn from word counts; with ``data``, the tree is learned from all of it and described by ``table``."""
         seeds = _seed_groups(self.seed_words, table.names)
         options = {name: getattr(self, name) for name in _TREE_OPTIONS}
-        if data is not None:
-            options["structure_samples"] = data.structure_rows(self.structure_samples)
         self.tree_ = learn_tree(
             table if data is None else data,
             **options,
@@ -315,7 +322,7 @@ class TopicModel(UsesCluster, TransformerMixin):
         )
         rows = self._rows = self.tree_.binary(table)
         self.n_documents_ = rows.n_rows if data is None else data.n_rows
-        self._note_pieces(table.is_sparse, data)
+        self._note_pieces(table.is_sparse, Blocks(rows) if data is None else data)
         self._warn_about_unused_words()
         self._labels, self._seeded = _topics_of_seeds(self.tree_, seeds, table.names)
         self._selection = None
@@ -325,20 +332,15 @@ class TopicModel(UsesCluster, TransformerMixin):
         self._clear_cache()
         return self
 
-    def _note_pieces(self, is_sparse: bool, data: Any) -> None:
+    def _note_pieces(self, is_sparse: bool, data: Blocks) -> None:
         """Note the size and number of the pieces of documents that :func:`learn_tree` learned from."""
         size: Any = self.piece_size or None
         if size == "auto" and not (is_sparse and self.correlation_test):
             size = None
-        if data is not None:
-            size = size_for(data.lengths(), data.n_columns) if size == "auto" else size
-            self._piece_size, self._n_pieces = size, data.pieces(size, 0).n_rows
-            return
-        assert self._rows is not None
-        size = automatic_size(self._rows) if size == "auto" else size
-        lengths = np.diff(self._rows.indptr)
-        n_pieces = lengths.size if size is None else pieces_per_row(lengths, size).sum()
-        self._piece_size, self._n_pieces = size, int(n_pieces)
+        rows = data.then(self.tree_.binary)
+        sums = sums_of(rows)
+        self._piece_size = sums.piece_size() if size == "auto" else size
+        self._n_pieces = sum(count_pieces(rows, sums, self._piece_size))
 
     def _warn_about_unused_words(self) -> None:
         """Warn if nearly all words are in no group, as with few documents."""

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from tsenet.data.table import Table
 from tsenet.estimators.columns import check_table, note_columns
-from tsenet.estimators.outside_memory import UsesCluster, is_outside_memory, opened
+from tsenet.estimators.outside_memory import UsesCluster, folder_of, is_outside_memory
+from tsenet.scale.blocks import in_blocks
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
 
@@ -109,14 +110,13 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
         self.client = client
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the tree of ``X``, a table or rows outside memory (:class:`tsenet.scale.Shards`); ``y`` is ignored."""
+        """Learn the tree of ``X``, a table, a folder or :class:`tsenet.scale.Blocks`; ``y`` is ignored."""
         options = self.get_params(deep=False)
         del options["client"]
         if is_outside_memory(X):
-            with opened(self, X) as shards:
-                options["structure_samples"] = shards.structure_rows(self.structure_samples)
-                self.tree_ = learn_tree(shards, **options)
-                note_columns(self, shards.folder)
+            with in_blocks(X, self.client) as blocks:
+                self.tree_ = learn_tree(blocks, **options)
+                note_columns(self, folder_of(blocks))
             return self
         table = Table.of(X, missing=True)
         check_table(self, X, table, reset=True)
@@ -127,8 +127,8 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
         """P(z=1|x) of every latent: (rows, latents), level by level."""
         if is_outside_memory(X):
             check_is_fitted(self)
-            with opened(self, X) as shards:
-                return np.concatenate(list(shards.posteriors(self.tree_)))
+            with in_blocks(X, self.client) as blocks:
+                return self.tree_.posterior(blocks, n_jobs=self.n_jobs)
         table = self._table(X)
         return self.tree_.posterior(table, n_jobs=self.n_jobs)
 
@@ -136,8 +136,8 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
         """Exact ln P(x) of each row under the tree: (rows,)."""
         if is_outside_memory(X):
             check_is_fitted(self)
-            with opened(self, X) as shards:
-                return self.tree_.log_likelihood(shards)
+            with in_blocks(X, self.client) as blocks:
+                return self.tree_.log_likelihood(blocks, n_jobs=self.n_jobs)
         table = self._table(X)
         return self.tree_.log_likelihood(table, n_jobs=self.n_jobs)
 

@@ -128,7 +128,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         X : array, sparse matrix, dataframe, list of rows or Table, (N, V); or N texts; or a folder
             The words of texts are counted by ``vectorizer``; the model keeps the fitted one (``vectorizer_``), so that
             it predicts texts too. A folder of shards (path, URL, ``ShardFolder`` or
-            :class:`tsenet.scale.Shards`) or a Dask array or dataframe need not fit into memory: the structure is
+            :class:`tsenet.scale.Blocks`) or a Dask array or dataframe need not fit into memory: the structure is
             learned from all rows, by the workers of ``client`` if there is one. The network is trained in this process
             on a stream of the rows that have a label, without the linear teacher.
         y : array-like, (N,) or (N, C); for a folder also the names of its label columns

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -13,10 +14,10 @@ from threadpoolctl import threadpool_limits
 from tsenet._system.seeds import seed_sequence
 from tsenet._system.threads import Workers, chunks
 from tsenet.data.rows import BinaryRows
-from tsenet.expansion.pairs import LayerPair, PairedLayers
+from tsenet.expansion.pairs import LayerPair, Tile, count_layers, tiles_of
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.progress import Progress, as_progress
-from tsenet.skeleton.passes import RowsOutsideMemory
+from tsenet.scale.blocks import Blocks
 from tsenet.skeleton.tree import LatentTree
 
 LinkRule = Literal["balanced", "context", "top-k", "random", "tree"]
@@ -42,6 +43,7 @@ def expand(
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: Any = None,
+    client: Any = None,
 ) -> Wiring:
     """Add links to a tree until each unit is linked to a share ``density`` of the layer below (paper §4).
 
@@ -49,7 +51,7 @@ def expand(
     ----------
     tree : LatentTree
         The skeleton. All its links between levels are kept; those within the top level are not part of the wiring.
-    X : array, sparse matrix, dataframe, list of rows, Table or Shards, shape (N, V)
+    X : array, sparse matrix, dataframe, list of rows or Table, shape (N, V); or rows outside memory
         Rows from which conditional mutual information is estimated, usually those the tree was learned from.
     density : float, default=0.05
         Links per unit, as a share of the layer below, above 0 and at most 1. Raise it for a network with more
@@ -62,7 +64,8 @@ def expand(
 
         ``"context"``: as "balanced", but a column takes the latents whose columns occur with the same others as it does
         (cosine along the leading singular directions of the rows); levels above the first are "balanced". For
-        bags of words, where most words are too rare for information about a latent. Rows must be in memory.
+        bags of words, where most words are too rare for information about a latent.
+        Contexts are learned from at most 100,000 rows, drawn by the seed.
 
         ``"top-k"``: the paper's rule. Each upper unit takes the lower units with which it shares the most
         information given their tree parents.
@@ -76,6 +79,8 @@ def expand(
         Threads; None or −1 for all cores. The result does not depend on it.
     progress : None, bool, Progress or callable, default=None
         True draws progress bars; a callable is called with ``(stage, done, total)``; None only logs.
+    client : distributed.Client or str or None, default=None
+        For rows outside memory: the Dask cluster to work on. The result does not depend on it.
 
     Returns
     -------
@@ -88,6 +93,8 @@ def expand(
         If ``link_rule`` is unknown, ``density`` is out of range or the tree has no latents.
     DataError
         If the columns of ``X`` are not those of the tree.
+    TooLargeError
+        If the counts of rows outside memory do not fit into the memory of a worker.
 
     Examples
     --------
@@ -108,60 +115,51 @@ def expand(
         raise ValueError(f"density must be above 0 and at most 1, not {density}")
     if tree.n_levels == 0:
         raise ValueError("the tree has no latents to wire: no variable of its data varies")
-    if link_rule == "context" and isinstance(X, RowsOutsideMemory):
-        raise ValueError(
-            "link_rule='context' needs rows in memory: use 'balanced' for a folder of shards"
-        )
     seeds = seed_sequence(random_state).spawn(tree.n_levels)
-    with Workers(n_jobs) as workers, as_progress(progress) as report:
-        pairs = (
-            X.paired_layers(tree, report)
-            if isinstance(X, RowsOutsideMemory)
-            else _pairs_in_memory(tree, X, n_jobs)
-        )
+    with (
+        Workers(n_jobs) as workers,
+        as_progress(progress) as report,
+        tree.binary_blocks(X, client) as rows,
+    ):
+        first_level = {"balanced": 1, "top-k": 1, "context": 2}.get(link_rule)
+        pairs, tiles = count_layers(tree, rows, first_level, n_jobs, report)
         report.start("links", sum(tree.layer_sizes[1:]))
         layers: list[WiringLayer] = []
         for pair, seed in zip(pairs, seeds, strict=True):
+            contexts = None
+            if link_rule == "context" and not layers:
+                contexts = context_vectors(rows, seed)
             rule = "balanced" if link_rule == "context" and layers else link_rule
-            layers.append(wire_layer(pair, density, rule, seed, workers, report))
+            of_level = islice(tiles, tiles_of(pair.n_upper))
+            layers.append(
+                wire_layer(pair, of_level, density, rule, seed, contexts, workers, report)
+            )
         report.finish(f"{sum(layer.n_edges for layer in layers)} links")
     names = tuple(tree.names[tree.layer(level)] for level in range(tree.n_levels + 1))
     return Wiring(tuple(layers), names, link_rule)
 
 
-def tree_parents(tree: LatentTree, level: int) -> NDArray[np.int32]:
-    """The parent of each node of the layer below a level, within the level; −1 for none."""
-    above = tree.parent[tree.layer(level - 1)]
-    return np.where(above >= 0, above - tree.layer(level).start, -1).astype(np.int32)
-
-
-def _pairs_in_memory(tree: LatentTree, X: Any, n_jobs: int | None) -> Iterator[LayerPair]:
-    completed = tree.complete(X, n_jobs=n_jobs)
-    for level in range(1, tree.n_levels + 1):
-        yield LayerPair(completed[level], completed[level - 1], tree_parents(tree, level))
-
-
 def wire_layer(
-    pair: PairedLayers,
+    pair: LayerPair,
+    tiles: Iterable[Tile],
     density: float,
     link_rule: LinkRule,
     seed: np.random.SeedSequence,
+    contexts: Float32 | None,
     workers: Workers,
     progress: Progress,
 ) -> WiringLayer:
-    """Wire one layer to the one below."""
+    """Wire one layer to the one below; ``tiles`` are the counts of its units."""
     children = np.bincount(pair.parent[pair.parent >= 0], minlength=pair.n_upper)
     degree = np.maximum(children, min(pair.n_lower, max(1, round(density * pair.n_lower))))
     if link_rule == "top-k":
-        added = _best_below(pair, degree - children, workers, progress)
+        added = _best_below(pair, tiles, degree - children, workers, progress)
     elif link_rule == "balanced":
-        added = _best_above(pair, int((degree - children).sum()), workers, progress)
+        added = _best_above(pair, tiles, int((degree - children).sum()), workers, progress)
     elif link_rule == "random":
         added = _random_below(pair, degree - children, np.random.default_rng(seed))
-    elif link_rule == "context":
-        assert isinstance(pair, LayerPair)
-        vectors = context_vectors(pair.lower, seed)
-        added = _nearest_above(pair, vectors, int((degree - children).sum()), progress)
+    elif contexts is not None:
+        added = _nearest_above(pair, contexts, int((degree - children).sum()), progress)
     else:
         added = np.empty((0, 2), np.int64)
     placed = np.flatnonzero(pair.parent >= 0)
@@ -175,20 +173,24 @@ def wire_layer(
 
 
 def _best_below(
-    pair: PairedLayers, wanted: NDArray[np.int64], workers: Workers, progress: Progress
+    pair: LayerPair,
+    tiles: Iterable[Tile],
+    wanted: NDArray[np.int64],
+    workers: Workers,
+    progress: Progress,
 ) -> NDArray[np.int64]:
     """Each upper unit's ``wanted`` best lower units: links (E, 2) as (upper, lower)."""
     links = []
-    for first, score in pair.scores(workers):
-        for row, values in enumerate(score):
-            best = np.argsort(-values, kind="stable")[: wanted[first + row]]
-            links.append(np.stack([np.full(best.size, first + row), best], axis=1))
-        progress.advance(score.shape[0])
+    for tile in tiles:
+        for unit, values in enumerate(pair.score(tile, workers), start=tile.first):
+            best = np.argsort(-values, kind="stable")[: wanted[unit]]
+            links.append(np.stack([np.full(best.size, unit), best], axis=1))
+        progress.advance(tile.counts.both.shape[0])
     return np.concatenate(links)
 
 
 def _best_above(
-    pair: PairedLayers, n_links: int, workers: Workers, progress: Progress
+    pair: LayerPair, tiles: Iterable[Tile], n_links: int, workers: Workers, progress: Progress
 ) -> NDArray[np.int64]:
     """``n_links`` links (E, 2) as (upper, lower), shared evenly among the lower units."""
     # A lower unit may take every upper unit but its parent. Links that remain after equal shares go to
@@ -198,10 +200,11 @@ def _best_above(
     entropy = np.maximum(pair.upper_entropy(), 1e-12)
     best: NDArray[Any] = np.empty((pair.n_lower, 0))
     unit: NDArray[Any] = np.empty((pair.n_lower, 0), np.int64)
-    for first, score in pair.scores(workers):
-        here = np.where(score < 0, -np.inf, score / entropy[first : first + score.shape[0], None])
+    for tile in tiles:
+        score = pair.score(tile, workers)
+        numbers = np.arange(tile.first, tile.first + score.shape[0])
+        here = np.where(score < 0, -np.inf, score / entropy[numbers, None])
         best = np.concatenate([best, here.T], axis=1)
-        numbers = np.arange(first, first + score.shape[0])
         unit = np.concatenate([unit, np.broadcast_to(numbers, here.T.shape)], axis=1)
         if best.shape[1] > share:
             keep = np.argpartition(-best, share - 1, axis=1)[:, :share]
@@ -250,7 +253,7 @@ def _in_turn(best: NDArray[np.floating], n_links: int) -> NDArray[np.int64]:
 
 
 def _random_below(
-    pair: PairedLayers, wanted: NDArray[np.int64], rng: np.random.Generator
+    pair: LayerPair, wanted: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """``wanted`` lower units for each upper one, at random among those that are not its children: (E, 2)."""
     links = []
@@ -261,7 +264,7 @@ def _random_below(
     return np.concatenate(links)
 
 
-def context_vectors(rows: BinaryRows, seed: np.random.SeedSequence) -> Float32:
+def context_vectors(blocks: Blocks, seed: np.random.SeedSequence) -> Float32:
     """Coordinates of the columns along at most 100 singular directions of the rows: (D, K).
 
     An entry of a row counts ln(N / n) if its column is on in n of N rows; rows have length 1. Directions are found by
@@ -269,14 +272,16 @@ def context_vectors(rows: BinaryRows, seed: np.random.SeedSequence) -> Float32:
 
     Parameters
     ----------
-    rows : BinaryRows
-        N rows of D columns.
+    blocks : Blocks
+        N binary rows of D columns.
     seed : SeedSequence
         Of the rows that are used, if there are more than 100,000, and of the first guess.
     """
     rng = np.random.default_rng(seed)
-    if rows.n_rows > _MOST_ROWS:
-        rows = rows.take(np.sort(rng.choice(rows.n_rows, _MOST_ROWS, replace=False)))
+    drawn = None
+    if blocks.n_rows > _MOST_ROWS:
+        drawn = np.sort(rng.choice(blocks.n_rows, _MOST_ROWS, replace=False))
+    rows: BinaryRows = blocks.take(drawn)
     weighted = _weighted(rows)
     n_kept = min(_DIRECTIONS, *weighted.shape)
     n_sought = min(n_kept + _MORE, *weighted.shape)

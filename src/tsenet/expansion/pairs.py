@@ -1,10 +1,10 @@
-"""Two neighbouring layers of completed data: the information between their units (paper §4)."""
+"""Two neighbouring layers of completed data: how often their units are on together (paper §4)."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,28 +14,25 @@ from scipy.special import entr
 from tsenet._system.threads import Workers, chunks
 from tsenet.data.rows import BinaryRows
 from tsenet.expansion._cmi_kernels import UnitCounts, count_units
+from tsenet.progress import Progress
+from tsenet.scale.blocks import Blocks
 from tsenet.skeleton.kernels.pair_kernels import Csr
+from tsenet.skeleton.tree import LatentTree
 
-__all__ = [
-    "UNITS_PER_BLOCK",
-    "LayerPair",
-    "PairedLayers",
-    "Scores",
-    "UnitCounts",
-    "empty_counts",
-]
+__all__ = ["LayerPair", "Tile", "count_layers", "tiles_of"]
 
 UNITS_PER_CHUNK = 16
-UNITS_PER_BLOCK = 128  # scores of so many upper units with all lower ones are in memory at a time
+UNITS_PER_TILE = 128  # upper units whose scores with all lower ones are in memory at a time
 
 
-class PairedLayers(ABC):
+@dataclass(frozen=True, eq=False)
+class LayerPair:
     """An upper and a lower layer of completed data, and the tree between them.
 
     Attributes
     ----------
-    n_rows, n_upper, n_lower : int
-        Rows N and units U and D of the layers.
+    n_rows : int
+        Rows N.
     parent : int32 (D,)
         The tree parent of each lower unit among the upper ones, −1 if it has none.
     upper_on, lower_on : int64 (U,) and (D,)
@@ -60,17 +57,15 @@ class PairedLayers(ABC):
         """Number of lower units D."""
         return int(self.lower_on.size)
 
-    @abstractmethod
-    def scores(self, workers: Workers) -> Iterator[Scores]:
-        """Yield blocks of upper units, from the first on."""
-
-    def score(self, first: int, counts: UnitCounts, workers: Workers) -> NDArray[np.float64]:
-        """N·I(h; x | parent of x) in nats of upper units h from ``first`` on with every lower unit x: (B, D).
+    def score(self, tile: Tile, workers: Workers) -> NDArray[np.float64]:
+        """N·I(h; x | parent of x) in nats of the upper units h of a tile with every lower unit x: (B, D).
 
         −1 marks a unit's own children. A lower unit without a parent has plain mutual information.
         """
-        parts = chunks(counts.both.shape[0], UNITS_PER_CHUNK)
-        tasks = ((first + a, UnitCounts(*(array[a:b] for array in counts))) for a, b in parts)
+        parts = chunks(tile.counts.both.shape[0], UNITS_PER_CHUNK)
+        tasks = (
+            (tile.first + a, UnitCounts(*(array[a:b] for array in tile.counts))) for a, b in parts
+        )
         return np.concatenate(list(workers.map(lambda task: self._information(*task), tasks)))
 
     def _information(self, first: int, counts: UnitCounts) -> NDArray[np.float64]:
@@ -102,75 +97,133 @@ class PairedLayers(ABC):
         return np.asarray(entr(share) + entr(1.0 - share))
 
 
-class Scores(NamedTuple):
-    """Upper units ``first..first + B`` with every lower unit x.
-
-    ``score`` is N·I(unit; x | parent of x) (B, D), −1 where x is the unit's own child.
-    """
+class Tile(NamedTuple):
+    """The counts of consecutive upper units, from ``first`` on, with all units of both layers."""
 
     first: int
-    score: NDArray[np.float64]
+    counts: UnitCounts
 
 
-def empty_counts(n_units: int, n_lower: int, n_upper: int) -> UnitCounts:
-    """Counts of some upper units before the first row."""
-    shapes = ((n_units, n_lower), (n_units, n_lower), (n_units, n_upper))
-    return UnitCounts(*(np.zeros(shape, np.int32) for shape in shapes))
+class _Units(NamedTuple):
+    """Upper units ``first..last`` of a level."""
+
+    level: int
+    first: int
+    last: int
 
 
-class LayerPair(PairedLayers):
-    """Completed data of an upper and a lower layer in memory.
+def tiles_of(n_units: int) -> int:
+    """Tiles of a level of so many units."""
+    return -(-n_units // UNITS_PER_TILE)
+
+
+def count_layers(
+    tree: LatentTree,
+    rows: Blocks,
+    first_level: int | None,
+    n_jobs: int | None,
+    progress: Progress,
+) -> tuple[list[LayerPair], Iterator[Tile]]:
+    """Complete the rows, and count how often the units of neighbouring layers are on together.
 
     Parameters
     ----------
-    upper, lower : BinaryRows
-        N rows of U and of D units.
-    parent : int32 (D,)
-        The tree parent of each lower unit among the upper ones, −1 if it has none.
+    rows : Blocks
+        Rows of the tree's variables.
+    first_level : int or None
+        The level from which on units are counted; None for no level, then no rows are read.
+
+    Returns
+    -------
+    list of LayerPair
+        Each level with the one below, from the first up.
+    iterator of Tile
+        The counts of the upper units of the first of these levels, 128 at a time, then of the next level, and so on. As
+        many passes are made over the rows as memory requires.
+    """
+    sizes = tree.layer_sizes
+    units = [
+        _Units(level, first, last)
+        for level in range(first_level or len(sizes), len(sizes))
+        for first, last in chunks(sizes[level], UNITS_PER_TILE)
+    ]
+    n_bytes = [4 * (u.last - u.first) * (2 * sizes[u.level - 1] + sizes[u.level]) for u in units]
+    passes = [units[a:b] for a, b in rows.groups(n_bytes, f"the counts of {UNITS_PER_TILE} units")]
+    zeros = [np.zeros(size, np.int64) for size in sizes]
+    counted = _Counts([], zeros, zeros)
+
+    if units:
+        completed = rows.then(partial(_complete, tree, rows.threads(n_jobs)))
+
+        def count(wanted: Sequence[_Units], stage: str = "") -> _Counts:
+            counts: _Counts = completed.reduce(
+                partial(_count, wanted, rows.threads(n_jobs)),
+                _add,
+                stage=stage,
+                progress=progress if stage else None,
+            )
+            return counts
+
+        counted = count(passes[0], "counts of units")
+
+    def tiles() -> Iterator[Tile]:
+        for number, wanted in enumerate(passes):
+            counts = (count(wanted) if number else counted).units
+            yield from (Tile(u.first, each) for u, each in zip(wanted, counts, strict=True))
+
+    on, parent_on = counted.on, counted.parent_on
+    pairs = [
+        LayerPair(rows.n_rows, _parents(tree, k + 1), on[k + 1], on[k], parent_on[k])
+        for k in range(tree.n_levels)
+    ]
+    return pairs, tiles()
+
+
+def _parents(tree: LatentTree, level: int) -> NDArray[np.int32]:
+    """The parent of each node of the layer below a level, within the level; −1 for none."""
+    above = tree.parent[tree.layer(level - 1)]
+    return np.where(above >= 0, above - tree.layer(level).start, -1).astype(np.int32)
+
+
+# ---- one block of rows
+
+
+class _Completed(NamedTuple):
+    """Two neighbouring layers of completed rows.
+
+    ``by_unit`` are the columns of ``upper``; ``with_parent`` says for each entry of ``lower`` whether the parent of the
+    unit is on in the same row.
     """
 
-    def __init__(self, upper: BinaryRows, lower: BinaryRows, parent: NDArray[np.int32]) -> None:
-        self.parent = parent
-        self.lower = lower
-        self.n_rows = upper.n_rows
-        by_unit = upper.transpose()
-        self.upper_on = np.diff(by_unit.indptr)
-        self.lower_on = lower.counts()
-        with_parent = parents_on(upper, lower, parent)
-        self.parent_on = np.bincount(
-            lower.indices, weights=with_parent, minlength=lower.n_columns
-        ).astype(np.int64)
-        self._data = (
-            Csr(upper.indptr, upper.indices),
-            Csr(by_unit.indptr, by_unit.indices),
-            Csr(lower.indptr, lower.indices),
-            with_parent,
+    upper: BinaryRows
+    by_unit: BinaryRows
+    lower: BinaryRows
+    with_parent: NDArray[np.bool_]
+
+
+class _Counts(NamedTuple):
+    """Counts of some units; and for each layer how often its units, and its units with their parents, are on."""
+
+    units: list[UnitCounts]
+    on: list[NDArray[np.int64]]
+    parent_on: list[NDArray[np.int64]]
+
+
+def _complete(tree: LatentTree, n_jobs: int | None, rows: BinaryRows) -> list[_Completed]:
+    """The completed data of a block: each level with the one below."""
+    layers = tree.complete(rows, n_jobs=n_jobs)
+    return [
+        _Completed(
+            layers[level],
+            layers[level].transpose(),
+            layers[level - 1],
+            _parents_on(layers[level], layers[level - 1], _parents(tree, level)),
         )
-
-    def scores(self, workers: Workers) -> Iterator[Scores]:
-        """Yield blocks of upper units, from the first on."""
-        for first, counts in self._blocks(workers):
-            yield Scores(first, self.score(first, counts, workers))
-
-    def _blocks(self, workers: Workers) -> Iterator[tuple[int, UnitCounts]]:
-        """Blocks of upper units: the first one, and the counts."""
-        for first, last in chunks(self.n_upper, UNITS_PER_BLOCK):
-            counts = empty_counts(last - first, self.n_lower, self.n_upper)
-            self.count(first, counts, workers)
-            yield first, counts
-
-    def count(self, first: int, counts: UnitCounts, workers: Workers) -> None:
-        """Add the rows of these layers to the counts of the units from ``first`` on."""
-
-        def serve(part: tuple[int, int]) -> None:
-            own = UnitCounts(*(array[slice(*part)] for array in counts))
-            count_units(first + part[0], *self._data, own)
-
-        for _ in workers.map(serve, chunks(counts.both.shape[0], UNITS_PER_CHUNK)):
-            pass
+        for level in range(1, tree.n_levels + 1)
+    ]
 
 
-def parents_on(
+def _parents_on(
     upper: BinaryRows, lower: BinaryRows, parent: NDArray[np.int32]
 ) -> NDArray[np.bool_]:
     """For each entry of the lower rows, whether its parent is on in that row: (nnz,)."""
@@ -182,3 +235,44 @@ def parents_on(
         above = parent[lower.indices[part]]
         answer[part] = dense[row, above] & (above >= 0)
     return answer
+
+
+def _count(wanted: Sequence[_Units], n_jobs: int | None, layers: Sequence[_Completed]) -> _Counts:
+    """The counts of a block."""
+    units = []
+    with Workers(n_jobs) as workers:
+        for level, first, last in wanted:
+            layer = layers[level - 1]
+            n_lower, n_upper = layer.lower.n_columns, layer.upper.n_columns
+            shapes = ((last - first, n_lower), (last - first, n_lower), (last - first, n_upper))
+            units.append(UnitCounts(*(np.zeros(shape, np.int32) for shape in shapes)))
+            _count_tile(layer, first, units[-1], workers)
+    on = [*(layer.lower.counts() for layer in layers), layers[-1].upper.counts()]
+    parent_on = [
+        np.bincount(
+            layer.lower.indices, weights=layer.with_parent, minlength=layer.lower.n_columns
+        ).astype(np.int64)
+        for layer in layers
+    ]
+    return _Counts(units, on, parent_on)
+
+
+def _count_tile(layer: _Completed, first: int, counts: UnitCounts, workers: Workers) -> None:
+    """Add the rows of two layers to the counts of the upper units from ``first`` on."""
+    upper, by_unit, lower = (Csr(rows.indptr, rows.indices) for rows in layer[:3])
+
+    def serve(part: tuple[int, int]) -> None:
+        some = UnitCounts(*(array[slice(*part)] for array in counts))
+        count_units(first + part[0], upper, by_unit, lower, layer.with_parent, some)
+
+    for _ in workers.map(serve, chunks(counts.both.shape[0], UNITS_PER_CHUNK)):
+        pass
+
+
+def _add(a: _Counts, b: _Counts) -> _Counts:
+    """The counts over the rows of both."""
+    return _Counts(
+        [UnitCounts(*map(np.add, x, y)) for x, y in zip(a.units, b.units, strict=True)],
+        list(map(np.add, a.on, b.on)),
+        list(map(np.add, a.parent_on, b.parent_on)),
+    )

@@ -14,6 +14,7 @@ from tsenet.errors import DataError
 from tsenet.expansion.expand import LinkRule, expand
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.progress import Progress
+from tsenet.scale.blocks import Blocks
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
 
@@ -41,7 +42,7 @@ class NetworkStructure(NamedTuple):
 
 
 def learn_structure(
-    table: Table,
+    rows: Table | Blocks,
     *,
     density: float | None,
     link_rule: Any,
@@ -55,7 +56,7 @@ def learn_structure(
 
     Parameters
     ----------
-    table : Table
+    rows : Table or Blocks
     density : float or None
         As for :func:`tsenet.expand`; None for one that suits the table, see :func:`usual_density`.
     link_rule : str or None
@@ -67,16 +68,16 @@ def learn_structure(
         Other options of :func:`tsenet.learn_tree`.
     """
     tree = learn_tree(
-        table, random_state=tree_seed, n_jobs=n_jobs, progress=progress, **tree_options
+        rows, random_state=tree_seed, n_jobs=n_jobs, progress=progress, **tree_options
     )
     if tree.n_levels == 0:
         logger.warning("no column of the table varies: there is no structure to learn")
         return NetworkStructure(tree, _one_unit_over_all(tree.names), tree.rule)
     wiring = expand(
         tree,
-        table,
-        density=usual_density(table, tree) if density is None else density,
-        link_rule=usual_link_rule(table) if link_rule is None else link_rule,
+        rows,
+        density=usual_density(rows, tree) if density is None else density,
+        link_rule=usual_link_rule(rows) if link_rule is None else link_rule,
         random_state=wiring_seed,
         n_jobs=n_jobs,
         progress=progress,
@@ -84,7 +85,7 @@ def learn_structure(
     return NetworkStructure(tree, wiring, tree.rule)
 
 
-def usual_density(table: Table, tree: LatentTree) -> float:
+def usual_density(rows: Table | Blocks, tree: LatentTree) -> float:
     """The share of the layer below that a unit reads, if the user does not say.
 
     About eight units should read each column of sparse rows, however many units there are: fewer lose accuracy, more
@@ -93,14 +94,14 @@ def usual_density(table: Table, tree: LatentTree) -> float:
     (docs/adr/0023-tables-and-images.md).
     """
     n_latents = tree.layer_sizes[1]
-    if not table.is_sparse:
+    if not rows.is_sparse:
         return float(np.clip(_READERS_DENSE / n_latents, _LEAST_DENSITY_DENSE, 1.0))
     return float(np.clip(_READERS_SPARSE / n_latents, _LEAST_DENSITY, _MOST_DENSITY))
 
 
-def usual_link_rule(table: Table) -> LinkRule:
+def usual_link_rule(rows: Table | Blocks) -> LinkRule:
     """How links are chosen, if the user does not say (docs/adr/0025-context-links.md)."""
-    return "context" if table.is_sparse else "balanced"
+    return "context" if rows.is_sparse else "balanced"
 
 
 def structure_of_wiring(table: Table, wiring: Wiring) -> NetworkStructure:

@@ -1,13 +1,11 @@
-"""Data beyond the memory of one machine: folders of shards, worked on here or on a Dask cluster.
+"""Rows in blocks: tables in memory, Parquet folders beyond memory, and both on a Dask cluster.
 
-:class:`Shards` stands for a table in :func:`tsenet.learn_tree` and :func:`tsenet.expand`; :func:`learn_tree` and
-:func:`expand` of this package make one of a folder. The guide "When one machine is not enough" shows how.
+:class:`Blocks` is accepted in place of a table by :func:`tsenet.learn_tree`, :func:`tsenet.expand` and the estimators.
+The guide "When one machine is not enough" shows how.
 """
 
 from __future__ import annotations
 
-from tsenet.scale.learn import expand, learn_tree
-from tsenet.scale.report import Report
-from tsenet.scale.shards import Shards
+from tsenet.scale.blocks import Blocks
 
-__all__ = ["Report", "Shards", "expand", "learn_tree"]
+__all__ = ["Blocks"]

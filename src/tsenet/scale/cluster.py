@@ -1,33 +1,36 @@
-"""The passes over data on the workers of a Dask cluster (docs/adr/0018)."""
+"""Functions of many items on the workers of a Dask cluster; scheduling, retries and moving data are Dask's."""
 
 from __future__ import annotations
 
 import logging
+import pickle
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
+from itertools import count
+from types import TracebackType
 from typing import Any
 
 from tsenet.errors import ClusterError, MissingDependencyError, TSENetError
 from tsenet.progress import Progress
-from tsenet.scale.cluster_tasks import Sending, TaskResult, added, applied, part_of, result_of
-from tsenet.scale.executor import Executor, Reduction
-from tsenet.scale.report import Spent
 
-__all__ = ["OnCluster"]
+__all__ = ["Cluster"]
 
-AHEAD = 4  # folds per worker that are submitted before the result of the first is taken
-_CONNECT_SECONDS = "30s"
-# After so long without a finished task, look whether workers are being restarted.
-_LOOK_SECONDS = 2.0
-# Of workers that were over their memory limit, without a finished task in between.
-_MOST_RESTARTS = 3
+AHEAD = 4  # items per worker that are submitted before the first result is taken
+CONNECT_SECONDS = "30s"
+# After this long without a finished task, look whether workers are being restarted.
+LOOK_SECONDS = 2.0
+# Restarts of workers that were over their memory limit, without a finished task in between.
+MOST_RESTARTS = 3
 _MORE_MEMORY = "give workers more memory, or make shards with smaller partitions"
 
 
-class OnCluster(Executor):
-    """Runs tasks on the workers of a Dask cluster; scheduling, retries and moving data are Dask's.
+class Cluster:
+    """The workers of a Dask cluster.
+
+    Functions are sent to each worker once, and again if it dies, so they may hold large arrays. They reach the
+    scheduler as bytes: it need not know the library nor reach the folder.
 
     Parameters
     ----------
@@ -37,6 +40,13 @@ class OnCluster(Executor):
         Worker processes to start if there is no client, one task each.
     memory_limit : int or None
         Bytes of each worker that is started.
+
+    Attributes
+    ----------
+    n_slots : int
+        Tasks that run at the same time.
+    memory : int
+        Bytes that one task may use.
 
     Raises
     ------
@@ -53,11 +63,11 @@ class OnCluster(Executor):
             import distributed
         except ImportError as error:
             raise MissingDependencyError("clusters need dask: pip install tsenet[dask]") from error
-        self.is_distributed = True
         self._closing: list[Any] = []
+        self._turn = count()
         try:
             if client is None:
-                cluster = distributed.LocalCluster(
+                client = distributed.LocalCluster(
                     n_workers=n_workers,
                     threads_per_worker=1,
                     processes=True,
@@ -65,126 +75,127 @@ class OnCluster(Executor):
                     dashboard_address=":0",
                     silence_logs=logging.CRITICAL,
                 )
-                self._closing.append(cluster)
-                client = cluster
+                self._closing.append(client)
             if not isinstance(client, distributed.Client):
-                client = _connected(client)
+                address = getattr(client, "scheduler_address", client)
+                with _clear_errors(f"connecting to {address}"):
+                    client = distributed.Client(
+                        client, timeout=CONNECT_SECONDS, set_as_default=False
+                    )
                 self._closing.append(client)
             self.client = client
-            self.n_slots, self.memory = self._workers()
+            with _clear_errors("asking the scheduler for its workers"):
+                workers = client.scheduler_info()["workers"].values()
+            if not workers:
+                raise ClusterError(
+                    f"the cluster {client.scheduler.address} has no workers: start some with "
+                    "`dask worker ADDRESS --nthreads 1 --memory-limit 2GB`"
+                )
         except BaseException:
             self.close()
             raise
+        self.n_slots = sum(int(worker["nthreads"]) for worker in workers)
+        limits = [w["memory_limit"] / w["nthreads"] for w in workers if w["memory_limit"]]
+        self.memory = int(min(limits, default=2 << 30))
 
-    def _workers(self) -> tuple[int, int]:
-        """Threads of all workers, and the least memory that one thread has."""
-        with _clear_errors("asking the scheduler for its workers"):
-            workers = self.client.scheduler_info()["workers"].values()
-        if not workers:
-            raise ClusterError(
-                f"the cluster {self.client.scheduler.address} has no workers: start some with "
-                "`dask worker ADDRESS --nthreads 1 --memory-limit 2GB`"
-            )
-        slots = sum(int(worker["nthreads"]) for worker in workers)
-        limits = [
-            worker["memory_limit"] / worker["nthreads"]
-            for worker in workers
-            if worker["memory_limit"]
-        ]
-        return slots, int(min(limits, default=2 << 30))
-
-    def run(
-        self, folds: Iterable[Reduction], progress: Progress, spent: Spent | None = None
-    ) -> Iterator[Any]:
-        """Yield the result of each fold, in order.
-
-        At most a few folds per worker are in work. One of several items fills the workers by itself, and its parts may
-        fill their memory: it is finished before the next begins.
-        """
-        spent = Spent() if spent is None else spent
-        waiting: deque[tuple[list[Any], Any]] = deque()
-        rest = iter(folds)
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        """Yield ``function(item)`` for each item, in order; a few items per worker are taken ahead."""
+        waiting: deque[Any] = deque()
+        rest = iter(items)
         try:
             with _clear_errors("the work", self.client):
-                sending = Sending(self.client, spent)
+                shared = self._shared(function)
                 while True:
-                    for fold in rest:
-                        waiting.append(self._submit(fold, sending))
-                        if len(fold.items) > 1 or len(waiting) >= AHEAD * self.n_slots:
+                    for item in rest:
+                        waiting.append(self._submit(shared, item))
+                        if len(waiting) >= AHEAD * self.n_slots:
                             break
                     if not waiting:
                         return
-                    parts, last = waiting[0]
-                    self._follow(parts, last, progress)
-                    measured: TaskResult = last.result()
-                    waiting.popleft()
-                    del parts, last
-                    spent.add(measured.spent)
-                    yield measured.value
+                    self._wait([waiting[0]], Progress())
+                    yield waiting.popleft().result()
         finally:
-            # The scheduler drops tasks that nobody waits for. (`cancel` fails in it where one of them is gone already.)
-            for parts, last in waiting:
-                for future in (*parts, last):
-                    with suppress(Exception):  # the scheduler may be gone
-                        future.release()
+            _release(waiting)
 
-    def map_in_order(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        """Yield ``function(item)`` for each item, in order; a few items per worker are read ahead."""
-        arguments = (function,)
-        return self.run((Reduction(applied, [item], arguments) for item in items), Progress())
+    def reduce(
+        self,
+        function: Callable[[Any], Any],
+        items: Sequence[Any],
+        combine: Callable[[Any, Any], Any],
+        progress: Progress,
+    ) -> Any:
+        """Combine ``function(item)`` of all items, on the workers and in the order of the items."""
+        futures: list[Any] = []
+        try:
+            with _clear_errors("the work", self.client):
+                shared = self._shared(function)
+                futures = [self._submit(shared, item) for item in items]
+                sums = futures
+                while len(sums) > 1:  # neighbours in pairs, and before more results are made
+                    sums = [
+                        self.client.submit(combine, *sums[k : k + 2], pure=False, priority=1)
+                        if k + 1 < len(sums)
+                        else sums[k]
+                        for k in range(0, len(sums), 2)
+                    ]
+                (total,) = sums
+                del sums
+                self._wait(futures, progress)
+                self._wait([total], Progress())
+                return total.result()
+        finally:
+            _release(futures)
 
-    def __enter__(self) -> OnCluster:
-        return self
+    def _shared(self, function: Callable[[Any], Any]) -> Any:
+        """A function as a task of its own, which Dask can run again if a worker is lost."""
+        import dask
 
-    def _follow(self, parts: list[Any], last: Any, progress: Progress) -> None:
-        """Report the parts as they are finished, until the result is; the first error ends the waiting."""
+        self._addresses = sorted(self.client.nthreads())
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+            return self.client.submit(pickle.loads, pickle.dumps(function), pure=False)
+
+    def _submit(self, shared: Any, item: Any) -> Any:
+        """Submit one task, to the workers in turn: left alone, Dask takes the one that got the function first."""
+        addresses = self._addresses
+        return self.client.submit(
+            _call,
+            shared,
+            pickle.dumps(item),
+            pure=False,
+            workers=addresses[next(self._turn) % len(addresses)] if addresses else None,
+            allow_other_workers=bool(addresses),
+        )
+
+    def _wait(self, futures: list[Any], progress: Progress) -> None:
+        """Wait for all futures, and drop those that are done; the first error ends the waiting.
+
+        Dask restarts a worker that is over its memory limit with the same tasks, again and again: after a few
+        restarts without a finished task that is an error too.
+        """
         from distributed import wait
 
-        watch = _Restarts(self.client)
-        while not last.done():
-            pending = [part for part in parts if part is not last] or [last]
+        known: int | None = None
+        restarts = 0
+        while futures:
             try:
                 with self.client.as_current():
-                    wait(pending, timeout=_LOOK_SECONDS, return_when="FIRST_COMPLETED")
+                    done = wait(futures, timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED").done
             except TimeoutError:
-                watch.look()
+                seen = len(self.client.get_events("worker-restart-memory") or ())
+                restarts += 0 if known is None else max(0, seen - known)
+                known = seen
+                if restarts >= MOST_RESTARTS:
+                    raise ClusterError(
+                        f"workers were stopped {restarts} times for being over their memory limit, and no task was "
+                        f"finished in between: {_MORE_MEMORY}"
+                    ) from None
                 continue
-            watch.forget()
-            for part in pending:
-                if part.status in ("error", "cancelled", "lost"):
-                    part.result()
-                if part.status == "finished" and part is not last:
-                    parts.remove(part)
-                    part.release()  # workers drop it as soon as it is added
-                    progress.advance()
-        progress.advance(len(parts))
-
-    def _submit(self, fold: Reduction, sending: Sending) -> tuple[list[Any], Any]:
-        """Submit the tasks of a fold: its parts, and the one that makes the result."""
-        submit = self.client.submit
-        shared = sending.shared(fold.arguments)
-        places = sending.places(len(fold.items))
-        parts = [
-            submit(
-                *(part_of, fold.function, shared, sending.packed(item)),
-                pure=False,
-                workers=place,
-                allow_other_workers=place is not None,
-            )
-            for item, place in zip(fold.items, places, strict=True)
-        ]
-        sums = parts
-        while len(sums) > 1:  # neighbours in pairs, and before more parts are made
-            sums = [
-                submit(added, fold.add, *sums[k : k + 2], pure=False, priority=1)
-                if k + 1 < len(sums)
-                else sums[k]
-                for k in range(0, len(sums), 2)
-            ]
-        (total,) = sums
-        if fold.finish is not None:
-            total = submit(result_of, fold.finish, shared, total, pure=False)
-        return parts, total
+            known, restarts = None, 0
+            for future in done:
+                if future.status != "finished":
+                    future.result()
+                futures.remove(future)
+                progress.advance()
 
     def close(self) -> None:
         """Close what was started or connected here."""
@@ -192,48 +203,27 @@ class OnCluster(Executor):
             with suppress(Exception):
                 self._closing.pop().close(timeout=10)
 
+    def __enter__(self) -> Cluster:
+        return self
 
-class _Restarts:
-    """Sees workers that are stopped again and again because they are over their memory limit.
-
-    Dask starts such a worker again, with the same tasks, and may do so for ever: a worker that it stops itself does
-    not count as a failure of its tasks.
-    """
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-        self._known: int | None = None
-        self._tally = 0
-
-    def forget(self) -> None:
-        """A task is finished: the work goes on."""
-        self._known, self._tally = None, 0
-
-    def look(self) -> None:
-        """Count new restarts.
-
-        Raises
-        ------
-        ClusterError
-            If there were too many without a finished task.
-        """
-        found = len(self._client.get_events("worker-restart-memory") or ())
-        if self._known is not None:
-            self._tally += max(0, found - self._known)
-        self._known = found
-        if self._tally >= _MOST_RESTARTS:
-            raise ClusterError(
-                f"workers were stopped {self._tally} times for being over their memory limit, and no task was "
-                f"finished in between: {_MORE_MEMORY}"
-            )
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
 
-def _connected(address: Any) -> Any:
-    import distributed
+def _call(function: Callable[[Any], Any], item: bytes) -> Any:
+    return function(pickle.loads(item))
 
-    shown = getattr(address, "scheduler_address", address)
-    with _clear_errors(f"connecting to {shown}"):
-        return distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+
+def _release(futures: Iterable[Any]) -> None:
+    """Let the scheduler drop tasks that nobody waits for; `cancel` would fail where one of them is gone already."""
+    for future in futures:
+        with suppress(Exception):  # the scheduler may be gone
+            future.release()
 
 
 @contextmanager

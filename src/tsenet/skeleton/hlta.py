@@ -12,19 +12,17 @@ from numpy.typing import NDArray
 
 from tsenet._system.seeds import seed_sequence
 from tsenet._system.threads import Workers
+from tsenet.data.binary import BinaryRule
 from tsenet.data.rows import BinaryRows
-from tsenet.data.table import Table
 from tsenet.progress import Progress, as_progress
+from tsenet.scale.blocks import Blocks, in_blocks, learn_rule
 from tsenet.skeleton.chow_liu import chow_liu_parents, latent_information
 from tsenet.skeleton.completion import Layer, SoftRows
-from tsenet.skeleton.inference import children_first
-from tsenet.skeleton.information import PairCounter, PairInformation
+from tsenet.skeleton.information import PairCounter, PairInformation, pair_information
 from tsenet.skeleton.islands import IslandOptions
 from tsenet.skeleton.layers import Information, learn_layer
-from tsenet.skeleton.passes import Passes
-from tsenet.skeleton.pieces import cut_into_pieces, size_for
+from tsenet.skeleton.pieces import RowSums, cut_blocks, cut_into_pieces, sums_of
 from tsenet.skeleton.refine import refine
-from tsenet.skeleton.rows_in_memory import RowsInMemory
 from tsenet.skeleton.tree import LatentTree
 
 logger = logging.getLogger("tsenet")
@@ -80,6 +78,7 @@ def learn_tree(
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: Any = None,
+    client: Any = None,
 ) -> LatentTree:
     """Learn a hierarchical latent tree from a table (paper §3).
 
@@ -88,9 +87,10 @@ def learn_tree(
 
     Parameters
     ----------
-    X : array, sparse matrix, dataframe, list of rows, Table or Shards, shape (N, V)
-        The data; :class:`tsenet.scale.Shards` for more rows than fit into memory. A sparse matrix is read as present
-        or absent; dense columns become binary as :class:`tsenet.BinaryRule` describes.
+    X : array, sparse matrix, dataframe, list of rows or Table, shape (N, V); or rows outside memory
+        The data. A sparse matrix is read as present or absent; dense columns become binary as
+        :class:`tsenet.BinaryRule` describes. For more rows than fit into memory: a folder of shards (path, URL or
+        ``ShardFolder``), a Dask array or dataframe, or :class:`tsenet.scale.Blocks`.
     max_island : int, default=15
         Most variables in a group, 2 to 63. Lower it for smaller groups, and so for more latents and more levels.
     max_top : int, default=30
@@ -103,8 +103,9 @@ def learn_tree(
         the others. False follows the paper: every variable joins a group in the search, and the three options that
         have "auto" are off.
     structure_samples : int or None, default=None
-        Learn the structure from this many rows drawn at random; None uses all rows. Set it if there are many more rows
-        than the structure needs. The probabilities are always refined on all rows (or their pieces).
+        Learn the structure from this many rows drawn at random; None uses all rows, or as many rows of a folder as fit
+        into memory. Set it if there are many more rows than the structure needs. The probabilities are always refined
+        on all rows (or their pieces).
     refine_steps : int, default=100
         Steps of stepwise EM over the whole tree at the end, each on up to 1,000 rows. 0 keeps the probabilities that
         the layers were learned with. Raise it for a higher likelihood.
@@ -132,6 +133,8 @@ def learn_tree(
         Threads; None or −1 for all cores.
     progress : None, bool, Progress or callable, default=None
         True draws progress bars; a callable is called with ``(stage, done, total)``; None only logs.
+    client : distributed.Client or str or None, default=None
+        For rows outside memory: the Dask cluster to work on, or the address of its scheduler. The tree is the same.
 
     Returns
     -------
@@ -142,6 +145,8 @@ def learn_tree(
     ------
     DataError
         If the table cannot be used, for example because it has fewer than two rows.
+    TooLargeError
+        If the work on rows outside memory does not fit into memory; raised before it begins.
     ValueError
         If an option is out of range.
 
@@ -161,14 +166,20 @@ def learn_tree(
     [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
     """
     _check_choices(piece_size, leftovers, full_depth)
-    with Workers(n_jobs) as workers, as_progress(progress) as report:
-        data = X if isinstance(X, Passes) else RowsInMemory(Table.of(X, missing=True))
-        data.prepare(structure_samples, report)
-        bag = data.is_sparse and correlation_test
+    with (
+        Workers(n_jobs) as workers,
+        as_progress(progress) as report,
+        in_blocks(X, client) as blocks,
+    ):
+        structure_samples = blocks.structure_rows(structure_samples)
+        bag = blocks.is_sparse and correlation_test
+        rule = learn_rule(blocks)
+        rows = blocks.then(rule.apply)
+        sums = sums_of(rows, report)
         if piece_size == 0:
             piece_size = None
         elif piece_size == "auto":
-            piece_size = size_for(data.lengths(), data.n_columns) if bag else None
+            piece_size = sums.piece_size() if bag else None
         options = TreeOptions(
             IslandOptions(
                 max_island=max_island,
@@ -183,9 +194,9 @@ def learn_tree(
             structure_samples,
             refine_steps,
             piece_size,
-            _numbers_of(seed_groups, data.rule.names, max_island),
+            _numbers_of(seed_groups, rule.names, max_island),
         )
-        return _learn(data, options, seed_sequence(random_state), workers, report)
+        return _learn(rows, sums, rule, options, seed_sequence(random_state), workers, report)
 
 
 def _check_choices(piece_size: Any, leftovers: Any, full_depth: Any) -> None:
@@ -223,55 +234,48 @@ def _numbers_of(
 
 
 def _learn(
-    data: Passes,
+    rows: Blocks,
+    sums: RowSums,
+    rule: BinaryRule,
     options: TreeOptions,
     seeds: np.random.SeedSequence,
     workers: Workers,
     progress: Progress,
 ) -> LatentTree:
     sample_seed, layer_seed, refine_seed = seeds.spawn(3)
-    rule, counts = data.rule, data.counts()
-    n_constant = int(((counts == 0) | (counts == data.n_rows)).sum())
+    counts = sums.counts
+    n_constant = int(((counts == 0) | (counts == rows.n_rows)).sum())
     if n_constant:
         logger.info("%d of %d variables are constant and get no parent", n_constant, counts.size)
     chosen = None
-    if options.structure_samples is not None and options.structure_samples < data.n_rows:
+    if options.structure_samples is not None and options.structure_samples < rows.n_rows:
         drawn = np.random.default_rng(sample_seed).choice(
-            data.n_rows, options.structure_samples, replace=False
+            rows.n_rows, options.structure_samples, replace=False
         )
         chosen = np.sort(drawn)
     piece_key = _key(sample_seed.spawn(1)[0])
-    pieces = data.pieces(options.piece_size, piece_key)
-    if pieces.n_rows != data.n_rows:
-        logger.info("%d rows are cut into %d pieces", data.n_rows, pieces.n_rows)
-    sample = (
-        pieces.rows()
-        if chosen is None
-        else cut_into_pieces(data.take(chosen), options.piece_size, piece_key)
-    )
+    pieces = cut_blocks(rows, sums, options.piece_size, piece_key, progress)
+    if pieces.n_rows != rows.n_rows:
+        logger.info("%d rows are cut into %d pieces", rows.n_rows, pieces.n_rows)
+    stage = "rows of the structure sample"
+    if chosen is None:
+        sample = pieces.take(stage=stage, progress=progress)
+    else:
+        drawn_rows = rows.take(chosen, stage=stage, progress=progress)
+        sample = cut_into_pieces(drawn_rows, options.piece_size, piece_key)
 
     def information(counter: PairCounter, n_partners: int) -> PairInformation:
-        cut = options.piece_size, piece_key
-        return data.information(counter, chosen, cut, n_partners, workers, progress)
+        cluster = rows.cluster if rows.sends(counter.rows, n_partners) else None
+        return pair_information(counter, n_partners, workers, progress, cluster)
 
     layers, top = _stack(sample, options, layer_seed, workers, progress, information)
-    parent, level, cpt = assemble(counts, data.n_rows, layers, top)
+    parent, level, cpt = assemble(counts, rows.n_rows, layers, top)
     cpt = order_states(parent, level, cpt)
     names = (*rule.names, *latent_names(level, set(rule.names)))
     tree = LatentTree(parent, level, cpt, names, rule)
     if options.refine_steps and tree.n_latents:
-        top_order = children_first(parent, tree.layer(tree.n_levels).start)
-        cpt = refine(
-            pieces,
-            parent,
-            cpt,
-            tree.marginals(),
-            top_order,
-            options.refine_steps,
-            np.random.default_rng(refine_seed),
-            workers,
-            progress,
-        )
+        rng = np.random.default_rng(refine_seed)
+        cpt = refine(pieces, tree, options.refine_steps, rng, workers, progress)
         tree = LatentTree(parent, level, order_states(parent, level, cpt), names, rule)
     logger.info("learned %r", tree)
     return tree

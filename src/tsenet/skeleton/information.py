@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from tsenet._system.threads import Workers, chunks_of_equal_work
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
+from tsenet.scale.cluster import Cluster
 from tsenet.skeleton.kernels import pair_kernels
 from tsenet.skeleton.kernels.pair_kernels import Csr, PairData
 
@@ -145,19 +147,47 @@ class PairInformation:
         )
 
 
+class _PartnersInRows:
+    """Finds the best partners of a range of variables: what a worker of a cluster does."""
+
+    def __init__(self, rows: BinaryRows, n_partners: int) -> None:
+        self._rows, self._n_partners = rows, n_partners
+
+    @cached_property
+    def _counter(self) -> PairCounter:
+        return PairCounter(self._rows)
+
+    def __call__(self, span: tuple[int, int]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        variables = np.arange(*span, dtype=np.int32)
+        with Workers(1) as workers:
+            return self._counter.best_partners(
+                variables, self._counter.varies, self._n_partners, workers
+            )
+
+
 def pair_information(
-    counter: PairCounter, n_partners: int, workers: Workers, progress: Progress
+    counter: PairCounter,
+    n_partners: int,
+    workers: Workers,
+    progress: Progress,
+    cluster: Cluster | None = None,
 ) -> PairInformation:
-    """Best partners of every variable that varies, V · m numbers in all.
+    """Best partners of every variable that varies, V · m numbers in all; found by a cluster if there is one.
 
     A list that holds all possible partners ends with −1, so m is at most V.
     """
     n_variables = counter.rows.n_columns
     n_partners = min(n_partners, n_variables)
     progress.start("pairs", n_variables)
-    partners, gain = counter.best_partners(
-        np.arange(n_variables, dtype=np.int32), counter.varies, n_partners, workers, progress
-    )
+    if cluster is None:
+        partners, gain = counter.best_partners(
+            np.arange(n_variables, dtype=np.int32), counter.varies, n_partners, workers, progress
+        )
+    else:
+        work = counter.work + 1
+        spans = chunks_of_equal_work(work, int(work.sum()) // (4 * cluster.n_slots) + 1)
+        found = list(cluster.map(_PartnersInRows(counter.rows, n_partners), spans))
+        partners, gain = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     partners[~counter.varies] = -1
     gain[~counter.varies] = 0.0
     progress.finish()

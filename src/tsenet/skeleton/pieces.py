@@ -8,14 +8,17 @@ data are lost.
 from __future__ import annotations
 
 import math
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.data.rows import BinaryRows
+from tsenet.progress import Progress
+from tsenet.scale.blocks import Blocks
 from tsenet.skeleton.kernels import piece_kernels
 from tsenet.skeleton.kernels.pair_kernels import Csr
-from tsenet.skeleton.passes import LengthSums
 
 PIECE_SIZE = 30  # words in a piece, if the size is chosen automatically
 # Rows are cut automatically if the standard deviation of their lengths is above this share of the mean, and if they
@@ -23,22 +26,76 @@ PIECE_SIZE = 30  # words in a piece, if the size is chosen automatically
 UNEVEN, FEW = 0.6, 0.1
 
 
-def automatic_size(rows: BinaryRows) -> int | None:
-    """Size of the pieces if none is given: None where rows vary little in length or hold many of the variables."""
-    return size_for(LengthSums.of(np.diff(rows.indptr)), rows.n_columns)
+class RowSums(NamedTuple):
+    """Sums over binary rows.
+
+    Attributes
+    ----------
+    n_rows : int
+    total, squares : int
+        Sum of the lengths of the rows (how many variables are on in each), and of their squares.
+    longest : int
+        Length of the longest row.
+    counts : int64 (V,)
+        In how many rows each variable is on.
+    """
+
+    n_rows: int
+    total: int
+    squares: int
+    longest: int
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: BinaryRows) -> RowSums:
+        """The sums over one block."""
+        lengths = np.diff(rows.indptr)
+        squares, longest = int(lengths @ lengths), int(lengths.max(initial=0))
+        return cls(rows.n_rows, rows.nnz, squares, longest, rows.counts())
+
+    def combine(self, other: RowSums) -> RowSums:
+        """The sums over the rows of both."""
+        return RowSums(
+            self.n_rows + other.n_rows,
+            self.total + other.total,
+            self.squares + other.squares,
+            max(self.longest, other.longest),
+            self.counts + other.counts,
+        )
+
+    def piece_size(self) -> int | None:
+        """Size of the pieces if none is given: None where rows vary little in length or hold many of the variables."""
+        mean = self.total / self.n_rows
+        deviation = math.sqrt(self.n_rows * self.squares - self.total**2) / self.n_rows
+        is_cut = deviation > UNEVEN * mean and mean <= FEW * self.counts.size
+        return PIECE_SIZE if is_cut else None
 
 
-def size_for(lengths: LengthSums, n_columns: int) -> int | None:
-    """Size of the pieces for rows of these lengths; the sums are whole numbers, so their order does not matter."""
-    n_rows, total, squares = lengths
-    mean = total / n_rows
-    deviation = math.sqrt(n_rows * squares - total * total) / n_rows
-    return PIECE_SIZE if deviation > UNEVEN * mean and mean <= FEW * n_columns else None
+def sums_of(rows: Blocks, progress: Progress | None = None) -> RowSums:
+    """The sums over all rows."""
+    sums: RowSums = rows.reduce(RowSums.of, RowSums.combine, stage="counts", progress=progress)
+    return sums
 
 
-def pieces_per_row(lengths: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Pieces of each row: the least number with which none holds more than ``size`` items."""
-    return np.maximum(1, -(-lengths // size))
+def count_pieces(
+    rows: Blocks, sums: RowSums, size: int | None, progress: Progress | None = None
+) -> list[int]:
+    """Number of pieces of each block; see :func:`cut_blocks`."""
+    dropped = None if size is None or sums.longest <= size else sums.counts == sums.n_rows
+    counted = rows.map(
+        partial(_count_pieces, dropped, size), stage="counting pieces", progress=progress
+    )
+    return list(counted)
+
+
+def cut_blocks(
+    rows: Blocks, sums: RowSums, size: int | None, key: int, progress: Progress | None = None
+) -> Blocks:
+    """The pieces of all rows, as :func:`cut_into_pieces` makes them of one block."""
+    if size is None or sums.longest <= size:
+        return rows
+    cut = partial(_cut, sums.counts == sums.n_rows, size, key)
+    return rows.then(cut, sizes=count_pieces(rows, sums, size, progress))
 
 
 def cut_into_pieces(rows: BinaryRows, size: int | None, key: int) -> BinaryRows:
@@ -58,31 +115,31 @@ def cut_into_pieces(rows: BinaryRows, size: int | None, key: int) -> BinaryRows:
     BinaryRows
         The pieces, in the order of their rows; ``rows`` itself if no row is longer than ``size``.
     """
-    if size is None or not is_cut(rows, size):
+    if size is None or np.diff(rows.indptr).max(initial=0) <= size:
         return rows
-    return cut_without(rows, rows.counts() == rows.n_rows, size, key)
+    return _cut(rows.counts() == rows.n_rows, size, key, rows)
 
 
-def is_cut(rows: BinaryRows, size: int) -> bool:
-    """Whether a row is longer than a piece."""
-    return bool(np.diff(rows.indptr).max(initial=0) > size)
-
-
-def cut_without(rows: BinaryRows, dropped: NDArray[np.bool_], size: int, key: int) -> BinaryRows:
+def _cut(dropped: NDArray[np.bool_], size: int, key: int, rows: BinaryRows) -> BinaryRows:
     """Cut rows into pieces, leaving out some variables (V,); a row's pieces depend on no other row."""
-    rows = _without(rows, dropped)
-    n_pieces = pieces_per_row(np.diff(rows.indptr), size)
-    total = int(n_pieces.sum())
-    start = np.empty(total + 1, np.int64)
+    if dropped.any():
+        kept = ~dropped[rows.indices]
+        ends = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
+        rows = BinaryRows(ends, rows.indices[kept], rows.n_columns)
+    n_pieces = _pieces_per_row(np.diff(rows.indptr), size)
+    start = np.empty(int(n_pieces.sum()) + 1, np.int64)
     items = np.empty(rows.nnz, np.int32)
     piece_kernels.cut_rows(Csr(rows.indptr, rows.indices), n_pieces, key, start, items)
     return BinaryRows(start, items, rows.n_columns)
 
 
-def _without(rows: BinaryRows, dropped: NDArray[np.bool_]) -> BinaryRows:
-    """The rows with some variables off everywhere."""
-    if not dropped.any():
-        return rows
-    kept = ~dropped[rows.indices]
-    ends = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
-    return BinaryRows(ends, rows.indices[kept], rows.n_columns)
+def _pieces_per_row(lengths: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Pieces of each row: the least number with which none holds more than ``size`` items."""
+    return np.maximum(1, -(-lengths // size))
+
+
+def _count_pieces(dropped: NDArray[np.bool_] | None, size: int | None, rows: BinaryRows) -> int:
+    if dropped is None or size is None:
+        return rows.n_rows
+    kept = np.concatenate([[0], np.cumsum(~dropped[rows.indices])])[rows.indptr]
+    return int(_pieces_per_row(np.diff(kept), size).sum())

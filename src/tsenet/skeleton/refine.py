@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers
 from tsenet.progress import Progress
-from tsenet.skeleton.inference import Inference
-from tsenet.skeleton.passes import Pieces
+from tsenet.scale.blocks import Blocks
+from tsenet.skeleton.inference import Inference, children_first
+from tsenet.skeleton.tree import LatentTree
 
 BATCH_ROWS = 1000
 STEP_EXPONENT = 0.75
 PSEUDO_ROWS = 1.0  # strength, in rows, of the prior that a child does not depend on its parent
 SMALLEST = 1e-9
+STEPS_PER_READ = 200  # steps whose rows are read in one pass
 
 
 def tables_from_counts(
@@ -82,11 +85,8 @@ def batch_numbers(n_rows: int, steps: int, rng: np.random.Generator) -> Iterator
 
 
 def refine(
-    pieces: Pieces,
-    parent: NDArray[np.int32],
-    cpt: NDArray[np.float64],
-    marginals: NDArray[np.float64],
-    top_order: NDArray[np.int32],
+    pieces: Blocks,
+    tree: LatentTree,
     steps: int,
     rng: np.random.Generator,
     workers: Workers,
@@ -96,22 +96,28 @@ def refine(
 
     Parameters
     ----------
-    pieces : Pieces
-        All rows; only those of the batches are needed in memory.
+    pieces : Blocks
+        All rows, binary; only those of the batches are read into memory.
 
     Returns
     -------
     float64 (M, 2, 2)
         The new ``cpt``.
     """
-    n_observed = pieces.n_columns
-    pairs, on = counts_from_tables(parent, cpt, marginals, n_observed)
-    cpt = cpt.copy()
+    parent, cpt, n_observed = tree.parent, tree.cpt.copy(), tree.n_observed
+    top_order = children_first(parent, tree.layer(tree.n_levels).start)
+    pairs, on = counts_from_tables(parent, cpt, tree.marginals(), n_observed)
     pseudo = PSEUDO_ROWS / pieces.n_rows
     size = min(BATCH_ROWS, pieces.n_rows)
     numbers = batch_numbers(pieces.n_rows, steps, rng)
-    progress.start("refine", steps)
-    for u, (rows, batch) in enumerate(pieces.batches(numbers)):
+    for u in range(steps):
+        if u % STEPS_PER_READ == 0:
+            window = list(islice(numbers, STEPS_PER_READ))
+            read = np.unique(np.concatenate(window))
+            rows = pieces.take(read, stage="rows of stepwise EM", progress=None if u else progress)
+            if u == 0:
+                progress.start("refine", steps)
+        batch = np.searchsorted(read, window[u % STEPS_PER_READ]).astype(np.int64)
         inference = Inference.of(parent, cpt, top_order, n_observed)
         batch_pairs, batch_on, loglik = inference.expected_counts(rows, batch, workers)
         eta = (u + 2.0) ** -STEP_EXPONENT

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -19,7 +21,7 @@ from tsenet.data.binary import BinaryRule
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.skeleton.passes import RowsOutsideMemory
+from tsenet.scale.blocks import Blocks, in_blocks, is_outside_memory
 
 if TYPE_CHECKING:
     import networkx
@@ -267,12 +269,26 @@ class LatentTree:
             raise DataError(f"the rows have {rows.n_columns} variables, the tree {self.n_observed}")
         return rows
 
+    @contextmanager
+    def binary_blocks(self, X: Any, client: Any = None) -> Iterator[Blocks]:
+        """Rows of this tree's binary variables, in blocks: of a table, or outside memory.
+
+        Parameters
+        ----------
+        X : table, BinaryRows, folder of shards, Dask collection or Blocks
+        client : distributed.Client or str or None, default=None
+            The cluster to work on.
+        """
+        outside = isinstance(X, Blocks) or is_outside_memory(X)
+        with in_blocks(X if outside else self.binary(X), client) as blocks:
+            yield blocks.then(self.binary)
+
     def log_likelihood(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Exact ln P(x) of every row, summed over all states of the latents.
 
         Parameters
         ----------
-        X : array, sparse matrix, dataframe, list of rows or Table, shape (N, V)
+        X : array, sparse matrix, dataframe, list of rows, Table, folder of shards or Blocks, shape (N, V)
             The rows.
         n_jobs : int or None, default=None
             Threads; None or −1 for all cores.
@@ -286,17 +302,16 @@ class LatentTree:
         DataError
             If the columns are not those of the tree.
         """
-        if isinstance(X, RowsOutsideMemory):
-            return X.log_likelihood(self)
-        with Workers(n_jobs) as workers:
-            return self._inference.log_likelihood(self.binary(X), workers)
+        with self.binary_blocks(X) as rows:
+            found = rows.map(partial(_log_likelihood, self, rows.threads(n_jobs)))
+            return np.concatenate(list(found))
 
     def posterior(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Exact P(z = 1 | x) of every latent in every row.
 
         Parameters
         ----------
-        X : array, sparse matrix, dataframe, list of rows or Table, shape (N, V)
+        X : array, sparse matrix, dataframe, list of rows, Table, folder of shards or Blocks, shape (N, V)
             The rows.
         n_jobs : int or None, default=None
             Threads; None or −1 for all cores.
@@ -311,8 +326,9 @@ class LatentTree:
         DataError
             If the columns are not those of the tree.
         """
-        with Workers(n_jobs) as workers:
-            return self._inference.posterior(self.binary(X), workers)
+        with self.binary_blocks(X) as rows:
+            found = list(rows.map(partial(_posterior, self, rows.threads(n_jobs))))
+            return found[0] if len(found) == 1 else np.concatenate(found)
 
     def complete(self, X: Any, *, n_jobs: int | None = None) -> list[BinaryRows]:
         """Completed data: all nodes of every row, with each latent in its more probable state.
@@ -570,3 +586,13 @@ def _depths(parent: NDArray[np.int32]) -> NDArray[np.int64]:
         depth[going_on] += depth[above[going_on]]
         above[going_on] = above[above[going_on]]
     return np.where(above >= 0, -1, depth)
+
+
+def _log_likelihood(tree: LatentTree, n_jobs: int | None, rows: BinaryRows) -> NDArray[np.float64]:
+    with Workers(n_jobs) as workers:
+        return tree._inference.log_likelihood(rows, workers)
+
+
+def _posterior(tree: LatentTree, n_jobs: int | None, rows: BinaryRows) -> NDArray[np.float64]:
+    with Workers(n_jobs) as workers:
+        return tree._inference.posterior(rows, workers)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from tsenet.errors import DataError
 
 __all__ = ["is_collection", "write_collection"]
 
-_AHEAD = 2  # chunks that are computed while one is written
 _VALUES_PER_GROUP = 1 << 22  # of dense rows
 
 
@@ -27,9 +25,7 @@ def is_collection(X: Any) -> bool:
 
 
 def write_collection(collection: Any, place: Place, client: Any = None) -> ShardFolder:
-    """Write a Dask array or dataframe as a folder of shards.
-
-    The files do not depend on the chunks. A few chunks are in memory at a time.
+    """Write a Dask array or dataframe as a folder of shards, which does not depend on the chunks.
 
     Parameters
     ----------
@@ -45,10 +41,17 @@ def write_collection(collection: Any, place: Place, client: Any = None) -> Shard
     DataError
         If it is another kind of collection, or holds something else than numbers.
     """
-    rows = _rows_of(collection)
+    import dask
+
+    is_frame = hasattr(collection, "columns") and hasattr(collection, "to_delayed")
+    if not is_frame and getattr(collection, "ndim", 0) != 2:
+        kind = type(collection).__name__
+        raise DataError(f"expected a two-dimensional Dask array or a Dask dataframe, not a {kind}")
     writer: ShardWriter | None = None
     columns: tuple[str, ...] | None = None
-    for block in _computed(rows, client):
+    for chunks in collection.to_delayed():
+        parts = [chunks] if is_frame else list(chunks)
+        block = _joined(client.gather(client.compute(parts)) if client else dask.compute(*parts))
         if not block.shape[0] > 0:
             continue
         table = _table(block, collection, columns)
@@ -64,38 +67,8 @@ def write_collection(collection: Any, place: Place, client: Any = None) -> Shard
     return writer.folder
 
 
-def _rows_of(collection: Any) -> list[list[Any]]:
-    """For each block of rows the blocks of its columns, as delayed values."""
-    if hasattr(collection, "columns") and hasattr(collection, "to_delayed"):
-        return [[part] for part in collection.to_delayed()]
-    if getattr(collection, "ndim", 0) != 2:
-        kind = type(collection).__name__
-        raise DataError(f"expected a two-dimensional Dask array or a Dask dataframe, not a {kind}")
-    return [list(parts) for parts in collection.to_delayed()]
-
-
-def _computed(rows: list[list[Any]], client: Any) -> Iterator[Any]:
-    """The blocks of rows, in order."""
-    import dask
-
-    if client is None:
-        for parts in rows:
-            yield _joined(dask.compute(*parts))
-        return
-    waiting: deque[list[Any]] = deque()
-    rest = iter(rows)
-    while True:
-        for parts in rest:
-            waiting.append(client.compute(parts))
-            if len(waiting) > _AHEAD:
-                break
-        if not waiting:
-            return
-        yield _joined(client.gather(waiting.popleft()))
-
-
-def _joined(parts: Any) -> Any:
-    """The blocks of some columns side by side."""
+def _joined(parts: Sequence[Any]) -> Any:
+    """The chunks of some columns side by side."""
     if len(parts) == 1:
         return parts[0]
     if any(map(sp.issparse, parts)):
@@ -106,12 +79,12 @@ def _joined(parts: Any) -> Any:
 def _table(block: Any, collection: Any, columns: tuple[str, ...] | None) -> Table:
     """A block as a table of numbers, with the type that all blocks have."""
     table = Table.of(block, missing=True, columns=columns)
-    if any(levels is not None for levels in table.levels):
-        column = next(k for k, levels in enumerate(table.levels) if levels is not None)
-        raise DataError(
-            f"{table.label(column)} of the Dask dataframe holds categories: make numbers of them, or write "
-            "shards of the frame with tsenet.data.write_shards"
-        )
+    for column, levels in enumerate(table.levels):
+        if levels is not None:
+            raise DataError(
+                f"{table.label(column)} of the Dask dataframe holds categories: make numbers of them, or write "
+                "shards of the frame with tsenet.data.write_shards"
+            )
     if table.is_sparse:
         return table
     dtypes = getattr(collection, "dtypes", None)

@@ -1,0 +1,251 @@
+"""Trees and wirings are the same from memory, a folder or workers, however the rows are divided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import tsenet
+from tsenet.data import open_shards, shard_documents, write_shards
+from tsenet.errors import DataError, TooLargeError
+from tsenet.expansion import expand as expansion
+from tsenet.scale import Blocks
+from tsenet.scale.cluster import Cluster
+from tsenet.skeleton.tree import LatentTree
+
+OPTIONS: dict[str, Any] = {"max_top": 3, "refine_steps": 8, "random_state": 3}
+
+
+def same_tree(a: LatentTree, b: LatentTree) -> bool:
+    arrays = all(
+        np.array_equal(getattr(a, name), getattr(b, name)) for name in ("parent", "level", "cpt")
+    )
+    return arrays and a.names == b.names and a.rule == b.rule
+
+
+def check_everything(tree: LatentTree, X: Any, blocks: Any) -> None:
+    """Wirings by every rule, likelihoods and posteriors are those of the rows in memory."""
+    for rule in ("balanced", "top-k", "random", "tree", "context"):
+        options: dict[str, Any] = {"density": 0.2, "link_rule": rule, "random_state": 1}
+        expected = tsenet.expand(tree, X, **options)
+        assert expected == tsenet.expand(tree, blocks, **options), rule
+    assert np.array_equal(tree.log_likelihood(blocks), tree.log_likelihood(X))
+    assert np.array_equal(tree.posterior(blocks), tree.posterior(X))
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    """Columns of numbers of every kind, and one of categories."""
+    rng = np.random.default_rng(5)
+    hidden = rng.random((400, 3)) < 0.5
+    values = rng.normal(size=(400, 12)) + 2.0 * np.repeat(hidden, 4, axis=1)
+    values[:, 5] = rng.poisson(0.7, 400)  # presence
+    values[:, 6] = hidden[:, 0]  # two values
+    values[:, 7] = 4.5  # constant
+    values[rng.random((400, 12)) < 0.05] = np.nan
+    frame = pd.DataFrame(values, columns=[f"c{k}" for k in range(12)])
+    frame["colour"] = np.where(hidden[:, 1], "red", "blue")
+    return frame
+
+
+@pytest.mark.parametrize("rows_per_group", [1000, 170])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"structure_samples": 400}, {"piece_size": 5, "leftovers": "attach"}],
+    ids=["auto", "sample", "pieces"],
+)
+def test_a_folder_of_documents(
+    tmp_path: Path, documents: sp.csr_array, rows_per_group: int, options: dict[str, Any]
+) -> None:
+    write_shards(tmp_path, documents, rows_per_group=rows_per_group, groups_per_shard=3)
+    tree = tsenet.learn_tree(documents, **OPTIONS, **options)
+    assert tree.n_levels >= 2
+    assert same_tree(tree, tsenet.learn_tree(str(tmp_path), **OPTIONS, **options))
+    if not options:
+        check_everything(tree, documents, tmp_path)
+
+
+def test_a_folder_of_dense_rows(tmp_path: Path, frame: pd.DataFrame) -> None:
+    write_shards(tmp_path, frame, rows_per_group=90)
+    tree = tsenet.learn_tree(frame, **OPTIONS)
+    assert same_tree(tree, tsenet.learn_tree(tmp_path, **OPTIONS))
+    wiring = tsenet.expand(tree, tmp_path, density=0.3)
+    assert tsenet.expand(tree, frame, density=0.3) == wiring
+
+
+def test_several_passes_and_drawn_contexts(
+    tmp_path: Path, documents: sp.csr_array, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts of one tile per pass, as with little memory, and contexts of 300 rows, as with many."""
+    write_shards(tmp_path, documents, rows_per_group=200)
+    tree = tsenet.learn_tree(documents, **OPTIONS)
+    monkeypatch.setattr(
+        Blocks,
+        "groups",
+        lambda self, need, what: [(k, k + 1) for k in range(len(need))] or [(0, 0)],
+    )
+    monkeypatch.setattr("tsenet.expansion.pairs.UNITS_PER_TILE", 3)
+    monkeypatch.setattr(expansion, "_MOST_ROWS", 300)
+    check_everything(tree, documents, tmp_path)
+
+
+@pytest.mark.parametrize("sends", [True, False])
+def test_workers(
+    tmp_path: Path,
+    documents: sp.csr_array,
+    client: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    sends: bool,
+) -> None:
+    write_shards(tmp_path, documents, rows_per_group=60)
+    monkeypatch.setattr(Blocks, "sends", lambda *_: sends)
+    tree = tsenet.learn_tree(documents, **OPTIONS)
+    assert same_tree(tree, tsenet.learn_tree(tmp_path, client=client, **OPTIONS))
+    if sends:
+        with Blocks(tmp_path, client=client, memory_limit="1GB") as blocks:
+            check_everything(tree, documents, blocks)
+
+
+def test_words_are_counted_on_a_cluster(tmp_path: Path, client: Any) -> None:
+    path = tmp_path / "texts.txt"
+    words = np.array(["apple", "bread", "cheese", "dates", "eggs", "figs", "grapes"])
+    chosen = np.random.default_rng(0).choice(words, (500, 5))
+    path.write_text("\n".join(map(" ".join, chosen)) + "\n")
+    here = shard_documents([path], tmp_path / "here")
+    with Cluster(client) as cluster:
+        there = shard_documents([path], tmp_path / "there", map_in_order=cluster.map)
+    assert here.digest == there.digest
+
+
+# ---- Dask collections
+
+
+def of_blocks(rows: sp.csr_array, size: int) -> Any:
+    """A Dask array of CSR blocks."""
+    import dask
+
+    blocks = [
+        da.from_delayed(
+            dask.delayed(rows[k : k + size]),
+            (min(size, rows.shape[0] - k), rows.shape[1]),
+            meta=sp.csr_array((0, rows.shape[1]), dtype=rows.dtype),
+        )
+        for k in range(0, rows.shape[0], size)
+    ]
+    return da.concatenate(blocks)
+
+
+def test_csr_blocks(documents: sp.csr_array) -> None:
+    tree = tsenet.learn_tree(documents, **OPTIONS)
+    with Blocks(of_blocks(documents, 333)) as blocks:
+        assert blocks.folder is not None
+        place = Path(blocks.folder.place.url)
+        assert same_tree(tree, tsenet.learn_tree(blocks, **OPTIONS))
+    assert not place.exists()
+
+
+@pytest.mark.parametrize("chunks", [(400, 12), (90, 5)])
+def test_an_array_and_a_dataframe(frame: pd.DataFrame, chunks: tuple[int, int]) -> None:
+    numbers = frame.drop(columns="colour")
+    values = numbers.to_numpy()
+    tree = tsenet.learn_tree(values, **OPTIONS)
+    assert same_tree(tree, tsenet.learn_tree(da.from_array(values, chunks=chunks), **OPTIONS))
+    numbers = numbers.assign(whole=np.arange(400) % 7)
+    parts = dd.from_pandas(numbers, npartitions=400 // chunks[0])
+    found = tsenet.learn_tree(parts, **OPTIONS)
+    assert same_tree(tsenet.learn_tree(numbers, **OPTIONS), found)
+
+
+def test_a_collection_on_workers_is_kept(
+    documents: sp.csr_array, client: Any, tmp_path: Path
+) -> None:
+    array = of_blocks(documents, 200).persist(scheduler=client)
+    tree = tsenet.learn_tree(documents, **OPTIONS)
+    with Blocks(array, client=client, scratch=tmp_path / "kept") as blocks:
+        assert same_tree(tree, tsenet.learn_tree(blocks, **OPTIONS))
+    assert open_shards(tmp_path / "kept").n_rows == 900
+
+
+def test_a_classifier_is_fitted_to_dask(documents: sp.csr_array) -> None:
+    y = (documents[:, :30].sum(axis=1) > documents[:, 30:].sum(axis=1)).astype(int)
+    options: dict[str, Any] = {"random_state": 0, "max_epochs": 2, "n_jobs": 1}
+    one = tsenet.TSENetClassifier(**options).fit(of_blocks(documents, 300), y)
+    other = tsenet.TSENetClassifier(**options).fit(
+        of_blocks(documents, 170), da.from_array(y, chunks=100)
+    )
+    expected = one.predict_proba(documents)
+    np.testing.assert_array_equal(expected, other.predict_proba(documents))
+    np.testing.assert_allclose(one.predict_proba(of_blocks(documents, 90)), expected, atol=1e-6)
+
+
+def test_other_collections_are_refused(tmp_path: Path) -> None:
+    import dask.bag
+
+    with pytest.raises(DataError, match="not a Bag"):
+        Blocks(dask.bag.from_sequence([1, 2]))
+    with pytest.raises(DataError, match="two-dimensional"):
+        Blocks(da.ones(3))
+    colours = pd.DataFrame({"a": [1.0, 2.0], "colour": ["red", "blue"]})
+    with pytest.raises(DataError, match=r"'colour' .* categories"):
+        Blocks(dd.from_pandas(colours, npartitions=1))
+    with pytest.raises(DataError, match="no rows"):
+        Blocks(da.ones((0, 3)))
+    with pytest.raises(ValueError, match="scratch"):
+        Blocks(tmp_path, scratch=tmp_path)
+
+
+# ---- what fits
+
+
+def test_work_that_does_not_fit_is_refused_before_it_begins(
+    tmp_path: Path, documents: sp.csr_array
+) -> None:
+    folder = write_shards(tmp_path, documents)
+    (tmp_path / "part-00000.parquet").unlink()  # work would fail
+    with pytest.raises(TooLargeError, match=r"partition of 900 rows .* fewer rows per partition"):
+        Blocks(folder, memory_limit="300MB")
+    with Blocks(folder, memory_limit="1GB") as blocks:
+        with pytest.raises(TooLargeError, match="the counts of 128 units"):
+            blocks.groups([10**6, 10**9], "the counts of 128 units")
+        assert blocks.groups([10**6] * 3, "") == [(0, 3)]
+        fits = (4 * 10**6, 15 * 10**6, 10**7, 6 * 10**6)
+        groups = blocks.groups(fits, "")
+        assert [a for a, _ in groups] == [0, *(b for _, b in groups[:-1])]
+        assert groups[-1][1] == 4
+        assert len(groups) == 2
+
+
+def test_as_many_rows_as_fit(tmp_path: Path, documents: sp.csr_array) -> None:
+    """Groups are learned from as many rows as fit, drawn by the seed: the same as structure_samples in memory."""
+    rows = sp.csr_array(sp.vstack([documents, documents[:, ::-1]]))
+    write_shards(tmp_path, rows, rows_per_group=170)
+    n_bytes = 60 * rows.nnz / 1800 + 60
+    need = (350 << 20) + 5000 * 60 + 24 * 1800 + n_bytes * 1000
+    limit = int(need) + 1000
+    with Blocks(tmp_path, memory_limit="1GB") as blocks:
+        blocks._memory = limit
+        assert blocks.structure_rows(None) == 1000
+        with pytest.raises(TooLargeError, match="structure_samples=1000 would fit"):
+            blocks.structure_rows(1500)
+        found = tsenet.learn_tree(blocks, **OPTIONS)
+        blocks._memory -= int(n_bytes * 10)
+        with pytest.raises(TooLargeError, match="not even 1,000"):
+            blocks.structure_rows(None)
+    assert same_tree(tsenet.learn_tree(rows, structure_samples=1000, **OPTIONS), found)
+
+
+def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
+    write_shards(tmp_path, np.ones((3, 2)))
+    with pytest.raises(ValueError, match="not both"):
+        Blocks(tmp_path, client="tcp://127.0.0.1:1", n_workers=2)
+    with pytest.raises(ValueError, match="n_workers"):
+        Blocks(tmp_path, n_workers=0)
+    with Blocks(tmp_path) as blocks, pytest.raises(ValueError, match="their own client"):
+        tsenet.learn_tree(blocks, client="tcp://127.0.0.1:1")
