@@ -188,23 +188,6 @@ def test_names_stay_short_and_unique() -> None:
     )
 
 
-def test_repr_and_describe() -> None:
-    rule = learn(pd.DataFrame(FRAME))
-    head = "5 columns give 7 binary variables: 2 by presence, 2 by threshold, 1 by category"
-    assert repr(rule) == f"BinaryRule({head})"
-    lines = rule.describe().splitlines()
-    assert lines[0] == head
-    assert [line.strip() for line in lines[1:]] == [
-        "age > 2.75",
-        "colour=blue",
-        "colour=grey",
-        "colour=red",
-        "code > 7",
-    ]
-    many = learn(np.random.default_rng(0).normal(size=(5, 14)))
-    assert many.describe().endswith("... and 4 more")
-
-
 # ------------------------------------------------------------------ what is refused
 
 
@@ -216,12 +199,7 @@ def test_one_row_teaches_nothing(make: Any) -> None:
 
 def test_negative_values_where_presence_is_asked() -> None:
     data = sp.csc_array([[0, -1.0, 2], [1, -3, 0], [1, 4, -1]])
-    message = says(
-        "Negative values in data: column 1 has 2 negative values (1 other column too)", "dense"
-    )
-    with pytest.raises(DataError, match=message):
-        learn(data)
-    with pytest.raises(DataError, match=says("column 'b' (index 1) has 2 negative")):
+    with pytest.raises(DataError, match=says("Negative values in data: column 'b'", "dense")):
         learn(data, ["a", "b", "c"])
 
 

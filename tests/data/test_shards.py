@@ -153,8 +153,8 @@ def replace_shard(folder: Path, columns: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("words", "counts", "complaint"),
     [
-        ([[0, 9], [1]], [[1, 1], [1]], "outside"),
-        ([[0, -1], [1]], [[1, 1], [1]], "outside"),
+        ([[0, 9], [1]], [[1, 1], [1]], "indices"),
+        ([[0, -1], [1]], [[1, 1], [1]], "indices"),
         ([[2, 1], [1]], [[1, 1], [1]], "strictly increasing"),
         ([[1, 1], [1]], [[1, 1], [1]], "strictly increasing"),
         ([[0, 1], [1]], [[1], [1, 1]], "number of counts"),

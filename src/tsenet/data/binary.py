@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from tsenet.data.columns import count_of, quoted
 from tsenet.data.frames import Levels
@@ -161,14 +162,14 @@ class BinaryRule:
         [[False], [True]]
         """
         self.check_columns(table)
-        if not self._category_columns.size:
-            above = _rows_above_sparse if table.is_sparse else _rows_above_dense
-            return above(table.values, self.thresholds)
+        # A zero, which sparse rows do not store, is above a negative threshold.
+        if table.is_sparse and not self._category_columns.size and not np.any(self.thresholds < 0):
+            return _rows_above(table.values, self.thresholds)
         step = max(1, _BLOCK // self.n_variables)
         starts = range(0, max(1, table.n_rows), step)
         code_maps = [self._code_map(table, int(j)) for j in self._category_columns]
         return BinaryRows.concatenate(
-            self._one_hot_block(table.values[start : start + step], code_maps) for start in starts
+            self._apply_to_block(table.values[start : start + step], code_maps) for start in starts
         )
 
     @property
@@ -201,38 +202,11 @@ class BinaryRule:
                 wanted.append(f"{name} > {_threshold_text(float(threshold))}")
         return _unique_names(wanted, self.sources)
 
-    def describe(self) -> str:
-        """Describe in a few lines how the columns become binary variables.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from tsenet.data import BinaryRule, Table
-        >>> print(BinaryRule.learn(Table.of([[0, 1.0], [0, 2.0], [1, 4.0]])).describe())
-        2 columns give 2 binary variables: 1 by presence, 1 by threshold, 0 by category
-          x1 > 2
-        """
-        n_categories = int(self._category_columns.size)
-        n_presence = int(np.count_nonzero(self.presence))
-        n_thresholds = self.n_columns_in - n_presence - n_categories
-        head = (
-            f"{count_of(self.n_columns_in, 'column')} give "
-            f"{count_of(self.n_variables, 'binary variable')}: {n_presence} by presence, "
-            f"{n_thresholds} by threshold, {n_categories} by category"
-        )
-        others = [
-            name for name, j in zip(self.names, self.sources, strict=True) if not self.presence[j]
-        ]
-        lines = [f"  {name}" for name in others[:10]]
-        if len(others) > 10:
-            lines.append(f"  ... and {len(others) - 10} more")
-        return "\n".join([head, *lines])
-
     def __repr__(self) -> str:
-        return f"BinaryRule({self.describe().splitlines()[0]})"
+        return (
+            f"BinaryRule({count_of(self.n_columns_in, 'column')} give "
+            f"{count_of(self.n_variables, 'binary variable')})"
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BinaryRule):
@@ -348,10 +322,11 @@ class BinaryRule:
         variable = {level: first + k for k, level in enumerate(self.levels[column] or ())}
         return np.array([variable.get(level, -1) for level in table.levels[column] or ()], np.int64)
 
-    def _one_hot_block(
-        self, values: npt.NDArray[Any], code_maps: list[npt.NDArray[np.int64]]
-    ) -> BinaryRows:
-        """Binarise a block of dense rows (rows, V) of which some columns are categories."""
+    def _apply_to_block(self, block: Any, code_maps: list[npt.NDArray[np.int64]]) -> BinaryRows:
+        """Return the binary variables of a block of rows (n, V)."""
+        values = block.toarray() if sp.issparse(block) else block
+        if not code_maps:
+            return BinaryRows.of_dense(values > self.thresholds)
         on = np.zeros((len(values), self.n_variables), dtype=bool)
         numeric = np.flatnonzero(~np.isnan(self.thresholds))
         on[:, np.searchsorted(self.sources, numeric)] = (
@@ -365,29 +340,23 @@ class BinaryRule:
 
 
 def _all_missing(table: Table, column: int) -> bool:
-    """Whether no value of a column is known: nothing says then whether it holds numbers or categories."""
+    """Return whether all values of a column are missing: nothing shows then what it holds."""
     return not table.is_sparse and bool(np.isnan(table.values[:, column]).all())
 
 
 def _refuse_negative(table: Table) -> None:
     """Raise a DataError for negative values, which are neither present nor absent."""
-    csr = table.values
-    if csr.nnz == 0 or csr.dtype.kind in "ub" or csr.data.min() >= 0:
-        return
-    counts = np.bincount(csr.indices[csr.data < 0], minlength=table.n_columns)
-    columns = np.flatnonzero(counts)
-    j = int(columns[0])
-    more = f" ({count_of(columns.size - 1, 'other column')} too)" if columns.size > 1 else ""
-    raise DataError(
-        f"Negative values in data: {table.label(j)} has "
-        f"{count_of(int(counts[j]), 'negative value')}{more}. "
-        "Sparse data are read as present or absent: give non-negative values, or a dense array, "
-        "whose columns are cut at a threshold"
-    )
+    negative = table.values.data < 0
+    if negative.any():
+        column = int(table.values.indices[negative].min())
+        raise DataError(
+            f"Negative values in data: {table.label(column)} has some. Sparse data are read as present or absent: give "
+            "non-negative values, or a dense array, whose columns are cut at a threshold"
+        )
 
 
 def is_free_text(n_levels: int, n_rows: int) -> bool:
-    """Say whether a column of so many different texts is free text or a key, not categories."""
+    """Return whether a column with this many different texts is free text or a key, not categories."""
     return n_levels > _MANY_LEVELS and 2 * n_levels > n_rows
 
 
@@ -579,42 +548,9 @@ def _threshold(ascending: npt.NDArray[Any]) -> tuple[float, bool]:
     return centre, False
 
 
-def _rows_above_dense(values: npt.NDArray[Any], thresholds: npt.NDArray[np.float64]) -> BinaryRows:
-    """Return where ``values > thresholds``, for `values` (N, V) and one threshold per column."""
-    step = max(1, _BLOCK // max(1, values.shape[1]))
-    starts = range(0, max(1, values.shape[0]), step)
-    return BinaryRows.concatenate(
-        BinaryRows.of_dense(values[start : start + step] > thresholds) for start in starts
-    )
-
-
-def _rows_above_sparse(csr: Any, thresholds: npt.NDArray[np.float64]) -> BinaryRows:
-    """Return where ``csr > thresholds``; entries that are not stored are zeros.
-
-    Zeros are above a negative threshold, so the result is dense in such a column; only then are
-    rows made dense, a block at a time.
-
-    Parameters
-    ----------
-    csr : scipy.sparse.csr_array, shape (N, V)
-        Canonical: sorted, no duplicates, no stored zeros.
-    thresholds : ndarray of float64, shape (V,)
-    """
-    if np.any(thresholds < 0):
-        step = max(1, _BLOCK // csr.shape[1])
-        starts = range(0, max(1, csr.shape[0]), step)
-        return BinaryRows.concatenate(
-            BinaryRows.of_dense(csr[start : start + step].toarray() > thresholds)
-            for start in starts
-        )
-    data, indices = csr.data, csr.indices
-    if not thresholds.any() and (data.dtype.kind in "ub" or data.size == 0 or data.min() > 0):
+def _rows_above(csr: Any, thresholds: npt.NDArray[np.float64]) -> BinaryRows:
+    """Return where a canonical csr_array (N, V) is above thresholds (V,) that are not negative."""
+    if not thresholds.any() and (csr.nnz == 0 or csr.data.min() > 0):
         return BinaryRows.of_csr(csr)
-    above = np.empty(data.size, dtype=bool)
-    for start in range(0, data.size, _BLOCK):
-        part = slice(start, start + _BLOCK)
-        np.greater(data[part], thresholds[indices[part]], out=above[part])
-    # The running count of kept entries, read at the row borders, gives the new indptr.
-    kept = np.concatenate(([0], np.cumsum(above, dtype=np.int64)))
-    indptr = kept[csr.indptr].astype(np.int64)
-    return BinaryRows(indptr, indices[above].astype(np.int32, copy=False), csr.shape[1])
+    above = csr.data > thresholds[csr.indices]
+    return BinaryRows.of_csr(sp.csr_array((above, csr.indices, csr.indptr), shape=csr.shape))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,6 @@ __all__ = [
     "quoted",
     "refuse_non_finite",
 ]
-
-# Cells checked at a time.
-_BLOCK = 1 << 22
 
 RESHAPE = (
     "Reshape your data either using array.reshape(-1, 1) if it is one column "
@@ -68,7 +66,7 @@ def count_of(number: int, noun: str) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Say whether a value read from a file is missing: None, an empty string or NaN."""
+    """Return whether a value read from a file is missing: None, an empty string or NaN."""
     return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
 
 
@@ -82,34 +80,24 @@ def numbers_of_objects(array: npt.NDArray[Any], label: Labeller) -> npt.NDArray[
     NonNumericError
         Naming the first column with other values, their number, and the first of them.
     """
-    try:
+    with suppress(TypeError, ValueError, OverflowError):
         return array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        # The fast conversion does not say which value failed: convert one at a time.
-        result = np.empty(array.shape, dtype=np.float64)
-        for j in range(array.shape[1]):
-            result[:, j] = _numbers_of_column(array[:, j], label(j))
-        return result
-
-
-def _numbers_of_column(column: npt.NDArray[Any], label: str) -> npt.NDArray[np.float64]:
-    numbers = np.empty(column.size, dtype=np.float64)
-    bad = []
-    for i, value in enumerate(column):
-        if isinstance(value, complex | np.complexfloating):
-            raise DataError(f"Complex data not supported: {label} holds {quoted(value)}")
-        try:
-            # float() fails on pandas.NA; the name of its type is checked to avoid importing pandas.
-            missing = value is None or type(value).__name__ == "NAType"
-            numbers[i] = np.nan if missing else float(value)
-        except (TypeError, ValueError, OverflowError):
-            bad.append(value)
-    if bad:
-        raise NonNumericError(
-            f"{label} has {count_of(len(bad), 'value')} that cannot be read as a number, such as "
-            f"{quoted(bad[0])}: each argument must be a string that spells a number, or a real number. "
-            "Categories can be given as string columns of a pandas or polars dataframe."
-        )
+    numbers = np.empty(array.shape, dtype=np.float64)  # one at a time, to find what failed
+    for j in range(array.shape[1]):
+        bad = []
+        for i, value in enumerate(array[:, j]):
+            try:
+                # float() fails on pandas.NA; the name of its type is checked to avoid importing pandas.
+                missing = value is None or type(value).__name__ == "NAType"
+                numbers[i, j] = np.nan if missing else float(value)
+            except (TypeError, ValueError, OverflowError):
+                bad.append(value)
+        if bad:
+            raise NonNumericError(
+                f"{label(j)} has {count_of(len(bad), 'value')} that cannot be read as a number, such as "
+                f"{quoted(bad[0])}: each argument must be a string that spells a number, or a real number. "
+                "Categories can be given as string columns of a pandas or polars dataframe."
+            )
     return numbers
 
 
@@ -119,37 +107,25 @@ def refuse_non_finite(values: Any, label: Labeller, missing: bool = False) -> No
     The message names the first such column, its count, and how many other columns have some. With ``missing``, a
     dense array may hold NaN.
     """
-    data = values if isinstance(values, np.ndarray) else values.data
+    is_dense = isinstance(values, np.ndarray)
+    data = values if is_dense else values.data
     if data.dtype.kind != "f":
         return
     with np.errstate(over="ignore", invalid="ignore"):
         # A finite sum means that all values are finite, and is faster than checking each value.
         if np.isfinite(data.sum()):
             return
-    allowed = missing and isinstance(values, np.ndarray)
-    for what, test in (("inf", np.isinf),) if allowed else (("NaN", np.isnan), ("inf", np.isinf)):
-        counts = _count_per_column(values, test)
-        columns = np.flatnonzero(counts)
-        if columns.size == 0:
+    for kind, test in (("NaN (missing)", np.isnan), ("infinite (inf)", np.isinf)):
+        if test is np.isnan and missing and is_dense:
             continue
-        j = int(columns[0])
-        others = columns.size - 1
-        more = f" ({count_of(others, 'other column')} too)" if others else ""
-        kind = "NaN (missing)" if what == "NaN" else "infinite (inf)"
-        raise DataError(
-            f"{label(j)} has {count_of(int(counts[j]), kind + ' value')}{more}: "
-            "fill these in or drop the rows or columns that hold them"
-        )
-
-
-def _count_per_column(values: Any, test: Callable[[Any], Any]) -> npt.NDArray[np.int64]:
-    """Count the values of each column for which `test` holds, in row blocks."""
-    n_rows, n_columns = values.shape
-    total = np.zeros(n_columns, dtype=np.int64)
-    if not isinstance(values, np.ndarray):
-        hits = values.indices[test(values.data)]
-        return total + np.bincount(hits, minlength=n_columns)
-    step = max(1, _BLOCK // n_columns)
-    for start in range(0, n_rows, step):
-        total += np.count_nonzero(test(values[start : start + step]), axis=0)
-    return total
+        bad = test(data)
+        n_columns = values.shape[1]
+        counts = bad.sum(axis=0) if is_dense else np.bincount(values.indices[bad], None, n_columns)
+        columns = np.flatnonzero(counts)
+        if columns.size:
+            j, others = int(columns[0]), columns.size - 1
+            more = f" ({count_of(others, 'other column')} too)" if others else ""
+            raise DataError(
+                f"{label(j)} has {count_of(int(counts[j]), kind + ' value')}{more}: "
+                "fill these in or drop the rows or columns that hold them"
+            )

@@ -16,8 +16,6 @@ from tsenet.errors import DataError, TooLargeError
 __all__ = ["bytes_of", "check_size", "max_memory", "memory_here", "shown_bytes"]
 
 _VARIABLE = "TSENET_MAX_MEMORY"
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_BINARY = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def max_memory() -> int:
@@ -52,18 +50,16 @@ def bytes_of(memory: int | str | None) -> int | None:
     >>> bytes_of("2GB"), bytes_of("1.5 GiB"), bytes_of(1000)
     (2000000000, 1610612736, 1000)
     """
-    if memory is None or isinstance(memory, int):
-        if memory is not None and memory < 1:
-            raise ValueError(f"an amount of memory must be above 0, not {memory}")
-        return memory
+    if memory is None:
+        return None
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\s*", str(memory), re.IGNORECASE)
     if match is None:
         raise ValueError(f"an amount of memory must be written as '2GB', not {memory!r}")
     number, unit, binary = match.groups()
-    factor = (_BINARY if binary else _UNITS).get(unit.upper())
-    if factor is None or float(number) * factor < 1:
-        raise ValueError(f"an amount of memory must be written as '2GB', not {memory!r}")
-    return int(float(number) * factor)
+    n_bytes = int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit.upper() or " "))
+    if n_bytes < 1:
+        raise ValueError(f"an amount of memory must be above 0, not {memory!r}")
+    return n_bytes
 
 
 def shown_bytes(n_bytes: float) -> str:

@@ -103,7 +103,7 @@ class BinaryRows:
         Raises
         ------
         DataError
-            Naming the first invalid row.
+            If one is invalid.
 
         Examples
         --------
@@ -112,28 +112,17 @@ class BinaryRows:
         >>> BinaryRows(np.array([0, 2]), np.array([4, 1], np.int32), 5).validate()
         Traceback (most recent call last):
             ...
-        tsenet.errors.DataError: BinaryRows: columns of row 0 are not strictly increasing
+        tsenet.errors.DataError: BinaryRows: the columns of a row are not strictly increasing
         """
-        falls = self.indptr[1:] < self.indptr[:-1]  # a difference could wrap around
-        if falls.any():
-            row = int(np.argmax(falls))
-            raise DataError(f"BinaryRows: indptr falls after row {row}")
-        if self.nnz == 0:
-            return
-        outside = (self.indices < 0) | (self.indices >= self.n_columns)
-        if outside.any():
-            row = self._row_of(int(np.argmax(outside)))
-            raise DataError(f"BinaryRows: row {row} has a column outside 0..{self.n_columns - 1}")
-        falls = self.indices[1:] <= self.indices[:-1]
-        starts = self.indptr[1:-1]
-        falls[starts[(starts > 0) & (starts < self.nnz)] - 1] = False
-        if falls.any():
-            row = self._row_of(int(np.argmax(falls)))
-            raise DataError(f"BinaryRows: columns of row {row} are not strictly increasing")
-
-    def _row_of(self, position: int) -> int:
-        """Return the row to which ``indices[position]`` belongs."""
-        return int(np.searchsorted(self.indptr, position, side="right")) - 1
+        if (self.indptr[1:] < self.indptr[:-1]).any():
+            raise DataError("BinaryRows: indptr must not decrease")
+        csr = self.to_csr()
+        try:
+            csr.check_format(full_check=True)
+        except ValueError as error:
+            raise DataError(f"BinaryRows: {error}") from error
+        if not csr.has_canonical_format:
+            raise DataError("BinaryRows: the columns of a row are not strictly increasing")
 
     def counts(self) -> npt.NDArray[np.int64]:
         """Count the rows in which each column is on.

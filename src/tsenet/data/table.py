@@ -117,19 +117,42 @@ class Table:
             ...
         tsenet.errors.DataError: column 1 has 1 NaN (missing) value: fill these in or drop ...
         """
-        given = None if names is None else tuple(names)
+        own_names = None if names is None else tuple(names)
+        levels: tuple[Levels, ...] | None = None
         if isinstance(X, Table):
-            if X.is_sparse:
-                checked_csr(X.values)
-            if given is not None:
-                return _checked(X.values, given, X.levels, missing)
-            refuse_non_finite(X.values, X.label, missing)
-            return X
-        if sp.issparse(X):
-            return _checked(_sparse_values(X), given, None, missing)
-        if is_frame(X):
-            return _of_frame(X, given, missing, columns)
-        return _checked(_dense_values(X, column_labeller(given), missing), given, None, missing)
+            levels, values = X.levels, checked_csr(X.values) if X.is_sparse else X.values
+            if own_names is None:
+                refuse_non_finite(X.values, X.label, missing)
+                return X
+        elif sp.issparse(X):
+            values = canonical_csr(_native_numbers(checked_csr(X)))
+        elif is_frame(X):
+            own_names = own_names or frame_names(X)
+            if own_names is not None:  # before narwhals raises its own error for duplicate names
+                _check_names(own_names, int(X.shape[1]))
+            values = np.empty(X.shape)
+            if values.size:
+                values, own_names, levels = frame_values(X, own_names, columns)
+                if sp.issparse(values):
+                    values = canonical_csr(checked_csr(values))
+                values = _native_numbers(values)
+        else:
+            values = _dense_values(X, column_labeller(own_names))
+        n_rows, n_columns = values.shape
+        if 0 in values.shape:
+            what = "sample" if n_rows == 0 else "feature"
+            raise DataError(
+                f"Found array with 0 {what}(s) (shape={values.shape}) while a minimum of 1 is required."
+            )
+        if own_names is not None:
+            _check_names(own_names, n_columns)
+        refuse_non_finite(values, column_labeller(own_names), missing)
+        return cls(
+            values,
+            _default_names(n_columns) if own_names is None else own_names,
+            (None,) * n_columns if levels is None else levels,
+            own_names is not None,
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -194,39 +217,6 @@ class Table:
             chosen = chosen.astype(np.intp)
         return Table(self.values[chosen], self.names, self.levels, self.named)
 
-    def validate(self) -> None:
-        """Check shapes, names, values and category codes.
-
-        :meth:`of` makes valid tables; call this after making one in another way.
-
-        Raises
-        ------
-        DataError
-            Saying what is invalid.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from tsenet import Table
-        >>> Table(np.ones((2, 1)), ("a", "b"), (None,)).validate()
-        Traceback (most recent call last):
-            ...
-        tsenet.errors.DataError: 2 names were given for 1 columns
-        """
-        if self.values.ndim != 2 or self.values.dtype.kind not in "fiub":
-            raise DataError(f"Table: values must be 2-D numbers, got {self.values.dtype}")
-        if len(self.levels) != self.n_columns:
-            raise DataError(f"Table: {len(self.levels)} levels for {self.n_columns} columns")
-        _check_names(self.names, self.n_columns)
-        if self.is_sparse:
-            fresh = checked_csr(self.values)
-            if canonical_csr(fresh) is not fresh:
-                raise DataError("Table: sparse values must be sorted, unique and non-zero")
-        refuse_non_finite(self.values, self.label, missing=True)
-        for j, levels in enumerate(self.levels):
-            if levels is not None and not _are_codes(self.values[:, j], len(levels)):
-                raise DataError(f"Table: {self.label(j)} has codes outside its levels")
-
     def __repr__(self) -> str:
         rows = f"{self.n_rows} rows × {self.n_columns} columns"
         kind = f"sparse {self.values.dtype}, nnz {self.values.nnz}" if self.is_sparse else ""
@@ -256,34 +246,6 @@ class Table:
     __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
 
 
-def _checked(
-    values: Any,
-    names: tuple[str, ...] | None,
-    levels: tuple[Levels, ...] | None,
-    missing: bool,
-) -> Table:
-    """Make the table after the checks that are the same for all input types."""
-    n_rows, n_columns = values.shape
-    if n_rows == 0:
-        raise DataError(
-            f"Found array with 0 sample(s) (shape=(0, {n_columns})) while a minimum of 1 "
-            "is required."
-        )
-    if n_columns == 0:
-        raise DataError(
-            f"Found array with 0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required."
-        )
-    if names is not None:
-        _check_names(names, n_columns)
-    refuse_non_finite(values, column_labeller(names), missing)
-    return Table(
-        values,
-        _default_names(n_columns) if names is None else names,
-        (None,) * n_columns if levels is None else levels,
-        names is not None,
-    )
-
-
 @lru_cache(maxsize=4)
 def _default_names(n_columns: int) -> tuple[str, ...]:
     """``x0``, ``x1``, …; made once, since one row of a wide table takes less time than its names."""
@@ -303,71 +265,32 @@ def _check_names(names: tuple[str, ...], n_columns: int) -> None:
         raise DataError(f"duplicate column names: {shown}{more}; give each column its own name")
 
 
-def _of_frame(
-    frame: Any, names: tuple[str, ...] | None, missing: bool, columns: Sequence[str] | None
-) -> Table:
-    own = frame_names(frame)
-    if names is None:
-        names = own
-    if names is not None:
-        # Checked first, because narwhals raises its own error for duplicate names.
-        _check_names(names, int(frame.shape[1]))
-    if 0 in frame.shape:
-        return _checked(np.empty(frame.shape), names, None, missing)
-    values, names, levels = frame_values(frame, names, columns)
-    if sp.issparse(values):
-        values = _sparse_values(values)
-    elif values.dtype == np.float16:
-        values = values.astype(np.float32)
-    return _checked(values, names, levels, missing)
-
-
-def _sparse_values(matrix: Any) -> Any:
-    """Return the caller's sparse matrix as a canonical csr_array."""
-    csr = checked_csr(matrix)
-    if csr.dtype.kind == "c":
-        raise DataError("Complex data not supported: the sparse matrix is complex")
-    if csr.dtype.kind not in "fiub":
-        raise NonNumericError(f"a sparse matrix of {csr.dtype} does not hold numbers: convert it")
-    if csr.dtype == np.longdouble and csr.dtype.itemsize > 8:
-        csr = csr.astype(np.float64)
-    return canonical_csr(csr)
-
-
-def _dense_values(data: Any, label: Labeller, missing: bool) -> npt.NDArray[Any]:
+def _dense_values(data: Any, label: Labeller) -> npt.NDArray[Any]:
     """Return the caller's array-like as a 2-D array of numbers."""
-    if isinstance(data, np.ma.MaskedArray):
-        n_masked = int(np.count_nonzero(data.mask))
-        if n_masked and missing:
-            data = np.ma.filled(data.astype(np.float64), np.nan)
-        elif n_masked:
-            raise DataError(f"the masked array hides {n_masked} values (NaN): fill them in first")
-        data = np.ma.getdata(data)
+    if isinstance(data, np.ma.MaskedArray) and data.mask.any():
+        data = np.ma.filled(data.astype(np.float64), np.nan)
     try:
         array = np.asarray(data)
     except ValueError as error:
         raise DataError(f"the rows cannot be made into one table: {error}") from error
-    if array.dtype.kind == "c":
-        raise DataError("Complex data not supported: give real and imaginary parts as columns")
     if array.ndim < 2:
         raise DataError(f"Expected a 2-D array, got a {array.ndim}-D array instead. {RESHAPE}")
     if array.ndim > 2:
         raise DataError(f"Found array with dim {array.ndim}, while dim <= 2 is required.")
-    if array.dtype.kind == "O":
-        return numbers_of_objects(array, label)
-    if array.dtype.kind not in "fiub":
+    return numbers_of_objects(array, label) if array.dtype == object else _native_numbers(array)
+
+
+def _native_numbers(values: Any) -> Any:
+    """Return an array or csr_array of numbers in a type that numba and torch know."""
+    if values.dtype.kind == "c":
+        raise DataError("Complex data not supported: give real and imaginary parts as columns")
+    if values.dtype.kind not in "fiub":
         raise NonNumericError(
-            f"an array of {array.dtype} does not hold numbers: convert it, or give categories as "
+            f"an array of {values.dtype} does not hold numbers: convert it, or give categories as "
             "string columns of a pandas or polars dataframe"
         )
-    if array.dtype == np.float16:
-        return array.astype(np.float32)
-    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
-        return array.astype(np.float64)
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
-
-
-def _are_codes(column: Any, n_levels: int) -> bool:
-    """Say whether every entry of a column is one of 0, 1, ..., n_levels - 1."""
-    codes = column.data if sp.issparse(column) else column[~np.isnan(column)]
-    return bool(np.all((codes >= 0) & (codes < n_levels) & (codes == np.floor(codes))))
+    if values.dtype == np.float16:
+        return values.astype(np.float32)
+    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
+        return values.astype(np.float64)
+    return values.astype(values.dtype.newbyteorder("="), copy=False)

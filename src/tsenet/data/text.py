@@ -1,7 +1,7 @@
-"""Turn documents into a sparse table of word counts, with scikit-learn's ``CountVectorizer``.
+"""Words of documents: splitting text of any script, stop words, vocabularies and sparse tables of counts.
 
-A fitted vectorizer is written to model files as plain options and a vocabulary. This module imports scikit-learn only
-where it is needed: a loaded model predicts texts without it.
+scikit-learn's ``CountVectorizer`` counts the words. A fitted one is written to model files as plain options and a
+vocabulary.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 import warnings
-from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import groupby, pairwise
 from numbers import Real
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Documents",
-    "PlainVectorizer",
     "are_texts",
     "count_words",
     "read_documents",
@@ -47,7 +45,8 @@ _HALF = re.compile(r"[\ud800-\udfff]")
 
 # Longest n-gram in a model file: more would let a forged file keep `predict` busy without end.
 _LONGEST_NGRAM = 20
-_LONGEST_PATTERN = 1000
+# Parameters of a CountVectorizer that a model file does not hold.
+_NOT_STORED = ("dtype", "input", "vocabulary")
 
 
 # Two or more letters and digits; an underscore separates words.
@@ -214,7 +213,10 @@ def vectorize(
                 f"no vocabulary for {count_of(len(texts), 'document')}: {error}"
             ) from error
         table = _table(counts, vectorizer)
-        report.finish(describe_vocabulary(vectorizer, table))
+        n_empty = int(np.count_nonzero(np.diff(table.values.indptr) == 0))
+        report.finish(
+            f"vocabulary: {table.n_columns:,} words; {n_empty:,} of {table.n_rows:,} texts contain none of them"
+        )
     return table
 
 
@@ -241,8 +243,9 @@ def count_words(documents: Documents | Iterable[str], vectorizer: Any) -> Table:
     [[0, 2], [1, 0]]
     """
     if not hasattr(vectorizer, "transform"):
-        longest = max((word.count(" ") + 1 for word in vectorizer), default=1)
-        vectorizer = PlainVectorizer(vectorizer, (1, longest))
+        words = list(vectorizer)
+        longest = max((word.count(" ") + 1 for word in words), default=1)
+        vectorizer = word_vectorizer(ngrams=longest).set_params(vocabulary=words).fit(())
     return _table(vectorizer.transform(texts_of(documents)), vectorizer)
 
 
@@ -252,7 +255,7 @@ def rows_of_texts(X: Any, vectorizer: Any) -> Any:
     Parameters
     ----------
     X : texts, also from a generator, or rows
-    vectorizer : fitted CountVectorizer, PlainVectorizer or None
+    vectorizer : fitted CountVectorizer or None
         That of the model; None if it was fitted on a table.
     """
     X = list(X) if isinstance(X, Iterator) else X
@@ -277,32 +280,6 @@ def checked_vectorizer(vectorizer: Any) -> CountVectorizer:
             f"vectorizer must be scikit-learn's CountVectorizer or None, not {vectorizer!r:.60}"
         )
     return vectorizer
-
-
-def describe_vocabulary(vectorizer: CountVectorizer, table: Table) -> str:
-    """Return one line: how many words, which ones, and how many texts have none of them."""
-    words = vectorizer.analyzer == "word" and tuple(vectorizer.ngram_range) == (1, 1)
-    limited = table.n_columns == vectorizer.max_features
-    which = "the most frequent" if limited else "all"
-    least = vectorizer.min_df
-    if vectorizer.vocabulary is not None:
-        which = "as given"
-    elif least not in (0, 1):
-        which += f" in {least} or more texts" if least > 1 else f" in {least:.1%} of the texts"
-    stopped = ", without stop words" if vectorizer.stop_words is not None else ""
-    n_empty = int(np.count_nonzero(np.diff(table.values.indptr) == 0))
-    return (
-        f"vocabulary: {table.n_columns:,} {'words' if words else 'n-grams'} ({which}{stopped}); "
-        f"{n_empty:,} of {table.n_rows:,} texts contain none of them"
-    )
-
-
-def splitter(vectorizer: CountVectorizer) -> Callable[[Any], list[str]]:
-    """Return the function that splits a text into all its words and n-grams, stop words included."""
-    from sklearn.base import clone
-
-    analyze = clone(vectorizer).set_params(stop_words=None).build_analyzer()
-    return lambda text: [] if is_no_text(text) else analyze(text)
 
 
 def vocabulary_of(vectorizer: Any) -> tuple[str, ...]:
@@ -397,89 +374,6 @@ class TermCounts(NamedTuple):
 # ---- model files
 
 
-class PlainVectorizer:
-    """What a fitted :func:`word_vectorizer` counts, without scikit-learn, whose import takes longer than a prediction.
-
-    Parameters
-    ----------
-    words : sequence of str
-        The vocabulary; an n-gram is its words with a space between them.
-    ngram_range : (int, int), default=(1, 1)
-        Shortest and longest n-gram.
-    stop_words : collection of str, default=()
-        Words to leave out before n-grams are formed.
-
-    Examples
-    --------
-    >>> from tsenet.data.text import PlainVectorizer
-    >>> PlainVectorizer(["dog", "hot dog"], (1, 2)).transform(["A hot dog"]).toarray().tolist()
-    [[1, 1]]
-    """
-
-    def __init__(
-        self,
-        words: Sequence[str],
-        ngram_range: tuple[int, int] = (1, 1),
-        stop_words: Collection[str] = (),
-    ) -> None:
-        self.vocabulary_ = {word: place for place, word in enumerate(words)}
-        self.ngram_range = ngram_range
-        self.stop_words = frozenset(stop_words)
-
-    def transform(self, texts: Iterable[str]) -> sp.csr_array:
-        """Count the words of the vocabulary: (texts, words)."""
-        shortest, longest = self.ngram_range
-        ends, columns, data = array("q", [0]), array("i"), array("i")
-        for text in texts:
-            words = [word for word in words_of(text.lower()) if word not in self.stop_words]
-            terms = (
-                " ".join(words[k : k + length])
-                for length in range(shortest, min(longest, len(words)) + 1)
-                for k in range(len(words) - length + 1)
-            )
-            found = Counter(self.vocabulary_[t] for t in terms if t in self.vocabulary_)
-            columns.extend(found)
-            data.extend(found.values())
-            ends.append(len(columns))
-        parts = (np.array(data, np.int32), np.array(columns, np.int32), np.array(ends, np.int64))
-        return sp.csr_array(parts, shape=(len(ends) - 1, len(self.vocabulary_)))
-
-
-def _is_limit(value: Any) -> bool:
-    """Whether a value is a number of documents, or a share of them."""
-    return (type(value) is int and value >= 1) or (type(value) is float and 0 <= value <= 1)
-
-
-def _is_range(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and [type(end) for end in value] == [int, int]
-        and 1 <= value[0] <= value[1] <= _LONGEST_NGRAM
-    )
-
-
-# The options of a CountVectorizer that a model file holds, and what they may be there.
-_OPTIONS: dict[str, Callable[[Any], bool]] = {
-    "analyzer": lambda value: value in ("word", "char", "char_wb"),
-    "binary": lambda value: type(value) is bool,
-    "lowercase": lambda value: type(value) is bool,
-    "max_df": _is_limit,
-    "max_features": lambda value: value is None or (type(value) is int and value >= 1),
-    "min_df": _is_limit,
-    "ngram_range": _is_range,
-    "preprocessor": lambda value: value is None,
-    "stop_words": lambda value: (
-        value in (None, "english")
-        or (isinstance(value, list) and all(isinstance(word, str) for word in value))
-    ),
-    "strip_accents": lambda value: value in (None, "ascii", "unicode"),
-    "token_pattern": lambda value: (
-        value is None or (isinstance(value, str) and len(value) <= _LONGEST_PATTERN)
-    ),
-    "tokenizer": lambda value: value in (None, "unicode"),
-}
-
-
 def vectorizer_fields(vectorizer: CountVectorizer) -> dict[str, Any]:
     """Return the options of a fitted vectorizer as JSON holds them; the vocabulary is kept elsewhere.
 
@@ -494,17 +388,16 @@ def vectorizer_fields(vectorizer: CountVectorizer) -> dict[str, Any]:
         raise DataError(
             f"a model file cannot hold a {type(vectorizer).__name__}, only a CountVectorizer: use pickle instead"
         )
-    fields = {name: getattr(vectorizer, name) for name in _OPTIONS}
+    fields = {k: v for k, v in vectorizer.get_params().items() if k not in _NOT_STORED}
     fields["tokenizer"] = "unicode" if fields["tokenizer"] is words_of else fields["tokenizer"]
     fields["ngram_range"] = list(fields["ngram_range"])
-    fields = {k: v.item() if isinstance(v, np.generic) else v for k, v in fields.items()}
     for name, value in fields.items():
-        if not _OPTIONS[name](value):
-            why = "it holds no Python functions" if callable(value) else "it is out of bounds there"
+        if callable(value) or (name == "ngram_range" and value[1] > _LONGEST_NGRAM):
             raise DataError(
-                f"a model file cannot hold a vectorizer with {name}={value!r}: {why}. Use options of CountVectorizer "
-                "such as token_pattern, split the texts into words beforehand, or use pickle instead"
+                f"a model file cannot hold a vectorizer with {name}={value!r}: use options of CountVectorizer such as "
+                "token_pattern, split the texts into words beforehand, or use pickle instead"
             )
+    fields = {k: v.item() if isinstance(v, np.generic) else v for k, v in fields.items()}
     return {**fields, "vocabulary": vectorizer.vocabulary is not None}
 
 
@@ -523,44 +416,46 @@ def vectorizer_of_fields(fields: Any, words: Sequence[str]) -> Any:
     DataError
         If a field is missing, unknown or wrong.
     """
-    if not isinstance(fields, dict) or set(fields) != {*_OPTIONS, "vocabulary"}:
-        raise DataError(f"a vectorizer has the fields {', '.join(_OPTIONS)} and vocabulary")
-    for name, value in fields.items():
-        if not _OPTIONS.get(name, _OPTIONS["binary"])(value):
-            raise DataError(f"the vectorizer's {name} cannot be {value!r:.60}")
-    if not words or not all(isinstance(word, str) for word in words):
-        raise DataError("the vocabulary must be one or more strings")
-    if _HALF.search("".join(words)):
-        raise DataError("a word of the vocabulary holds half of a character (a lone surrogate)")
-    if len(set(words)) < len(words):
-        ((word, times),) = Counter(words).most_common(1)
-        raise DataError(f"the vocabulary holds {word!r} {times} times")
     from sklearn.feature_extraction.text import CountVectorizer
 
-    options = {
-        **fields,
-        "tokenizer": words_of if fields["tokenizer"] == "unicode" else None,
-        "ngram_range": tuple(fields["ngram_range"]),
-        "vocabulary": list(words) if fields["vocabulary"] else None,
-    }
-    vectorizer = CountVectorizer(**options)
-    vectorizer.vocabulary_ = {word: place for place, word in enumerate(words)}
-    vectorizer.build_analyzer()  # refuses patterns that cannot be compiled
+    known = {*CountVectorizer().get_params(), "vocabulary"} - {*_NOT_STORED[:2]}
+    if not isinstance(fields, dict) or set(fields) != known or fields["vocabulary"] not in (0, 1):
+        raise DataError(f"a vectorizer has the fields {', '.join(sorted(known))}")
+    distinct = {word for word in words if isinstance(word, str) and not _HALF.search(word)}
+    if not words or len(distinct) < len(words):
+        raise DataError("the vocabulary must be one or more different words")
+    try:
+        shortest, longest = fields["ngram_range"]
+        if {type(shortest), type(longest)} != {
+            int
+        } or not 1 <= shortest <= longest <= _LONGEST_NGRAM:
+            raise ValueError(f"n-grams of {shortest!r} to {longest!r} words")
+        options = {
+            **fields,
+            "tokenizer": words_of if fields["tokenizer"] == "unicode" else fields["tokenizer"],
+            "ngram_range": (shortest, longest),
+            "vocabulary": list(words) if fields["vocabulary"] else None,
+        }
+        vectorizer = CountVectorizer(**options)
+        vectorizer.vocabulary_ = {word: column for column, word in enumerate(words)}
+        vectorizer.transform(["a text"])  # fails for what cannot be used
+    except (TypeError, ValueError, RecursionError, re.error) as error:
+        raise DataError(f"the vectorizer has a wrong option: {error}") from error
     return vectorizer
 
 
-# ---- which inputs are texts
+# ---- input that consists of texts
 
 
 def are_texts(X: Any) -> bool:
-    """Whether ``X`` is a column of strings: a list, an array, a series of a dataframe library or `Documents`."""
+    """Return whether ``X`` is a column of strings: a list, an array, a series of a dataframe library or `Documents`."""
     if isinstance(X, str | Documents):
         return True  # one string: `texts_of` says that it needs many
     return is_column(X) and isinstance(next((v for v in X if not is_no_text(v)), None), str)
 
 
 def is_column(X: Any) -> bool:
-    """Whether ``X`` has one value for each row, as texts have."""
+    """Return whether ``X`` has one value for each row, as texts have."""
     if isinstance(X, str | Documents):
         return True
     if isinstance(X, list | tuple):
@@ -569,7 +464,7 @@ def is_column(X: Any) -> bool:
 
 
 def is_no_text(value: Any) -> bool:
-    """Whether a value among texts stands for a missing one: None, NaN, ``pandas.NA`` or a number."""
+    """Return whether a value among texts stands for a missing one: None, NaN, ``pandas.NA`` or a number."""
     return value is None or isinstance(value, Real) or type(value).__name__ == "NAType"
 
 
