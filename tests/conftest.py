@@ -25,9 +25,6 @@ SLOW_MODULES = {
     "store/test_files.py",
     "skeleton/test_without_jit.py",
     "training/test_pruning.py",
-    "cli/test_checkpoint.py",
-    "cli/test_topics.py",
-    "cli/test_model.py",
     "test_docs.py",
 }
 

@@ -14,8 +14,9 @@ SUBJECTS = (
     ("election", "senate", "ballot", "candidate"),
     ("galaxy", "telescope", "orbit", "comet"),
 )
-# Options that make `tsenet topics` quick on the documents of conftest.py.
-QUICK_TOPICS = ("--refine-steps", "2", "--jobs", "1", "--quiet")
+# Options that make the commands quick on small data.
+QUICK_TOPICS = ("--set", "refine_steps=2", "--jobs", "1", "--quiet")
+QUICK_FIT = ("--set", "max_epochs=20", "--set", "learning_rate=0.01", "--jobs", "1", "--quiet")
 
 
 def run(*arguments: object, stdin: str | None = None) -> Result:
@@ -27,6 +28,15 @@ def fine(*arguments: object) -> str:
     result = run(*arguments)
     assert result.exit_code == 0, result.output
     return result.stdout
+
+
+def error_of(*arguments: object) -> str:
+    """What a command that has to fail prints: one line."""
+    result = run(*arguments)
+    assert result.exit_code == 1, result.output
+    assert result.stderr.startswith("error: ")
+    assert len(result.stderr.splitlines()) == 1
+    return result.stderr
 
 
 def names(folder: Path) -> list[str]:

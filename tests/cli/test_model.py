@@ -1,7 +1,8 @@
-"""fit, predict and evaluate from the command line."""
+"""fit, predict and evaluate: small tables and texts, with models that the tests share."""
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 from pathlib import Path
@@ -14,384 +15,473 @@ from sklearn import metrics
 
 import tsenet
 from tests.builders import one_latent_rows
-from tests.cli.program import fine, make_documents, run
-from tsenet.data.text import vectorize
+from tests.cli.program import QUICK_FIT, error_of, fine, make_documents, run
 from tsenet.explain import explain_prediction
 
-QUICK = ["--max-epochs", "30", "--learning-rate", "0.01", "--skip-units", "20", "--quiet"]
+N_ROWS = 300
+COLUMNS = [*"abcdefgh", "colour"]
+TARGETS = ("kind", "three", "amount", "has1", "has2")
 
 
 @pytest.fixture(scope="module")
 def frame() -> pd.DataFrame:
-    """300 rows: numbers, a category, and things that follow from them."""
-    rng = np.random.default_rng(0)
-    rows = one_latent_rows(rng, 300, (4, 4))
+    """Numbers, a category, a key, and targets that follow from them."""
+    rows = one_latent_rows(np.random.default_rng(0), N_ROWS, (4, 4))
     frame = pd.DataFrame(rows.astype(int), columns=list("abcdefgh"))
     frame["colour"] = np.where(rows[:, :4].any(axis=1), "red", "blue")
-    frame["key"] = np.arange(300)
+    frame["key"] = [f"=row{i}" for i in range(N_ROWS)]
     frame["kind"] = np.where(rows[:, 4:].sum(axis=1) > 1, "much", "little")
+    frame.loc[::3, "kind"] = ""
+    frame.loc[::6, "kind"] = "  "
+    frame["three"] = np.where(rows[:, 0], "A", np.where(rows[:, 7], "B", "C"))
     frame["amount"] = rows.sum(axis=1) * 1.5
     frame["has1"] = rows[:, 0].astype(float)
-    frame["has2"] = np.where(np.arange(300) % 5 == 0, np.nan, rows[:, 5])
+    frame["has2"] = np.where(np.arange(N_ROWS) % 5 == 0, np.nan, rows[:, 5])
     return frame
 
 
-OTHERS = ("key", "kind", "amount", "has1", "has2")
-
-
-def leave_out(*targets: str) -> list[str]:
-    return [part for name in OTHERS if name not in targets for part in ("--ignore", name)]
-
-
-def accuracy_in(printed: str, name: str = "accuracy") -> float:
-    """A score from the first block of lines that `evaluate` prints."""
-    scores = dict(line.rsplit(maxsplit=1) for line in printed.partition("\n\n")[0].splitlines())
-    return float(scores[name])
-
-
-def test_classes_from_csv(frame: pd.DataFrame, tmp_path: Path) -> None:
-    frame.to_csv(tmp_path / "train.csv", index=False)
-    frame.drop(columns=["kind", "amount"]).to_json(
-        tmp_path / "new.jsonl", orient="records", lines=True
-    )
-    frame.to_parquet(tmp_path / "test.parquet")
-    model = tmp_path / "m.tsenet"
-    said = fine(
-        "fit", tmp_path / "train.csv", "--target", "kind", *leave_out("kind"), "-o", model, *QUICK
-    )
-    assert "300 rows, 9 columns" in said
-    assert str(model) in said
-    assert accuracy_in(fine("evaluate", model, tmp_path / "test.parquet", "--quiet")) > 0.95
-    out = tmp_path / "out.csv"
-    assert "300 predictions" in fine("predict", model, tmp_path / "new.jsonl", "-o", out, "--quiet")
-    answers = pd.read_csv(out)
-    assert answers.columns.tolist() == ["kind", "P(little)", "P(much)"]
-    assert (answers["kind"] == frame["kind"]).mean() > 0.95
-    assert np.allclose(answers["P(little)"] + answers["P(much)"], 1, atol=2e-6)
-    loaded = tsenet.load(model)
-    assert loaded.source_["targets"] == ["kind"]
-    assert [name for name in loaded.binary_rule_.names if "colour" in name] == [
-        "colour=blue",
-        "colour=red",
-    ]
-
-
-def test_numbers_are_regressed(frame: pd.DataFrame, tmp_path: Path) -> None:
-    frame.to_csv(tmp_path / "d.tsv", index=False, sep="\t")
-    model = tmp_path / "m.tsenet"
-    fine("fit", tmp_path / "d.tsv", "--target", "amount", *leave_out("amount"), "-o", model, *QUICK)
-    assert isinstance(tsenet.load(model), tsenet.TSENetRegressor)
-    assert accuracy_in(fine("evaluate", model, tmp_path / "d.tsv", "--quiet"), "R2") > 0.8
-    printed = fine("predict", model, tmp_path / "d.tsv", "--quiet")
-    assert len(pd.read_csv(io.StringIO(printed))) == 300
-
-
-def test_task_can_be_chosen(frame: pd.DataFrame, tmp_path: Path) -> None:
-    frame.to_csv(tmp_path / "d.csv", index=False)
-    model = tmp_path / "m.tsenet"
-    given = ("fit", tmp_path / "d.csv", "--target", "has1", *leave_out("has1"), "-o", model, *QUICK)
-    fine(*given)
-    assert tsenet.load(model).classes_.tolist() == ["0.0", "1.0"]  # as the csv spells them
-    fine(*given, "--task", "regression", "--force")
-    assert isinstance(tsenet.load(model), tsenet.TSENetRegressor)
-
-
-def test_several_labels_with_unknown_ones(frame: pd.DataFrame, tmp_path: Path) -> None:
-    frame.to_csv(tmp_path / "d.csv", index=False)
-    model = tmp_path / "m.tsenet"
-    targets = ("--target", "has1", "--target", "has2")
-    fine("fit", tmp_path / "d.csv", *targets, *leave_out("has1", "has2"), "-o", model, *QUICK)
-    printed = fine("evaluate", model, tmp_path / "d.csv", "--quiet")
-    assert accuracy_in(printed) > 0.95
-    assert "mean AUC" in printed
-    header = fine("predict", model, tmp_path / "d.csv", "--quiet").splitlines()[0]
-    assert header == "has1,has2,P(has1),P(has2)"
-
-
-def test_documents(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    words = {"pets": "cat dog hamster parrot rabbit", "sky": "star moon planet comet sun"}
-    kinds = rng.choice(list(words), size=200)
-    texts = [" ".join(rng.choice(words[kind].split(), size=3)) for kind in kinds]
-    pd.DataFrame({"body": texts, "kind": kinds}).to_csv(tmp_path / "d.csv", index=False)
-    model = tmp_path / "m.tsenet"
-    said = fine(
-        "fit", tmp_path / "d.csv", "--target", "kind", "--text", "body", "-o", model, *QUICK
-    )
-    assert "200 rows, 10 words" in said
-    pd.DataFrame({"body": ["A hamster, and a Parrot!", "comets? the comet", ""]}).to_parquet(
-        tmp_path / "new.parquet"
-    )
-    printed = fine("predict", model, tmp_path / "new.parquet", "--quiet")
-    assert pd.read_csv(io.StringIO(printed))["kind"].tolist()[:2] == ["pets", "sky"]
-    loaded = tsenet.load(model)  # from Python, raw text
-    assert loaded.predict(["A hamster, and a Parrot!", "comets? the comet"]).tolist() == [
-        "pets",
-        "sky",
-    ]
-
-
-def test_documents_that_are_split_already(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    texts = ["red_cat black_dog", "red_cat black_dog fish", "moon bright_star", "moon sun"] * 10
-    kinds = ["pets", "pets", "sky", "sky"] * 10
-    pd.DataFrame({"text": texts, "kind": kinds}).to_csv("d.csv", index=False, sep=";")
-    fit = ("fit", "d.csv", "--target", "kind", "--text", "text", "-o", "m.tsenet", *QUICK)
-    fine(*fit, "--tokenizer", "whitespace", "--ngrams", "2")
-    loaded = tsenet.load("m.tsenet")
-    assert {"red_cat", "red_cat black_dog"} <= set(loaded.vectorizer_.vocabulary_)
-    assert loaded.vectorizer.ngram_range == (1, 2)
-    printed = fine("predict", "m.tsenet", "d.csv", "--quiet")
-    assert pd.read_csv(io.StringIO(printed))["kind"].tolist() == kinds
-    assert accuracy_in(fine("evaluate", "m.tsenet", "d.csv", "--quiet")) == 1
-    result = run(*fit, "--force", "--tokenizer", "jieba:lcut")
-    assert result.exit_code == 1
-    assert "tokenizer must be" in result.stderr
-
-
-def test_the_learning_rate_is_the_librarys(tmp_path: Path) -> None:
-    """``tsenet fit`` used to pass its own, ten times that of the library after a linear teacher."""
-    texts = make_documents(2100)  # with fewer sparse rows there is no back-propagation
-    kinds = np.where(["goal" in text for text in texts], "sport", "other")
-    kinds[::7] = "sport"
-    pd.DataFrame({"body": texts, "kind": kinds}).to_csv(tmp_path / "d.csv", index=False)
-    path = tmp_path / "m.tsenet"
-    fine(
-        *("fit", tmp_path / "d.csv", "--target", "kind", "--text", "body", "-o", path),
-        *("--max-epochs", "2", "--quiet"),
-    )
-    fitted = tsenet.load(path)
-    model = tsenet.TSENetClassifier(random_state=0, max_epochs=2)
-    expected = model.fit(vectorize(texts), kinds)
-    assert fitted.learning_rate is None
-    assert fitted.history_.learning_rate == expected.history_.learning_rate
-    assert fitted.history_.n_epochs == 2
-    assert fitted.history_.train_loss == expected.history_.train_loss
-    arrays = fitted.to_parts()[1]
-    for name, array in expected.to_parts()[1].items():
-        assert np.array_equal(array, arrays[name]), name
-
-
-@pytest.mark.parametrize("form", ["dense", "sparse"])
-def test_arrays(form: str, frame: pd.DataFrame, tmp_path: Path) -> None:
-    rows = frame[list("abcdefgh")].to_numpy(float)
-    kinds = (frame["kind"] == "much").to_numpy(int) + 5
-    path, model = tmp_path / "d.npz", tmp_path / "m.tsenet"
-    if form == "dense":
-        np.savez(path, X=rows, y=kinds)
-    else:
-        csr = sp.csr_array(rows)
-        parts = {"data": csr.data, "indices": csr.indices, "indptr": csr.indptr}
-        np.savez(path, **parts, shape=csr.shape, format=np.array(b"csr"), y=kinds)
-    fine("fit", path, "--target", "y", "-o", model, *QUICK)
-    assert accuracy_in(fine("evaluate", model, path, "--quiet")) > 0.95
-    assert tsenet.load(model).classes_.tolist() == [5, 6]
-    assert fine("predict", model, path, "--quiet").startswith("y,P(5),P(6)\n")
-
-
-def test_same_seed_same_file(frame: pd.DataFrame, tmp_path: Path) -> None:
-    frame.to_csv(tmp_path / "d.csv", index=False)
-    files = []
-    for jobs in (1, 2):
-        model = tmp_path / f"{jobs}.tsenet"
-        fine(
-            "fit",
-            tmp_path / "d.csv",
-            "--target",
-            "kind",
-            *leave_out("kind"),
-            "-o",
-            model,
-            *QUICK,
-            "--jobs",
-            jobs,
-        )
-        files.append(tsenet.load(model))
-    rows = files[0].to_parts()[1]
-    for name, array in files[1].to_parts()[1].items():
-        assert np.array_equal(array, rows[name]), name
-
-
-def test_a_model_from_python_can_predict(frame: pd.DataFrame, tmp_path: Path) -> None:
-    frame.to_csv(tmp_path / "d.csv", index=False)
-    rows = frame[list("abcdefgh")]
-    model = tsenet.TSENetClassifier(random_state=0, max_epochs=20).fit(rows, frame["kind"])
-    model.save(tmp_path / "named.tsenet")
-    printed = fine("predict", tmp_path / "named.tsenet", tmp_path / "d.csv", "--quiet")
-    assert printed.startswith("prediction,P(little),P(much)\n")
-    answer = run("evaluate", tmp_path / "named.tsenet", tmp_path / "d.csv", "--quiet")
-    assert (answer.exit_code, "give --target" in answer.stderr) == (1, True)
-    fine("evaluate", tmp_path / "named.tsenet", tmp_path / "d.csv", "--target", "kind", "--quiet")
-    model.fit(rows.to_numpy(), frame["kind"]).save(tmp_path / "nameless.tsenet")
-    answer = run("predict", tmp_path / "nameless.tsenet", tmp_path / "d.csv", "--quiet")
-    assert (answer.exit_code, "by place, not by name" in answer.stderr) == (1, True)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("fit", "d.csv", "--target", "none", "-o", "m"), "no column 'none'; it has 'a'"),
-        (("fit", "d.csv", "--target", "kind", "--ignore", "zz", "-o", "m"), "no column 'zz'"),
-        (("fit", "d.csv", "--target", "kind", "-o", "there"), "there exists"),
-        (("fit", "d.csv", "--target", "empty", "-o", "m"), "no row has a value in 'empty'"),
-        (("fit", "d.csv", "--target", "kind", "-o", "no/m"), "there is no folder no to write m to"),
-        (("fit", "d.csv", "--target", "kind", "-o", "."), "exists"),
-        (("fit", "d.csv", "--target", "kind", "-o", ".", "--force"), "is a folder"),
-        (
-            ("fit", "d.csv", "--target", "kind", "-o", "m", "--encoding", "x"),
-            "unknown encoding 'x'",
-        ),
-        (("fit", "d.csv", "--target", "kind", "--target", "has1", "-o", "m"), "not numbers"),
-        (("fit", "d.csv", "--target", "kind", "--text", "zz", "-o", "m"), "no column 'zz'"),
-        (("fit", "missing.csv", "--target", "kind", "-o", "m"), "missing.csv"),
-        (("fit", "d.xyz", "--target", "kind", "-o", "m"), "cannot tell the format"),
-        (("predict", "d.csv", "d.csv"), "cannot be loaded"),
-        (("predict", "tree.tsenet", "d.csv"), "holds a LatentTree, which predicts nothing"),
-        (("predict", "d.csv", "d.csv", "-o", "no/out.csv"), "there is no folder no"),
-        (("evaluate", "missing.tsenet", "d.csv"), "there is no file missing.tsenet"),
-    ],
-)
-def test_errors_are_one_line(
-    arguments: tuple[str, ...],
-    said: str,
-    frame: pd.DataFrame,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    frame.assign(empty="").to_csv("d.csv", index=False)
-    Path("there").touch()
-    tsenet.learn_tree(frame[list("abcd")], random_state=0).save("tree.tsenet")
-    result = run(*arguments, "--quiet")
-    assert result.exit_code == 1
-    assert said in result.stderr
-    assert "Traceback" not in result.stderr
-    assert result.stderr.count("\n") == 1
-    assert not Path("m").exists()
-
-
-def test_the_papers_preset(tmp_path: Path) -> None:
-    texts = make_documents(150)
-    label = ["wind" if len(text) % 2 else "sun" for text in texts]
-    pd.DataFrame({"text": texts, "label": label}).to_csv(tmp_path / "docs.csv", index=False)
-    where = ("fit", tmp_path / "docs.csv", "--text", "text", "--target", "label", "--quiet")
-    paper = ("--preset", "paper", "--max-epochs", "2", "-o")
-    fine(*where, *paper, tmp_path / "paper.tsenet")
-    model = tsenet.load(tmp_path / "paper.tsenet")
-    wanted = tsenet.TSENetClassifier.paper(max_epochs=2, random_state=0).get_params()
-    found = {**model.get_params(), "verbose": False}
-    assert found == {**wanted, "verbose": False}
-    assert not model.scaling_.counts  # raw words
-    fine(*where, "--skip-units", "0", *paper, tmp_path / "b.tsenet")
-    assert tsenet.load(tmp_path / "b.tsenet").skip_units == 0
-    wrong = run(*where, "--preset", "best", "-o", tmp_path / "c.tsenet")
-    assert wrong.exit_code == 2
+def fit_command(data: Path, out: Path, *targets: str) -> list[object]:
+    named = [part for name in targets for part in ("--target", name)]
+    left = [part for name in TARGETS if name not in targets for part in ("--ignore", name)]
+    return ["fit", data, *named, *left, "--id", "key", "-o", out, *QUICK_FIT]
 
 
 @pytest.fixture(scope="module")
 def folder(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("scores")
-    three = np.where(frame["a"] == 1, "A", np.where(frame["h"] == 1, "B", "C"))
-    frame.assign(three=three).to_csv(folder / "d.csv", index=False)
-    for name, targets in {"one": ["three"], "many": ["has1", "has2"]}.items():
-        left_out = [
-            part
-            for other in (*OTHERS, "three")
-            if other not in targets
-            for part in ("--ignore", other)
-        ]
-        given = [part for target in targets for part in ("--target", target)]
-        fine("fit", folder / "d.csv", *given, *left_out, "-o", folder / f"{name}.tsenet", *QUICK)
+    """The rows as csv, and models named after their targets, with what fit printed."""
+    folder = tmp_path_factory.mktemp("models")
+    frame.to_csv(folder / "d.csv", index=False)
+    for targets in (["kind"], ["three"], ["amount"], ["has1", "has2"]):
+        out = folder / f"{'-'.join(targets)}.tsenet"
+        printed = fine(*fit_command(folder / "d.csv", out, *targets), "--json")
+        out.with_suffix(".json").write_text(printed, "utf-8")
     return folder
 
 
-class TestScores:
-    """What evaluate says besides one number, against scikit-learn on the predictions of the model."""
+def predicted(*arguments: object) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(fine("predict", *arguments, "--quiet")))
 
-    def test_classes_one_by_one(self, folder: Path) -> None:
-        given = ("evaluate", folder / "one.tsenet", folder / "d.csv", "--quiet")
-        scores = json.loads(fine(*given, "--json"))
-        printed = fine("predict", folder / "one.tsenet", folder / "d.csv", "--quiet")
-        found = pd.read_csv(io.StringIO(printed))
-        truth = pd.read_csv(folder / "d.csv")["three"]
-        expected = metrics.classification_report(
-            truth, found["three"], output_dict=True, zero_division=0
+
+def scores_of(*arguments: object) -> dict[str, object]:
+    scores: dict[str, object] = json.loads(fine("evaluate", *arguments, "--json", "--quiet"))
+    return scores
+
+
+# ---- fit
+
+
+class TestFit:
+    def test_blank_targets_are_unlabelled_rows(self, folder: Path) -> None:
+        printed = json.loads((folder / "kind.json").read_text("utf-8"))
+        assert (printed["rows"], printed["unlabelled"], printed["columns"]) == (300, 100, 9)
+        scored = printed["cross_validated"]
+        assert (scored["metric"], scored["n_rows"]) == ("accuracy", 200)
+        assert 0.7 < scored["low"] < scored["value"] <= scored["high"]
+        model = tsenet.load(folder / "kind.tsenet")
+        assert model.classes_.tolist() == ["little", "much"]
+        assert {"colour=blue", "colour=red"} <= set(model.binary_rule_.names)
+
+    def test_what_is_printed(self, folder: Path, tmp_path: Path) -> None:
+        out = tmp_path / "m.tsenet"
+        lines = fine(*fit_command(folder / "d.csv", out, "kind")).splitlines()
+        assert lines[0].startswith("300 rows, 9 columns; network ")
+        assert "100 of 300 rows have no 'kind'" in lines[1]
+        assert str(out) in lines[2]
+        assert lines[3].startswith("cross-validated on 200 labelled rows: accuracy")
+        first, again = tsenet.load(folder / "kind.tsenet"), tsenet.load(out)
+        arrays = first.to_parts()[1]  # the same seed gives the same model
+        for name, array in again.to_parts()[1].items():
+            assert np.array_equal(array, arrays[name]), name
+
+    def test_the_kind_of_target_is_found_or_chosen(self, folder: Path, tmp_path: Path) -> None:
+        assert isinstance(tsenet.load(folder / "amount.tsenet"), tsenet.TSENetRegressor)
+        out = tmp_path / "m.tsenet"
+        fine(*fit_command(folder / "d.csv", out, "has1"))
+        assert tsenet.load(out).classes_.tolist() == ["0.0", "1.0"]  # as the csv spells them
+        fine(*fit_command(folder / "d.csv", out, "has1"), "--task", "regression", "--force")
+        assert isinstance(tsenet.load(out), tsenet.TSENetRegressor)
+
+    def test_settings_reach_the_estimator_and_defaults_are_its_own(self, tmp_path: Path) -> None:
+        texts = make_documents(60)
+        kinds = ["sport" if "goal" in text else "other" for text in texts]
+        pd.DataFrame({"t": texts, "kind": kinds}).to_csv(tmp_path / "d.csv", index=False)
+        out = tmp_path / "m.tsenet"
+        command = ("fit", tmp_path / "d.csv", "--text", "t", "--target", "kind", "--quiet")
+        options = ("--set", "max_epochs=1", "--set", "link_rule=top-k", "--set", "max_island=9")
+        fine(*command, *options, "--set", "ngrams=2", "--words", "20", "--seed", "3", "-o", out)
+        model = tsenet.load(out)
+        expected = tsenet.TSENetClassifier(
+            max_epochs=1, link_rule="top-k", max_island=9, random_state=3
         )
+        found = {**model.get_params(deep=False), "vectorizer": None, "verbose": False}
+        assert found == expected.get_params(deep=False)
+        assert model.vectorizer_.ngram_range == (1, 2)
+        assert len(model.vectorizer_.vocabulary_) == 20
+        fine(*command, "--preset", "paper", "--set", "max_epochs=1", "--force", "-o", out)
+        recipe = tsenet.TSENetClassifier.paper(max_epochs=1, random_state=0)
+        found = {**tsenet.load(out).get_params(), "verbose": False}
+        assert found == recipe.get_params()
+        assert "max_epochs" in error_of(*command, "-o", tmp_path / "n", "--set", "max_epochs=many")
+
+    def test_options_from_a_file(self, folder: Path, tmp_path: Path) -> None:
+        config = tmp_path / "run.toml"
+        config.write_text(
+            f"""
+[fit]
+data = {str(folder / "d.csv")!r}
+target = "kind"
+ignore = ["key", "three", "amount", "has1", "has2"]
+out = {str(tmp_path / "m.tsenet")!r}
+max-epochs = 3
+quiet = true
+json = true
+
+[evaluate]
+json = true
+""",
+            "utf-8",
+        )
+        assert json.loads(fine("fit", "--config", config))["epochs"] == 3
+        command = ("fit", "--config", config, "--force", "--set")
+        assert json.loads(fine(*command, "max_epochs=2"))["epochs"] == 2  # typed options go first
+        command = ("evaluate", tmp_path / "m.tsenet", folder / "d.csv", "--quiet")
+        assert json.loads(fine(*command, "--config", config))["unlabelled"] == 100
+
+    @pytest.mark.parametrize("form", ["dense", "sparse"])
+    def test_arrays(self, form: str, frame: pd.DataFrame, tmp_path: Path) -> None:
+        rows = frame[list("abcdefgh")].to_numpy(float)
+        kinds = (frame["e"] == 1).to_numpy(int) + 5
+        path, model = tmp_path / "d.npz", tmp_path / "m.tsenet"
+        if form == "dense":
+            np.savez(path, X=rows, y=kinds)
+        else:
+            csr = sp.csr_array(rows)
+            parts = {"data": csr.data, "indices": csr.indices, "indptr": csr.indptr}
+            np.savez(path, **parts, shape=csr.shape, format=np.array(b"csr"), y=kinds)
+        fine("fit", path, "--target", "y", "-o", model, *QUICK_FIT)
+        answers = predicted(model, path)
+        assert answers.columns.tolist() == ["y", "P(5)", "P(6)"]
+        assert (answers["y"] == kinds).mean() > 0.95
+        np.savez(tmp_path / "narrow.npz", X=rows[:, :2])
+        assert "2 columns" in error_of("predict", model, tmp_path / "narrow.npz", "--quiet")
+
+    def test_a_marker_of_unlabelled_rows(self, frame: pd.DataFrame, tmp_path: Path) -> None:
+        codes = np.where(np.arange(N_ROWS) % 2, frame["e"], -1)
+        frame[list("abcd")].assign(kind=codes).to_csv(tmp_path / "d.csv", index=False)
+        model = tmp_path / "m.tsenet"
+        command = ("fit", tmp_path / "d.csv", "--target", "kind", *QUICK_FIT, "-o", model)
+        assert "150 of 300 rows have no 'kind'" in fine(*command, "--unlabeled", "-1")
+        assert tsenet.load(model).classes_.tolist() == [0, 1]
+        scores = scores_of(model, tmp_path / "d.csv")  # the model remembers the marker
+        assert (scores["rows"], scores["unlabelled"]) == (150, 150)
+        assert "--unlabeled -1" in run(*command, "--force").stderr
+
+
+# ---- predict
+
+
+class TestPredict:
+    def test_columns_order_and_formats(
+        self, folder: Path, frame: pd.DataFrame, tmp_path: Path
+    ) -> None:
+        model, data = folder / "three.tsenet", folder / "d.csv"
+        shown = list(csv.DictReader(io.StringIO(fine("predict", model, data, "--quiet"))))
+        assert list(shown[0]) == ["key", "three", "P(A)", "P(B)", "P(C)"]  # the key of fit
+        assert [row["key"] for row in shown] == [f"'=row{i}" for i in range(N_ROWS)]  # no formula
+        assert np.mean([row["three"] for row in shown] == frame["three"]) > 0.95
+        shares = [sum(float(row[f"P({name})"]) for name in "ABC") for row in shown]
+        assert np.allclose(shares, 1, atol=3e-6)
+        lines = fine("predict", model, data, "--json", "--quiet").splitlines()
+        assert json.loads(lines[7])["key"] == "=row7"
+        out = tmp_path / "out.jsonl"
+        printed = json.loads(fine("predict", model, data, "-o", out, "--json", "--quiet"))
+        assert (printed["rows"], printed["out"]) == (300, str(out))
+        assert out.read_text("utf-8").splitlines() == lines
+        turned = frame[[*reversed(COLUMNS)]]
+        turned.to_json(tmp_path / "new.jsonl", orient="records", lines=True)
+        turned.to_parquet(tmp_path / "new.parquet")
+        for name in ("new.jsonl", "new.parquet"):  # columns by name, no key
+            answers = predicted(model, tmp_path / name)
+            assert answers.columns.tolist() == ["three", "P(A)", "P(B)", "P(C)"]
+            assert answers["three"].tolist() == [row["three"] for row in shown]
+        assert predicted(model, data, "--id", "a").columns[0] == "a"
+
+    def test_several_labels_and_numbers(self, folder: Path) -> None:
+        answers = predicted(folder / "has1-has2.tsenet", folder / "d.csv")
+        assert answers.columns.tolist() == ["key", "has1", "has2", "P(has1)", "P(has2)"]
+        answers = predicted(folder / "amount.tsenet", folder / "d.csv")
+        assert answers.columns.tolist() == ["key", "amount"]
+
+    def test_reasons(self, folder: Path, frame: pd.DataFrame) -> None:
+        answers = predicted(folder / "three.tsenet", folder / "d.csv", "--explain", 2)
+        assert answers.columns[-2:].tolist() == ["reason 1", "reason 2"]
+        fitted = tsenet.load(folder / "three.tsenet")
+        for row in (0, 7):
+            expected = explain_prediction(fitted, frame[COLUMNS].iloc[[row]]).features[:2]
+            for k, part in enumerate(expected):
+                reason = answers[f"reason {k + 1}"][row]
+                assert reason.startswith(f"{part.name} = ")
+                contribution = float(reason.rpartition("(")[2].rstrip(")"))
+                assert contribution == pytest.approx(part.contribution, rel=1e-2)
+
+    def test_texts(self, tmp_path: Path) -> None:
+        """A folder of txt files; folders are classes."""
+        for number, text in enumerate(make_documents(60)):
+            home = tmp_path / "texts" / ("sport" if "goal" in text else "other")
+            home.mkdir(exist_ok=True, parents=True)
+            (home / f"{number}.txt").write_text(text, encoding="utf-8")
+        model, texts = tmp_path / "m.tsenet", tmp_path / "texts"
+        command = ("fit", texts, "--text", "text", "--target", "folder", "-o", model)
+        assert "60 rows, 13 words" in fine(*command, *QUICK_FIT)
+        answers = predicted(model, texts)
+        assert answers.columns.tolist() == ["file", "folder", "P(other)", "P(sport)"]
+        assert (answers["file"].str.partition("/")[0] == answers["folder"]).mean() > 0.9
+        (tmp_path / "new.csv").write_text("text\nThe GOAL!\nqwerty\n")
+        result = run("predict", model, tmp_path / "new.csv", "--quiet", "--explain", "1")
+        assert "1 of 2 texts have no word that the model knows" in result.stderr
+        assert result.stdout.splitlines()[1].startswith("sport,")
+        assert tsenet.load(model).predict(["the goal"]).tolist() == ["sport"]  # from Python
+
+    def test_a_model_from_python(self, folder: Path, frame: pd.DataFrame, tmp_path: Path) -> None:
+        data, rows = folder / "d.csv", frame[list("abcd")]
+        model = tsenet.TSENetClassifier(random_state=0, max_epochs=2).fit(rows, frame["three"])
+        model.save(tmp_path / "named.tsenet")
+        assert predicted(tmp_path / "named.tsenet", data).columns[0] == "prediction"
+        assert "give --target" in error_of("evaluate", tmp_path / "named.tsenet", data, "--quiet")
+        fine("evaluate", tmp_path / "named.tsenet", data, "--target", "three", "--quiet")
+        model.fit(rows.to_numpy(), frame["three"]).save(tmp_path / "nameless.tsenet")
+        assert "by position" in error_of("predict", tmp_path / "nameless.tsenet", data, "--quiet")
+
+    def test_a_dash_is_standard_output(self, folder: Path, tmp_path: Path) -> None:
+        data = folder / "d.csv"
+        fitted = run(*fit_command(data, Path("-"), "three"))
+        assert fitted.exit_code == 0
+        assert "300 rows" in fitted.stderr
+        assert fitted.stdout_bytes == (folder / "three.tsenet").read_bytes()
+        plain = fine("predict", folder / "three.tsenet", data, "--quiet")
+        assert fine("predict", folder / "three.tsenet", data, "-o", "-", "--quiet") == plain
+        piped = run("predict", folder / "three.tsenet", "-", "--quiet", stdin=data.read_text())
+        assert piped.stdout == plain
+
+
+# ---- evaluate
+
+
+class TestEvaluate:
+    def test_classes(self, folder: Path, frame: pd.DataFrame) -> None:
+        command = (folder / "three.tsenet", folder / "d.csv")
+        scores, found = scores_of(*command), predicted(*command)
+        truth = frame["three"]
+        expected = metrics.classification_report(truth, found["three"], output_dict=True)
+        shares = found[["P(A)", "P(B)", "P(C)"]]
+        assert scores["accuracy"] == pytest.approx(expected["accuracy"])
+        loss = metrics.log_loss(truth, shares.div(shares.sum(axis=1), axis=0))
+        assert scores["log_loss"] == pytest.approx(loss, abs=1e-3)
         for name in "ABC":
-            of_class = scores["classes"][name]
-            for ours, theirs in (
-                ("precision",) * 2,
-                ("recall",) * 2,
-                ("F1", "f1-score"),
-                ("rows", "support"),
-            ):
+            of_class = scores["classes"][name]  # type: ignore[index]  # from JSON
+            for ours, theirs in (("precision", "precision"), ("recall", "recall"),
+                                 ("F1", "f1-score"), ("rows", "support")):  # fmt: skip
                 assert of_class[ours] == pytest.approx(expected[name][theirs])
             area = metrics.roc_auc_score(truth == name, found[f"P({name})"])
             assert of_class["AUC"] == pytest.approx(area, abs=1e-3)
+        counts = metrics.confusion_matrix(truth, found["three"]).tolist()
+        assert scores["confusion_matrix"] == {"classes": list("ABC"), "counts": counts}
+        lines = [line.split() for line in fine("evaluate", *command, "--quiet").splitlines()]
+        assert ["class", "precision", "recall", "F1", "AUC", "rows"] in lines
+        for name, row in zip("ABC", counts, strict=True):
+            assert [name, *map(str, row)] in lines
+
+    def test_rows_without_truth_are_left_out(self, folder: Path, frame: pd.DataFrame) -> None:
+        scores = scores_of(folder / "kind.tsenet", folder / "d.csv")
+        assert (scores["rows"], scores["unlabelled"]) == (200, 100)
+        known = frame[frame["kind"].str.strip() != ""]
+        answers = tsenet.load(folder / "kind.tsenet").predict(known[COLUMNS])
+        assert scores["accuracy"] == pytest.approx((answers == known["kind"]).mean())
+
+    def test_several_labels_and_numbers(self, folder: Path, frame: pd.DataFrame) -> None:
+        command = (folder / "has1-has2.tsenet", folder / "d.csv")
+        scores = scores_of(*command)
+        of_targets = scores["targets"]
+        assert [of_targets[name]["F1"] > 0.9 for name in ("has1", "has2")] == [True, True]  # type: ignore[index]
+        known = frame["has2"].notna()
+        area = metrics.roc_auc_score(frame["has2"][known], predicted(*command)["P(has2)"][known])
+        assert of_targets["has2"]["AUC"] == pytest.approx(area, abs=1e-3)  # type: ignore[index]
+        assert "mean AUC" in fine("evaluate", *command, "--quiet")
+        command = (folder / "amount.tsenet", folder / "d.csv")
+        scores, answers = scores_of(*command), predicted(*command)["amount"]
+        assert scores["R2"] == pytest.approx(metrics.r2_score(frame["amount"], answers))
+        error = metrics.root_mean_squared_error(frame["amount"], answers)
+        assert scores["RMSE"] == pytest.approx(error)
+
+    def test_unknown_classes_count_as_wrong(
+        self, folder: Path, frame: pd.DataFrame, tmp_path: Path
+    ) -> None:
+        frame.assign(three=["D"] * 5 + frame["three"][5:].tolist()).to_csv(tmp_path / "d.csv")
+        scores = scores_of(folder / "three.tsenet", tmp_path / "d.csv")
+        assert scores["unknown"] == 5
+        assert "log_loss" not in scores
         matrix = scores["confusion_matrix"]
-        assert matrix["classes"] == ["A", "B", "C"]
-        assert matrix["counts"] == metrics.confusion_matrix(truth, found["three"]).tolist()
-        lines = fine(*given).splitlines()
-        head = next(line for line in lines if "precision" in line)
-        assert head.split() == ["class", "precision", "recall", "F1", "AUC", "rows"]
-        for name, counts in zip("ABC", matrix["counts"], strict=True):
-            assert [name, *map(str, counts)] in [line.split() for line in lines]
+        assert matrix["classes"] == list("ABCD")  # type: ignore[index]  # from JSON
+        assert sum(matrix["counts"][3]) == 5  # type: ignore[index]  # from JSON
 
-    def test_a_class_that_the_model_does_not_know(self, folder: Path) -> None:
-        frame = pd.read_csv(folder / "d.csv")
-        frame.loc[:4, "three"] = "D"
-        frame.to_csv(folder / "new.csv", index=False)
-        scores = json.loads(
-            fine("evaluate", folder / "one.tsenet", folder / "new.csv", "--quiet", "--json")
-        )
-        assert scores["classes"]["D"]["recall"] == 0
-        assert scores["confusion_matrix"]["classes"] == ["A", "B", "C", "D"]
-        assert sum(scores["confusion_matrix"]["counts"][3]) == 5
-
-    def test_labels_one_by_one(self, folder: Path) -> None:
-        given = ("evaluate", folder / "many.tsenet", folder / "d.csv", "--quiet")
-        scores = json.loads(fine(*given, "--json"))
-        assert scores["targets"]["has1"]["rows"] == 300
-        assert scores["targets"]["has2"]["rows"] == 240
-        assert scores["targets"]["has1"]["F1"] > 0.95
-        assert "has2" in fine(*given)
-
-
-def test_reasons_of_predictions(frame: pd.DataFrame, tmp_path: Path) -> None:
-    data, model = tmp_path / "d.csv", tmp_path / "m.tsenet"
-    frame.to_csv(data, index=False)
-    fine("fit", data, "--target", "kind", *leave_out("kind"), "-o", model, *QUICK)
-    found = pd.read_csv(
-        io.StringIO(fine("predict", model, data, "--explain", 2, "--quiet")), dtype=str
+    @pytest.mark.parametrize(
+        ("model", "target", "message"),
+        [
+            ("three", ["colour"], "classes unknown to the model, such as"),
+            ("three", ["a", "b"], "predicts 1 columns, but 2 are given"),
+            ("amount", ["colour"], "holds values that are not numbers, such as"),
+        ],
     )
-    assert list(found.columns[-2:]) == ["reason 1", "reason 2"]
-    fitted = tsenet.load(model)
-    rows = frame[[*"abcdefgh", "colour"]]
-    for row in (0, 7):
-        expected = explain_prediction(fitted, rows.iloc[[row]]).features[:2]
-        for k, part in enumerate(expected):
-            said = found[f"reason {k + 1}"][row]
-            assert said.startswith(f"{part.name} = ")
-            assert float(said.rpartition("(")[2].rstrip(")")) == pytest.approx(
-                part.contribution, rel=1e-2
-            )
+    def test_what_cannot_be_the_truth(
+        self, model: str, target: list[str], message: str, folder: Path
+    ) -> None:
+        named = [part for name in target for part in ("--target", name)]
+        command = ("evaluate", folder / f"{model}.tsenet", folder / "d.csv", "--quiet")
+        assert message in error_of(*command, *named)
 
 
-def test_a_dash_is_standard_output(
-    frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+# ---- files that a stranger has
+
+
+def write_table(path: Path, **columns: list[str]) -> Path:
+    """A csv of two numbers, the class that follows from them, and the columns given."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(2, size=120)
+    table = {
+        "a": [f"{value:.3f}" for value in rng.normal(size=120) + 2 * kind],
+        "b": [f"{value:.3f}" for value in rng.normal(size=120) - 2 * kind],
+        "kind": ["yes" if value else "no" for value in kind],
+        **columns,
+    }
+    pd.DataFrame(table).to_csv(path, index=False)
+    return path
+
+
+def digits(stray: str) -> list[str]:
+    return [stray if row % 20 == 0 else str(row * 7 % 9) for row in range(120)]
+
+
+def fit_table(data: Path, *options: object, target: str = "kind") -> tuple[Path, str]:
+    """Fit a model; return its file and the warnings."""
+    model = data.with_suffix(".tsenet")
+    quick = ("--set", "max_epochs=1", "--jobs", "1", "--quiet", "--force")
+    result = run("fit", data, "--target", target, "-o", model, *quick, *options)
+    assert result.exit_code == 0, result.output
+    return model, result.stderr
+
+
+class TestColumns:
+    @pytest.mark.parametrize("mark", ["NA", "?", "null"])
+    def test_marks_of_missing_numbers(self, mark: str, tmp_path: Path) -> None:
+        model, warned = fit_table(write_table(tmp_path / "d.csv", grade=digits(mark)))
+        assert f"'grade' holds numbers; cells such as {mark!r} count as missing" in warned
+        assert not any(tsenet.load(model).binary_rule_.levels)
+        same = write_table(tmp_path / "blank.csv", grade=digits(""))
+        answers = fine("predict", model, tmp_path / "d.csv", "--quiet")
+        assert answers == fine("predict", model, same, "--quiet")
+
+    def test_a_mark_among_names_is_a_name(self, tmp_path: Path) -> None:
+        land = ["DE", "NA", "FR"] * 40
+        model, warned = fit_table(write_table(tmp_path / "d.csv", land=land))
+        assert not warned
+        assert tsenet.load(model).binary_rule_.levels[-1] == ("DE", "FR", "NA")
+
+    @pytest.mark.parametrize(
+        ("column", "message"),
+        [
+            (digits("x"), "not in 6 of 120 rows, such as 'x'"),
+            ([f"{row % 50}%" for row in range(120)], "read as 50 categories, such as '0%'"),
+            ([str(row + 1) for row in range(120)], "give --id odd"),
+        ],
+        ids=["stray cells", "percentages", "row numbers"],
+    )
+    def test_odd_columns_are_reported(
+        self, column: list[str], message: str, tmp_path: Path
+    ) -> None:
+        data = write_table(tmp_path / "d.csv", odd=column)
+        assert message in fit_table(data)[1]
+        assert "odd" not in fit_table(data, "--ignore", "odd")[1]
+
+    @pytest.mark.parametrize(
+        ("column", "messages"),
+        [
+            ([f"k{row}" for row in range(120)], ["120 different texts", "--id odd", "--text odd"]),
+            (["oops", *(f"{row / 7:.3f}" for row in range(119))], ["such as 'oops'", "--ignore"]),
+            ([f"{row / 7:.3f}".replace(".", ",") for row in range(120)], ["1234.5"]),
+        ],
+        ids=["key", "stray cell", "decimal commas"],
+    )
+    def test_keys_are_refused(self, column: list[str], messages: list[str], tmp_path: Path) -> None:
+        data = write_table(tmp_path / "d.csv", odd=column)
+        stderr = error_of("fit", data, "--target", "kind", "-o", tmp_path / "m", "--quiet")
+        assert all(message in stderr for message in messages)
+
+    def test_stray_cells_of_a_target(self, tmp_path: Path) -> None:
+        amounts = ["oops", *(f"{row / 7:.3f}" for row in range(119))]
+        data = write_table(tmp_path / "d.csv", amount=amounts, grade=digits("NA"))
+        command = ("fit", data, "--target", "amount", "-o", tmp_path / "m", "--quiet")
+        stderr = error_of(*command)
+        assert "not in 1 of 120 rows, such as 'oops'" in stderr
+        assert "--task classification" in stderr
+        model, _ = fit_table(data, "--ignore", "amount", target="grade")
+        assert tsenet.load(model).classes_.tolist() == list(range(9))  # NA is no class
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (("--target", "kind", "--id", "kind"), "--id and --target name the same column"),
+            (("--target", "kind", "--target", "kind"), "--target names 'kind' twice"),
+            (("--target", "same"), "only one class"),
+        ],
+    )
+    def test_columns_in_the_wrong_role(
+        self, options: tuple[str, ...], message: str, tmp_path: Path
+    ) -> None:
+        data = write_table(tmp_path / "d.csv", same=["1"] * 120)
+        assert message in error_of("fit", data, *options, "-o", tmp_path / "m.tsenet", "--quiet")
+
+    def test_new_rows(self, tmp_path: Path) -> None:
+        model, _ = fit_table(write_table(tmp_path / "d.csv", hue=["red", "blue"] * 60))
+        new = write_table(tmp_path / "new.csv", hue=["red", "pink"] * 60)
+        warned = run("predict", model, new, "--quiet").stderr
+        assert "'hue': 60 of 120 values did not occur in training, such as 'pink'" in warned
+        assert not run("predict", model, tmp_path / "d.csv", "--quiet").stderr
+        write_table(new, hue=[""] * 120)
+        assert run("predict", model, new, "--quiet").exit_code == 0
+        write_table(new, hue=["red"] * 120, a=["high"] * 120)
+        assert "held numbers" in error_of("predict", model, new, "--quiet")
+        np.savez(tmp_path / "x.npz", X=np.zeros((3, 3)))
+        assert "by name" in error_of("predict", model, tmp_path / "x.npz", "--quiet")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("fit", "d.csv", "--target", "none", "-o", "m"), "no column 'none'; it has 'a'"),
+        (("fit", "d.csv", "--target", "kind", "--ignore", "zz", "-o", "m"), "no column 'zz'"),
+        (("fit", "d.csv", "--target", "kind", "--id", "zz", "-o", "m"), "no column 'zz'"),
+        (("fit", "d.csv", "--target", "kind", "--text", "zz", "-o", "m"), "no column 'zz'"),
+        (("fit", "d.csv", "--target", "kind", "-o", "there"), "there exists"),
+        (("fit", "d.csv", "--target", "empty", "-o", "m"), "no row has a value in 'empty'"),
+        (("fit", "d.csv", "--target", "kind", "-o", "no/m"), "there is no folder no"),
+        (("fit", "d.csv", "--target", "kind", "-o", ".", "--force"), "is a folder"),
+        (("fit", "d.csv", "--target", "kind", "-o", "m", "--encoding", "x"), "encoding"),
+        (("fit", "d.csv", "--target", "kind", "--target", "a", "-o", "m"), "not numbers"),
+        (("fit", "missing.csv", "--target", "kind", "-o", "m"), "missing.csv"),
+        (("fit", "d.xyz", "--target", "kind", "-o", "m"), "format"),
+        (("predict", "d.csv", "d.csv"), "cannot be loaded"),
+        (("predict", "tree.tsenet", "d.csv"), "holds a LatentTree, which predicts nothing"),
+        (("predict", "d.csv", "d.csv", "-o", "no/out.csv"), "there is no folder no"),
+        (("predict", "d.csv", "d.csv", "-o", "out.xlsx"), "csv or jsonl"),
+        (("evaluate", "missing.tsenet", "d.csv"), "there is no file missing.tsenet"),
+    ],
+)
+def test_errors_are_one_line(
+    arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    frame.to_csv("d.csv", index=False)
-    given = ("fit", "d.csv", "--target", "kind", *leave_out("kind"), *QUICK)
-    fitted = run(*given, "-o", "-")
-    assert fitted.exit_code == 0
-    assert "300 rows" in fitted.stderr
-    Path("m.tsenet").write_bytes(fitted.stdout_bytes)
-    fine(*given, "-o", "same.tsenet")
-    assert fitted.stdout_bytes == Path("same.tsenet").read_bytes()
-    plain = fine("predict", "m.tsenet", "d.csv", "--quiet")
-    assert fine("predict", "m.tsenet", "d.csv", "-o", "-", "--quiet") == plain
-    fine("export", "m.tsenet", "--onnx", "m.onnx")
-    assert run("export", "m.tsenet", "--onnx", "-").stdout_bytes == Path("m.onnx").read_bytes()
-    assert fine("report", "m.tsenet", "-o", "-", "--quiet").startswith("<!doctype html>")
-    assert not Path("-").exists()
+    write_table(Path("d.csv"), empty=[""] * 120)
+    Path("there").touch()
+    tsenet.learn_tree(np.eye(8)[:, :4], random_state=0).save("tree.tsenet")
+    assert message in error_of(*arguments, "--quiet")
+    assert not Path("m").exists()

@@ -1,4 +1,4 @@
-"""``tsenet shard``, and topics of its folders."""
+"""``tsenet shard``, and the commands that read its folders."""
 
 from __future__ import annotations
 
@@ -6,127 +6,127 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import tsenet
-from tsenet.cli.app import app
-from tsenet.data.shards import open_shards
+from tests.cli.program import QUICK_FIT, SUBJECTS, error_of, fine, make_documents, run
+from tsenet.data import open_shards
+
+DOCUMENTS = make_documents(300)
 
 
-def test_shard_writes_a_folder(tmp_path: Path) -> None:
-    path = tmp_path / "pets.csv"
-    path.write_text("text,animal\ncats purr,cat\ndogs bark,dog\ncats bark,cat\n")
-    arguments = ["shard", str(path), "--out", str(tmp_path / "out"), "--label", "animal", "--json"]
-    result = CliRunner().invoke(app, [*arguments, "--quiet"])
-    assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["rows"] == 3
-    assert open_shards(tmp_path / "out").classes == {"animal": ("cat", "dog")}
-    again = CliRunner().invoke(app, [*arguments, "--quiet"])
-    assert again.exit_code == 1
-    assert "finished shards" in again.stderr
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Documents with keys, the subject with most words in each, and a number that follows from it."""
+    path = tmp_path_factory.mktemp("shards") / "docs.jsonl"
+    counts = [[sum(w in text for w in subject) for subject in SUBJECTS] for text in DOCUMENTS]
+    subject = np.argmax(counts, axis=1)
+    frame = pd.DataFrame({"text": DOCUMENTS, "subject": [f"s{k}" for k in subject]})
+    frame["key"] = [f"d{k}" for k in range(len(frame))]
+    frame["size"] = 0.5 + 2 * subject
+    frame.to_json(path, orient="records", lines=True)
+    return path
 
 
-@pytest.mark.parametrize(
-    ("rows", "written"), [(3, "1 shard of 1 partition"), (2, "1 shard of 2 partitions")]
-)
-def test_shard_says_what_it_wrote(tmp_path: Path, rows: int, written: str) -> None:
-    path, out = tmp_path / "pets.txt", tmp_path / "out"
-    path.write_text("cats purr\ndogs bark\ncats bark\n")
-    arguments = ["shard", path, "--out", out, "--rows-per-partition", rows, "--quiet"]
-    result = CliRunner().invoke(app, [str(each) for each in arguments])
-    assert result.stdout.splitlines()[1:] == [f"written to {out}: {written}"], result.output
+@pytest.fixture(scope="module")
+def shards(data: Path) -> Path:
+    out = data.parent / "folder"
+    labels = [part for name in ("subject", "key", "size") for part in ("--label", name)]
+    command = ("shard", data, "--out", out, *labels, "--stop-words", "english")
+    printed = fine(*command, "--rows-per-partition", "40", "--quiet")
+    assert printed.splitlines()[0].startswith("300 rows, 12 words")
+    assert printed.splitlines()[1] == f"written to {out}: 1 shard of 8 partitions"
+    return out
 
 
-def test_words_are_counted_by_several_processes(tmp_path: Path) -> None:
-    path = tmp_path / "d.jsonl"
-    write_documents(path)
-    for name, option in (("one", []), ("two", ["--workers", "2"])):
-        arguments = ["shard", str(path), "--out", str(tmp_path / name), "--quiet", *option]
-        assert CliRunner().invoke(app, arguments).exit_code == 0
-    assert open_shards(tmp_path / "one").digest == open_shards(tmp_path / "two").digest
-    for wrong in (["--table"], ["--cluster", "tcp://127.0.0.1:9"]):
-        result = CliRunner().invoke(app, [*arguments, *wrong])
-        assert result.exit_code == 2, wrong
+@pytest.fixture(scope="module")
+def model(shards: Path) -> Path:
+    path = shards.parent / "m.tsenet"
+    printed = fine("fit", shards, "--target", "subject", "-o", path, *QUICK_FIT, "--json")
+    assert json.loads(printed)["rows"] == 300
+    return path
 
 
-@pytest.mark.parametrize("option", [["--words", "5"], ["--text", "body"], ["--ngrams", "2"]])
-def test_a_table_has_no_words(tmp_path: Path, option: list[str]) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("a,b\n1,2\n")
-    arguments = ["shard", str(path), "--out", str(tmp_path / "out"), "--table", *option]
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 2
-    assert not (tmp_path / "out").exists()
+class TestShard:
+    def test_writes_a_folder_once(self, data: Path, tmp_path: Path) -> None:
+        command = ("shard", data, "--out", tmp_path / "s", "--label", "subject", "--quiet")
+        settings = ("--set", "min_documents=3", "--set", "ngrams=2")
+        printed = json.loads(fine(*command, *settings, "--words", "20", "--json"))
+        assert (printed["rows"], printed["columns"], printed["labels"]) == (300, 20, ["subject"])
+        folder = open_shards(tmp_path / "s")
+        assert folder.classes == {"subject": ("s0", "s1", "s2")}
+        assert any(" " in name for name in folder.names)
+        assert "finished shards" in error_of(*command)
+
+    def test_words_are_counted_by_several_processes(self, data: Path, tmp_path: Path) -> None:
+        for name, option in (("one", []), ("two", ["--workers", "2"])):
+            fine("shard", data, "--out", tmp_path / name, "--quiet", *option)
+        assert open_shards(tmp_path / "one").digest == open_shards(tmp_path / "two").digest
+
+    def test_a_table_of_numbers(self, tmp_path: Path) -> None:
+        (tmp_path / "t.csv").write_text("a,b,y\n1,2,x\n3,4,z\n")
+        command = ("shard", tmp_path / "t.csv", "--out", tmp_path / "s", "--table", "--quiet")
+        assert "2 rows, 2 columns" in fine(*command, "--label", "y")
+        assert "numbers" in error_of("topics", tmp_path / "s", "--out", tmp_path / "t", "--quiet")
 
 
-def write_documents(path: Path) -> None:
-    rng = np.random.default_rng(0)
-    letters = "abcdefghijklmnop"
-    words = [[f"{letters[k]}{letters[j]}word" for j in range(8)] for k in range(3)]
-    with path.open("w") as file:
-        for _ in range(400):
-            topics = [k for k in range(3) if rng.random() < 0.4]
-            text = [
-                w
-                for k in range(3)
-                for w in words[k]
-                if rng.random() < (0.6 if k in topics else 0.05)
-            ]
-            file.write(json.dumps({"text": " ".join(text)}) + "\n")
+class TestTopics:
+    def test_are_those_of_the_file(self, data: Path, shards: Path, tmp_path: Path) -> None:
+        common = ("--quiet", "--no-explorer", "--set", "refine_steps=5", "--jobs", "1", "--out")
+        fine("topics", data, *common, tmp_path / "a")
+        fine("topics", shards, "--memory", "1GB", *common, tmp_path / "b")
+        one, other = (tsenet.load(tmp_path / name / "tree.tsenet") for name in "ab")
+        assert (one.parent == other.parent).all()
+        assert np.allclose(one.cpt, other.cpt)
+        known = (tmp_path / "a" / "documents.csv").read_bytes()
+        assert (tmp_path / "b" / "documents.csv").read_bytes() == known
+        again = ("--model", tmp_path / "b" / "model.tsenet", "--quiet", "--out", tmp_path / "c")
+        fine("topics", shards, *again)
+        assert (tmp_path / "c" / "documents.csv").read_bytes() == known
+
+    def test_options_of_files_are_refused(self, shards: Path, tmp_path: Path) -> None:
+        for option in (("--text", "a"), ("--words", "9")):
+            refused = run("topics", shards, "--out", tmp_path / "t", *option)
+            assert refused.exit_code == 2
+            assert option[0] in refused.stderr
+
+    @pytest.mark.slow
+    def test_workers(self, shards: Path, tmp_path: Path) -> None:
+        common = ("--quiet", "--no-explorer", "--set", "refine_steps=5", "--out")
+        fine("topics", shards, *common, tmp_path / "here")
+        fine("topics", shards, "--workers", "2", "--memory", "1GB", *common, tmp_path / "two")
+        one, other = (tsenet.load(tmp_path / name / "tree.tsenet") for name in ("here", "two"))
+        assert one == other
 
 
-def test_topics_of_shards_are_those_of_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "d.jsonl"
-    write_documents(path)
-    run = CliRunner().invoke
-    assert (
-        run(
-            app,
-            [
-                "shard",
-                str(path),
-                "--out",
-                str(tmp_path / "s"),
-                "--rows-per-partition",
-                "90",
-                "--quiet",
-            ],
-        ).exit_code
-        == 0
-    )
-    common = ["--quiet", "--no-explorer", "--max-top", "3", "--refine-steps", "5"]
-    whole = run(app, ["topics", str(path), "--out", str(tmp_path / "a"), *common])
-    parts = run(
-        app,
-        ["topics", str(tmp_path / "s"), "--out", str(tmp_path / "b"), "--memory", "1GB", *common],
-    )
-    assert whole.exit_code == parts.exit_code == 0, parts.output
-    assert whole.stdout.splitlines()[0] == parts.stdout.splitlines()[0]
-    assert tsenet.load(tmp_path / "a" / "tree.tsenet") == tsenet.load(
-        tmp_path / "b" / "tree.tsenet"
-    )
-    assert (tmp_path / "a" / "documents.csv").read_text() == (
-        tmp_path / "b" / "documents.csv"
-    ).read_text()
-    model = tsenet.load(tmp_path / "b" / "model.tsenet")
-    assert model.transform(["aaword abword acword adword"]).shape[0] == 1
+class TestModel:
+    def test_predictions_are_those_of_the_rows(
+        self, data: Path, shards: Path, model: Path, tmp_path: Path
+    ) -> None:
+        out = tmp_path / "p.csv"
+        fine("predict", model, shards, "-o", out, "--id", "key", "--quiet")
+        answers = pd.read_csv(out)
+        truth = pd.read_json(data, lines=True)
+        assert answers.columns.tolist() == ["key", "subject", "P(s0)", "P(s1)", "P(s2)"]
+        assert answers["key"].tolist() == truth["key"].tolist()
+        assert (answers["subject"] == truth["subject"]).mean() > 0.9
+        fitted = tsenet.load(model)
+        shares = fitted.predict_proba(truth["text"].tolist())
+        assert np.allclose(answers[["P(s0)", "P(s1)", "P(s2)"]], shares, atol=1e-5)
+        in_memory = fine("predict", model, data, "--id", "key", "--quiet")
+        assert in_memory.splitlines()[1].startswith("d0,")
 
+    def test_numbers_make_a_regressor(self, shards: Path, tmp_path: Path) -> None:
+        fine("fit", shards, "--target", "size", "-o", tmp_path / "m", *QUICK_FIT)
+        assert isinstance(tsenet.load(tmp_path / "m"), tsenet.TSENetRegressor)
 
-def test_options_that_cannot_apply_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "d.jsonl"
-    write_documents(path)
-    run = CliRunner().invoke
-    result = run(app, ["topics", str(path), "--out", str(tmp_path / "a"), "--workers", "2"])
-    assert result.exit_code == 2
-    assert "tsenet shard" in " ".join(result.stderr.split())
-    run(app, ["shard", str(path), "--out", str(tmp_path / "s"), "--quiet"])
-    for option in (["--words", "5"], ["--memory", "much"]):
-        result = run(app, ["topics", str(tmp_path / "s"), "--out", str(tmp_path / "a"), *option])
-        assert result.exit_code == 2, option
-    result = run(
-        app, ["topics", str(tmp_path / "s"), "--out", str(tmp_path / "a"), "--memory", "100MB"]
-    )
-    assert result.exit_code == 1
-    assert "needs" in result.stderr
-    assert not (tmp_path / "a").exists()
+    def test_refusals(self, shards: Path, model: Path, tmp_path: Path) -> None:
+        command = ("fit", shards, "--out", tmp_path / "m", "--quiet", "--target")
+        assert "has no label 'missing'" in error_of(*command, "missing")
+        refused = run(*command, "subject", "--text", "a")
+        assert refused.exit_code == 2
+        assert "--text" in refused.stderr
+        (tmp_path / "d").mkdir()
+        command = ("fit", tmp_path / "d", "--target", "y", "--out", tmp_path / "m")
+        assert "is not a finished folder of shards" in error_of(*command, "--quiet")

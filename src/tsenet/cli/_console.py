@@ -1,16 +1,18 @@
-"""What the command line prints besides results: one-line errors, progress as bars or as lines."""
+"""What the commands share besides options: one-line errors, safe outputs, progress, results to read or as JSON."""
 
 from __future__ import annotations
 
+import json
 import logging
+import math
 import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -18,32 +20,32 @@ from typer.core import TyperGroup
 from tsenet.errors import TSENetError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from tsenet.progress import Progress
 
-__all__ = [
-    "STDOUT",
-    "PlainErrors",
-    "check_output",
-    "refuse_existing",
-    "refuse_inputs",
-    "remember_debug",
-    "shown_progress",
-    "warm_up",
-    "written_to",
-]
-
-#: The output that stands for standard output.
+#: The output path that means standard output.
 STDOUT = Path("-")
-
-# Keys of ctx.meta, which the contexts of the program and of its commands share.
+#: Key of ``ctx.meta``: parameters of an estimator that the configuration file or ``--set`` names.
+SETTINGS = "tsenet.settings"
 _DEBUG = "tsenet.debug"
+# A spreadsheet takes a cell that begins with one of these for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+# ---- errors
 
 
 class PlainErrors(TyperGroup):
     """Commands whose expected errors are one line on stderr instead of a traceback."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take ``--debug`` wherever it stands, also behind the name of the command."""
+        ctx.meta[_DEBUG] = "--debug" in args
+        return super().parse_args(ctx, [argument for argument in args if argument != "--debug"])
+
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; leave with 1 after an expected error, with 130 after Ctrl-C."""
+        """Run the command; exit with 1 after an expected error, with 130 after Ctrl-C."""
         try:
             with _plain_warnings():
                 return super().invoke(ctx)
@@ -55,11 +57,15 @@ class PlainErrors(TyperGroup):
             named = error.filename is not None and error.strerror is not None
             message = f"{error.filename}: {error.strerror}" if named else str(error)
             _stop(ctx, f"error: {message}", 1)
+        except ValueError as error:  # the estimator refuses a value
+            if not ctx.meta.get(SETTINGS):
+                raise
+            _stop(ctx, f"error: {error} (see --set, --help-all)", 1)
 
 
 @contextmanager
 def _plain_warnings() -> Iterator[None]:
-    """Warnings for the user are one line on stderr, without the place in the source."""
+    """Print warnings for the user as one line on stderr, without the source line."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         typer.echo(f"warning: {message}", err=True)
@@ -79,11 +85,16 @@ def _stop(ctx: typer.Context, message: str, code: int) -> NoReturn:
     raise typer.Exit(code) from None
 
 
-def remember_debug(ctx: typer.Context, value: bool) -> bool:
-    """Note that tracebacks are wanted; the callback of ``--debug``."""
-    if value:
-        ctx.meta[_DEBUG] = True
-    return value
+# ---- inputs and outputs
+
+
+def is_shard_folder(data: Path) -> bool:
+    """Whether a path is a folder of shards, finished or not, rather than a file or a folder of texts."""
+    if not data.is_dir() or (data / "shards.json").is_file():
+        return data.is_dir()
+    return not any(
+        ".txt" in (suffix.lower() for suffix in path.suffixes) for path in data.rglob("*")
+    )
 
 
 def check_output(path: Path, force: bool, *inputs: Path | str | None) -> None:
@@ -91,7 +102,8 @@ def check_output(path: Path, force: bool, *inputs: Path | str | None) -> None:
     if path == STDOUT:
         return
     refuse_inputs(path, *inputs)
-    refuse_existing(path, force)
+    if path.exists() and not force:
+        raise FileExistsError(f"{path} exists: choose another name, or add --force to replace it")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the name of a file")
     if not path.parent.is_dir():
@@ -103,9 +115,22 @@ def check_output(path: Path, force: bool, *inputs: Path | str | None) -> None:
         raise PermissionError(f"{path.parent} cannot be written to: {error.strerror}") from error
 
 
+def refuse_inputs(out: Path, *inputs: Path | str | None) -> None:
+    """Raise FileExistsError if the output is one of the inputs, or a file of an input folder; links are followed."""
+    if not out.exists():
+        return
+    for path in (Path(name) for name in inputs if name is not None and Path(name).exists()):
+        belongs = (path / "shards.json").is_file() or ".txt" in map(str.lower, out.suffixes)
+        if out.samefile(path) or (belongs and path.resolve() in out.resolve().parents):
+            raise FileExistsError(
+                f"{out} would replace the input {path}: write to another file or folder "
+                "(--force does not replace inputs)"
+            )
+
+
 @contextmanager
-def written_to(out: Path) -> Iterator[Path]:
-    """Yield the path of a file to write: the output itself, or a temporary file that goes to standard output."""
+def output_path(out: Path) -> Iterator[Path]:
+    """Yield the path of a file to write: the output itself, or a temporary file that is copied to standard output."""
     if out != STDOUT:
         yield out
         return
@@ -117,29 +142,47 @@ def written_to(out: Path) -> Iterator[Path]:
         sys.stdout.flush()
 
 
-def refuse_inputs(out: Path, *inputs: Path | str | None) -> None:
-    """Raise FileExistsError if the output is one of the inputs, or a file of an input folder; links are followed."""
-    if not out.exists():
-        return
-    for path in (Path(given) for given in inputs if given is not None and Path(given).exists()):
-        # a folder of shards, or of texts
-        is_part = (path / "shards.json").is_file() or ".txt" in map(str.lower, out.suffixes)
-        if out.samefile(path) or (is_part and path.resolve() in out.resolve().parents):
-            raise FileExistsError(
-                f"{out} would replace the input {path}: write to another file or folder "
-                "(--force does not replace inputs)"
-            )
+def write_csv(frame: pd.DataFrame, stream: IO[str], *, header: bool = True) -> None:
+    """Write a table as csv; texts that a spreadsheet would run as a formula get a leading ``'``."""
+    frame = frame.rename(columns=_no_formula)
+    texts = frame.select_dtypes(exclude="number").columns
+    frame = frame.assign(**{name: frame[name].map(_no_formula) for name in texts})
+    frame.to_csv(stream, index=False, header=header, lineterminator="\n")
 
 
-def refuse_existing(path: Path, force: bool) -> None:
-    """Raise FileExistsError if there is a file that ``--force`` does not allow to replace."""
-    if path.exists() and not force:
-        raise FileExistsError(f"{path} exists: choose another name, or add --force to replace it")
+def _no_formula(cell: Any) -> Any:
+    if not isinstance(cell, str) or not cell.startswith(_FORMULA):
+        return cell
+    try:
+        float(cell)  # -1.5 is a number
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
+# ---- what is printed
+
+
+def print_result(as_json: bool, fields: Mapping[str, Any], *lines: str) -> None:
+    """Print a result: its fields as one JSON object, or the lines; to stderr if the output went to stdout."""
+    text = json.dumps(_plain(fields), ensure_ascii=False) if as_json else "\n".join(lines)
+    typer.echo(text, err=fields.get("out") == STDOUT)
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: no NaN, no infinity, no path."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, str | int | bool | None) else str(value)
 
 
 @contextmanager
-def shown_progress(quiet: bool) -> Iterator[Progress]:
-    """Bars on a terminal; a line per finished stage where stderr goes to a file or another program."""
+def open_progress(quiet: bool) -> Iterator[Progress]:
+    """Show bars on a terminal; a line per finished stage where stderr goes to a file or another program."""
     from tsenet.progress import LogProgress, Progress, RichProgress
 
     if quiet:

@@ -1,180 +1,261 @@
-"""Options and arguments that several commands share, and how options reach the library.
+"""Options that several commands share; ``--config`` files; ``--set NAME=VALUE`` for all parameters of an estimator.
 
-A default has one place, the library's signature. So an option that sets a parameter of the library is None unless
-given, and only given ones are passed on (`given`). Its help shows the library's default (`library_option`,
-`ShowsDefaults`).
+A default has one place, the library's signature: an option is None unless it was typed, and only typed ones are passed
+on. Nothing heavy is imported before a command runs, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
 
-from functools import partial
+import ast
+import difflib
+import importlib
+import inspect
+import json
+import re
+import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
-from tsenet.cli._config import read_config
-from tsenet.cli._console import remember_debug
-from tsenet.cli._defaults import default_of
+from tsenet.cli._console import SETTINGS
+from tsenet.errors import DataError
 
-__all__ = [
-    "AsJson",
-    "Config",
-    "Data",
-    "Debug",
-    "Encoding",
-    "Force",
-    "Jobs",
-    "MaxDf",
-    "MinDocuments",
-    "Model",
-    "Ngrams",
-    "NoHeader",
-    "Quiet",
-    "Seed",
-    "ShowsDefaults",
-    "StopWords",
-    "Tokenizer",
-    "Unlabeled",
-    "Words",
-    "given",
-    "library_option",
-    "number_option",
-    "refuse_both",
-    "whole_option",
-]
-
-_REFERENCE = "library:"
+#: The function that says how words are chosen and counted; its parameters can be set too.
+WORDS = "tsenet.data.word_vectorizer"
+# Parameters that have an option of their own, and those that the shell cannot give.
+_OPTION_OF = {
+    "random_state": "--seed",
+    "n_jobs": "--jobs",
+    "n_words": "--words",
+    "stop_words": "--stop-words",
+    "unlabeled": "--unlabeled",
+}
+_NOT_SETTABLE = ("vectorizer", "wiring", "client", "progress", "verbose")
 
 
-def given(**options: Any) -> dict[str, Any]:
-    """Return the options that were given: those that are not None."""
+def option(metavar: str, help: str, *flags: str, **limits: Any) -> Any:
+    """Declare an option that takes a value."""
+    return typer.Option(*flags, metavar=metavar, help=help, **limits)
+
+
+def typed(**options: Any) -> dict[str, Any]:
+    """Return the options that are not None: those that were typed."""
     return {name: value for name, value in options.items() if value is not None}
 
 
-def refuse_both(cluster: str | None, workers: int | None) -> None:
-    """Refuse two places to work at."""
-    if cluster is not None and workers is not None:
-        raise typer.BadParameter("give --cluster or --workers, not both", param_hint="--cluster")
+def refuse_options(context: typer.Context, names: Iterable[str], reason: str) -> None:
+    """Raise a usage error for the first of these options that was typed."""
+    for option in context.command.params:
+        if option.name in names and context.params.get(str(option.name)):
+            flag = option.opts[0]
+            raise typer.BadParameter(f"{reason}, so {flag} does not apply", param_hint=flag)
 
 
-def library_option(parameter: str, help: str, **settings: Any) -> Any:
-    """Declare an option that sets a parameter of the library, such as ``TopicModel.select``; its default is None."""
-    return typer.Option(help=help, show_default=_REFERENCE + parameter, **settings)
+# ---- parameters of the library: --set and --help-all
 
 
-whole_option = partial(library_option, metavar="N")
-number_option = partial(library_option, metavar="X")
+def read_settings(
+    context: typer.Context, assignments: list[str] | None, *functions: str
+) -> dict[str, Any]:
+    """Return the parameters that ``--set`` and the configuration file name, with their values.
+
+    Raises
+    ------
+    typer.BadParameter
+        If a name is no parameter of the functions, or has an option of its own.
+    """
+    settings = dict(context.meta.setdefault(SETTINGS, {}))
+    for assignment in assignments or []:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"write NAME=VALUE, not {assignment!r}", param_hint="--set")
+        settings[name.strip().replace("-", "_")] = _value_of(text.strip())
+    known = [name for function in functions for name, _, _ in _parameters_of(function)]
+    for name in settings:
+        if name in known:
+            continue
+        hint = "see --help-all"
+        if name in _OPTION_OF:
+            hint = f"use {_OPTION_OF[name]}"
+        elif close := difflib.get_close_matches(name, known, n=3):
+            hint = f"did you mean {' or '.join(close)}?"
+        raise typer.BadParameter(f"there is no parameter {name!r}: {hint}", param_hint="--set")
+    context.meta[SETTINGS] = settings
+    return settings
 
 
-class ShowsDefaults(TyperCommand):
-    """A command whose help shows the library's default of each `library_option`."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Look the defaults up, and write the help."""
-        for option in self.params:
-            shown = getattr(option, "show_default", None)
-            if isinstance(shown, str) and shown.startswith(_REFERENCE):
-                function, _, parameter = shown.removeprefix(_REFERENCE).partition(".")
-                default = default_of(function, parameter)
-                option.show_default = False if default is None else str(default)  # type: ignore[attr-defined]  # options have it, arguments too
-        super().format_help(ctx, formatter)
+def _value_of(text: str) -> Any:
+    """A value spelled as in JSON or Python; anything else is a text."""
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return read(text)
+        except (ValueError, SyntaxError):
+            continue
+    return text
 
 
-# ---- what to read and write
+def _parameters_of(function: str) -> list[tuple[str, Any, str]]:
+    """Name, default and first sentence of each parameter that can be set from the shell."""
+    module, _, name = function.rpartition(".")
+    loaded = getattr(importlib.import_module(module), name)
+    sections = re.split(r"\n(\w[\w ]*)\n-{3,}\n", inspect.getdoc(loaded) or "")
+    described = dict(zip(sections[1::2], sections[2::2], strict=True)).get("Parameters", "")
+    entries = re.findall(r"^(\w+) ?:.*\n((?:[ \t]+.*\n?|\n)*)", described, re.MULTILINE)
+    texts = {name: " ".join(text.split()) for name, text in entries}
+    return [
+        (name, parameter.default, re.split(r"(?<=[.:;]) (?=[A-Z\"`])", texts.get(name, ""))[0])
+        for name, parameter in inspect.signature(loaded).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY and name not in (*_OPTION_OF, *_NOT_SETTABLE)
+    ]
+
+
+def help_all(*functions: str) -> Any:
+    """Declare ``--help-all``: the help, and every parameter of these functions that ``--set`` takes."""
+
+    def show(context: typer.Context, value: bool) -> None:
+        if not value:
+            return
+        formatter = context.make_formatter()
+        listed: set[str] = set()
+        for function in functions:
+            rows = [
+                (f"{name}={default}", text.replace("``", ""))
+                for name, default, text in _parameters_of(function)
+                if name not in listed
+            ]
+            listed.update(name for name, _, _ in _parameters_of(function))
+            with formatter.section(f"NAME=VALUE for --set ({function})"):
+                formatter.write_dl(rows)
+        typer.echo(f"{context.get_help()}\n\n{formatter.getvalue()}", nl=False)
+        raise typer.Exit
+
+    text = "Show this message and all parameters that --set takes, then exit."
+    return typer.Option("--help-all", help=text, callback=show, is_eager=True)
+
+
+def vectorizer_of(
+    settings: dict[str, Any], words: int | None, stop_words: str | None, estimator: str = WORDS
+) -> Any:
+    """Return the vectorizer that options describe, taking its parameters out of ``settings``; None if there are none.
+
+    Parameters that are not typed have the estimator's defaults.
+    """
+    from tsenet.data import word_vectorizer
+
+    own = inspect.signature(word_vectorizer).parameters
+    module, _, name = estimator.rpartition(".")
+    signature = inspect.signature(getattr(importlib.import_module(module), name)).parameters
+    options = typed(n_words=words, stop_words=_stop_words_of(stop_words))
+    options |= {name: settings.pop(name) for name in list(settings) if name in own}
+    defaults = {name: signature[name].default for name in own if name in signature}
+    return word_vectorizer(**{**defaults, **options}) if options else None
+
+
+def _stop_words_of(choice: str | None) -> str | list[str] | Path | None:
+    """What ``--stop-words`` means: a language, none, or a file of words."""
+    if choice is None or choice == "none":
+        return None if choice is None else []
+    path = Path(choice)
+    if path.is_file():
+        return path
+    if path.suffix or path.name != choice:
+        raise DataError(
+            f"--stop-words: there is no file {choice}; give a language, none, or a file of words"
+        )
+    return choice
+
+
+# ---- options from a file
+
+
+def _read_config(ctx: typer.Context, path: Path | None) -> Path | None:
+    """Take options that are not typed from the command's table of a TOML file; other keys are settings."""
+    if path is None:
+        return path
+    try:
+        tables = tomllib.loads(path.read_text("utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} is not TOML: {error}") from error
+    commands: Any = getattr(ctx.parent.command, "commands", {}) if ctx.parent is not None else {}
+    for name, table in tables.items():
+        if name not in commands or not isinstance(table, dict):
+            raise DataError(
+                f"{path}: {name!r} is not a command: write the options of tsenet {ctx.info_name} "
+                f"below a line [{ctx.info_name}]"
+            )
+    options: dict[str, Any] = {
+        max(option.opts, key=len).lstrip("-"): option for option in ctx.command.params
+    }
+    found: dict[str, Any] = {}
+    for key, value in tables.get(str(ctx.info_name), {}).items():
+        option = options.get(key.replace("_", "-"))
+        if option is None and "set" in options:
+            ctx.meta.setdefault(SETTINGS, {})[key.replace("-", "_")] = value
+        elif option is None or option.name == "config":
+            raise DataError(f"{path}: {key!r} is not an option of tsenet {ctx.info_name}")
+        elif isinstance(value, list) and not option.multiple:
+            raise DataError(f"{path}: {key!r} must be one value, not {value!r}")
+        else:
+            several = getattr(option, "multiple", False) and not isinstance(value, list)
+            found[str(option.name)] = [value] if several else value
+    ctx.default_map = found
+    return path
+
+
+# ---- the options themselves
 
 Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="Rows: csv, tsv, json, jsonl, parquet or npz, or a folder of txt files; "
+        help="Rows: csv, tsv, json, jsonl, parquet or npz, a folder of txt files, or a folder made by tsenet shard; "
         "- for csv or JSON from standard input.",
     ),
 ]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by tsenet fit.")]
 Encoding = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Encoding of a text file, such as latin-1; default: utf-8."),
+    str | None, option("NAME", "Encoding of a text file, such as latin-1; default: utf-8.")
 ]
 NoHeader = Annotated[
     bool,
-    typer.Option(
-        "--no-header", help="The csv has no line of column names: they are called 1, 2, and so on."
-    ),
+    typer.Option("--no-header", help="The csv has no header line: its columns are called 1, 2, …"),
 ]
 Unlabeled = Annotated[
-    str | None,
-    typer.Option(metavar="VALUE", help="Marks rows without a target, besides blank cells."),
+    str | None, option("VALUE", "Marks rows without a target, besides blank cells.")
 ]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by tsenet fit.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Words = Annotated[
+    int | None, option("N", "Keep only the N most frequent words; default: 10000.", min=2)
+]
+StopWords = Annotated[
+    str | None,
+    option(
+        "WHICH",
+        "Words to leave out: a language such as english, none, or a file of words; default: none "
+        "(topics: english).",
+    ),
+]
+# The one default that is the command line's own: the same command gives the same result.
+Seed = Annotated[int, option("N", "Same seed, same result.", min=0)]
+Jobs = Annotated[
+    int | None, option("N", "Threads; default: all cores. The result does not depend on it.", min=1)
+]
+Set = Annotated[
+    list[str] | None,
+    option(
+        "NAME=VALUE", "Set any other parameter; may be repeated. --help-all lists them.", "--set"
+    ),
+]
 Config = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
         help="TOML file with options in a table named after the command; typed options go first.",
-        callback=read_config,
+        callback=_read_config,
         is_eager=True,
     ),
 ]
-
-# ---- which words of documents to count
-
-Words = Annotated[int | None, whole_option("word_vectorizer.n_words", "Most words to keep.", min=2)]
-StopWords = Annotated[
-    str | None,
-    library_option(
-        "word_vectorizer.stop_words",
-        "Words to leave out: english, another language such as german, none, or a file of words; default: none, "
-        "for topics english.",
-        metavar="WHICH",
-    ),
-]
-MinDocuments = Annotated[
-    int | None,
-    whole_option(
-        "word_vectorizer.min_documents",
-        "Leave out words that are in fewer documents; for topics and shards 2.",
-        min=1,
-    ),
-]
-MaxDf = Annotated[
-    float | None,
-    number_option(
-        *("word_vectorizer.max_df", "Leave out words that are in a larger share of the documents."),
-        min=1e-6,
-        max=1.0,
-    ),
-]
-Ngrams = Annotated[
-    int | None,
-    whole_option(
-        *("word_vectorizer.ngrams", "Longest n-gram: 2 also counts pairs of neighbouring words."),
-        min=1,
-        max=5,
-    ),
-]
-Tokenizer = Annotated[
-    str | None,
-    library_option(
-        "word_vectorizer.tokenizer",
-        "How to split text into words: unicode, or whitespace for text that is already split.",
-        metavar="NAME",
-    ),
-]
-# ---- how to run
-
-# The one default that is the command line's own: the same command gives the same result.
-Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Same seed, same result.")]
-Jobs = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", min=1, help="Threads; default: all cores. The result does not depend on it."
-    ),
-]
+Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
-Debug = Annotated[
-    bool, typer.Option("--debug", help="Show the traceback of an error.", callback=remember_debug)
-]

@@ -10,9 +10,7 @@ from typing import Annotated
 
 import typer
 
-from tsenet.cli import data
 from tsenet.cli._console import PlainErrors
-from tsenet.cli._options import Debug, ShowsDefaults
 from tsenet.cli.evaluate import evaluate
 from tsenet.cli.export import export
 from tsenet.cli.fit import fit
@@ -48,12 +46,13 @@ def _program(
         bool,
         typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
     ] = False,
-    debug: Debug = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error, in any command.")
+    ] = False,
 ) -> None:
     # OpenMP threads that spin while they wait take the processor from numba's own.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 for _command in (topics, fit, predict, evaluate, report, export, shard):
-    app.command(cls=ShowsDefaults)(_command)
-app.add_typer(data.app)
+    app.command()(_command)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from tsenet.cli._console import check_output, written_to
-from tsenet.cli._options import AsJson, Debug, Force
-from tsenet.cli._results import say
+from tsenet.cli import _options as options
+from tsenet.cli._console import check_output, output_path, print_result
+from tsenet.cli._options import option
 from tsenet.errors import DataError
 
 __all__ = ["export"]
@@ -21,49 +21,35 @@ def export(
         typer.Argument(metavar="MODEL", help="A saved tree, topic model, classifier or regressor."),
     ],
     bif: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the tree as a Bayesian network in BIF."),
+        Path | None, option("FILE", "Write the tree as a Bayesian network in BIF.")
     ] = None,
     onnx: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write a classifier or regressor as an ONNX model."),
+        Path | None, option("FILE", "Write a classifier or regressor as an ONNX model.")
     ] = None,
-    force: Force = False,
-    as_json: AsJson = False,
-    debug: Debug = False,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Write a saved model in the format of other programs: a tree as BIF, a network as ONNX."""
+    from tsenet import LatentTree
     from tsenet.store import load, write_bif, write_onnx
 
-    if (bif is None) == (onnx is None):
+    out = bif or onnx
+    if out is None or (bif is not None and onnx is not None):
         raise typer.BadParameter("give one of --bif FILE and --onnx FILE")
-    if bif is not None:
-        check_output(bif, force, model)
-        fitted = load(model)
-        with written_to(bif) as path:
-            write_bif(_tree_of(fitted, model), path)
-        say(as_json, {"out": bif}, f"written to {bif}")
-    if onnx is not None:
-        check_output(onnx, force, model)
-        network = load(model)
-        if not hasattr(network, "to_onnx"):
-            raise DataError(
-                f"{model} holds a {type(network).__name__}: only a TSENetClassifier or TSENetRegressor "
-                "can be written as ONNX"
-            )
-        with written_to(onnx) as path:
-            write_onnx(network, path)
-            n_bytes = path.stat().st_size
-        say(as_json, {"out": onnx, "bytes": n_bytes}, f"written to {onnx} ({n_bytes:,} bytes)")
-
-
-def _tree_of(fitted: Any, path: Path) -> Any:
-    """A tree, or the one that a model was made from."""
-    from tsenet import LatentTree
-
-    tree = fitted if isinstance(fitted, LatentTree) else getattr(fitted, "tree_", None)
-    if tree is None:
-        raise DataError(
-            f"{path} holds a {type(fitted).__name__} without a tree: nothing to write as BIF"
-        )
-    return tree
+    check_output(out, force, model)
+    fitted = load(model)
+    kind = type(fitted).__name__
+    with output_path(out) as path:
+        if bif is not None:
+            tree = fitted if isinstance(fitted, LatentTree) else getattr(fitted, "tree_", None)
+            if tree is None:
+                raise DataError(f"{model} holds a {kind} without a tree: nothing to write as BIF")
+            write_bif(tree, path)
+        else:
+            if not hasattr(fitted, "to_onnx"):
+                raise DataError(
+                    f"{model} holds a {kind}: only a TSENetClassifier or TSENetRegressor can be written as ONNX"
+                )
+            write_onnx(fitted, path)
+        n_bytes = path.stat().st_size
+    print_result(as_json, {"out": out, "bytes": n_bytes}, f"written to {out} ({n_bytes:,} bytes)")

@@ -4,21 +4,34 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tsenet.cli import _options as shared
-from tsenet.cli._console import STDOUT, check_output, shown_progress, warm_up, written_to
-from tsenet.cli._options import given, library_option, number_option, whole_option
-from tsenet.cli._results import say_fitted
+from tsenet.cli import _options as options
+from tsenet.cli._console import (
+    check_output,
+    is_shard_folder,
+    open_progress,
+    output_path,
+    print_result,
+    warm_up,
+)
+from tsenet.cli._options import option
 from tsenet.errors import DataError
+
+if TYPE_CHECKING:
+    from tsenet.data import ShardFolder
 
 __all__ = ["fit"]
 
+_ESTIMATOR = "tsenet.TSENetClassifier"
+# Options that say how a file is read.
+_OF_FILES = ("text", "id_column", "ignore", "words", "stop_words", "encoding", "no_header")
+
 
 class Task(StrEnum):
-    """What kind of target it is."""
+    """Kind of target."""
 
     auto = "auto"
     classification = "classification"
@@ -26,49 +39,34 @@ class Task(StrEnum):
 
 
 class Preset(StrEnum):
-    """Which recipe the options that are not given follow."""
+    """Recipe of the parameters that are not set."""
 
     default = "default"
     paper = "paper"
 
 
-class LinkRule(StrEnum):
-    """How links are added to the tree."""
-
-    balanced = "balanced"
-    context = "context"
-    topk = "top-k"
-    random = "random"
-    tree = "tree"
-
-
 def fit(
     context: typer.Context,
-    data: shared.Data,
+    data: options.Data,
     target: Annotated[
         list[str],
-        typer.Option(metavar="COLUMN", help="Column to predict; several for several labels."),
+        option("COLUMN", "Column to predict; several for several labels."),
     ],
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", metavar="MODEL", help="Model file to write; - for stdout."),
+        option("MODEL", "Model file to write; - for stdout.", "--out", "-o"),
     ],
     text: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Learn from the words of this column alone."),
+        str | None, option("COLUMN", "Learn from the words of this column alone.")
     ] = None,
     id_column: Annotated[
         str | None,
-        typer.Option(
-            "--id",
-            metavar="COLUMN",
-            help="Key of the rows: nothing is learned from it, and predict repeats it.",
+        option(
+            "COLUMN", "Key of the rows: nothing is learned from it, and predict repeats it.", "--id"
         ),
     ] = None,
-    ignore: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out.")
-    ] = None,
-    unlabeled: shared.Unlabeled = None,
+    ignore: Annotated[list[str] | None, option("COLUMN", "Column to leave out.")] = None,
+    unlabeled: options.Unlabeled = None,
     task: Annotated[
         Task,
         typer.Option(
@@ -78,75 +76,20 @@ def fit(
     ] = Task.auto,
     preset: Annotated[
         Preset,
-        typer.Option(
-            help="paper: the recipe of Chen, Li and Zhang (2018), TSENetClassifier.paper(); other options still count."
-        ),
+        typer.Option(help="paper: the recipe of Chen, Li and Zhang (2018); --set changes it."),
     ] = Preset.default,
-    words: shared.Words = None,
-    stop_words: shared.StopWords = None,
-    min_documents: shared.MinDocuments = None,
-    max_df: shared.MaxDf = None,
-    ngrams: shared.Ngrams = None,
-    tokenizer: shared.Tokenizer = None,
-    density: Annotated[
-        float | None,
-        number_option(
-            *("TSENetClassifier.density", "Links per unit, as a share of the layer below."),
-            min=1e-6,
-            max=1.0,
-        ),
-    ] = None,
-    link_rule: Annotated[
-        LinkRule | None,
-        library_option("TSENetClassifier.link_rule", "How links are added to the tree."),
-    ] = None,
-    max_top: Annotated[
-        int | None, whole_option("TSENetClassifier.max_top", "Most units in the top layer.", min=1)
-    ] = None,
-    skip_units: Annotated[
-        int | None,
-        whole_option("TSENetClassifier.skip_units", "Units of each skip path; 0: none.", min=0),
-    ] = None,
-    dropout: Annotated[
-        float | None,
-        number_option(
-            *("TSENetClassifier.dropout", "Share of units left out in a step."), min=0.0, max=0.99
-        ),
-    ] = None,
-    learning_rate: Annotated[
-        float | None,
-        number_option(
-            "TSENetClassifier.learning_rate",
-            "Step size of Adam; default: chosen by how the weights are started.",
-            min=1e-9,
-        ),
-    ] = None,
-    batch_size: Annotated[
-        int | None, whole_option("TSENetClassifier.batch_size", "Most rows in a step.", min=1)
-    ] = None,
-    max_epochs: Annotated[
-        int | None, whole_option("TSENetClassifier.max_epochs", "Most epochs of training.", min=1)
-    ] = None,
-    patience: Annotated[
-        int | None,
-        whole_option(
-            "TSENetClassifier.patience",
-            "Stop after this many epochs without a better validation score.",
-            min=1,
-        ),
-    ] = None,
-    encoding: shared.Encoding = None,
-    no_header: shared.NoHeader = False,
-    seed: shared.Seed = 0,
-    jobs: shared.Jobs = None,
-    config: shared.Config = None,
-    force: shared.Force = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="Show a table of the epochs at the end.")
-    ] = False,
-    as_json: shared.AsJson = False,
-    quiet: shared.Quiet = False,
-    debug: shared.Debug = False,
+    words: options.Words = None,
+    stop_words: options.StopWords = None,
+    settings: options.Set = None,
+    encoding: options.Encoding = None,
+    no_header: options.NoHeader = False,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    config: options.Config = None,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+    help_all: Annotated[bool, options.help_all(_ESTIMATOR, options.WORDS)] = False,
 ) -> None:
     """Learn to predict columns of a table, or of documents, and write the model.
 
@@ -154,86 +97,122 @@ def fit(
     label: they teach structure and first weights. The model learns from all labelled rows; a cross-validated score of
     them is printed at the end.
 
-    DATA may be a folder of shards, which tsenet shard writes: then the rows need not fit into memory, and the target is
-    a label column of the folder.
+    DATA may be a folder made by tsenet shard: then the rows need not fit into memory, and the target is a label column
+    of the folder.
     """
     import tsenet
     from tsenet._system.packages import need_torch
-    from tsenet.cli._documents import is_folder_of_shards
-    from tsenet.cli._model_data import (
-        columns_of_file,
-        read_rows,
-        targets_of,
-    )
-    from tsenet.cli._words import chosen_vectorizer
-    from tsenet.estimators.texts import fit_vectorizer
 
-    chosen = given(
-        random_state=seed,
-        density=density,
-        link_rule=None if link_rule is None else link_rule.value,
-        max_top=max_top,
-        skip_units=skip_units,
-        dropout=dropout,
-        learning_rate=learning_rate,
-        batch_size=batch_size,
-        max_epochs=max_epochs,
-        patience=patience,
-        n_jobs=jobs,
-    )
-    _refuse_roles(target, text, id_column)
-    if is_folder_of_shards(data):
-        from tsenet.cli._shards import fit_folder
-
-        if preset is Preset.paper:
-            raise DataError(f"{data} is a folder of shards: --preset is for rows in memory")
-        fit_folder(
-            *(context, data, target, out, task.value, chosen),
-            unlabeled=unlabeled,
-            config=config,
-            force=force,
-            table=verbose,
-            as_json=as_json,
-            quiet=quiet,
-        )
-        return
+    parameters = options.read_settings(context, settings, _ESTIMATOR, options.WORDS)
+    _check_roles(target, text, id_column)
     check_output(out, force, data, config, stop_words)
     need_torch("training")
-    with shown_progress(quiet) as progress:
-        file = read_rows(data, progress, encoding, no_header)
-        wanted = targets_of(file, target, task.value, unlabeled)
-        keys = [] if id_column is None else [id_column]
-        for name in keys:
-            file.column(name)  # its error names the columns there are
-        if text is not None:
-            options = (words, stop_words, min_documents, max_df, ngrams, tokenizer)
-            chosen |= given(vectorizer=chosen_vectorizer({}, *options))
-            texts = file.texts(text)
-            vectorizer, table = fit_vectorizer(texts, chosen.get("vectorizer"), progress)
-            source: dict[str, Any] = {"text": text}
+    X: Any
+    source: dict[str, Any] = {"targets": target, **options.typed(unlabeled=unlabeled)}
+    with open_progress(quiet) as progress:
+        if is_shard_folder(data):
+            reason = "a folder of shards has its columns already"
+            options.refuse_options(context, _OF_FILES, reason)
+            X, y, classifies = _shards(data, target, task)
+            parameters |= options.typed(unlabeled=_marker(X, target, unlabeled))
         else:
-            vectorizer = None
-            table, source = columns_of_file(file, {*target, *(ignore or ()), *keys})
+            from tsenet.cli._model_data import read_file, target_of, training_table
+
+            vectorizer = options.vectorizer_of(parameters, words, stop_words)
+            parameters |= options.typed(vectorizer=vectorizer)
+            file = read_file(data, progress, encoding, no_header)
+            y, classifies = target_of(file, target, task.value, unlabeled)
+            keys = [] if id_column is None else [id_column]
+            for name in keys:
+                file.column(name)  # its error lists the columns
+            source |= options.typed(id=id_column)
+            if text is not None:
+                X, source["text"] = file.texts(text), text
+            else:
+                X, source["columns"] = training_table(file, {*target, *(ignore or ()), *keys})
         warm_up(progress)
-        kind = tsenet.TSENetClassifier if wanted.classifies else tsenet.TSENetRegressor
+        kind = tsenet.TSENetClassifier if classifies else tsenet.TSENetRegressor
         make = kind.paper if preset is Preset.paper else kind
-        model = make(verbose=progress, **chosen)
-        model.fit(table, wanted.values)
-        model.source_ = {"targets": target, **source, **given(unlabeled=unlabeled, id=id_column)}
-        model.vectorizer_ = vectorizer
-        with written_to(out) as path:
+        model = make(verbose=progress, random_state=seed, n_jobs=jobs, **parameters)
+        model.fit(X, y)
+        model.source_ = source
+        with output_path(out) as path:
             model.save(path)
-    if verbose:
-        typer.echo(model.history_.table(), err=as_json or out == STDOUT)
-    n_unlabelled = int((~wanted.known).sum())
-    say_fitted(model, table, n_unlabelled, out, as_json)
+    _print_fit(model, X, y, out, as_json)
 
 
-def _refuse_roles(target: list[str], text: str | None, id_column: str | None) -> None:
+def _check_roles(target: list[str], text: str | None, id_column: str | None) -> None:
     """Raise a DataError if a column is named twice."""
     for name in target:
         if target.count(name) > 1:
             raise DataError(f"--target names {name!r} twice")
-        for option, other in (("--text", text), ("--id", id_column)):
+        for flag, other in (("--text", text), ("--id", id_column)):
             if name == other:
-                raise DataError(f"{option} and --target name the same column, {name!r}")
+                raise DataError(f"{flag} and --target name the same column, {name!r}")
+
+
+def _shards(data: Path, target: list[str], task: Task) -> tuple[ShardFolder, Any, bool]:
+    """A folder of shards, its label columns, and whether these hold classes."""
+    from tsenet.cli._model_data import MOST_CLASSES
+    from tsenet.data import open_shards
+
+    folder = open_shards(data)
+    labels = target[0] if len(target) == 1 else target
+    if task is not Task.auto:
+        return folder, labels, task is Task.classification
+    for name in target:
+        values = folder.classes.get(name, ())
+        numbers = values is not None and all(type(value) in (int, float) for value in values)
+        if values is None or (numbers and len(values) > MOST_CLASSES):
+            return folder, labels, False
+        if len(target) > 1 and not set(values) <= {0, 1}:
+            return folder, labels, False
+    return folder, labels, True
+
+
+def _marker(folder: ShardFolder, target: list[str], unlabeled: str | None) -> Any:
+    """The class of a folder that ``--unlabeled`` spells."""
+    classes = folder.classes.get(target[0]) or ()
+    return next((value for value in classes if str(value) == unlabeled), unlabeled)
+
+
+def _print_fit(model: Any, X: Any, y: Any, out: Path, as_json: bool) -> None:
+    """Print what a model was fitted to, its size, and its cross-validated score."""
+    from tsenet.cli._model_data import has_target
+    from tsenet.data.columns import count_of
+
+    history, score = model.history_, model.cv_score_
+    n_rows = getattr(X, "n_rows", None) or len(X)
+    n_unlabelled = 0 if isinstance(y, str | list) else int((~has_target(y)).sum())
+    best = history.best_epoch
+    loss = None if best is None else history.validation_loss[best]
+    fields = {
+        "out": out,
+        "rows": n_rows,
+        "unlabelled": n_unlabelled,
+        "columns": model.n_features_in_,
+        "layers": model.wiring_.layer_sizes,
+        "parameters": model.n_parameters_,
+        "epochs": history.n_epochs,
+        "stopped": history.stopped,
+        "validation_loss": loss,
+        "cross_validated": None if score is None else score._asdict(),
+    }
+    sizes = "-".join(map(str, model.wiring_.layer_sizes))
+    lines = [
+        f"{n_rows:,} rows, {model.n_features_in_:,} {'words' if model.vectorizer_ else 'columns'}; "
+        f"network {sizes}, {model.n_parameters_:,} parameters"
+    ]
+    if n_unlabelled:
+        names = " and ".join(map(repr, model.source_["targets"]))
+        lines.append(
+            f"{n_unlabelled:,} of {n_rows:,} rows have no {names}: they are unlabelled rows"
+        )
+    note = "" if loss is None else f", best validation loss {loss:.4f} in epoch {best + 1}"
+    lines.append(f"{count_of(history.n_epochs, 'epoch')}{note}; written to {out}")
+    if score is None:
+        lines.append("no cross-validated score; tsenet evaluate scores the model on other rows")
+    else:
+        n_scored = count_of(score.n_rows, "labelled row")
+        lines.append(f"cross-validated on {n_scored}: {score}")
+    print_result(as_json, fields, *lines)

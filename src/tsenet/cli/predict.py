@@ -4,139 +4,181 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tsenet.cli import _options as shared
-from tsenet.cli._console import STDOUT, check_output, shown_progress
-from tsenet.cli._results import say, write_csv, write_json_lines
+from tsenet.cli import _options as options
+from tsenet.cli._console import (
+    STDOUT,
+    check_output,
+    is_shard_folder,
+    open_progress,
+    print_result,
+    write_csv,
+)
+from tsenet.cli._options import option
 from tsenet.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tsenet import Table
+    from tsenet.progress import Progress
 
 __all__ = ["predict"]
 
-
-# Names under which nobody would look for a csv.
+# Suffixes that promise neither csv nor JSON lines.
 _OTHER_FORMATS = (".json", ".npz", ".ods", ".parquet", ".pq", ".tsv", ".xls", ".xlsx")
 
 
 def predict(
     context: typer.Context,
-    model: shared.Model,
-    data: shared.Data,
+    model: options.Model,
+    data: options.Data,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="csv or jsonl file to write; default, or -: csv to stdout. For a folder of shards, a folder.",
-        ),
-    ] = None,
+        Path,
+        option("FILE", "csv or jsonl file to write; default, or -: csv to stdout.", "--out", "-o"),
+    ] = STDOUT,
     id_column: Annotated[
         str | None,
-        typer.Option(
-            "--id",
-            metavar="COLUMN",
-            help="Column to repeat beside the predictions; default: the --id of fit, if DATA has it; of a folder "
+        option(
+            "COLUMN",
+            "Column to repeat next to the predictions; default: the --id of fit, if DATA has it; of a folder "
             "of txt files, their names.",
+            "--id",
         ),
     ] = None,
     explain: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
+        option(
+            "N",
+            "Add the N strongest reasons of each prediction: columns and what they add to the output.",
             min=1,
-            help="Add the N strongest reasons of each prediction: columns and what they add to the output.",
         ),
     ] = None,
-    encoding: shared.Encoding = None,
-    no_header: shared.NoHeader = False,
-    jobs: shared.Jobs = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS", help="Dask scheduler whose workers predict a folder of shards."
-        ),
-    ] = None,
-    config: shared.Config = None,
-    force: shared.Force = False,
-    as_json: shared.AsJson = False,
-    quiet: shared.Quiet = False,
-    debug: shared.Debug = False,
+    encoding: options.Encoding = None,
+    no_header: options.NoHeader = False,
+    jobs: options.Jobs = None,
+    config: options.Config = None,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Predict the target of each row: a csv of predictions and probabilities, in the order of the rows.
-
-    DATA may be a folder of shards: then each shard gets a Parquet file of predictions in the folder --out, and a
-    command that was stopped continues with the next one.
 
     With --explain N, each row also has the N columns that add most to the output of its prediction: to the log-odds
     of the predicted class, or to the predicted number.
 
     With --json and without --out, one JSON object for each row. Texts that a spreadsheet would run as a formula,
-    such as =A1, get a leading ' in the csv.
+    such as =A1, get a leading ' in the csv. The rows of a folder made by tsenet shard are read a part at a time.
     """
     from tsenet._system.atomic import atomic_write
-    from tsenet.cli._documents import is_folder_of_shards
-    from tsenet.cli._model_data import (
-        answers_of,
-        load_model,
-        model_rows,
-        read_rows,
-        reasons_of,
-    )
+    from tsenet.cli._model_data import load_model
 
-    if is_folder_of_shards(data):
-        from tsenet.cli._shards import predict_folder
-
-        predict_folder(
-            *(context, model, data, out),
-            id_column=id_column,
-            cluster=cluster,
-            jobs=jobs,
-            config=config,
-            force=force,
-            as_json=as_json,
-            quiet=quiet,
-        )
-        return
-    if cluster is not None:
-        raise DataError(f"{data} is not a folder of shards: --cluster is for those")
-    if out == STDOUT:
-        out = None
-    if out is not None:
-        if out.suffix.lower() in _OTHER_FORMATS:
-            raise DataError(
-                f"predictions are written as csv or jsonl: {out} has the name of neither"
-            )
-        check_output(out, force, data, model, config)
+    if out.suffix.lower() in _OTHER_FORMATS:
+        raise DataError(f"predictions are written as csv or jsonl: {out} has the name of neither")
+    check_output(out, force, data, model, config)
     fitted = load_model(model, jobs)
-    with shown_progress(quiet) as progress:
-        file = read_rows(data, progress, encoding, no_header)
-        known = (fitted.source_ or {}).get("id")
-        if id_column is None and known in file.columns:
-            id_column = known
-        elif id_column is None and data.is_dir():
-            id_column = "file"
-        ids = None if id_column is None else file.texts(id_column)
-        table = model_rows(fitted, file)
-        names, columns = answers_of(fitted, table)
-        if explain is not None:
-            names += [f"reason {k + 1}" for k in range(explain)]
-            columns += reasons_of(fitted, table, explain, progress)
-    if id_column is not None and ids is not None:
-        names, columns = [id_column, *names], [ids, *columns]
-    if out is None:
-        write = write_json_lines if as_json else write_csv
-        try:
-            write(sys.stdout, names, columns)
-            sys.stdout.flush()
-        except BrokenPipeError:  # the reader, such as head, has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return
-    write = write_json_lines if out.suffix in (".jsonl", ".ndjson") else write_csv
-    with atomic_write(out, "w") as stream:
-        write(stream, names, columns)
-    fields = {"out": out, "rows": file.n_rows, "columns": names}
-    say(as_json, fields, f"{file.n_rows:,} predictions written to {out}")
+    as_lines = as_json if out == STDOUT else out.suffix in (".jsonl", ".ndjson")
+    with open_progress(quiet) as progress:
+        if is_shard_folder(data):
+            reason = "a folder of shards has its columns already"
+            options.refuse_options(context, ("encoding", "no_header", "explain"), reason)
+            parts = _predicted_shards(fitted, data, id_column)
+        else:
+            parts = _predicted_file(fitted, data, id_column, explain, progress, encoding, no_header)
+        if out == STDOUT:
+            try:
+                _write(parts, sys.stdout, as_lines)
+                sys.stdout.flush()
+            except BrokenPipeError:  # the reader, such as head, has seen enough
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return
+        with atomic_write(out, "w") as stream:
+            n_rows, names = _write(parts, stream, as_lines)
+    fields = {"out": out, "rows": n_rows, "columns": names}
+    print_result(as_json, fields, f"{n_rows:,} predictions written to {out}")
+
+
+def _predicted_file(
+    fitted: Any,
+    data: Path,
+    id_column: str | None,
+    explain: int | None,
+    progress: Progress,
+    encoding: str | None,
+    no_header: bool,
+) -> Iterator[pd.DataFrame]:
+    """The predictions of a file."""
+    from tsenet.cli._model_data import model_input, read_file
+
+    file = read_file(data, progress, encoding, no_header)
+    key = (fitted.source_ or {}).get("id")
+    if id_column is None and (key in file.columns or data.is_dir()):
+        id_column = key if key in file.columns else "file"
+    ids = {} if id_column is None else {id_column: file.texts(id_column)}
+    X = model_input(fitted, file)
+    reasons = {} if explain is None else _reasons(fitted, X, explain, progress)
+    yield _predictions(fitted, X, ids, reasons)
+
+
+def _predicted_shards(fitted: Any, data: Path, id_column: str | None) -> Iterator[pd.DataFrame]:
+    """The predictions of a folder of shards, a partition at a time; words are matched by name."""
+    from tsenet.data import open_shards
+    from tsenet.estimators.outside_memory import columns_of_words, with_words
+
+    folder = open_shards(data)
+    words = fitted.binary_rule_.names_in
+    columns = columns_of_words(folder, words)
+    for block in folder.blocks(labels=[] if id_column is None else [id_column]):
+        table = with_words(block.table, words, columns)
+        yield _predictions(fitted, table, {str(k): v for k, v in block.labels.items()}, {})
+
+
+def _predictions(fitted: Any, X: Any, ids: dict[str, Any], reasons: dict[str, Any]) -> pd.DataFrame:
+    """Keys, predictions, probabilities and reasons of rows, side by side."""
+    import pandas as pd
+
+    targets = (fitted.source_ or {}).get("targets") or ["prediction"]
+    predicted = fitted.predict(X).reshape(-1, fitted.targets_.n_targets)
+    if len(targets) != predicted.shape[1]:
+        targets = [f"prediction {k}" for k in range(predicted.shape[1])]
+    columns = [*ids.items(), *zip(targets, predicted.T, strict=True)]
+    if hasattr(fitted, "classes_"):
+        labels = targets if len(targets) > 1 else fitted.classes_.tolist()
+        shares = fitted.predict_proba(X).round(6)
+        columns += [(f"P({label})", share) for label, share in zip(labels, shares.T, strict=True)]
+    columns += reasons.items()
+    frame = pd.concat([pd.Series(values) for _, values in columns], axis=1)
+    return frame.set_axis([name for name, _ in columns], axis=1)
+
+
+def _reasons(fitted: Any, table: Table, n: int, progress: Progress) -> dict[str, list[str]]:
+    """The columns that add most to the output of each row, as ``age = 31 (+1.25)``."""
+    from tsenet.explain import explain_prediction
+
+    progress.start("explaining predictions", table.n_rows)
+    rows = []
+    for row in range(table.n_rows):
+        features = explain_prediction(fitted, table.take([row]), n=n).features[:n]
+        texts = [f"{part.name} = {part.value:.4g} ({part.contribution:+.4g})" for part in features]
+        rows.append(texts + [""] * (n - len(texts)))
+        progress.advance()
+    progress.finish()
+    columns = zip(*rows, strict=True)
+    return {f"reason {k + 1}": list(column) for k, column in enumerate(columns)}
+
+
+def _write(parts: Iterator[pd.DataFrame], stream: IO[str], as_lines: bool) -> tuple[int, list[str]]:
+    """Write predictions as csv or JSON lines; return the number of rows and the columns."""
+    n_rows, names = 0, []
+    for frame in parts:
+        if as_lines:
+            frame.to_json(stream, orient="records", lines=True, force_ascii=False)
+        else:
+            write_csv(frame, stream, header=not n_rows)
+        n_rows, names = n_rows + len(frame), list(frame.columns)
+    return n_rows, names

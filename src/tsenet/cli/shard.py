@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from tsenet.cli import _options as shared
-from tsenet.cli._console import refuse_inputs, shown_progress
-from tsenet.cli._options import given, refuse_both
+from tsenet.cli import _options as options
+from tsenet.cli._console import open_progress, print_result, refuse_inputs
+from tsenet.cli._options import option
 
 __all__ = ["shard"]
 
 
 def shard(
+    context: typer.Context,
     data: Annotated[
         list[Path],
         typer.Argument(
@@ -25,92 +26,71 @@ def shard(
     ],
     out: Annotated[
         str,
-        typer.Option(
-            *("--out", "-o"),
-            metavar="DIR",
-            help="Folder to make, or a URL such as s3://bucket/folder.",
-        ),
+        option("DIR", "Folder to make, or a URL such as s3://bucket/folder.", "--out", "-o"),
     ],
-    text: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of the text; default: text.")
-    ] = None,
+    text: Annotated[str | None, option("COLUMN", "Column of the text; default: text.")] = None,
     table: Annotated[
         bool, typer.Option("--table", help="The files hold numbers, not text.")
     ] = False,
     label: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Keep a column as a label; may be repeated."),
+        list[str] | None, option("COLUMN", "Keep a column as a label; may be repeated.")
     ] = None,
-    encoding: shared.Encoding = None,
-    no_header: shared.NoHeader = False,
-    words: shared.Words = None,
-    stop_words: shared.StopWords = None,
-    min_documents: shared.MinDocuments = None,
-    max_df: shared.MaxDf = None,
-    ngrams: shared.Ngrams = None,
-    tokenizer: shared.Tokenizer = None,
+    words: options.Words = None,
+    stop_words: options.StopWords = None,
+    settings: options.Set = None,
+    encoding: options.Encoding = None,
+    no_header: options.NoHeader = False,
     rows_per_partition: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Rows that are read at once; default: 16384."),
+        int | None, option("N", "Rows that are read at once; default: 16384.", min=1)
     ] = None,
     workers: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Count words in so many processes started here."),
-    ] = None,
-    cluster: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Count words on the workers of this Dask cluster (tcp://host:port).",
+        option(
+            "WHERE",
+            "Count words in this number of processes started here, or on the Dask cluster of this address "
+            "(tcp://host:port).",
         ),
     ] = None,
-    as_json: shared.AsJson = False,
-    config: shared.Config = None,
-    quiet: shared.Quiet = False,
-    debug: shared.Debug = False,
+    config: options.Config = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+    help_all: Annotated[bool, options.help_all(options.WORDS)] = False,
 ) -> None:
     """Write text or tables as a folder of Parquet shards, for data beyond memory.
 
     The files are read in pieces and may be larger than memory; --workers counts words in several processes, and the
-    folder is the same for any number of them. After an interruption the same command goes on where
-    it ended.
+    folder is the same for any number of them. After an interruption the same command continues where it stopped.
     """
-    from tsenet.cli._results import say
-    from tsenet.cli._words import chosen_vectorizer
+    from tsenet.data import shard_documents, shard_table
     from tsenet.data.columns import count_of
-    from tsenet.data.sharding import shard_documents, shard_table
 
-    options = (words, stop_words, min_documents, max_df, ngrams, tokenizer)
-    choice = chosen_vectorizer({"min_documents": 2}, *options)
-    common = given(encoding=encoding, rows_per_group=rows_per_partition)
-    if table and (choice is not None or text is not None or no_header):
-        raise typer.BadParameter("a table of numbers has no words to choose", param_hint="--table")
-    if table and (workers is not None or cluster is not None):
-        raise typer.BadParameter("only words are counted in parallel", param_hint="--table")
-    refuse_both(cluster, workers)
+    parameters = options.read_settings(context, settings, options.WORDS)
+    if table:
+        of_words = ("text", "words", "stop_words", "settings", "no_header", "workers")
+        options.refuse_options(context, of_words, "a table of numbers has no words to choose")
+    if options.typed(words=words, stop_words=stop_words) or parameters:
+        parameters.setdefault("min_documents", 2)
+    vectorizer = options.vectorizer_of(parameters, words, stop_words)
+    common: dict[str, Any] = options.typed(encoding=encoding, rows_per_group=rows_per_partition)
     if "://" not in out:
         for path in (path for path in data if path.suffix == ".parquet"):  # as shards are called
             refuse_inputs(Path(out) / path.name, path)
-    with shown_progress(quiet) as progress, ExitStack() as stack:
-        if cluster is not None:
-            from tsenet.scale.cluster import Cluster
-
-            common["map_in_order"] = stack.enter_context(Cluster(cluster)).map
+    with open_progress(quiet) as progress, ExitStack() as stack:
+        common |= {"labels": label or (), "progress": progress}
         if table:
-            made = shard_table(data, out, labels=label or (), progress=progress, **common)
+            made = shard_table(data, out, **common)
         else:
+            if workers is not None and workers.isdigit():
+                common["n_workers"] = int(workers)
+            elif workers is not None:
+                from tsenet.scale.cluster import OnCluster
+
+                common["map_in_order"] = stack.enter_context(OnCluster(workers)).map_in_order
+            header = not no_header
             made = shard_documents(
-                data,
-                out,
-                text or "text",
-                labels=label or (),
-                header=not no_header,
-                progress=progress,
-                n_workers=workers,
-                vectorizer=choice,
-                **common,
+                data, out, text or "text", header=header, vectorizer=vectorizer, **common
             )
-    files = sorted({part.file for part in made.partitions})
+    files = {partition.file for partition in made.partitions}
     fields = {
         "rows": made.n_rows,
         "columns": made.n_columns,
@@ -120,9 +100,8 @@ def shard(
         "partitions": len(made.partitions),
     }
     kind = "words" if made.is_sparse else "columns"
-    say(
-        as_json,
-        fields,
+    print_result(
+        *(as_json, fields),
         f"{made.n_rows:,} rows, {made.n_columns:,} {kind}, {made.nnz:,} entries",
         f"written to {out}: {count_of(len(files), 'shard')} of {count_of(len(made.partitions), 'partition')}",
     )
