@@ -64,7 +64,7 @@ def reproduce(
         list[str] | None,
         typer.Option(
             metavar="NAMES",
-            help="Data sets, separated by commas; 'tox21/*' stands for all that match. See: tsenet data list.",
+            help="Data sets, separated by commas; 'tox21/*' stands for all that match.",
         ),
     ] = None,
     methods: Annotated[

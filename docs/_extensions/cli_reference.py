@@ -1,6 +1,6 @@
 """An mkdocs hook: the page cli.md, written from the commands themselves while the site is built.
 
-What it says of a command and its options is what ``tsenet COMMAND --help`` prints, so no copy can become old.
+What it says of a command and its options is what ``tsenet COMMAND --help`` prints, so no copy becomes outdated.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from tsenet.cli.app import app
 PAGE = "cli.md"
 INTRODUCTION = """# Commands
 
-This page is made from the program: `tsenet COMMAND --help` prints the same. A default in parentheses is that of the
-library; an option without one leaves the choice to it. An error ends a command with exit code 1, a wrong option with 2,
-Ctrl-C with 130.
+This page is generated from the program: `tsenet COMMAND --help` prints the same, and `--help-all` lists the parameters that
+`--set`
+takes. An error ends a command with exit code 1, a wrong option with 2, Ctrl-C with 130.
 """
 
 
@@ -48,7 +48,6 @@ def sections(command: Any, above: Any) -> Iterator[str]:
         That of the group it belongs to.
     """
     context = command.make_context(command.name, [], parent=above, resilient_parsing=True)
-    command.get_help(context)  # looks up the defaults that live in the library
     inner = getattr(command, "commands", {})
     yield f"## {context.command_path}\n"
     yield f"```text\n{' '.join(command.get_usage(context).split())}\n```\n"

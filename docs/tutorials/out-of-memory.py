@@ -17,7 +17,7 @@
 # the rows.
 
 # %%
-# !tsenet shard docs.csv --out shards --words 2000 --stop-words english --min-documents 5 --label module --quiet
+# !tsenet shard docs.csv --out shards --words 2000 --stop-words english --set min_documents=5 --label module --quiet
 # !ls shards
 
 # %%
@@ -84,7 +84,7 @@ print("the same tree:", tsenet.learn_tree(counts, random_state=0) == tree)
 # `tsenet fit` reads a folder of shards, too, a batch at a time. It needs `tsenet[train]`.
 
 # %%
-# !tsenet fit shards --target module --out model.tsenet --max-epochs 5 --quiet
+# !tsenet fit shards --target module --out model.tsenet --set max_epochs=5 --quiet
 # !tsenet predict model.tsenet docs.csv --out predictions.csv --quiet && head -n 3 predictions.csv | cut -c 1-90
 
 # %% [markdown]

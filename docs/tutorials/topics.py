@@ -16,11 +16,11 @@
 # %% [markdown]
 # ## One command
 #
-# `--words 2000 --min-documents 5` keeps the 2,000 most frequent words that are in at least five documents: in a small corpus rarer ones
+# `--words 2000 --set min_documents=5` keeps the 2,000 most frequent words that are in at least five documents: in a small corpus rarer ones
 # cannot be told from noise.
 
 # %%
-# !tsenet topics docs.csv --text text --words 2000 --min-documents 5 --out topics --quiet
+# !tsenet topics docs.csv --text text --words 2000 --set min_documents=5 --out topics --quiet
 # !head -n 24 topics/topics.md | cut -c 1-110
 
 # %% [markdown]

@@ -156,7 +156,7 @@ def test_models_read_new_dates_as_those_of_training(sales: pd.DataFrame, tmp_pat
 def test_the_command_line_reads_dates(sales: pd.DataFrame, tmp_path: Path) -> None:
     data, model = tmp_path / "d.csv", tmp_path / "m.tsenet"
     sales.to_csv(data, index=False)
-    fine("fit", data, "--target", "many", "-o", model, "--max-epochs", 30, "--quiet")
+    fine("fit", data, "--target", "many", "-o", model, "--set", "max_epochs=30", "--quiet")
     rows = sales.head(20).assign(at=[*["?"] * 10, *sales["at"].dt.strftime("%Y/%m/%d")[10:20]])
     rows.to_csv(tmp_path / "new.csv", index=False)
     printed = fine("predict", model, tmp_path / "new.csv", "--quiet")

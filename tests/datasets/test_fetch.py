@@ -64,9 +64,7 @@ def test_fetch_and_load(tiny: Entry, site: Site, own_folders: Path) -> None:
 
 
 def test_load_fetches_what_is_missing(tiny: Entry, site: Site) -> None:
-    with pytest.raises(
-        DataError, match=r"the files of tiny are missing: run `tsenet data fetch tiny`"
-    ):
+    with pytest.raises(DataError, match=r"the files of tiny are missing"):
         load("tiny", download=False)
     assert site.asked == []
     assert len(load("tiny").test) == 12

@@ -16,7 +16,6 @@ from tsenet.cli.app import app
 
 EXTENSIONS = Path(__file__).parents[2] / "docs" / "_extensions"
 COMMANDS = ["topics", "fit", "predict", "evaluate", "report", "export", "shard"]
-COMMANDS += ["data list", "data fetch", "data verify"]
 
 
 def extension(name: str) -> ModuleType:
@@ -45,7 +44,7 @@ def plain(text: str) -> str:
 
 
 def test_every_command_has_a_section(sections: dict[str, str]) -> None:
-    assert set(sections) == {"", "data", *COMMANDS}
+    assert set(sections) == {"", *COMMANDS}
 
 
 @pytest.mark.parametrize("command", COMMANDS)

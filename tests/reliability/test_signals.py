@@ -33,8 +33,8 @@ def data(tmp_path: Path) -> Path:
 
 def command(verb: str, data: Path, out: Path) -> list[str]:
     if verb == "fit":
-        options = ["--target", "y", "--ignore", "text", "--out", str(out), "--max-epochs", "20000"]
-        return ["fit", str(data), *options, "--patience", "2000", "--jobs", "1"]
+        options = ["--target", "y", "--ignore", "text", "--out", str(out), "--jobs", "1"]
+        return ["fit", str(data), *options, "--set", "max_epochs=20000", "--set", "patience=2000"]
     return [
         "topics",
         str(data),
@@ -42,8 +42,8 @@ def command(verb: str, data: Path, out: Path) -> list[str]:
         "text",
         "--out",
         str(out),
-        "--min-documents",
-        "1",
+        "--set",
+        "min_documents=1",
         "--jobs",
         "1",
     ]

@@ -83,9 +83,9 @@ def shard(
             if workers is not None and workers.isdigit():
                 common["n_workers"] = int(workers)
             elif workers is not None:
-                from tsenet.scale.cluster import OnCluster
+                from tsenet.scale.cluster import Cluster
 
-                common["map_in_order"] = stack.enter_context(OnCluster(workers)).map_in_order
+                common["map_in_order"] = stack.enter_context(Cluster(workers)).map
             header = not no_header
             made = shard_documents(
                 data, out, text or "text", header=header, vectorizer=vectorizer, **common

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ from tsenet.errors import DataError
 if TYPE_CHECKING:
     from tsenet import TopicModel
     from tsenet.progress import Progress
+    from tsenet.scale import Blocks
 
 __all__ = ["topics"]
 
@@ -91,7 +93,7 @@ def topics(
     """
     import tsenet
     from tsenet._system.atomic import atomic_folder
-    from tsenet.data import open_shards, read_documents
+    from tsenet.data import read_documents
 
     parameters = options.read_settings(context, settings, _MODEL, options.WORDS)
     is_sharded = (data / "shards.json").is_file()
@@ -104,8 +106,12 @@ def topics(
         id_column = "file"
     documents: Any = None
     probabilities: Iterable[Any] = []
-    with atomic_folder(out, force=force) as folder, open_progress(quiet) as progress:
-        if not is_sharded:
+    with (
+        atomic_folder(out, force=force) as folder,
+        open_progress(quiet) as progress,
+        _open_shards(data, workers, memory) if is_sharded else nullcontext() as blocks,
+    ):
+        if blocks is None:
             progress.start("reading documents", None)
             columns = [column for column in (along, id_column) if column is not None]
             how = {"header": not no_header, **options.typed(encoding=encoding)}
@@ -117,23 +123,23 @@ def topics(
         else:
             run: dict[str, Any] = {"random_state": seed, "n_jobs": jobs, "progress": progress}
             found = tsenet.TopicModel(**run, **parameters)
-            if is_sharded:
-                _fit_shards(found, data, workers, memory)
-            else:
+            if blocks is None:
                 probabilities = [found.fit_transform(documents)]
+            else:
+                found.fit(blocks).set_params(progress=None)
             _write_topics(found, folder, progress)
             if not no_explorer:
                 found.report(
                     folder / "topics.html",
-                    quote=False if is_sharded else documents.texts,
+                    quote=False if blocks is not None else documents.texts,
                     along=None if along is None else documents.columns[along],
                     along_name=along or "",
                     title=data.name.split(".")[0],
                     progress=progress,
                 )
         progress.start("topics of documents", None)
-        if is_sharded:
-            probabilities = (found.transform(part.table) for part in open_shards(data).blocks())
+        if blocks is not None:
+            probabilities = blocks.map(found.transform)
         elif model is not None:
             probabilities = [found.transform(documents)]
         ids = None if id_column is None else documents.columns[id_column]
@@ -165,16 +171,21 @@ def _check_options(context: typer.Context, is_sharded: bool) -> None:
         options.refuse_options(context, ("along",), "only topics.html shows it")
 
 
-def _fit_shards(model: TopicModel, data: Path, workers: str | None, memory: str | None) -> None:
-    """Learn the topics of a folder of shards, here, in processes started here, or on a cluster."""
-    from tsenet.scale import Shards
+def _open_shards(data: Path, workers: str | None, memory: str | None) -> Blocks:
+    """A folder of shards, to be processed here, in processes started here, or on a cluster."""
+    from tsenet.scale import Blocks
 
     is_number = workers is not None and workers.isdigit()
-    where = {"n_workers": int(workers or 0)} if is_number else {"client": workers}
-    with Shards(data, **where, memory_limit=memory, n_jobs=model.n_jobs) as rows:
-        if not rows.is_sparse:
-            raise DataError(f"{data} holds a table of numbers, not documents")
-        model.fit(rows)
+    where: Any = {"n_workers": int(workers or 0)} if is_number else {"client": workers}
+    try:
+        blocks = Blocks(data, **where, memory_limit=memory)
+    except ValueError as error:
+        if isinstance(error, DataError):
+            raise
+        raise typer.BadParameter(str(error), param_hint="--workers or --memory") from error
+    if not blocks.is_sparse:
+        raise DataError(f"{data} holds a table of numbers, not documents")
+    return blocks
 
 
 def _write_topics(model: TopicModel, folder: Path, progress: Progress) -> None:

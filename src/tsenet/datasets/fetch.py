@@ -90,7 +90,7 @@ def files_of(entry: Entry, home: str | Path | None, fetch_missing: bool, shown: 
     if found is None:
         urls = " and ".join(remote.url for remote in entry.remotes)
         raise DataError(
-            f"the files of {entry.name} are missing: run `tsenet data fetch {entry.name}`, or get {urls} and "
+            f"the files of {entry.name} are missing: call datasets.fetch({entry.name!r}), or get {urls} and "
             f"{where_to_put(entry)}"
         )
     return found
