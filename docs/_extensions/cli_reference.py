@@ -19,9 +19,8 @@ from tsenet.cli.app import app
 PAGE = "cli.md"
 INTRODUCTION = """# Commands
 
-This page is generated from the program: `tsenet COMMAND --help` prints the same, and `--help-all` lists the parameters that
-`--set`
-takes. An error ends a command with exit code 1, a wrong option with 2, Ctrl-C with 130.
+This page is generated from the program: `tsenet COMMAND --help` prints the same, and `--help-all` lists the
+parameters that `--set` takes. An error ends a command with exit code 1, a wrong option with 2, Ctrl-C with 130.
 """
 
 
