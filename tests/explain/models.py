@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -70,11 +71,17 @@ def targets(kind: str, rows: Any) -> NDArray[Any]:
     return 1000 + 50 * scores if kind == "values" else 1000 + 50 * scores[:, 0]
 
 
+_MODELS: dict[Any, Any] = {}  # fitted so far; tests do not change them
+
+
 def fitted(kind: str = "classes", rows: Any = None, **options: Any) -> Any:
     """A classifier or regressor fitted for three epochs; its biases and linear skips are not near 0."""
     rows = dense_rows() if rows is None else rows
+    key = kind, pickle.dumps(rows), repr(sorted(options.items()))
+    if key in _MODELS:
+        return _MODELS[key]
     made = TSENetRegressor if kind.startswith("value") else TSENetClassifier
-    given = {
+    settings = {
         "wiring": wiring(),
         "skip_units": 4,
         "feature_units": 6,
@@ -85,7 +92,7 @@ def fitted(kind: str = "classes", rows: Any = None, **options: Any) -> Any:
         "n_jobs": 1,
         **options,
     }
-    model = made(**given).fit(rows, targets(kind, rows))
+    model = _MODELS[key] = made(**settings).fit(rows, targets(kind, rows))
     shake(model.net_)
     return model
 

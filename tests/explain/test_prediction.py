@@ -9,21 +9,11 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from tests.explain.models import (
-    dense_rows,
-    fitted,
-    mixed_rows,
-    shake,
-    sparse_rows,
-    targets,
-    wiring,
-)
-from tests.network.wirings import network, rows
-from tsenet.baselines import DenseClassifier, prune
+from tests.explain.models import dense_rows, fitted, mixed_rows, sparse_rows, wiring
 from tsenet.errors import DataError
-from tsenet.explain.prediction import PredictionExplanation, explain_prediction
+from tsenet.explain import PredictionExplanation, explain_prediction
 
-CHOSEN = (0, 1, 17, 60, 119)
+CHOSEN = (0, 17, 119)
 
 
 def one(X: Any, i: int) -> Any:
@@ -61,9 +51,17 @@ def check_sums(found: PredictionExplanation, output: float) -> None:
         assert through.get(name, 0.0) == pytest.approx(linear_skip.get(name, 0.0), **near)
 
 
-@pytest.mark.parametrize("linear_skip", [True, False])
-@pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid"])
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize(
+    ("kind", "activation", "linear_skip"),
+    [
+        ("dense", "relu", True),
+        ("dense", "tanh", True),
+        ("dense", "sigmoid", False),
+        ("sparse", "relu", False),
+        ("sparse", "relu", True),
+        ("sparse", "sigmoid", True),
+    ],
+)
 def test_parts_sum_to_the_output(kind: str, activation: str, linear_skip: bool) -> None:
     X = dense_rows() if kind == "dense" else sparse_rows()
     model = fitted(rows=X, activation=activation, linear_skip=linear_skip)
@@ -170,30 +168,6 @@ def test_categories_and_numbers() -> None:
                 assert part.value == X[part.name].iloc[i]
 
 
-def test_a_dense_network_and_a_pruned_one() -> None:
-    X = sparse_rows()
-    y = targets("classes", X)
-    model = DenseClassifier(hidden=(7, 6, 5), max_epochs=2, random_state=0, n_jobs=1).fit(X, y)
-    shake(model.net_)
-    small = prune(model, 60, X, y, retrain=False)
-    for net in (model, small):
-        for level in (1, 2, 3):
-            found = explain_prediction(net, one(X, 9), target="blue", level=level, n=20)
-            check_sums(found, net.decision_function(one(X, 9))[0, 0])
-            assert found.bypass == 0
-    assert explain_prediction(model, one(X, 9)).units[0].name.startswith("hidden1.")
-
-
-def test_a_bare_module() -> None:
-    net = network(activation="sigmoid").eval()
-    given = rows()
-    with torch.no_grad():
-        wanted = net(torch.from_numpy(given)).numpy()
-    found = explain_prediction(net, given[4], target=1, n=40)
-    check_sums(found, wanted[4, 1])
-    assert found.units[0].name.startswith("1.")
-
-
 def test_no_skip_paths_no_bypass() -> None:
     X = dense_rows()
     model = fitted(skip_units=0, linear_skip=False)
@@ -215,12 +189,6 @@ def test_rows_of_many_forms() -> None:
         sp.coo_array(one(X, 9)),
     ):
         assert explain_prediction(model, row).output == pytest.approx(wanted.output)
-
-
-def test_own_names() -> None:
-    names = [f"word{j}" for j in range(12)]
-    found = explain_prediction(fitted(), dense_rows()[0], feature_names=names)
-    assert {part.name for part in found.features} <= set(names)
 
 
 def test_only_n_units_are_looked_into() -> None:
@@ -279,5 +247,5 @@ def test_several_rows_are_refused() -> None:
 
 
 def test_a_model_without_a_network_is_refused() -> None:
-    with pytest.raises(DataError, match="has no network"):
+    with pytest.raises(DataError, match="cannot be explained"):
         explain_prediction(object(), dense_rows()[0])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,17 @@ import pytest
 
 from tsenet.data import BinaryRule, Table
 from tsenet.errors import DataError
-from tsenet.explain import Topic, to_json, to_markdown, topic_tree
-from tsenet.explain.topics import word_information
+from tsenet.explain import (
+    Topic,
+    TopicWord,
+    choose_topics,
+    every_topic,
+    to_json,
+    to_markdown,
+    topic_tree,
+    view_topics,
+    with_coherence,
+)
 from tsenet.skeleton.tree import LatentTree
 
 WORDS = ("ball", "goal", "vote", "law", "tax", "alone")
@@ -61,8 +72,8 @@ def information(cells: npt.NDArray[np.float64]) -> float:
     return float((cells * np.log(cells / outer)).sum())
 
 
-def every(topics: list[Topic] | tuple[Topic, ...]) -> list[Topic]:
-    return [found for topic in topics for found in (topic, *every(topic.children))]
+def every(topics: Sequence[Topic]) -> list[Topic]:
+    return list(every_topic(topics))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -170,13 +181,17 @@ def test_number_of_words_must_be_positive() -> None:
         topic_tree(make_tree(), n_words=0)
 
 
-def test_information_of_sure_words() -> None:
+def test_sure_words_have_finite_information() -> None:
     """Probabilities of 0 and 1 give neither NaN nor a warning."""
-    given = np.array([[0.0, 1.0], [0.0, 0.0], [1.0, 1.0], [0.5, 0.5]])
-    found = word_information(given, np.full(4, 0.25))
-    entropy = -(0.25 * math.log(0.25) + 0.75 * math.log(0.75))
-    assert found == pytest.approx([entropy, 0, 0, 0], abs=1e-15)
-    assert word_information(given[:1], np.array([0.0])) == [0.0]
+    tree = make_tree(positive=True)
+    cpt = tree.cpt.copy()
+    cpt[:2, :, 1] = [0.0, 1.0]
+    cpt[:2, :, 0] = [1.0, 0.0]
+    sure = LatentTree(tree.parent, tree.level, cpt, tree.names, tree.rule)
+    on = sure.marginals()[6]
+    entropy = -on * math.log(on) - (1 - on) * math.log(1 - on)
+    (topic,) = (topic for topic in every(topic_tree(sure)) if topic.name == "Z1.0")
+    assert [word.information for word in topic.words] == pytest.approx([entropy, entropy])
 
 
 def test_json_says_all() -> None:
@@ -253,3 +268,93 @@ def test_words_that_tell_little_are_not_shown() -> None:
 def test_markdown_shows_names_as_they_are(name: str, shown: str) -> None:
     line = to_markdown([Topic(name, 1, "", 0.2, ())]).splitlines()[2]
     assert line == f"- 20.0 % (no typical words) {shown}"
+
+
+# ---- what is shown
+
+TWO_WORDS = (TopicWord("a", 0.1, 0.4, 0.1), TopicWord("b", 0.1, 0.4, 0.1))
+
+
+def topic(name: str, size: float, *children: Topic, information: float = 1.0) -> Topic:
+    level = int(name[1])
+    return Topic(name, level, name, size, TWO_WORDS, children, information)
+
+
+def nested(topics: tuple[Topic, ...]) -> dict[str, list[str]]:
+    return {t.name: [child.name for child in t.children] for t in every_topic(topics)}
+
+
+def test_a_topic_larger_than_the_one_above_moves_up_beside_it() -> None:
+    tree = [topic("Z3.0", 0.3, topic("Z2.0", 0.1, topic("Z1.0", 0.2), topic("Z1.1", 0.05)))]
+    view = view_topics(tree)
+    assert nested(view.topics) == {
+        **{"Z3.0": ["Z2.0", "Z1.0"], "Z2.0": ["Z1.1"]},
+        **{"Z1.0": [], "Z1.1": []},
+    }
+    higher = [topic("Z2.0", 0.1, topic("Z1.0", 0.2))]
+    assert nested(view_topics(higher).topics) == {"Z2.0": [], "Z1.0": []}
+
+
+@pytest.mark.parametrize(
+    ("size", "coherence", "reason"),
+    [
+        (0.0001, 0.5, "in too few documents"),
+        (0.95, 0.5, "in nearly all documents"),
+        (0.1, 0.01, "its words hardly occur together"),
+        (0.1, None, ""),
+        (0.1, 0.06, ""),
+    ],
+)
+def test_unsound_topics_are_folded(size: float, coherence: float | None, reason: str) -> None:
+    below = topic("Z1.0", size)
+    scores = {} if coherence is None else {"Z1.0": coherence}
+    view = view_topics(with_coherence([topic("Z2.0", 0.5, below)], scores))
+    assert [why for _, why in view.folded] == ([reason] if reason else [])
+    assert ("Z1.0" in nested(view.topics)) is (not reason)
+
+
+def test_topics_below_a_folded_one_take_its_place() -> None:
+    view = view_topics([topic("Z3.0", 0.5, topic("Z2.0", 0.99, topic("Z1.0", 0.2)))])
+    assert nested(view.topics) == {"Z3.0": ["Z1.0"], "Z1.0": []}
+    alone = Topic("Z1.0", 1, "a", 0.2, TWO_WORDS[:1])
+    assert view_topics([alone]).folded == ((alone, "fewer than two words"),)
+
+
+def test_files_of_a_view() -> None:
+    view = view_topics([topic("Z2.0", 0.5, topic("Z1.0", 0.95), topic("Z1.1", 0.2))])
+    text = to_markdown(view, ungrouped=["lonely", "words"])
+    assert "1 of 3 topics are folded away: 1 in nearly all documents." in text
+    assert "2 words are in no topic: lonely, words." in text
+    read = json.loads(to_json(view, ungrouped=["lonely"]))
+    assert [found["name"] for found in read["folded"]] == ["Z1.0"]
+    assert read["folded"][0]["reason"] == "in nearly all documents"
+    assert read["ungrouped"] == ["lonely"]
+    many = to_markdown([], ungrouped=[f"w{k}" for k in range(300)])
+    assert "w199, and 100 more." in many
+
+
+def test_chosen_topics() -> None:
+    left = topic("Z2.0", 0.3, topic("Z1.0", 0.1), topic("Z1.1", 0.1), information=1.5)
+    right = topic("Z2.1", 0.3, topic("Z1.2", 0.1), topic("Z1.3", 0.1), information=0.1)
+    moved = topic("Z1.9", 0.6, information=9.0)
+    chosen = {
+        n: [t.name for t in choose_topics((left, right, moved), n)] for n in (1, 2, 3, 4, 5, 9)
+    }
+    assert chosen == {
+        1: ["Z2.0"],
+        2: ["Z2.0", "Z2.1"],
+        3: ["Z2.0", "Z1.2", "Z1.3"],  # 1.9 more nats than 0.5
+        4: ["Z1.0", "Z1.1", "Z1.2", "Z1.3"],
+        5: ["Z1.0", "Z1.1", "Z1.2", "Z1.3", "Z1.9"],
+        9: ["Z1.0", "Z1.1", "Z1.2", "Z1.3", "Z1.9"],
+    }
+    assert choose_topics((), 3) == []
+
+
+def test_a_large_family_needs_a_large_gain() -> None:
+    many = topic("Z2.0", 0.3, *(topic(f"Z1.{k}", 0.1, information=0.4) for k in range(5)))
+    two = topic("Z2.1", 0.3, *(topic(f"Z1.{k}", 0.1, information=0.6) for k in (7, 8)))
+    many, two = replace(many, information=0.5), replace(two, information=0.5)
+    # 1.5 nats for four topics more, 0.7 for one more: the second split first, though room is for either.
+    assert [t.name for t in choose_topics((many, two), 6)] == ["Z2.0", "Z1.7", "Z1.8"]
+    assert len(choose_topics((many, two), 7)) == 7

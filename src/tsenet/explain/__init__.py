@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from tsenet.explain.correlation import correlations
-from tsenet.explain.fitted import FittedNetwork, WiredNetwork
 from tsenet.explain.prediction import (
     FeatureContribution,
     PredictionExplanation,
@@ -37,7 +35,6 @@ __all__ = [
     "Coherence",
     "Feature",
     "FeatureContribution",
-    "FittedNetwork",
     "PredictionExplanation",
     "Topic",
     "TopicView",
@@ -45,10 +42,8 @@ __all__ = [
     "Unit",
     "UnitContribution",
     "Units",
-    "WiredNetwork",
     "choose_topics",
     "coherence",
-    "correlations",
     "describe_units",
     "every_topic",
     "explain_prediction",

@@ -1,4 +1,4 @@
-"""How much each column of a table matters to a network's answers."""
+"""How much each column of a table matters to a network's predictions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRule
-from tsenet.explain._affine import AffineNetwork
+from tsenet.explain.affine import AffineNetwork
 from tsenet.network.batches import Inputs
 
 __all__ = ["column_importances", "importance_rows"]
@@ -17,7 +17,7 @@ _ROWS = 200
 
 
 def importance_rows(inputs: Inputs) -> Inputs:
-    """Some rows, spread evenly over all."""
+    """At most 200 rows, spread evenly over all."""
     chosen = np.unique(np.linspace(0, len(inputs) - 1, _ROWS).astype(np.int64))
     return Inputs(inputs.values[chosen])
 
@@ -42,18 +42,18 @@ def _changes(net: Any, inputs: Inputs, rule: BinaryRule) -> NDArray[np.float64]:
     values = np.asarray(inputs.values)
     n_rows = len(values)
     usual = _against_mean(net.predictor().outputs(inputs))
-    found = np.zeros(rule.n_columns_in)
+    changes = np.zeros(rule.n_columns_in)
     for step in {max(1, n_rows // 3), max(1, n_rows // 2)}:
         other = np.roll(values, step, axis=0)
         for column in range(rule.n_columns_in):
-            own = np.flatnonzero(rule.sources == column)
-            if not (other[:, own] != values[:, own]).any():
+            inputs_of = np.flatnonzero(rule.sources == column)
+            if not (other[:, inputs_of] != values[:, inputs_of]).any():
                 continue
             changed = values.copy()
-            changed[:, own] = other[:, own]
+            changed[:, inputs_of] = other[:, inputs_of]
             outputs = _against_mean(net.predictor().outputs(Inputs(changed)))
-            found[column] += np.abs(outputs - usual).sum()
-    return found
+            changes[column] += np.abs(outputs - usual).sum()
+    return changes
 
 
 def _against_mean(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -61,16 +61,17 @@ def _against_mean(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _sizes_of_contributions(net: Any, inputs: Inputs) -> NDArray[np.float64]:
-    network = AffineNetwork.of(net)
+    network = AffineNetwork(net.predictor())
     rows = network.forward(inputs.values)
     slopes = network.slopes(rows, "secant")
     n_rows, n_outputs = rows.outputs.shape
-    seeds = np.eye(n_outputs)
+    directions = np.eye(n_outputs)
     if n_outputs > 2:
-        seeds -= 1 / n_outputs
+        directions -= 1 / n_outputs
     total = np.zeros(inputs.n_columns)
     values: Any = inputs.values
-    for seed in seeds:
-        gradient = network.backward(network.start(seed, n_rows), slopes, lowest=0)[0]  # (n, D)
+    for direction in directions:
+        start = network.output_gradient(direction, n_rows)
+        gradient = network.backward(start, slopes, lowest=0)[0]  # (n, D)
         total += np.asarray(abs(values.multiply(gradient)).sum(axis=0)).ravel()
     return total

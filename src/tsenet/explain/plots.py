@@ -461,13 +461,14 @@ def plot_receptive_field(
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from tsenet import learn_tree
     >>> from tsenet.explain import describe_units
     >>> from tsenet.explain.plots import plot_receptive_field
-    >>> X = np.random.default_rng(0).random((50, 6))
-    >>> units = describe_units(lambda rows: np.maximum(rows[:, :2] - 0.5, 0), X, n_features=6)
-    >>> ax = plot_receptive_field(units, "unit.0", (2, 3))
-    >>> ax.get_title().startswith("unit.0, active in")
+    >>> pixels = load_digits().data[:300]
+    >>> units = describe_units(learn_tree(pixels, random_state=0), pixels, n_features=64)
+    >>> ax = plot_receptive_field(units, "Z1.0", (8, 8))
+    >>> ax.get_title().startswith("Z1.0, active in")
     True
     """
     if len(shape) != 2 or int(np.prod(shape)) != len(units.feature_names):

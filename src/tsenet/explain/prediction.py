@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,10 +15,8 @@ from tsenet.data.binary import BinaryRule
 from tsenet.data.table import Table
 from tsenet.data.text import are_texts, count_words
 from tsenet.errors import DataError, MissingDependencyError
-from tsenet.explain._affine import AffineNetwork
-from tsenet.explain._parts import FeatureContribution, Parts, UnitContribution
-from tsenet.explain._unit_source import checked_names
-from tsenet.explain.fitted import FittedNetwork, input_names, output_scale, rule_of
+from tsenet.explain.affine import AffineNetwork
+from tsenet.explain.units import checked_names, input_names, is_network
 
 __all__ = [
     "FeatureContribution",
@@ -28,6 +26,64 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+
+
+class FeatureContribution(NamedTuple):
+    """What a feature adds to an output.
+
+    Attributes
+    ----------
+    name : str
+        Name of the feature; a category is ``colour=red``.
+    value : float
+        Its value in the row, as the user gave it.
+    contribution : float
+        What it adds to the output.
+
+    Examples
+    --------
+    >>> from tsenet.explain import FeatureContribution
+    >>> FeatureContribution("petal width", 2.3, 0.8).contribution
+    0.8
+    """
+
+    name: str
+    value: float
+    contribution: float
+
+
+class UnitContribution(NamedTuple):
+    """What a unit adds to an output.
+
+    Attributes
+    ----------
+    name : str
+        Name of the unit's column in ``transform``.
+    activation : float
+        The unit's activation in the row.
+    weight : float
+        Its effect on the output, along all paths above it.
+    contribution : float
+        ``activation`` times ``weight``.
+    features : tuple of FeatureContribution
+        The features behind the contribution, strongest first; they and ``bias`` sum to it. Computed for the first ``n``
+        units, empty for the others.
+    bias : float
+        What the biases below the unit add.
+
+    Examples
+    --------
+    >>> from tsenet.explain import UnitContribution
+    >>> UnitContribution("Z1.0", activation=2.0, weight=0.5, contribution=1.0).features
+    ()
+    """
+
+    name: str
+    activation: float
+    weight: float
+    contribution: float
+    features: tuple[FeatureContribution, ...] = ()
+    bias: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -64,8 +120,8 @@ class PredictionExplanation:
     --------
     >>> from tsenet.explain import FeatureContribution, PredictionExplanation
     >>> parts = (FeatureContribution("x0", 2.0, 1.5),)
-    >>> found = PredictionExplanation("y", 2.0, parts, 0.5, 1, (), 0.0, (), 2.0)
-    >>> found.output == sum(part.contribution for part in found.features) + found.bias
+    >>> why = PredictionExplanation("y", 2.0, parts, 0.5, 1, (), 0.0, (), 2.0)
+    >>> why.output == sum(part.contribution for part in why.features) + why.bias
     True
     """
 
@@ -189,8 +245,8 @@ def explain_prediction(
 
     Parameters
     ----------
-    model : fitted TSENet or dense classifier or regressor
-        Any ``FittedNetwork``, or a torch module of tsenet, which reads the row without scaling.
+    model : fitted TSENetClassifier or TSENetRegressor
+        The model.
     row : one row of a table
         1-D or (1, V) array, dense or sparse, or dataframe of one row; for a model fitted on texts also a text.
     target : class, or column number of y, optional
@@ -225,59 +281,126 @@ def explain_prediction(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from tsenet.baselines import DenseClassifier
+    >>> from tsenet import TSENetClassifier
     >>> from tsenet.explain import explain_prediction
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = DenseClassifier(hidden=(8,), max_epochs=5, random_state=0).fit(X, y)
-    >>> found = explain_prediction(model, X[100], target=2)
-    >>> total = sum(part.contribution for part in found.features) + found.bias
+    >>> model = TSENetClassifier(max_epochs=5, random_state=0).fit(X, y)
+    >>> why = explain_prediction(model, X[100], target=2)
+    >>> total = sum(part.contribution for part in why.features) + why.bias
     >>> bool(abs(total - model.decision_function(X[100:101])[0, 2]) < 1e-5)
     True
     """
     if n < 1:
         raise DataError(f"n must be at least 1, not {n}")
-    network = AffineNetwork.of(_network_of(model))
+    if not is_network(model):
+        raise DataError(
+            f"predictions of a {type(model).__name__} cannot be explained: "
+            "give a fitted TSENetClassifier or TSENetRegressor"
+        )
+    network = AffineNetwork(model.net_.predictor())
     layers = network.n_levels + 1
     if not 1 <= level <= layers:
         raise DataError(f"level {level} is not one of the network's: 1 to {layers}")
     vectorizer = getattr(model, "vectorizer_", None)
     if vectorizer is not None and are_texts(row):
         row = count_words([row] if isinstance(row, str) else row, vectorizer)
-    table = _one_row(row, rule_of(model))
-    names = checked_names(feature_names, _names(model, network.n_inputs))
-    inputs, values = _read(model, table)
+    one_row = _one_row(row, model.binary_rule_)
+    names = checked_names(feature_names, input_names(model.binary_rule_))
+    inputs, values = _read(model, one_row)
     rows = network.forward(inputs)
-    name, seed, shift = _target(model, rows.outputs[0], target, against)
-    parts = Parts(network, rows.activations, network.slopes(rows, "secant"), inputs, values, names)
-    start = network.start(seed)
-    found = parts.backward(start)
-    bias = shift + float(seed @ network.output.bias)
-    bypass, bypass_features = parts.past(start, level)
+    name, direction, constant = _target(model, rows.outputs[0], target, against)
+    parts = _Parts(network, rows.activations, network.slopes(rows, "secant"), inputs, values, names)
+    start = network.output_gradient(direction)
+    gradients = parts.backward(start)
+    bias = constant + float(direction @ network.output.bias)
+    bypass, bypass_features = parts.bypass(start, level)
+    first = sum(network.layer_sizes[: level - 1])
+    unit_names = model.get_feature_names_out()[first : first + network.layer_sizes[level - 1]]
     return PredictionExplanation(
         target=name,
-        output=float(seed @ rows.outputs[0]) + shift,
-        features=parts.by_feature(found[0][0]),
-        bias=bias + float(network.bias_part(found, parts.slopes)[0]),
+        output=float(direction @ rows.outputs[0]) + constant,
+        features=parts.by_feature(gradients[0][0]),
+        bias=bias + float(network.bias_contribution(gradients, parts.slopes)[0]),
         level=level,
-        units=parts.by_unit(found, level, n, _unit_names(model, network, level)),
+        units=parts.by_unit(gradients, level, n, [str(name) for name in unit_names]),
         bypass=bypass,
         bypass_features=bypass_features,
-        units_bias=bias + parts.above(found, level),
+        units_bias=bias + parts.bias_above(gradients, level),
         n=n,
     )
 
 
-def _network_of(model: Any) -> Any:
-    net = getattr(model, "net_", model)
-    if not hasattr(net, "layers"):
-        raise DataError(
-            f"a {type(model).__name__} has no network to take apart: "
-            "give a fitted TSENet or dense estimator"
+@dataclass(frozen=True)
+class _Parts:
+    """The network at one row: activations and slopes, each (1, units); its inputs, and how the user sees them."""
+
+    network: AffineNetwork
+    activations: list[Floats]
+    slopes: list[Floats]
+    inputs: Floats  # (1, D)
+    values: Floats  # (D,)
+    names: tuple[str, ...]
+
+    def backward(
+        self, start: dict[int, Floats], skips_below: int | None = None
+    ) -> dict[int, Floats]:
+        """Gradients of all layers down to the inputs."""
+        gradients = self.network.backward(start, self.slopes, lowest=0, skips_below=skips_below)
+        gradients.setdefault(0, np.zeros_like(self.inputs))  # no path from the input at all
+        return gradients
+
+    def by_feature(self, gradient: Floats) -> tuple[FeatureContribution, ...]:
+        """What each feature adds to a quantity with this gradient (D,), strongest first."""
+        added = gradient * self.inputs[0]
+        strongest = np.argsort(-np.abs(added), kind="stable")[: np.count_nonzero(added)]
+        return tuple(
+            FeatureContribution(self.names[j], float(self.values[j]), float(added[j]))
+            for j in strongest.tolist()
         )
-    return net
+
+    def by_unit(
+        self, gradients: dict[int, Floats], level: int, n: int, names: Sequence[str]
+    ) -> tuple[UnitContribution, ...]:
+        """What each unit of a level adds, strongest first; for the first n also the features behind it."""
+        activation = self.activations[level - 1][0]
+        weight = gradients[level][0] if level in gradients else np.zeros_like(activation)
+        added = activation * weight
+        strongest = np.argsort(-np.abs(added), kind="stable")[: np.count_nonzero(added)]
+        shown = strongest[:n]
+        start = np.zeros((shown.size, activation.size))
+        start[np.arange(shown.size), shown] = weight[shown]
+        below = self.backward({level: start})
+        biases = self.network.bias_contribution(below, self.slopes)
+        behind = [
+            (self.by_feature(below[0][k]), float(biases[k])) if k < shown.size else ((), 0.0)
+            for k in range(strongest.size)
+        ]
+        return tuple(
+            UnitContribution(
+                names[u], float(activation[u]), float(weight[u]), float(added[u]), *parts
+            )
+            for u, parts in zip(strongest.tolist(), behind, strict=True)
+        )
+
+    def bypass(
+        self, start: dict[int, Floats], level: int
+    ) -> tuple[float, tuple[FeatureContribution, ...]]:
+        """What reaches the output from below the level and not through it, and the features behind it."""
+        top = self.network.n_levels + 1
+        passing = {k: gradient for k, gradient in start.items() if k < level or k == top > level}
+        below = self.backward(passing, skips_below=level)
+        below.pop(top, None)  # biases of the feature layer lie above the level, whatever it reads
+        gradient = below[0][0]
+        biases = float(self.network.bias_contribution(below, self.slopes).sum())
+        return float(gradient @ self.inputs[0]) + biases, self.by_feature(gradient)
+
+    def bias_above(self, gradients: dict[int, Floats], level: int) -> float:
+        """What the biases of the layers above the level add."""
+        higher = {k: gradient for k, gradient in gradients.items() if k > level}
+        return float(self.network.bias_contribution(higher, self.slopes)[0])
 
 
-def _one_row(row: Any, rule: BinaryRule | None) -> Table:
+def _one_row(row: Any, rule: BinaryRule) -> Table:
     """The row as a table; a 1-D array is one row."""
     one = row
     if sp.issparse(row):
@@ -286,7 +409,7 @@ def _one_row(row: Any, rule: BinaryRule | None) -> Table:
         one = row.to_frame().T.infer_objects()  # frame.iloc[i], which may hold categories
     elif np.ndim(row) == 1:
         one = np.asarray(row)[None, :]
-    table = Table.of(one, missing=True, columns=None if rule is None else rule.names_in)
+    table = Table.of(one, missing=True, columns=rule.names_in)
     if table.n_rows != 1:
         raise DataError(
             f"one row can be explained at a time, not {table.n_rows}: give X[i : i + 1]"
@@ -294,38 +417,20 @@ def _one_row(row: Any, rule: BinaryRule | None) -> Table:
     return table
 
 
-def _names(model: Any, n_inputs: int) -> tuple[str, ...]:
-    rule = rule_of(model)
-    return tuple(f"x{j}" for j in range(n_inputs)) if rule is None else input_names(rule)
-
-
-def _unit_names(model: Any, network: AffineNetwork, level: int) -> tuple[str, ...]:
-    """Names of a level's units, as ``transform`` calls them."""
-    first, size = sum(network.layer_sizes[: level - 1]), network.layer_sizes[level - 1]
-    if not hasattr(model, "get_feature_names_out"):
-        return tuple(f"{level}.{k}" for k in range(size))
-    return tuple(str(name) for name in model.get_feature_names_out()[first : first + size])
-
-
-def _read(model: Any, table: Table) -> tuple[Floats, Floats]:
+def _read(model: Any, row: Table) -> tuple[Floats, Floats]:
     """The row as the network reads it, (1, D), and as the user gave it, (D,)."""
-    if not isinstance(model, FittedNetwork):
-        values = table.values.toarray() if table.is_sparse else np.asarray(table.values)
-        exact = values.astype(np.float64)
-        return exact, exact[0]
-    (read,) = model.network_inputs(table)
-    block: Any = read.values
-    inputs = block.toarray() if read.is_sparse else block
-    given = table.values.toarray()[0] if table.is_sparse else np.asarray(table.values[0])
+    (read,) = model.network_inputs(row)
+    inputs = (read.values.toarray() if read.is_sparse else read.values).astype(np.float64)
+    values = row.values.toarray()[0] if row.is_sparse else np.asarray(row.values[0])
     rule = model.binary_rule_
-    category = np.array([rule.levels[source] is not None for source in rule.sources])
-    values = np.where(category, inputs[0], given.astype(np.float64)[rule.sources])
-    return inputs.astype(np.float64), values
+    is_category = np.array([rule.levels[source] is not None for source in rule.sources])
+    shown = np.where(is_category, inputs[0], values.astype(np.float64)[rule.sources])
+    return inputs, shown
 
 
 def _target(model: Any, outputs: Floats, target: Any, against: Any) -> tuple[str, Floats, float]:
     """The quantity to explain: its name, its weights over the outputs, (C,), and a constant to add."""
-    scale, shift = output_scale(model, outputs.size)
+    scale, shift = model.output_scale_, model.output_shift_
     classes = getattr(model, "classes_", None)
     keys = list(range(outputs.size)) if classes is None else np.asarray(classes).tolist()
     # Two classes share one output: the log-odds of the second.
@@ -335,26 +440,26 @@ def _target(model: Any, outputs: Floats, target: Any, against: Any) -> tuple[str
         scores = each @ outputs
         chosen = 0 if classes is None else int(np.argmax(scores))
     else:
-        chosen = _place(keys, target, "target")
+        chosen = _index_of(keys, target, "target")
     labels = [str(key) for key in keys]
     if classes is None:
         labels = [f"y[{key}]" for key in keys] if len(keys) > 1 else ["y"]
-    seed, constant = each[chosen], 0.0 if two else float(shift[chosen])
+    direction, constant = each[chosen], 0.0 if two else float(shift[chosen])
     if against is None:
-        return labels[chosen], seed, constant
-    other = _place(keys, against, "against")
+        return labels[chosen], direction, constant
+    other = _index_of(keys, against, "against")
     if other == chosen:
         raise DataError(f"target and against are both {keys[chosen]!r}: there is no difference")
     name = f"{labels[chosen]} rather than {labels[other]}"
     if two:
-        return name, seed, 0.0  # log-odds are the difference already
-    return name, seed - each[other], constant - float(shift[other])
+        return name, direction, 0.0  # log-odds are the difference already
+    return name, direction - each[other], constant - float(shift[other])
 
 
-def _place(keys: Sequence[Any], key: Any, what: str) -> int:
-    for place, known in enumerate(keys):
+def _index_of(keys: Sequence[Any], key: Any, what: str) -> int:
+    for index, known in enumerate(keys):
         if known == key:
-            return place
+            return index
     shown = ", ".join(repr(known) for known in keys[:10])
     more = f", … ({len(keys)} in all)" if len(keys) > 10 else ""
     raise DataError(f"{what}={key!r} is not one of {shown}{more}")

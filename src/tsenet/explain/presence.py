@@ -26,6 +26,7 @@ __all__ = [
     "PRESENT",
     "Activity",
     "Presence",
+    "TopRows",
     "topic_activity",
     "topic_probabilities",
     "topics_above",
@@ -169,7 +170,7 @@ def topic_activity(
     size = np.zeros(n_latents)
     both = np.zeros(above.shape)
     along = None if bins is None else np.zeros((len(bins.names), n_latents))
-    best = _Best(n_latents, n_best)
+    best = TopRows(n_latents, n_best)
     progress.start("rows of each topic", -(-rows.n_rows // _step(tree)))
     start = 0
     for part, on in _blocks(tree, rows, probabilities, PRESENT, n_jobs):
@@ -196,33 +197,41 @@ def topic_activity(
     return Activity(rows.n_rows, shares, *best.table(), None if along is None else along.T)
 
 
-class _Best:
-    """The rows of highest probability of each topic, of those seen so far."""
+class TopRows:
+    """The rows with the highest values of each unit or topic, kept while batches pass by.
 
-    def __init__(self, n_topics: int, n_best: int) -> None:
-        self.shape = n_topics, n_best
-        self.topic, self.row = np.empty(0, np.int64), np.empty(0, np.int64)
-        self.probability = np.empty(0)
+    Parameters
+    ----------
+    n_units : int
+    n_rows : int
+        Rows to keep for each.
+    """
 
-    def add(self, topic: Ints, row: Ints, probability: Floats) -> None:
-        topic = np.concatenate([self.topic, topic])
-        row = np.concatenate([self.row, row])
-        probability = np.concatenate([self.probability, probability])
-        order = np.lexsort((row, -probability, topic))
-        order = order[_place(topic[order]) < self.shape[1]]
-        self.topic, self.row, self.probability = topic[order], row[order], probability[order]
+    def __init__(self, n_units: int, n_rows: int) -> None:
+        self._shape = n_units, n_rows
+        self._unit, self._row = np.empty(0, np.int64), np.empty(0, np.int64)
+        self._value = np.empty(0)
+
+    def add(self, unit: Ints, row: Ints, value: NDArray[Any]) -> None:
+        """Include some values, each with its unit and row."""
+        unit, row = np.concatenate([self._unit, unit]), np.concatenate([self._row, row])
+        value = np.concatenate([self._value, value])
+        order = np.lexsort((row, -value, unit))
+        order = order[_rank_in_run(unit[order]) < self._shape[1]]
+        self._unit, self._row, self._value = unit[order], row[order], value[order]
 
     def table(self) -> tuple[Ints, Floats]:
-        rows, probability = np.full(self.shape, -1, np.int64), np.zeros(self.shape)
-        place = self.topic, _place(self.topic)
-        rows[place], probability[place] = self.row, self.probability
-        return rows, probability
+        """Rows and values (n_units, n_rows), highest first; −1 and 0 where there are fewer."""
+        rows, values = np.full(self._shape, -1, np.int64), np.zeros(self._shape)
+        cell = self._unit, _rank_in_run(self._unit)
+        rows[cell], values[cell] = self._row, self._value
+        return rows, values
 
 
-def _place(values: Ints) -> Ints:
-    """Place of each of some sorted values among its equals."""
-    place: Ints = np.arange(values.size) - np.searchsorted(values, values)
-    return place
+def _rank_in_run(values: Ints) -> Ints:
+    """Number of each of some sorted values among its equals."""
+    rank: Ints = np.arange(values.size) - np.searchsorted(values, values)
+    return rank
 
 
 def topics_above(tree: LatentTree) -> Ints:

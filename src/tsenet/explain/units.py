@@ -2,27 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tsenet._system.notebook import Bar, paragraph, table, titled
-from tsenet.errors import DataError, MissingDependencyError
-from tsenet.explain._sources import unit_source
-from tsenet.explain._unit_source import UnitSource
-from tsenet.explain.correlation import Moments, correlation_blocks
+from tsenet.data.binary import BinaryRule
+from tsenet.data.table import Table
+from tsenet.errors import DataError
+from tsenet.explain.affine import AffineNetwork
+from tsenet.explain.presence import TopRows
+from tsenet.network.batches import Inputs
 from tsenet.progress import Progress, as_progress
+from tsenet.skeleton.tree import LatentTree
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ActiveRow", "Feature", "Unit", "Units", "describe_units"]
+__all__ = [
+    "ActiveRow",
+    "Feature",
+    "Moments",
+    "Unit",
+    "Units",
+    "checked_names",
+    "describe_units",
+    "input_names",
+    "is_network",
+    "rule_of",
+    "tree_of",
+]
+
+Floats = NDArray[np.float64]
+#: Features (B, D), dense or CSR, as the network reads them, and activations (B, U) of the same rows.
+_Block = tuple[Any, NDArray[np.float32]]
 
 _LABEL_FEATURES = 3
+# A unit is on in a row if its activation is above this.
+_THRESHOLDS = {"relu": 0.0, "tanh": 0.0, "sigmoid": 0.5, "probability": 0.5}
+# Products of this many pairs of unit and feature (256 MB) are summed at a time.
+_MAX_PAIRS = 1 << 25
+# Rows over which the mean effect on the outputs is taken, evenly spaced.
+_EFFECT_ROWS = 1024
+# Activations are float32: a spread below this share of the mean is rounding.
+_UNIT_NOISE = 1e-6
+_FEATURE_NOISE = 1e-12
 
 
 class Feature(NamedTuple):
@@ -79,7 +108,7 @@ class Unit:
     name : str
         Name of the unit's column in ``transform``: ``"Z1.0"``, ``"skip0.3"``, ``"top.3"``.
     level : int
-        1 … L for latents, L + 1 for units of the feature layer; layers of other networks are numbered from 1.
+        1 … L for latents, L + 1 for units of the feature layer.
     label : str
         The names of its first features, at most three.
     features : tuple of Feature
@@ -87,13 +116,13 @@ class Unit:
     mean : float
         Mean activation.
     active : float
-        Share of rows with an activation above 0; for activations that are never exactly 0 (tanh, sigmoid), above the
-        mean.
+        Share of rows in which the unit is on: its activation is above 0, or above ½ for a sigmoid and for the
+        probability of a latent.
     rows : tuple of ActiveRow
-        The rows that activate it most, most active first.
+        The rows that activate it most, most active first; only rows in which it is on.
     classes : tuple of float, or None
         For each output: by how much the raw output rises if the unit's activation rises by its standard deviation,
-        to first order, mean over rows. None where the model has no outputs that depend on the units.
+        to first order, mean over rows. None for the latents of a tree.
 
     Examples
     --------
@@ -138,7 +167,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Units:
-    """The units of a network, in the order of the columns of ``transform``.
+    """The units of a network, or the latents of a tree, in the order of the columns of ``transform``.
 
     Attributes
     ----------
@@ -154,14 +183,13 @@ class Units:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from tsenet.explain import describe_units
-    >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> units = describe_units(lambda rows: np.maximum(rows[:, :2], 0), X)
+    >>> from tsenet.explain import Feature, Unit, Units
+    >>> unit = Unit("Z1.0", 1, "goal", (Feature("goal", 0.9, 1.2),), 0.4, 0.25, (), None)
+    >>> units = Units((unit,), None, n_rows=50)
     >>> units
-    Units(2 units: 2 of level 1; 50 rows)
-    >>> units["unit.1"].features[0].name
-    'x1'
+    Units(1 units: 1 of level 1; 50 rows)
+    >>> units["Z1.0"].features[0].name
+    'goal'
     """
 
     units: tuple[Unit, ...]
@@ -173,26 +201,10 @@ class Units:
         """Return the units of one level; none if there is no such level."""
         return tuple(unit for unit in self.units if unit.level == k)
 
-    @property
-    def levels(self) -> tuple[int, ...]:
-        """The levels there are, ascending."""
-        return tuple(sorted({unit.level for unit in self.units}))
-
     def __getitem__(self, name: str) -> Unit:
-        """A unit, or a latent as one unit, by its name."""
-        return self.latent(name)
+        """Return a unit by its name, or a latent with several units as one: the first of them, with the effects of all.
 
-    def latent(self, name: str) -> Unit:
-        """Return a latent as one unit, also where it has several: its leading unit, with the effects of all of them.
-
-        Parameters
-        ----------
-        name : str
-            As the wiring names the latent; its units are ``name``, or ``name/1``, ``name/2``, ….
-
-        Returns
-        -------
-        Unit
+        A latent ``Z1.3`` is one unit, or the units ``Z1.3/1``, ``Z1.3/2``, ….
         """
         if name in self._by_name:
             return self._by_name[name]
@@ -210,44 +222,27 @@ class Units:
     def _by_name(self) -> dict[str, Unit]:
         return {unit.name: unit for unit in self.units}
 
-    def words(self, level: int | None = None) -> list[list[str]]:
-        """Return the names of each unit's features, strongest first: the input of the scores of topics.
-
-        Parameters
-        ----------
-        level : int, optional
-            Only the units of this level; default: all units.
-
-        Returns
-        -------
-        list of list of str
-            Units without features are left out.
-        """
-        chosen = self.units if level is None else self.level(level)
-        return [[feature.name for feature in unit.features] for unit in chosen if unit.features]
-
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas DataFrame with one line per unit: its fields, and its effect on each output."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingDependencyError("to_frame needs pandas: pip install pandas") from error
-        columns: dict[str, list[Any]] = {
-            "unit": [unit.name for unit in self.units],
-            "level": [unit.level for unit in self.units],
-            "label": [unit.label for unit in self.units],
-            "mean": [unit.mean for unit in self.units],
-            "active": [unit.active for unit in self.units],
-            "features": [", ".join(_signed(feature) for feature in u.features) for u in self.units],
-        }
+        import pandas as pd
+
+        frame = pd.DataFrame(
+            [
+                (unit.name, unit.level, unit.label, unit.mean, unit.active, _names(unit.features))
+                for unit in self.units
+            ],
+            columns=["unit", "level", "label", "mean", "active", "features"],
+        )
         n_outputs = len(self.units[0].classes or ()) if self.units else 0
-        names = self.class_names or tuple(f"output {k}" for k in range(n_outputs))
-        for k in range(n_outputs):
-            columns[f"effect on {names[k]}"] = [(unit.classes or ())[k] for unit in self.units]
-        return pd.DataFrame(columns)
+        for k, name in enumerate(self.class_names or [f"output {k}" for k in range(n_outputs)]):
+            frame[f"effect on {name}"] = [(unit.classes or ())[k] for unit in self.units]
+        return frame
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{len(self.level(k))} of level {k}" for k in self.levels)
+        counts = ", ".join(
+            f"{len(self.level(k))} of level {k}"
+            for k in sorted({unit.level for unit in self.units})
+        )
         return f"Units({len(self)} units: {counts}; {self.n_rows} rows)"
 
 
@@ -257,7 +252,6 @@ def describe_units(
     *,
     n_features: int = 10,
     n_rows: int = 5,
-    layers: Mapping[str, Any] | None = None,
     feature_names: Sequence[str] | None = None,
     order: Literal["absolute", "signed"] = "absolute",
     progress: bool | Progress | Callable[..., None] | None = None,
@@ -267,20 +261,16 @@ def describe_units(
 
     Parameters
     ----------
-    model : fitted estimator, torch module, or function
-        An estimator's units are the columns of its ``transform``. A torch module needs ``layers``. A function maps rows
-        (B, V) to activations (B, U).
+    model : fitted TSENetClassifier, TSENetRegressor or LatentTreeTransformer, or LatentTree
+        The units are the columns of ``transform``; those of a tree are its latents, and their activations are
+        P(latent on | row).
     X : array, sparse matrix, dataframe or Table, (N, V)
-        Rows to describe the units by, such as the training rows; a sparse table stays sparse. For a torch module also
-        arrays of more dimensions, such as images (N, channels, rows, columns): their numbers are the features.
+        Rows to describe the units by, such as the training rows; a sparse table stays sparse.
     n_features : int, default=10
         Features kept for each unit. Set it to the number of columns for a complete picture, as
         ``plot_receptive_field`` needs it.
     n_rows : int, default=5
         Rows kept for each unit; 0 keeps none.
-    layers : dict of str to torch module, optional
-        Submodules whose outputs are the units of level 1, 2, …: the module *after* the activation function, such as
-        ``nn.ReLU``. Only for torch modules.
     feature_names : sequence of str, optional
         Names for the features; default: those of the columns.
     order : {"absolute", "signed"}, default="absolute"
@@ -299,7 +289,7 @@ def describe_units(
     Raises
     ------
     DataError
-        If ``n_features`` or ``n_rows`` is too small, ``layers`` does not fit the model, or the names do not fit.
+        If ``n_features`` or ``n_rows`` is too small, the model is not one of the above, or the names do not fit.
 
     Notes
     -----
@@ -309,111 +299,201 @@ def describe_units(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from tsenet.baselines import DenseClassifier
+    >>> from tsenet import LatentTreeTransformer
     >>> from tsenet.explain import describe_units
-    >>> iris = load_iris(as_frame=True)
-    >>> model = DenseClassifier(hidden=(4,), max_epochs=5, random_state=0).fit(iris.data, iris.target)
-    >>> units = describe_units(model, iris.data, n_features=2)
-    >>> len(units), units.class_names
-    (4, ('0', '1', '2'))
-    >>> len(units["hidden1.0"].features)
-    2
+    >>> X = load_iris(as_frame=True).data
+    >>> units = describe_units(LatentTreeTransformer(random_state=0).fit(X), X, n_features=2)
+    >>> sorted(feature.name for feature in units["Z1.0"].features)
+    ['petal length (cm)', 'petal width (cm)']
     """
-    if n_features < 1 or n_rows < 0:
+    if n_features < 1 or n_rows < 0 or batch_size < 1:
         raise DataError(
-            f"n_features must be at least 1 and n_rows at least 0, not {n_features} and {n_rows}"
+            "n_features and batch_size must be at least 1 and n_rows at least 0, "
+            f"not {n_features}, {batch_size} and {n_rows}"
         )
     if order not in ("absolute", "signed"):
         raise ValueError(f"order must be 'absolute' or 'signed', not {order!r}")
-    source = unit_source(
-        model, X, layers=layers, feature_names=feature_names, batch_size=batch_size
-    )
+    source = _Source(model, X, batch_size)
+    names = checked_names(feature_names, input_names(source.rule))
     with as_progress(progress) as report:
-        activity = _activity(source, n_rows, report)
-        features = _top_features(source, n_features, order == "signed", report)
+        activity, features = _describe(source, names, n_features, n_rows, order == "signed", report)
     effects = source.effects()
     scaled = None if effects is None else effects * activity.deviation[:, None]
     units = tuple(
         Unit(
             name,
             level,
-            _label(features[k]),
+            _names(features[k][:_LABEL_FEATURES]) or "(constant)",
             features[k],
             float(activity.mean[k]),
             float(activity.active[k]),
             activity.rows[k],
             None if scaled is None else tuple(scaled[k].tolist()),
         )
-        for k, (name, level) in enumerate(zip(source.unit_names, source.unit_levels, strict=True))
+        for k, (name, level) in enumerate(zip(source.names, source.levels, strict=True))
     )
-    return Units(units, source.class_names, source.n_rows, source.feature_names)
+    return Units(units, source.class_names, source.table.n_rows, names)
 
 
-class _Activity(NamedTuple):
-    """Mean, standard deviation and share of active rows of each unit, each (U,), and its most active rows."""
+# ---- models
 
-    mean: NDArray[np.float64]
-    deviation: NDArray[np.float64]
-    active: NDArray[np.float64]
+
+def is_network(model: Any) -> bool:
+    """Whether a model is a fitted TSENetClassifier or TSENetRegressor."""
+    return hasattr(model, "wiring_") and hasattr(model, "network_inputs")
+
+
+def tree_of(model: Any) -> LatentTree:
+    """A tree, or that of a fitted estimator."""
+    tree = model if isinstance(model, LatentTree) else getattr(model, "tree_", None)
+    if not isinstance(tree, LatentTree):
+        raise DataError(
+            f"a {type(model).__name__} cannot be explained: "
+            "give a tree, a fitted LatentTreeTransformer, TSENetClassifier or TSENetRegressor"
+        )
+    return tree
+
+
+def rule_of(model: Any) -> BinaryRule:
+    """How a model reads the columns of a table."""
+    rule: BinaryRule = model.binary_rule_ if is_network(model) else tree_of(model).rule
+    return rule
+
+
+def input_names(rule: BinaryRule) -> tuple[str, ...]:
+    """Names of the network's inputs: columns of numbers by their own name, categories as ``colour=red``."""
+    return tuple(
+        rule.names_in[source] if rule.levels[source] is None else name
+        for name, source in zip(rule.names, rule.sources.tolist(), strict=True)
+    )
+
+
+def checked_names(names: Sequence[str] | None, default: Sequence[str]) -> tuple[str, ...]:
+    """The user's names for the features, or the default."""
+    if names is None:
+        return tuple(default)
+    if len(names) != len(default):
+        raise DataError(f"{len(names)} feature_names were given for {len(default)} features")
+    return tuple(str(name) for name in names)
+
+
+class _Source:
+    """The units of a model, and passes over the rows."""
+
+    def __init__(self, model: Any, X: Any, batch_size: int) -> None:
+        self.model, self.batch_size = model, batch_size
+        self.rule = rule_of(model)
+        self.table = Table.of(X, missing=True, columns=self.rule.names_in)
+        self.network: AffineNetwork | None = None
+        self.class_names: tuple[str, ...] | None = None
+        self.threshold = _THRESHOLDS["probability"]
+        if is_network(model):
+            self.network = AffineNetwork(model.net_.predictor())
+            self.names = tuple(str(name) for name in model.get_feature_names_out())
+            sizes = self.network.layer_sizes
+            self.levels = np.repeat(np.arange(1, len(sizes) + 1), sizes).tolist()
+            self.class_names = model.output_names_
+            self.threshold = _THRESHOLDS[self.network.activation]
+        else:
+            tree = tree_of(model)
+            self.names = tree.latent_names
+            self.levels = np.asarray(tree.level)[tree.n_observed :].tolist()
+
+    def blocks(self) -> Iterator[_Block]:
+        """Features and activations of all rows, in order."""
+        for start in range(0, self.table.n_rows, self.batch_size):
+            rows = self.table.take(slice(start, min(start + self.batch_size, self.table.n_rows)))
+            inputs = self._inputs(rows)
+            if self.network is not None:
+                predictor = self.model.net_.predictor()
+                yield inputs.values, predictor.hidden(inputs, self.model.n_jobs)
+            else:
+                yield inputs.values, tree_of(self.model).posterior(rows).astype(np.float32)
+
+    def _inputs(self, rows: Table) -> Inputs:
+        """Rows as the network, or one over the tree, reads them."""
+        if self.network is None:
+            return Inputs.of(rows, self.rule)
+        (inputs,) = self.model.network_inputs(rows)
+        return cast(Inputs, inputs)
+
+    def effects(self) -> Floats | None:
+        """Mean over rows of d output / d activation, (U, C), in units of a regressor's target; None for a tree."""
+        if self.network is None:
+            return None
+        network, n_rows = self.network, self.table.n_rows
+        sample = np.linspace(0, n_rows - 1, min(n_rows, _EFFECT_ROWS)).round().astype(np.int64)
+        rows = network.forward(self._inputs(self.table.take(sample)).values)
+        slopes = network.slopes(rows, "tangent")
+        columns = []
+        # One output after another, so that only (rows, units) numbers are in memory.
+        for direction in np.eye(rows.outputs.shape[1]):
+            start = network.output_gradient(direction, len(rows.outputs))
+            gradients = network.backward(start, slopes)
+            columns.append(
+                np.concatenate(
+                    [
+                        gradients[k].mean(axis=0) if k in gradients else np.zeros(size)
+                        for k, size in enumerate(network.layer_sizes, start=1)
+                    ]
+                )
+            )
+        effects: Floats = np.stack(columns, axis=1) * self.model.output_scale_
+        return effects
+
+
+# ---- statistics
+
+
+@dataclass
+class _Activity:
+    """Mean, standard deviation and share of active rows of each unit, each (U,); its most active rows."""
+
+    mean: Floats
+    deviation: Floats
+    active: Floats
     rows: list[tuple[ActiveRow, ...]]
 
 
-def _activity(source: UnitSource, n_rows: int, report: Progress) -> _Activity:
-    """One pass over the rows; one more where being active means being above the mean."""
-    n_batches = -(-source.n_rows // source.batch_size)
-    report.start("reading activations", n_batches)
-    count = 0
-    best = _BestRows(n_rows)
-    moments = Moments()
-    lowest, positive = np.inf, np.zeros(len(source.unit_names))
-    for _, activations in source.blocks():
-        moments.add(activations)
-        positive += (activations > 0).sum(axis=0)
-        lowest = min(lowest, float(activations.min()))
-        best.add(activations, count)
-        count += len(activations)
-        report.advance()
+def _describe(
+    source: _Source,
+    names: Sequence[str],
+    n_features: int,
+    n_rows: int,
+    signed: bool,
+    report: Progress,
+) -> tuple[_Activity, list[tuple[Feature, ...]]]:
+    """Activity and best features of every unit; each pass over the rows serves as many units as fit in memory."""
+    n_units, n_all = len(source.names), source.table.n_rows
+    step = max(1, min(n_units, _MAX_PAIRS // len(names)))
+    starts = range(0, n_units, step)
+    mean, deviation, active = np.zeros(n_units), np.zeros(n_units), np.zeros(n_units)
+    best = TopRows(n_units, n_rows)
+    features: list[tuple[Feature, ...]] = []
+    report.start("describing units", len(starts) * -(-n_all // source.batch_size))
+    for start in starts:
+        units = slice(start, min(start + step, n_units))
+        unit, feature, n_seen = Moments(), Moments(), 0
+        products = np.zeros((len(names), units.stop - start))
+        for values, activations in source.blocks():
+            part = activations[:, units].T
+            products += feature.add(values).T @ unit.add(part.T)
+            active[units] += (part > source.threshold).sum(axis=1) / n_all
+            top = _strongest(part, n_rows)
+            value = np.take_along_axis(part, top, axis=1)
+            which, place = np.nonzero(value > source.threshold)
+            best.add(start + which, n_seen + top[which, place], value[which, place])
+            n_seen += part.shape[1]
+            report.advance()
+        mean[units], deviation[units] = unit.mean, unit.deviation
+        correlation = _correlations(products, unit, feature)
+        features += _top_features(correlation, source.network, start, names, n_features, signed)
     report.finish()
-    rectified = lowest == 0.0 if source.rectified is None else source.rectified
-    mean = moments.mean
-    if not rectified:
-        positive[:] = 0.0
-        for _, activations in source.blocks():
-            positive += (activations > mean.astype(np.float32)).sum(axis=0)
-    return _Activity(mean, moments.deviation, positive / count, best.rows(above_zero=rectified))
-
-
-class _BestRows:
-    """The rows with the highest activation of each unit, kept while batches go by."""
-
-    def __init__(self, n_rows: int) -> None:
-        self.n_rows = n_rows
-        self.values: NDArray[np.float32] | None = None  # (U, kept), beside their numbers
-        self.numbers: NDArray[np.int64] | None = None
-
-    def add(self, activations: NDArray[np.float32], first: int) -> None:
-        """Look at a batch (B, U) whose first row has the number ``first``."""
-        numbers = np.broadcast_to(np.arange(first, first + len(activations)), activations.T.shape)
-        values = activations.T
-        if self.values is not None and self.numbers is not None:
-            values = np.concatenate([self.values, values], axis=1)
-            numbers = np.concatenate([self.numbers, numbers], axis=1)
-        best = _strongest(values, self.n_rows)
-        self.values = np.take_along_axis(values, best, axis=1)
-        self.numbers = np.take_along_axis(numbers, best, axis=1)
-
-    def rows(self, above_zero: bool) -> list[tuple[ActiveRow, ...]]:
-        """For each unit, most active row first; without rows in which the unit is off, if being off is being 0."""
-        assert self.values is not None
-        assert self.numbers is not None
-        return [
-            tuple(
-                ActiveRow(row, value)
-                for row, value in zip(rows, values, strict=True)
-                if value > 0 or not above_zero
-            )
-            for rows, values in zip(self.numbers.tolist(), self.values.tolist(), strict=True)
-        ]
+    rows = [
+        tuple(ActiveRow(*entry) for entry in zip(*pair, strict=True) if entry[0] >= 0)
+        for pair in zip(*(part.tolist() for part in best.table()), strict=True)
+    ]
+    return _Activity(mean, deviation, active, rows), features
 
 
 def _strongest(values: NDArray[Any], n: int) -> NDArray[np.int64]:
@@ -429,29 +509,84 @@ def _strongest(values: NDArray[Any], n: int) -> NDArray[np.int64]:
 
 
 def _top_features(
-    source: UnitSource, n_features: int, signed: bool, report: Progress
-) -> list[tuple[Feature, ...]]:
-    """Best features of every unit."""
-    names = source.feature_names
-    found = []
-    for units, block in correlation_blocks(source, report):
-        strength = block if signed else np.abs(block)
-        for k, columns in enumerate(_strongest(strength, n_features).tolist()):
-            kept = [j for j in columns if strength[k, j] > 0]
-            links = source.link_weights(units.start + k, kept)
-            found.append(
-                tuple(
-                    Feature(names[j], float(block[k, j]), weight)
-                    for j, weight in zip(kept, links, strict=True)
-                )
-            )
-    return found
+    correlation: Floats,
+    network: AffineNetwork | None,
+    first_unit: int,
+    names: Sequence[str],
+    n_features: int,
+    signed: bool,
+) -> Iterator[tuple[Feature, ...]]:
+    """The features of highest correlation (U, D) with each unit, and the weights of the units' links to them."""
+    strength = correlation if signed else np.abs(correlation)
+    for k, columns in enumerate(_strongest(strength, n_features).tolist()):
+        kept = [j for j in columns if strength[k, j] > 0]
+        weights: Sequence[float | None] = [None] * len(kept)
+        if network is not None:
+            weights = network.link_weights(first_unit + k, kept)
+        yield tuple(
+            Feature(names[j], float(correlation[k, j]), weight)
+            for j, weight in zip(kept, weights, strict=True)
+        )
 
 
-def _label(features: Sequence[Feature]) -> str:
-    """The first features; a negative correlation has a minus."""
-    return ", ".join(_signed(feature) for feature in features[:_LABEL_FEATURES]) or "(constant)"
+def _correlations(products: Floats, unit: Moments, feature: Moments) -> Floats:
+    """Pearson correlations (U, D) from sums of products (D, U); 0 where a unit or a feature does not vary."""
+    products -= np.outer(feature.total, unit.total) / unit.count
+    products *= feature.inverse_deviation(_FEATURE_NOISE)[:, None]
+    products *= unit.inverse_deviation(_UNIT_NOISE)
+    return np.clip(products.T, -1.0, 1.0, out=products.T)
 
 
-def _signed(feature: Feature) -> str:
-    return feature.name if feature.correlation > 0 else f"−{feature.name}"
+class Moments:
+    """Sums and sums of squares of columns, about the means of the first batch to keep precision.
+
+    A sparse batch is not shifted.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.shift: Any = None
+
+    def add(self, values: Any) -> Any:
+        """Include a batch (B, K); return it shifted, in float64."""
+        exact = values.astype(np.float64)
+        if self.shift is None:
+            self.shift = 0.0 if sp.issparse(exact) else exact.mean(axis=0)
+            self.total: Floats = np.zeros(exact.shape[1])
+            self.square: Floats = np.zeros(exact.shape[1])
+        if sp.issparse(exact):
+            self.square += np.asarray(exact.power(2).sum(axis=0))
+        else:
+            exact -= self.shift
+            self.square += np.square(exact).sum(axis=0)
+        self.total += np.asarray(exact.sum(axis=0))
+        self.count += int(exact.shape[0])
+        return exact
+
+    @property
+    def mean(self) -> Floats:
+        """(K,)."""
+        mean: Floats = self.shift + self.total / self.count
+        return mean
+
+    @property
+    def deviation(self) -> Floats:
+        """Standard deviation, of the rows as a population: (K,)."""
+        return np.sqrt(self._spread / self.count)
+
+    @property
+    def _spread(self) -> Floats:
+        return np.maximum(self.square - self.total**2 / self.count, 0.0)
+
+    def inverse_deviation(self, noise: float) -> Floats:
+        """1 / (√N · standard deviation), and 0 for a column that varies by rounding alone: (K,)."""
+        spread = self._spread
+        varies = spread > self.count * (noise * np.abs(self.mean)) ** 2
+        inverse: Floats = np.divide(1.0, np.sqrt(spread), out=np.zeros_like(spread), where=varies)
+        return inverse
+
+
+def _names(features: Sequence[Feature]) -> str:
+    """Names of features; those of negative correlation have a minus."""
+    signs = ("" if feature.correlation > 0 else "−" for feature in features)
+    return ", ".join(f"{sign}{f.name}" for sign, f in zip(signs, features, strict=True))

@@ -15,13 +15,13 @@ from tests.builders import planted_tree
 from tests.explain.models import dense_rows, fitted, targets
 from tests.explain.report.corpus import classifier, documents, model, table, tree
 from tsenet.errors import DataError
-from tsenet.explain import topic_tree
-from tsenet.explain.presence import topic_probabilities
-from tsenet.explain.report import Payload, ReportOptions, report_payload
-from tsenet.explain.report.linear_skip import linear_skip_weights
-from tsenet.explain.report.views import short, snippet_of
+from tsenet.explain import every_topic, topic_tree, view_topics
+from tsenet.explain.bins import bins_of
+from tsenet.explain.presence import topic_activity, topic_probabilities
+from tsenet.explain.report import ReportOptions, report_payload
 from tsenet.explain.units import describe_units
-from tsenet.skeleton.tree import LatentTree
+
+Payload = dict[str, Any]
 
 
 def pairs(flat: list[Any], stride: int = 2) -> list[tuple[Any, ...]]:
@@ -46,7 +46,7 @@ class TestEveryModel:
         for payload in (network, topics):
             again = json.loads(json.dumps(payload, allow_nan=False))
             assert again == json.loads(json.dumps(again))
-            assert set(again) == set(Payload.__annotations__)
+        assert set(network) == set(topics)
 
     def test_nodes_and_parents_are_the_trees(self, network: Payload) -> None:
         tree = classifier().tree_
@@ -80,7 +80,7 @@ class TestEveryModel:
 
     def test_the_title_is_the_kind_unless_given(self, network: Payload) -> None:
         assert network["title"] == "TSENetClassifier"
-        named = report_payload(tree(), options=ReportOptions(title="Mine"))
+        named = report_payload(tree(), title="Mine")
         assert named["title"] == "Mine"
 
     def test_same_model_same_payload(self, topics: Payload) -> None:
@@ -101,7 +101,6 @@ class TestTree:
         texts, _ = documents()
         posterior = tree().posterior(table())
         rows = topics["rows"]
-        assert rows is not None
         assert rows["kind"] == "posterior"
         for u, flat in enumerate(rows["of"]):
             best = np.argsort(-posterior[:, u], kind="stable")[:5]
@@ -115,7 +114,6 @@ class TestTree:
         few = table().take(np.array([0]))
         payload = report_payload(tree(), few)
         posterior = tree().posterior(few)[0]
-        assert payload["rows"] is not None
         shown = [bool(flat) for flat in payload["rows"]["of"]]
         assert not any(is_shown and p < 0.5 for is_shown, p in zip(shown, posterior, strict=True))
         assert any(shown)
@@ -124,7 +122,6 @@ class TestTree:
     def test_along_a_column(self, topics: Payload) -> None:
         _, subjects = documents()
         along = topics["along"]
-        assert along is not None
         assert (along["name"], along["kind"]) == ("subject", "labels")
         assert along["bins"] == ["politics", "space", "sport"]
         assert along["counts"] == [int((subjects == name).sum()) for name in along["bins"]]
@@ -135,7 +132,7 @@ class TestTree:
 
     def test_has_nothing_of_a_network(self, topics: Payload) -> None:
         for key in ("links", "trained", "classes", "network", "training"):
-            assert topics[key] is None  # type: ignore[literal-required]  # a key of the loop
+            assert topics[key] is None
         assert topics["kind"] == "tree"
         assert topics["nouns"]["unit"] == ["topic", "topics"]
         assert topics["strengthKind"] == "log-odds"
@@ -165,8 +162,6 @@ class TestNetwork:
             fitted, table(), feature_names=fitted.wiring_.names[0], order="signed"
         )
         trained, rows = network["trained"], network["rows"]
-        assert trained is not None
-        assert rows is not None
         assert rows["kind"] == "activation"
         for u, name in enumerate(network["names"][network["layers"][0] :]):
             unit = found[name]
@@ -187,9 +182,7 @@ class TestNetwork:
         texts, subjects = documents()
         predicted = classifier().predict(table())
         rows = network["rows"]
-        assert rows is not None
         layer = network["featureLayer"]
-        assert layer is not None
         shown = {int(row) for flat in [*rows["of"], *layer["rows"]] for row, _ in pairs(flat)}
         assert shown
         for known in (rows["texts"], rows["truth"], rows["predicted"]):
@@ -202,14 +195,12 @@ class TestNetwork:
     def test_classes(self, network: Payload) -> None:
         found = describe_units(classifier(), table())
         classes = network["classes"]
-        assert classes is not None
         assert classes["names"] == ["politics", "space", "sport"]
         assert classes["noun"] == ["class", "classes"]
         _, subjects = documents()
         assert classes["counts"] == [int((subjects == name).sum()) for name in classes["names"]]
         for u, name in enumerate(network["names"][network["layers"][0] :]):
             effects = found[name].classes
-            assert effects is not None
             shown = dict(pairs(classes["of"][u]))
             assert shown == pytest.approx(
                 {c: effect for c, effect in enumerate(effects) if effect}, rel=5e-3
@@ -219,9 +210,7 @@ class TestNetwork:
 
     def test_feature_layer_is_the_units_above_the_tree(self, network: Payload) -> None:
         found = describe_units(classifier(), table(), order="signed").level(3)
-        layer, classes = network["featureLayer"], network["classes"]
-        assert layer is not None
-        assert classes is not None
+        layer = network["featureLayer"]
         assert layer["names"] == [unit.name for unit in found]
         assert set(layer["reads"]) == {0, 1, 2}
         assert layer["reads"][layer["names"].index("skip1.0")] == 1
@@ -236,7 +225,6 @@ class TestNetwork:
     def test_totals_count_all_effects(self, network: Payload) -> None:
         found = describe_units(classifier(), table())
         classes = network["classes"]
-        assert classes is not None
         for c in range(3):
             assert len(classes["totals"][c]) == 4  # inputs, two levels, the feature layer
             for layer in (1, 2, 3):
@@ -248,19 +236,15 @@ class TestNetwork:
 
     def test_without_a_linear_skip_inputs_do_not_speak(self, network: Payload) -> None:
         classes = network["classes"]
-        assert classes is not None
         assert classes["direct"] is None
         assert classes["totals"][0][0] == [0, 0, 0, 0]
 
     def test_inputs_speak_by_the_linear_skip(self) -> None:
         fitted = model(documents()[1], linear_skip=True, init="principal")
-        weight = linear_skip_weights(fitted.net_)
-        assert weight is not None
+        weight = fitted.net_.linear_skip.detach().numpy()
         assert weight.any()
         payload = report_payload(fitted, table())
         classes = payload["classes"]
-        assert classes is not None
-        assert classes["direct"] is not None
         read = next(fitted.network_inputs(table())).values.toarray()
         effect = weight * read.std(axis=0)[:, None]
         for c, flat in enumerate(classes["direct"]):
@@ -270,7 +254,6 @@ class TestNetwork:
 
     def test_links_say_how_many_there_are(self, network: Payload) -> None:
         links = network["links"]
-        assert links is not None
         wiring = classifier().wiring_
         n_added = sum(int((~layer.from_tree).sum()) for layer in wiring.layers)
         assert sum(links["nBelow"]) == sum(links["nAbove"]) == n_added
@@ -278,9 +261,7 @@ class TestNetwork:
         assert network["strengthKind"] == "weight"
 
     def test_links_are_cut_where_they_are_many(self) -> None:
-        options = ReportOptions(links_per_unit=1, links_per_node=1)
-        links = report_payload(classifier(), options=options)["links"]
-        assert links is not None
+        links = report_payload(classifier(), links_per_unit=1, links_per_node=1)["links"]
         n_nodes = len(links["nAbove"])
         n_shown = sum(len(flat) // 2 for flat in links["of"])
         assert 0 < n_shown <= 2 * n_nodes
@@ -288,7 +269,6 @@ class TestNetwork:
 
     def test_network_beside_a_dense_one(self, network: Payload) -> None:
         facts = network["network"]
-        assert facts is not None
         fitted = classifier()
         assert facts["parameters"] == fitted.n_parameters_
         missing = sum(
@@ -302,7 +282,6 @@ class TestNetwork:
     def test_training_is_the_history(self, network: Payload) -> None:
         history = classifier().history_
         training = network["training"]
-        assert training is not None
         assert training["trainLoss"] == pytest.approx(history.train_loss, rel=1e-4)
         assert training["validationLoss"] == pytest.approx(history.validation_loss, rel=1e-4)
         assert (training["best"], training["stopped"]) == (history.best_epoch, history.stopped)
@@ -325,16 +304,13 @@ class TestNetwork:
         wiring = tsenet.expand(classifier().tree_, table())
         fitted = model(documents()[1], wiring=wiring)
         payload = report_payload(fitted)
-        units = payload["units"]
-        assert units["fields"] == ["path"]
-        assert units["share"] == []
-        first = wiring.layers[0]
-        weight = np.abs(next(iter(fitted.net_.layers)).dense_weight().detach().numpy())
-        for u in range(wiring.layer_sizes[1]):
-            own = slice(first.indptr[u], first.indptr[u + 1])
-            tree_links = np.flatnonzero(first.from_tree[own]) + first.indptr[u]
-            ranked = sorted(tree_links, key=lambda e: -weight[u, first.indices[e]])
-            words = [wiring.names[0][first.indices[e]] for e in ranked]
+        units, first = payload["units"], fitted.wiring_.layers[0]
+        assert (units["fields"], units["share"]) == (["path"], [])
+        strength = np.abs(payload["strength"])
+        for u in range(first.n_upper):
+            links = slice(first.indptr[u], first.indptr[u + 1])
+            below = first.indices[links][first.from_tree[links]]
+            words = [fitted.wiring_.names[0][j] for j in sorted(below, key=lambda j: -strength[j])]
             assert units["label"][u] == ", ".join(words[:3])
 
     def test_a_pruned_network_shows_the_latents_it_has(self) -> None:
@@ -354,7 +330,6 @@ class TestOtherTargets:
         sport = np.where(documents()[1] == "sport", "yes", "no")
         payload = report_payload(model(sport), table(), sport)
         classes = payload["classes"]
-        assert classes is not None
         assert classes["names"] == ["no", "yes"]
         assert any(classes["of"])
         for flat in classes["of"]:
@@ -369,14 +344,11 @@ class TestOtherTargets:
         fitted = model(labels)
         payload = report_payload(fitted, table(), labels)
         classes = payload["classes"]
-        assert classes is not None
         assert (classes["noun"][0], classes["names"]) == ("label", ["0", "1"])
         assert classes["counts"] == np.nansum(labels, axis=0).astype(int).tolist()
-        assert payload["rows"] is not None
         assert payload["rows"]["truth"] == {}
         fitted.source_ = {"targets": ["is sport", "is space"], "columns": None}
         named = report_payload(fitted, table())["classes"]
-        assert named is not None
         assert named["names"] == ["is sport", "is space"]
         assert named["counts"] is None
 
@@ -386,11 +358,9 @@ class TestOtherTargets:
         payload = report_payload(fitted, table(), goals)
         assert payload["kind"] == "regressor"
         classes = payload["classes"]
-        assert classes is not None
         assert (classes["names"], classes["counts"]) == (["output"], None)
         assert "R² on these rows" in dict(payload["data"])
         rows = payload["rows"]
-        assert rows is not None
         row, value = next(iter(rows["predicted"].items()))
         predicted = fitted.predict(table())[int(row)]
         assert float(value) == pytest.approx(predicted, rel=1e-3)
@@ -411,7 +381,6 @@ class TestOtherTargets:
         card = dict(payload["data"])
         assert card["Columns of the table"] == "3"
         assert card["Categories"] == "1 columns"
-        assert payload["trained"] is not None
         shown = {
             payload["names"][int(f)]
             for f in payload["trained"]["features"][0][::3]
@@ -429,22 +398,53 @@ class TestSize:
         assert len(payload["units"]["label"]) == 340
 
 
-class TestPieces:
-    def test_short(self) -> None:
-        assert short([0.123456, -1234.5, 0.0, 1e-9]) == [0.123, -1230.0, 0.0, 1e-9]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a  b\n\tc", "a b c"),
+        ("one two three", "one two …"),
+        ("abcdefghijklmnop", "abcdefghij …"),
+        ("one two th", "one two th"),
+    ],
+)
+def test_texts_are_cut_between_words(text: str, expected: str) -> None:
+    rows = report_payload(tree(), table(), texts=[text] * 240, snippet=10)["rows"]
+    assert set(rows["texts"].values()) == {expected}
 
-    @pytest.mark.parametrize(
-        ("text", "expected"),
-        [
-            ("a  b\n\tc", "a b c"),
-            ("", ""),
-            ("one two three", "one two …"),
-            ("abcdefghijklmnop", "abcdefghij …"),
-            ("one two th", "one two th"),
-        ],
-    )
-    def test_snippet(self, text: str, expected: str) -> None:
-        assert snippet_of(text, 10) == expected
+
+class TestComputedBefore:
+    """Topics to show, and what was computed of them in the rows."""
+
+    def test_activity_is_not_computed_again(self, topics: Payload) -> None:
+        texts, subjects = documents()
+        bins = bins_of(subjects.tolist())
+        activity = topic_activity(tree(), tree().binary(table()), n_best=5, bins=bins)
+        payload = report_payload(
+            tree(), texts=texts, along=bins, along_name="subject", activity=activity
+        )
+        for key in ("units", "rows", "along"):
+            assert payload[key] == topics[key]
+        assert dict(payload["data"])["Documents in this report"] == "240"
+        with pytest.raises(DataError, match="240 rows, but texts has 3"):
+            report_payload(tree(), texts=texts[:3], activity=activity)
+
+    def test_only_the_topics_asked_for(self) -> None:
+        shown = view_topics(topic_tree(tree(), table()), min_size=0.36)
+        names = {topic.name for topic in every_topic(shown.topics)}
+        assert 0 < len(names) < tree().n_latents
+        payload = report_payload(tree(), table(), topics=shown.topics)
+        n_inputs = payload["layers"][0]
+        assert set(payload["names"][n_inputs:]) == names
+        number = {name: node for node, name in enumerate(payload["names"])}
+        for topic in every_topic(shown.topics):
+            k = number[topic.name] - n_inputs
+            assert payload["units"]["label"][k] == topic.title
+            for child in topic.children:
+                assert payload["parent"][number[child.name]] == number[topic.name]
+        whole = report_payload(tree(), table())["rows"]["of"]
+        for name in names:
+            flat = payload["rows"]["of"][number[name] - n_inputs]
+            assert flat == whole[tree().latent_names.index(name)]
 
 
 class TestRefusals:
@@ -463,18 +463,13 @@ class TestRefusals:
             report_payload(classifier(), table(), along=documents()[1])
 
     def test_other_things_are_no_models(self) -> None:
-        with pytest.raises(DataError, match="not dict"):
+        with pytest.raises(DataError, match="a dict cannot be explained"):
             report_payload({})
 
-    @pytest.mark.parametrize("name", ["n_features", "n_rows", "links_per_unit", "snippet"])
+    @pytest.mark.parametrize("name", ["n_features", "links_per_unit"])
     def test_options_must_be_positive(self, name: str) -> None:
         with pytest.raises(DataError, match=name):
             ReportOptions(**{name: 0})
-
-
-def test_the_builders_tree_is_one() -> None:
-    assert isinstance(tree(), LatentTree)
-    assert tree().n_levels == 2
 
 
 def test_a_latent_of_several_units_is_one_node() -> None:

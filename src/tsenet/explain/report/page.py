@@ -8,14 +8,12 @@ import json
 from functools import cache
 from importlib.resources import files
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tsenet._system.atomic import atomic_write
+from tsenet.explain.report.payload import Payload, report_payload
 
-if TYPE_CHECKING:
-    from tsenet.explain.report.payload import Payload
-
-__all__ = ["render", "write_page"]
+__all__ = ["render", "write_report"]
 
 _OUTLINE_ITEMS = 200
 
@@ -23,6 +21,63 @@ _OUTLINE_ITEMS = 200
 _ESCAPES = {
     ord(character): f"\\u{ord(character):04x}" for character in ("<", ">", "&", "\u2028", "\u2029")
 }
+
+
+def write_report(
+    path: str | PathLike[str], model: Any, X: Any = None, y: Any = None, **options: Any
+) -> None:
+    """Write a report of a fitted model or a tree: one HTML file that opens from the disk and needs no network.
+
+    Parameters
+    ----------
+    path : path
+        The file to write; an existing one is replaced.
+    model : LatentTree, LatentTreeTransformer, TSENetClassifier or TSENetRegressor
+        A tree, or a fitted estimator.
+    X : table (N, V), optional
+        Rows from which to compute how active each unit is, with which features and in which rows. Without them the page
+        shows only what the model holds.
+    y : array-like, optional
+        Targets of the rows, for the score and the number of rows of each class.
+    texts : sequence of str, optional
+        What to show of each row. The page quotes it.
+    along : sequence or Bins, optional
+        A date, label or number for each row; only for trees, whose topics are then shown along it.
+    along_name : str, default="label"
+        What ``along`` is called on the page.
+    topics : sequence of Topic, optional
+        Topics of the tree to show, nested; default: all latents.
+    activity : Activity, optional
+        What :func:`tsenet.explain.presence.topic_activity` computed for the tree's latents in the rows, with the bins
+        of ``along``. Without it, it is computed from ``X``; with it, ``X`` may be left out.
+    progress : None, bool, Progress or callable, default=None
+        How to report progress: True draws a bar, a callable gets ``(stage, done, total)``, None is silent.
+    **options
+        Fields of ``ReportOptions``, such as ``title``.
+
+    Raises
+    ------
+    DataError
+        If rows, texts and the rest do not have the same length, or texts or ``along`` come without rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_digits
+    >>> from tsenet import learn_tree
+    >>> from tsenet.explain.report import write_report
+    >>> pixels = load_digits().data[:300]
+    >>> tree = learn_tree(pixels, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = Path(folder, "digits.html")
+    ...     write_report(page, tree, pixels, title="Digits")
+    ...     print("<title>Digits" in page.read_text(encoding="utf-8"))
+    True
+    """
+    page = render(report_payload(model, X, y, **options))
+    with atomic_write(path, "w") as file:
+        file.write(page)
 
 
 def render(payload: Payload) -> str:
@@ -54,13 +109,6 @@ def render(payload: Payload) -> str:
         outline=_outline(payload),
     )
     return page
-
-
-def write_page(path: str | PathLike[str], payload: Payload) -> None:
-    """Write the page to a file, whole or not at all."""
-    page = render(payload)
-    with atomic_write(path, "w") as file:
-        file.write(page)
 
 
 def payload_json(payload: Payload) -> str:

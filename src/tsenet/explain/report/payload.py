@@ -1,103 +1,58 @@
-"""A fitted model as the plain data that the report page shows: numbers and strings only, as JSON holds them.
+"""A model as the plain data that the page shows: numbers and strings only, as JSON holds them.
 
-Nodes are numbered layer by layer, inputs first, so that a list with one entry per *unit* starts after the inputs. Lists
-of pairs are flat, ``[node, value, node, value, …]``: a page holds thousands of them.
+The payload is a dict with these entries, in camel case as JavaScript has them; None for what is not known:
+
+- ``format``, ``formatVersion``, ``tsenet`` (its version), ``title``, ``kind`` (``"classifier"``, ``"regressor"`` or
+  ``"tree"``), ``nouns`` (what inputs, rows and units are called, singular and plural)
+- ``layers`` (sizes, inputs first), ``names``, ``parent``, ``strength``, ``strengthKind``, ``links``: the nodes and
+  links (:class:`tsenet.explain.report.views.Graph`)
+- ``units``: label, share, interest and features of each unit, as the tree or the wiring has them
+- ``trained``: label, active, mean and features of each unit, as the rows activate the trained network
+- ``featureLayer``: the same of the units above the tree
+- ``rows``: the most active rows of each unit as flat pairs of row and activation (``of``), and by row number ``texts``,
+  ``truth`` and ``predicted``
+- ``classes``: effects of units and inputs on the outputs
+- ``along``: share of the rows of each bin in which each topic is present, in units of 1/10,000
+- ``network``, ``training``: compared with a dense network; the series of the history
+- ``data``, ``settings``: pairs of a name and a text to show
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.explain.bins import Bins, bins_of
-from tsenet.explain.fitted import WiredNetwork, rule_of
 from tsenet.explain.presence import Activity, topic_activity
-from tsenet.explain.report import facts
-from tsenet.explain.report.classes import ClassView, class_view
-from tsenet.explain.report.feature_layer import FeatureLayerView, feature_layer_view
-from tsenet.explain.report.graph import (
-    Graph,
-    graph_of_topics,
-    graph_of_tree,
-    graph_of_wiring,
-)
-from tsenet.explain.report.linear_skip import direct_effects
-from tsenet.explain.report.views import (
-    AlongView,
-    RowView,
-    TrainedView,
-    UnitView,
-    along_view,
-    row_view,
-    short,
-    topic_units,
-    trained_units,
-    tree_rows,
-    tree_units,
-    wired_units,
-)
+from tsenet.explain.report import views
+from tsenet.explain.report.views import Graph, short
 from tsenet.explain.topics import Topic, every_topic
+from tsenet.explain.units import Moments, Unit, describe_units, is_network, rule_of, tree_of
 from tsenet.progress import Progress, as_progress
-from tsenet.skeleton.tree import LatentTree
 
 if TYPE_CHECKING:
+    from tsenet.data.binary import BinaryRule
+    from tsenet.network.summary import Summary
     from tsenet.progress import ProgressCallback
+    from tsenet.skeleton.tree import LatentTree
+    from tsenet.training.history import History
 
 __all__ = ["Payload", "ReportOptions", "report_payload"]
 
+Payload = dict[str, Any]
+Fact = tuple[str, str]
 
-class LinkView(TypedDict):
-    """Added links that are shown, and of how many."""
-
-    perUnit: int
-    perNode: int
-    of: list[list[float]]  # for each unit, flat pairs of lower node and strength
-    nBelow: list[int]  # for each unit, how many there are
-    nAbove: list[int]  # for each node, how many units it feeds by added links
-
-
-class Payload(TypedDict):
-    """The data of a page; None for what the model alone, without rows, does not tell.
-
-    The fields, in camel case as JavaScript has them, are those of the JSON block in the page.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from tsenet import learn_tree
-    >>> from tsenet.explain.report import report_payload
-    >>> payload = report_payload(learn_tree(load_digits().data[:300], random_state=0))
-    >>> payload["kind"], payload["rows"] is None
-    ('tree', True)
-    """
-
-    format: str
-    formatVersion: int
-    tsenet: str
-    title: str
-    kind: str  # "classifier", "regressor" or "tree"
-    nouns: dict[str, list[str]]
-    layers: list[int]
-    names: list[str]
-    parent: list[int]
-    strength: list[float]
-    strengthKind: str  # "weight" or "log-odds"
-    links: LinkView | None
-    units: UnitView
-    trained: TrainedView | None
-    featureLayer: FeatureLayerView | None
-    rows: RowView | None
-    classes: ClassView | None
-    along: AlongView | None
-    network: facts.NetworkFacts | None
-    training: facts.TrainingFacts | None
-    data: list[tuple[str, str]]
-    settings: list[tuple[str, str]]
+_BATCH = 1024
+_SHOWN_NAMES = 12
+# Shares along a column are whole numbers in units of 1/10,000: short to write, exact enough to draw.
+_SHARE_UNIT = 10_000
 
 
 @dataclass(frozen=True)
@@ -113,9 +68,9 @@ class ReportOptions:
     n_rows : int, default=5
         Rows listed for each unit; more rows make a larger file.
     links_per_unit : int, default=40
-        Added links kept: the strongest from each unit down. Lower it for a smaller file.
+        Added links kept: the strongest below each unit. Lower it for a smaller file.
     links_per_node : int, default=10
-        Added links kept: the strongest from each node up.
+        Added links kept: the strongest above each node.
     snippet : int, default=240
         Characters shown of a row's text.
     words : bool, optional
@@ -152,16 +107,22 @@ class ReportOptions:
 
 
 @dataclass(frozen=True)
-class _Given:
-    """The rows that came with the request, checked against each other."""
+class _Request:
+    """A model, and the rows to describe it by, checked against each other."""
 
+    model: Any
     table: Table | None
+    n_rows: int | None
     y: Any
     texts: Sequence[str] | None
     bins: Bins | None
     along_name: str
     options: ReportOptions
-    activity: Activity | None = None
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """The columns of the file that ``tsenet fit`` noted."""
+        return getattr(self.model, "source_", None) or {}
 
 
 def report_payload(
@@ -174,40 +135,29 @@ def report_payload(
     along_name: str = "label",
     topics: Sequence[Topic] | None = None,
     activity: Activity | None = None,
-    options: ReportOptions | None = None,
     progress: Progress | ProgressCallback | bool | None = None,
+    **options: Any,
 ) -> Payload:
-    """Collect what a report shows.
+    """Collect what a report shows; the parameters are those of :func:`tsenet.explain.report.write_report`.
 
     Parameters
     ----------
     model : LatentTree, LatentTreeTransformer, TSENetClassifier or TSENetRegressor
-        A tree, or a fitted estimator: any ``WiredNetwork``, or an estimator whose ``tree_`` is a LatentTree.
     X : table (N, V), optional
-        Rows from which to compute how active each unit is, with which features and in which rows. Without them the page
-        shows only what the model holds.
     y : array-like, optional
-        Targets of the rows, for the score and the number of rows of each class.
     texts : sequence of str, optional
-        What to show of each row. The page quotes it.
     along : sequence or Bins, optional
-        A date, label or number for each row; only for trees, whose topics are then shown along it.
     along_name : str, default="label"
-        What ``along`` is called on the page.
     topics : sequence of Topic, optional
-        Topics of the tree to show, nested; default: all latents.
     activity : Activity, optional
-        What :func:`tsenet.explain.presence.topic_activity` computed for the tree's latents in the rows, with the bins
-        of ``along``. Without it, it is computed from ``X``; with it, ``X`` may be left out.
-    options : ReportOptions, optional
-        How much to show.
     progress : None, bool, Progress or callable, default=None
-        How to report progress: True draws a bar, a callable gets ``(stage, done, total)``, None is silent.
+    **options
+        Fields of ``ReportOptions``.
 
     Returns
     -------
-    Payload
-        A dict that ``json.dumps`` can write.
+    dict
+        As ``json.dumps`` can write it; its entries are described in ``tsenet/explain/report/payload.py``.
 
     Raises
     ------
@@ -218,37 +168,20 @@ def report_payload(
     --------
     >>> from sklearn.datasets import load_digits
     >>> from tsenet import learn_tree
-    >>> from tsenet.explain.report import ReportOptions, report_payload
+    >>> from tsenet.explain.report import report_payload
     >>> tree = learn_tree(load_digits().data[:300], random_state=0)
-    >>> report_payload(tree, options=ReportOptions(title="Digits"))["title"]
-    'Digits'
+    >>> payload = report_payload(tree, title="Digits")
+    >>> payload["title"], payload["kind"], payload["rows"] is None
+    ('Digits', 'tree', True)
     """
-    rule = model.rule if isinstance(model, LatentTree) else rule_of(model)
     table = None
     if X is not None:
-        table = Table.of(X, missing=True, columns=None if rule is None else rule.names_in)
-    given = _check(table, y, texts, along, along_name, options or ReportOptions(), activity)
-    with as_progress(progress) as report:
-        if isinstance(model, WiredNetwork):
-            return _network_payload(model, given, report)
-        tree = model if isinstance(model, LatentTree) else getattr(model, "tree_", None)
-        if not isinstance(tree, LatentTree):
-            raise DataError(f"a report needs a fitted model or a tree, not {type(model).__name__}")
-        return _tree_payload(model, tree, topics, given, report)
-
-
-def _check(
-    table: Table | None,
-    y: Any,
-    texts: Sequence[str] | None,
-    along: Any,
-    along_name: str,
-    options: ReportOptions,
-    activity: Activity | None,
-) -> _Given:
-    n_rows = activity.n_rows if activity else None if table is None else table.n_rows
-    along = along.of_row if isinstance(bins := along, Bins) else along
-    for name, values in (("y", y), ("texts", texts), ("along", along)):
+        table = Table.of(X, missing=True, columns=rule_of(model).names_in)
+    n_rows = None if table is None else table.n_rows
+    if activity is not None:
+        n_rows = activity.n_rows
+    of_row = along.of_row if isinstance(along, Bins) else along
+    for name, values in (("y", y), ("texts", texts), ("along", of_row)):
         if values is None:
             continue
         if n_rows is None:
@@ -257,180 +190,315 @@ def _check(
         n_values = values.shape[0] if hasattr(values, "shape") else len(values)
         if n_values != n_rows:
             raise DataError(f"X has {n_rows} rows, but {name} has {n_values}")
-    if along is not None and not isinstance(bins, Bins):
-        bins = bins_of(list(along))
-    return _Given(table, y, texts, bins, along_name, options, activity)
+    bins = along if isinstance(along, Bins) or along is None else bins_of(list(along))
+    settings = ReportOptions(**options)
+    request = _Request(model, table, n_rows, y, texts, bins, along_name, settings)
+    with as_progress(progress) as report:
+        if is_network(model):
+            return _network_payload(request, report)
+        return _tree_payload(request, tree_of(model), topics, activity, report)
 
 
 def _tree_payload(
-    model: Any, tree: LatentTree, topics: Sequence[Topic] | None, given: _Given, progress: Progress
+    request: _Request,
+    tree: LatentTree,
+    topics: Sequence[Topic] | None,
+    activity: Activity | None,
+    progress: Progress,
 ) -> Payload:
-    options, activity = given.options, given.activity
-    if activity is None and given.table is not None and tree.n_levels:
-        rows = tree.binary(given.table)
-        activity = topic_activity(
-            tree, rows, n_best=options.n_rows, bins=given.bins, progress=progress
-        )
-    graph = graph_of_tree(tree) if topics is None else graph_of_topics(tree, topics)
-    payload = _plain_payload(model, graph, tree.rule, given, _nouns(given, model, "topic"))
+    options, bins = request.options, request.bins
+    if activity is None and request.table is not None and tree.n_levels:
+        rows = tree.binary(request.table)
+        activity = topic_activity(tree, rows, n_best=options.n_rows, bins=bins, progress=progress)
+    graph = views.graph_of_tree(tree) if topics is None else views.graph_of_topics(tree, topics)
+    payload = _common(request, graph, tree.rule, "topic")
     if topics is None:
         presence = None if activity is None else activity.presence
-        payload["units"] = tree_units(tree, presence, options.n_features, options.titles)
+        payload["units"] = views.tree_units(tree, presence, options.n_features, options.titles)
     else:
         by_name = {topic.name: topic for topic in every_topic(topics)}
         ordered = [by_name[name] for name in graph.names[graph.n_inputs :]]
         labels = [topic.title for topic in ordered]
-        payload["units"] = topic_units(tree, ordered, labels, options.n_features)
+        payload["units"] = views.topic_units(tree, ordered, labels, options.n_features)
         if activity is not None:
             column = {name: k for k, name in enumerate(tree.latent_names)}
             activity = activity.of([column[topic.name] for topic in ordered])
-    _add_rows(payload, activity, given)
+    if activity is None:
+        return payload
+    of = [
+        [entry for row, value in zip(*pair, strict=True) if row >= 0 for entry in (row, value)]
+        for pair in zip(activity.rows.tolist(), map(short, activity.probability), strict=True)
+    ]
+    payload["rows"] = {"kind": "posterior", "of": of, "truth": {}, "predicted": {}}
+    payload["rows"]["texts"] = _texts(request, _shown_rows(of))
+    if bins is not None and activity.along is not None:
+        payload["along"] = {
+            "name": request.along_name,
+            "kind": bins.kind,
+            "bins": list(bins.names),
+            "counts": list(bins.counts),
+            "of": np.rint(_SHARE_UNIT * activity.along).astype(int).tolist(),
+        }
     return payload
 
 
-def _add_rows(payload: Payload, activity: Activity | None, given: _Given) -> None:
-    """Add the rows of each topic, and its shares along a column."""
-    if activity is None:
-        return
-    rows = tree_rows(activity)
-    payload["rows"] = row_view("posterior", rows, given.texts, given.options.snippet)
-    if given.bins is not None:
-        payload["along"] = along_view(given.along_name, given.bins, activity)
-
-
-def _network_payload(model: WiredNetwork, given: _Given, progress: Progress) -> Payload:
-    if given.bins is not None:
+def _network_payload(request: _Request, progress: Progress) -> Payload:
+    if request.bins is not None:
         raise DataError(
             "along shows the topics of a tree: for a network give the labels as y, "
             "or make the report of its tree_"
         )
-    options = given.options
-    graph = graph_of_wiring(
+    model, options, table, y = request.model, request.options, request.table, request.y
+    graph = views.graph_of_wiring(
         model.wiring_, model.net_, options.links_per_unit, options.links_per_node
     )
-    nouns = _nouns(given, model, "unit")
-    payload = _plain_payload(model, graph, model.binary_rule_, given, nouns)
+    payload = _common(request, graph, model.binary_rule_, "unit")
     payload["kind"] = "classifier" if hasattr(model, "classes_") else "regressor"
-    payload["links"] = _link_view(graph, options)
-    payload["network"] = facts.network_facts(model.net_.summary())
+    payload["links"] = graph.links
+    payload["network"] = _network_facts(model.net_.summary())
     if model.history_.n_epochs:
-        payload["training"] = facts.training_facts(model.history_)
+        payload["training"] = _training_facts(model.history_)
     else:
-        payload["data"].append(("Training", "no epochs: the first weights were kept"))
-    tree = model.tree_
-    payload["units"] = (
-        tree_units(
-            tree,
-            None,
-            options.n_features,
-            titles=options.titles,
-            latents=graph.names[graph.n_inputs :],
+        payload["data"].append(("Training", "no epochs: the initial weights were kept"))
+    latent_names, tree = graph.names[graph.n_inputs :], model.tree_
+    if tree is not None and tree.n_levels:
+        payload["units"] = views.tree_units(
+            tree, None, options.n_features, options.titles, latent_names
         )
-        if tree is not None and tree.n_levels
-        else wired_units(graph_of_wiring(model.wiring_, model.net_), options.n_features)
-    )
-    if given.table is None:
+    else:
+        payload["units"] = views.wired_units(graph, options.n_features)
+    if table is None:
         return payload
-    from tsenet.explain.units import describe_units
-
-    found = describe_units(
+    units = describe_units(
         model,
-        given.table,
+        table,
         n_features=options.n_features,
         n_rows=options.n_rows,
         feature_names=graph.names[: graph.n_inputs],
         order="signed",
         progress=progress,
     )
-    latents = [found.latent(name) for name in graph.names[graph.n_inputs :]]
-    features = found.level(len(graph.layer_sizes))
-    payload["trained"], rows = trained_units(latents, graph)
-    trained, feature_rows = trained_units(features, graph)
-    known = {"model": model, "table": given.table, "y": given.y}
-    shown = row_view("activation", [*rows, *feature_rows], given.texts, options.snippet, **known)
-    payload["rows"] = RowView(**{**shown, "of": rows})
-    multilabel = np.ndim(model.predict(given.table.take(slice(0, 1)))) == 2
-    view, feature_effects = class_view(
-        latents,
-        features,
-        direct_effects(model, given.table),
-        model,
-        graph,
-        given.y,
-        names=found.class_names,
-        multilabel=multilabel,
-    )
-    payload["classes"] = view
-    payload["featureLayer"] = feature_layer_view(
-        features, graph, trained, feature_rows, feature_effects
-    )
-    if given.y is not None:
+    latents = [units[name] for name in latent_names]
+    features = units.level(len(graph.layer_sizes))
+    payload["trained"], of = views.trained_units(latents, graph)
+    effects: list[list[float]] = [[] for _ in features]
+    if latents:
+        payload["classes"], effects = _classes(request, graph, latents, features, units.class_names)
+    if features:
+        payload["featureLayer"] = views.feature_layer_view(features, graph, effects)
+    shown = _shown_rows([*of, *views.trained_units(features, graph)[1]])
+    predicted = np.asarray(model.predict(table.take(np.array(shown, np.int64)))) if shown else None
+    payload["rows"] = {
+        "kind": "activation",
+        "of": of,
+        "texts": _texts(request, shown),
+        "truth": {} if y is None else _answers(shown, np.asarray(y)[shown]),
+        "predicted": {} if predicted is None else _answers(shown, predicted),
+    }
+    if y is not None:
         measure = "Accuracy" if payload["kind"] == "classifier" else "R²"
-        score = f"{float(model.score(given.table, given.y)):.4g}"
+        score = f"{float(model.score(table, y)):.4g}"
         payload["data"].insert(1, (f"{measure} on these {payload['nouns']['row'][1]}", score))
     return payload
 
 
-def _plain_payload(
-    model: Any, graph: Graph, rule: Any, given: _Given, nouns: dict[str, list[str]]
-) -> Payload:
-    """What every model has."""
+def _common(request: _Request, graph: Graph, rule: BinaryRule, unit: str) -> Payload:
+    """What every model has, and None for the rest."""
     from tsenet import __version__
 
-    plural = nouns["input"][1], nouns["row"][1]
-    return Payload(
-        format="tsenet-explorer",
-        formatVersion=1,
-        tsenet=__version__,
-        title=given.options.title or type(model).__name__,
-        kind="tree",
-        nouns=nouns,
-        layers=list(graph.layer_sizes),
-        names=list(graph.names),
-        parent=graph.parent.tolist(),
-        strength=short(graph.strength),
-        strengthKind=graph.kind,
-        links=None,
-        units=UnitView(label=[], share=[], interest=[], fields=[], features=[]),
-        trained=None,
-        featureLayer=None,
-        rows=None,
-        classes=None,
-        along=None,
-        network=None,
-        training=None,
-        data=facts.data_facts(
-            graph, rule, given.table, getattr(model, "source_", None), plural, given.activity
-        ),
-        settings=facts.settings_of(model),
-    )
-
-
-def _nouns(given: _Given, model: Any, units: str) -> dict[str, list[str]]:
-    """What inputs, rows and units are called, singular and plural."""
-    words = given.options.words
+    words = request.options.words
     if words is None:
-        words = given.texts is not None or bool((getattr(model, "source_", None) or {}).get("text"))
-    input_, row = ("word", "document") if words else ("input", "row")
+        words = request.texts is not None or bool(request.source.get("text"))
+    nouns = {"input": "word" if words else "input", "row": "document" if words else "row"}
+    nouns["unit"] = unit
+    optional = ("trained", "featureLayer", "rows", "classes", "along", "network", "training")
     return {
-        key: [noun, f"{noun}s"] for key, noun in (("input", input_), ("row", row), ("unit", units))
+        "format": "tsenet-explorer",
+        "formatVersion": 1,
+        "tsenet": __version__,
+        "title": request.options.title or type(request.model).__name__,
+        "kind": "tree",
+        "nouns": {key: [noun, f"{noun}s"] for key, noun in nouns.items()},
+        "layers": list(graph.layer_sizes),
+        "names": list(graph.names),
+        "parent": graph.parent.tolist(),
+        "strength": short(graph.strength),
+        "strengthKind": graph.kind,
+        "links": None,
+        **dict.fromkeys(optional),
+        "data": _data_facts(request, graph, rule, f"{nouns['input']}s", f"{nouns['row']}s"),
+        "settings": _settings(request.model),
     }
 
 
-def _link_view(graph: Graph, options: ReportOptions) -> LinkView | None:
-    """Added links by unit, as flat pairs."""
-    added = graph.added
-    if added is None:
-        return None
-    n_inputs = graph.n_inputs
-    of: list[list[float]] = [[] for _ in graph.names[n_inputs:]]
-    strength = short(added.strength)
-    for unit, lower, value in zip(added.unit.tolist(), added.lower.tolist(), strength, strict=True):
-        of[unit - n_inputs] += [lower, value]
-    return LinkView(
-        perUnit=options.links_per_unit,
-        perNode=options.links_per_node,
-        of=of,
-        nBelow=added.n_below[n_inputs:].tolist(),
-        nAbove=added.n_above.tolist(),
+# ---- rows
+
+
+def _shown_rows(of: list[list[float]]) -> list[int]:
+    return sorted({int(row) for flat in of for row in flat[::2]})
+
+
+def _texts(request: _Request, rows: list[int]) -> dict[str, str]:
+    if request.texts is None:
+        return {}
+    return {str(row): snippet_of(str(request.texts[row]), request.options.snippet) for row in rows}
+
+
+def snippet_of(text: str, length: int) -> str:
+    """The beginning of a text on one line, cut between words."""
+    plain = " ".join(text[: 20 * length].split())
+    if len(plain) <= length:
+        return plain
+    cut = plain[:length]
+    return (cut.rpartition(" ")[0] or cut) + " …"
+
+
+def _answers(rows: list[int], values: NDArray[Any]) -> dict[str, str]:
+    """Classes or numbers as text; several labels of a row are not shown, nor are missing ones."""
+    if values.ndim != 1:
+        return {}
+    return {
+        str(row): f"{value:.4g}" if isinstance(value, float) else str(value)
+        for row, value in zip(rows, values.tolist(), strict=True)
+        if value is not None and not (isinstance(value, float) and math.isnan(value))
+    }
+
+
+# ---- classes
+
+
+def _classes(
+    request: _Request,
+    graph: Graph,
+    latents: Sequence[Unit],
+    features: Sequence[Unit],
+    class_names: Sequence[str] | None,
+) -> tuple[Payload, list[list[float]]]:
+    """Names, numbers of rows and effects of the classes, and the effects of the units of the feature layer."""
+    model, table, y = request.model, request.table, request.y
+    assert table is not None
+    classes = getattr(model, "classes_", None)
+    n_outputs = len(latents[0].classes or ())
+    two = classes is not None and len(classes) == 2 and n_outputs == 1
+    view, effects = views.class_view(
+        latents, features, _direct_effects(model, table), graph.layer_sizes, two
     )
+    targets = request.source.get("targets") or []
+    own = list(targets) if len(targets) == n_outputs else None
+    counts = None
+    if classes is None:
+        noun = "output"
+        names = own or ([noun] if n_outputs == 1 else [f"{noun} {k}" for k in range(n_outputs)])
+    elif not two and np.ndim(model.predict(table.take(slice(0, 1)))) == 2:
+        noun, names = "label", own or [str(name) for name in class_names or ()]
+        counts = None if y is None else [int((column == 1).sum()) for column in np.asarray(y).T]
+    else:
+        noun, names = (
+            "class",
+            [str(name) for name in (classes.tolist() if two else class_names or ())],
+        )
+        if y is not None:
+            counts = [int((np.ravel(y) == name).sum()) for name in classes]
+    plural = "classes" if noun == "class" else f"{noun}s"
+    return {"noun": [noun, plural], "names": names, "counts": counts, **view}, effects
+
+
+def _direct_effects(model: Any, table: Table) -> NDArray[np.float64] | None:
+    """How far each output moves by the linear skip when an input rises by one standard deviation: (D, C).
+
+    None without a linear skip. The deviation is that of the input as the network reads it, over these rows.
+    """
+    if model.net_.linear_skip is None:
+        return None
+    weight = model.net_.linear_skip.detach().cpu().numpy().astype(np.float64)
+    moments = Moments()
+    for start in range(0, table.n_rows, _BATCH):
+        batch = table.take(slice(start, min(start + _BATCH, table.n_rows)))
+        for inputs in model.network_inputs(batch):
+            moments.add(inputs.values)
+    effects: NDArray[np.float64] = weight * moments.deviation[:, None] * model.output_scale_
+    return effects
+
+
+# ---- facts
+
+
+def _network_facts(summary: Summary) -> Payload:
+    """A network and the dense one of the same layers; bytes in float32, FLOPs for one row without zeros."""
+    rows = [(row, round(row.links / row.share)) for row in summary.layers if row.links]
+    links, dense = sum(row.links for row, _ in rows), sum(n for _, n in rows)
+    n_dense = summary.n_parameters + dense - links
+    return {
+        "layers": [
+            {"name": row.name, "units": row.units, "links": row.links, "dense": n}
+            for row, n in rows
+        ],
+        "parameters": summary.n_parameters,
+        "denseParameters": n_dense,
+        "bytes": 4 * summary.n_parameters,
+        "denseBytes": 4 * n_dense,
+        "flops": 2 * links,
+        "denseFlops": 2 * dense,
+    }
+
+
+def _training_facts(history: History) -> Payload:
+    """The series of a history; None for what is not a finite number."""
+    series = {
+        "trainLoss": history.train_loss,
+        "validationLoss": history.validation_loss,
+        "validationScore": history.validation_score,
+        "learningRate": history.learning_rate,
+        "seconds": history.seconds,
+    }
+    finite = {
+        name: [float(f"{value:.5g}") if math.isfinite(value) else None for value in values]
+        for name, values in series.items()
+    }
+    return {**finite, "best": history.best_epoch, "stopped": history.stopped}
+
+
+def _data_facts(
+    request: _Request, graph: Graph, rule: BinaryRule, inputs: str, rows: str
+) -> list[Fact]:
+    """What is known of the data: names and values to show in two columns."""
+    facts: list[Fact] = []
+    table, n_rows = request.table, request.n_rows
+    if n_rows is not None:
+        facts.append((f"{rows.capitalize()} in this report", f"{n_rows:,}"))
+    facts.append((inputs.capitalize(), f"{graph.n_inputs:,}"))
+    if rule.n_columns_in != graph.n_inputs:
+        facts.append(("Columns of the table", f"{rule.n_columns_in:,}"))
+    is_category = np.array([levels is not None for levels in rule.levels])
+    is_presence = np.asarray(rule.presence) & ~is_category
+    kinds = {
+        "Present or absent": int(is_presence.sum()),
+        "Numbers cut at a threshold": int((~is_presence & ~is_category).sum()),
+        "Categories": int(is_category.sum()),
+    }
+    facts += [(name, f"{count:,} columns") for name, count in kinds.items() if count]
+    if table is not None and table.is_sparse:
+        n_stored = int(table.values.nnz)
+        cells = max(1, table.n_rows * table.n_columns)
+        facts.append(("Non-zero cells", f"{n_stored:,} ({100 * n_stored / cells:.3g} %)"))
+        facts.append(("Non-zeros per row", f"{n_stored / max(1, table.n_rows):.3g} on average"))
+    alone = np.flatnonzero(graph.parent[: graph.n_inputs] < 0).tolist()
+    if alone:
+        shown = ", ".join(graph.names[k] for k in alone[:_SHOWN_NAMES])
+        more = f" and {len(alone) - _SHOWN_NAMES:,} more" if len(alone) > _SHOWN_NAMES else ""
+        facts.append((f"{inputs.capitalize()} in no group", f"{len(alone):,}: {shown}{more}"))
+    for key, title in (("text", "Column of the text"), ("targets", "Target")):
+        value = request.source.get(key)
+        if value:
+            facts.append((title, value if isinstance(value, str) else ", ".join(map(str, value))))
+    return facts
+
+
+def _settings(model: Any) -> list[Fact]:
+    """The estimator's parameters that are plain values."""
+    params = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+    return [
+        (name, f"{value:g}" if isinstance(value, float) else str(value))
+        for name, value in sorted(params.items())
+        if isinstance(value, bool | int | float | str)
+    ]

@@ -1,96 +1,205 @@
-"""What the page shows of each unit: label and features, rows, and shares along a column."""
+"""What the page draws and lists: nodes and links, labels and features of units, effects on classes.
+
+Nodes are numbered layer by layer, inputs first, so that a list with one entry per *unit* starts after the inputs. Lists
+of pairs are flat, ``[node, value, node, value, …]``: a page holds thousands of them.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.explain.presence import Activity
-from tsenet.explain.report.graph import Graph
-from tsenet.explain.report.interest import interest, label_of
-from tsenet.explain.topics import Topic, every_topic, topic_tree
+from tsenet.explain.topics import Topic, TopicWord, every_topic, topic_tree
 
 if TYPE_CHECKING:
-    from tsenet.data.table import Table
-    from tsenet.explain.bins import Bins
+    from tsenet.expansion.wiring import Wiring
     from tsenet.explain.presence import Presence
     from tsenet.explain.units import Unit
     from tsenet.skeleton.tree import LatentTree
 
 __all__ = [
-    "AlongView",
-    "RowView",
-    "TrainedView",
-    "UnitView",
-    "along_view",
-    "row_view",
+    "Graph",
+    "class_view",
+    "feature_layer_view",
+    "graph_of_topics",
+    "graph_of_tree",
+    "graph_of_wiring",
     "short",
     "topic_units",
     "trained_units",
-    "tree_rows",
     "tree_units",
     "wired_units",
 ]
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+View = dict[str, Any]
+
+# Tables may hold probabilities of exactly 0 and 1, whose log-odds are infinite.
+_NEVER = 1e-6
 _LABEL_WORDS = 3
 _CANDIDATES = 20  # words of a topic among which to look for its label
-# Shares along a column are whole numbers in units of 1/10,000: short to write, exact enough to draw.
-_SHARE_UNIT = 10_000
+_JUDGED_WORDS = 5  # words of a topic that decide how interesting it is
+# Effects that are kept: for each unit on this many classes, for each class of this many units and inputs.
+_CLASSES_PER_UNIT = 8
+_UNITS_PER_CLASS = 60
+_INPUTS_PER_CLASS = 40
 
 
-class UnitView(TypedDict):
-    """Units as the tree or the wiring has them, one entry each; ``share`` is empty where it is not known.
+def short(values: Iterable[float]) -> list[float]:
+    """Round to three significant digits, which keeps the page small."""
+    return [float(f"{value:.3g}") for value in np.asarray(values, np.float64).tolist()]
 
-    ``features`` is flat: for each feature its node, then one number for each of ``fields``.
+
+# ---- nodes and links
+
+
+@dataclass(frozen=True)
+class Graph:
+    """M nodes numbered layer by layer, inputs first.
+
+    Attributes
+    ----------
+    names : tuple of str
+    layer_sizes : tuple of int
+        Inputs first.
+    parent : int64 (M,)
+        In a higher layer; −1 for the roots and for inputs in no group.
+    strength : float64 (M,)
+        Strength of the link to the parent; 0 without one.
+    kind : {"weight", "log-odds"}
+        What strength means.
+    links : dict or None
+        Links that expansion added: ``of`` has flat pairs of lower node and strength for each unit, strongest first and
+        without the weakest of many; ``nBelow`` how many there are below each unit, ``nAbove`` above each node,
+        ``perUnit`` and ``perNode`` how many are kept. None for a tree.
     """
 
-    label: list[str]
-    share: list[float]
-    interest: list[float]  # order of the units: the highest first; empty where it is not known
-    fields: list[str]
-    features: list[list[float]]
-
-
-class TrainedView(TypedDict):
-    """Units after training, which may differ from the tree: flat triples of node, correlation and weight."""
-
-    label: list[str]
-    active: list[float]
-    mean: list[float]
-    features: list[list[float | None]]
-
-
-class RowView(TypedDict):
-    """Most active rows of a unit, as flat pairs of row and activation; texts, truth and prediction by row number."""
-
+    names: tuple[str, ...]
+    layer_sizes: tuple[int, ...]
+    parent: Ints
+    strength: Floats
     kind: str
-    of: list[list[float]]
-    texts: dict[str, str]
-    truth: dict[str, str]
-    predicted: dict[str, str]
+    links: View | None = None
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of nodes of the lowest layer."""
+        return self.layer_sizes[0]
 
 
-class AlongView(TypedDict):
-    """Share of rows in which each unit is on, by bins of a column, in units of 1/10,000."""
-
-    name: str
-    kind: str
-    bins: list[str]
-    counts: list[int]
-    of: list[list[int]]
-
-
-def short(values: Iterable[float], digits: int = 3) -> list[float]:
-    """Round to a few significant digits, which keeps the page small."""
-    return [float(f"{value:.{digits}g}") for value in np.asarray(values, np.float64).tolist()]
+def graph_of_tree(tree: LatentTree) -> Graph:
+    """The graph of a latent tree, without the links inside its top level, which carry no hierarchy."""
+    level = np.asarray(tree.level, np.int64)
+    above = np.asarray(tree.parent, np.int64)
+    parent = np.where((above >= 0) & (level[above] > level), above, -1)
+    on = np.clip(tree.cpt[:, :, 1], _NEVER, 1 - _NEVER)  # (M, 2)
+    odds = np.log(on / (1 - on))
+    strength = np.where(parent >= 0, odds[:, 1] - odds[:, 0], 0.0)
+    return Graph(tree.names, tree.layer_sizes, parent, strength, "log-odds")
 
 
-# ---- units
+def graph_of_topics(tree: LatentTree, topics: Sequence[Topic]) -> Graph:
+    """The graph of the topics of a tree that are shown, nested as given, and of all words.
+
+    A word is below the lowest topic shown of those above it in the tree. The link of a node to a parent that is not
+    the one it has in the tree has no strength.
+    """
+    whole = graph_of_tree(tree)
+    number = {name: node for node, name in enumerate(tree.names)}
+    shown = sorted(number[topic.name] for topic in every_topic(topics))
+    kept = np.array([*range(tree.n_observed), *shown], np.int64)
+    new_number = np.full(tree.n_nodes, -1, np.int64)
+    new_number[kept] = np.arange(kept.size)
+    parent = np.full(tree.n_nodes, -1, np.int64)
+    for topic in every_topic(topics):
+        parent[[number[child.name] for child in topic.children]] = number[topic.name]
+    above = whole.parent[: tree.n_observed]
+    while (hidden := (above >= 0) & (new_number[above] < 0)).any():
+        above = np.where(hidden, whole.parent[above], above)
+    parent[: tree.n_observed] = above
+    strength = np.where(parent == whole.parent, whole.strength, 0.0)
+    return Graph(
+        tuple(tree.names[node] for node in kept),
+        tuple(np.bincount(tree.level[kept]).tolist()),
+        np.where(parent >= 0, new_number[parent], -1)[kept],
+        strength[kept],
+        whole.kind,
+    )
+
+
+def graph_of_wiring(wiring: Wiring, net: Any, per_unit: int, per_node: int) -> Graph:
+    """The graph of a network: its wiring, and its weights as strengths.
+
+    Parameters
+    ----------
+    wiring : Wiring
+    net : TSENet
+    per_unit, per_node : int
+        An added link is kept if it is among the ``per_unit`` strongest below its unit, or among the ``per_node``
+        strongest above its lower end.
+    """
+    start = np.concatenate([[0], np.cumsum(wiring.layer_sizes)]).astype(np.int64)
+    n_nodes, n_inputs = int(start[-1]), wiring.layer_sizes[0]
+    parent, strength = np.full(n_nodes, -1, np.int64), np.zeros(n_nodes)
+    n_below, n_above = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
+    of: list[list[float]] = [[] for _ in range(n_nodes - n_inputs)]
+    for k, (layer, sparse) in enumerate(zip(wiring.layers, net.layers, strict=True)):
+        value = _link_strengths(sparse)
+        upper = layer.upper_ends().astype(np.int64) + start[k + 1]
+        lower = layer.indices.astype(np.int64) + start[k]
+        tree = layer.from_tree
+        parent[lower[tree]], strength[lower[tree]] = upper[tree], value[tree]
+        upper, lower, value = upper[~tree], lower[~tree], value[~tree]
+        n_below += np.bincount(upper, minlength=n_nodes)
+        n_above += np.bincount(lower, minlength=n_nodes)
+        kept = (rank_by_size(upper, value) < per_unit) | (rank_by_size(lower, value) < per_node)
+        order = np.lexsort((lower, -np.abs(value), upper))
+        order = order[kept[order]]
+        shown = short(value[order])
+        for u, v, s in zip(upper[order].tolist(), lower[order].tolist(), shown, strict=True):
+            of[u - n_inputs] += [v, s]
+    links = {
+        "perUnit": per_unit,
+        "perNode": per_node,
+        "of": of,
+        "nBelow": n_below[n_inputs:].tolist(),
+        "nAbove": n_above.tolist(),
+    }
+    names = tuple(name for layer in wiring.names for name in layer)
+    return Graph(names, wiring.layer_sizes, parent, strength, "weight", links)
+
+
+def rank_by_size(group: Ints, values: Floats) -> Ints:
+    """Rank of each value among those of the same group, the largest in size first and equals in order: (E,)."""
+    order = np.lexsort((-np.abs(values), group))
+    runs = group[order]
+    rank = np.empty(group.size, np.int64)
+    rank[order] = np.arange(group.size) - np.searchsorted(runs, runs)
+    return rank
+
+
+def _link_strengths(layer: Any) -> Floats:
+    """Weights of a sparse layer in the order of its wiring, latent by latent: (E,).
+
+    Where latents have several units, a link is a block of weights, represented by the largest in size.
+    """
+    weight = layer.weight.detach().cpu().numpy().astype(np.float64)
+    link = layer.links.link_of_weight()
+    order = np.lexsort((-np.abs(weight), link))
+    _, first = np.unique(link[order], return_index=True)
+    strengths: Floats = weight[order[first]]
+    return strengths
+
+
+# ---- units of a tree or a wiring: label, share, interest, and flat features
 
 
 def tree_units(
@@ -99,86 +208,130 @@ def tree_units(
     n_features: int,
     titles: Mapping[str, str] | None = None,
     latents: Sequence[str] | None = None,
-) -> UnitView:
-    """Latents of a tree as units, each called by the words that set it apart.
+) -> View:
+    """Latents of a tree as units, labelled by the words that set them apart.
 
     Parameters
     ----------
     presence : Presence, optional
         Shares of the rows; default: the model's own.
     titles : mapping of str to str, optional
-        Labels by latent name, instead of the words that set a topic apart.
+        Labels by latent name, instead of words.
     latents : sequence of str, optional
-        Which latents to show, in this order; default: all. A pruned network has some of its tree's only.
+        Latents to show, in this order; default: all. A pruned network has only some of its tree's.
     """
     topics = topic_tree(tree, n_words=max(n_features, _CANDIDATES), presence=presence)
-    known = {topic.name: topic for topic in every_topic(topics)}
-    ordered = [known[name] for name in (tree.latent_names if latents is None else latents)]
-    labels = [
-        (titles or {}).get(topic.name) or label
-        for topic, label in zip(ordered, _labels(tree, ordered), strict=True)
-    ]
+    by_name = {topic.name: topic for topic in every_topic(topics)}
+    ordered = [by_name[name] for name in (tree.latent_names if latents is None else latents)]
+    number = {name: node for node, name in enumerate(tree.names)}
+    # For each level, the node of that level above each word.
+    above = [tree.ancestors(level) + tree.layer(level).start for level in range(tree.n_levels)]
+    labels = []
+    for topic in ordered:
+        below = above[topic.level - 1]
+        groups = {w.word: tree.names[below[number[w.word]]] for w in topic.words}
+        labels.append((titles or {}).get(topic.name) or label_of(topic, groups))
     return topic_units(tree, ordered, labels, n_features)
 
 
 def topic_units(
     tree: LatentTree, topics: Sequence[Topic], labels: Sequence[str], n_features: int
-) -> UnitView:
-    """Topics of a tree with their words, by mutual information, and how often these occur with and without them."""
+) -> View:
+    """Topics with their words: mutual information, and how often they occur with and without the topic."""
     number = {name: node for node, name in enumerate(tree.names)}
-    features: list[list[float]] = []
-    for topic in topics:
-        flat: list[float] = []
-        for word in topic.words[:n_features]:
-            flat += [number[word.word], *short([word.information, word.inside, word.outside])]
-        features.append(flat)
-    return UnitView(
-        label=list(labels),
-        share=short([topic.size for topic in topics]),
-        interest=short([interest(topic) for topic in topics]),
-        fields=["information", "inside", "outside"],
-        features=features,
-    )
-
-
-def _labels(tree: LatentTree, topics: Sequence[Topic]) -> list[str]:
-    """A label for each topic, of words from different subtopics."""
-    place = {name: k for k, name in enumerate(tree.names[: tree.n_observed])}
-    # For each level, the node of that level above each word.
-    above = [tree.ancestors(level) + tree.layer(level).start for level in range(tree.n_levels)]
-    return [
-        label_of(
-            topic,
-            {w.word: tree.names[above[topic.level - 1][place[w.word]]] for w in topic.words},
-        )
+    features = [
+        [
+            value
+            for word in topic.words[:n_features]
+            for value in (
+                number[word.word],
+                *short([word.information, word.inside, word.outside]),
+            )
+        ]
         for topic in topics
     ]
+    return {
+        "label": list(labels),
+        "share": short([topic.size for topic in topics]),
+        "interest": short([interest(topic) for topic in topics]),
+        "fields": ["information", "inside", "outside"],
+        "features": features,
+    }
 
 
-def wired_units(graph: Graph, n_features: int) -> UnitView:
+def wired_units(graph: Graph, n_features: int) -> View:
     """Units known by their links alone: the inputs below each by the weakest link on the way to them."""
-    n_inputs = graph.n_inputs
     best: dict[int, list[tuple[float, int]]] = defaultdict(list)
-    for node in range(n_inputs):
+    for node in range(graph.n_inputs):
         weakest, at = np.inf, node
         while graph.parent[at] >= 0:
             weakest = min(weakest, abs(float(graph.strength[at])))
             at = int(graph.parent[at])
             best[at].append((-weakest, node))
-    labels: list[str] = []
-    features: list[list[float]] = []
-    for unit in range(n_inputs, len(graph.names)):
-        chosen = sorted(best[unit])[:n_features]
-        labels.append(", ".join(graph.names[node] for _, node in chosen[:_LABEL_WORDS]))
-        flat: list[float] = []
-        for strength, node in chosen:
-            flat += [node, *short([-strength])]
-        features.append(flat)
-    return UnitView(label=labels, share=[], interest=[], fields=["path"], features=features)
+    chosen = [sorted(best[unit])[:n_features] for unit in range(graph.n_inputs, len(graph.names))]
+    labels = [[graph.names[node] for _, node in inputs[:_LABEL_WORDS]] for inputs in chosen]
+    return {
+        "label": [", ".join(names) for names in labels],
+        "share": [],
+        "interest": [],
+        "fields": ["path"],
+        "features": [_flat((node, -negative) for negative, node in inputs) for inputs in chosen],
+    }
 
 
-def trained_units(units: Sequence[Unit], graph: Graph) -> tuple[TrainedView, list[list[float]]]:
-    """Units as the rows activate them, and for each its most active rows, as flat pairs of row and activation."""
+def _flat(pairs: Iterable[tuple[int, float]]) -> list[float]:
+    """Pairs of a number and a value one after the other; values are shortened."""
+    return [entry for number, value in pairs for entry in (number, *short([value]))]
+
+
+# A word such as "said", which most documents have, tells much about the topics above it, and little about what they are
+# about. So labels and interest rank words by *gain*: P(word | topic on) · log₂ of how much likelier the topic makes it.
+
+
+def gain(word: TopicWord, size: float) -> float:
+    """How far a topic that is on in a share ``size`` of the documents sets a word apart, in bits."""
+    overall = size * word.inside + (1.0 - size) * word.outside
+    return word.inside * math.log2(word.inside / overall) if word.inside * overall > 0 else 0.0
+
+
+def interest(topic: Topic) -> float:
+    """Mean gain of the five best words, times the root of the entropy of being on.
+
+    Topics that are on nearly always or nearly never separate few documents; topics of common words have little gain;
+    a topic of one or two words, such as "new, york", is not a theme: the words that it lacks count as 0.
+    """
+    best = sorted((gain(word, topic.size) for word in topic.words), reverse=True)[:_JUDGED_WORDS]
+    off = 1.0 - topic.size
+    if not best or not 0.0 < topic.size < 1.0:
+        return 0.0
+    entropy = -topic.size * math.log2(topic.size) - off * math.log2(off)
+    return max(0.0, sum(best) / _JUDGED_WORDS) * math.sqrt(entropy)
+
+
+def label_of(topic: Topic, group_of: Mapping[str, str]) -> str:
+    """Three words that set a topic apart: one from each of its best subtopics before two from one.
+
+    Parameters
+    ----------
+    topic : Topic
+    group_of : mapping of str to str
+        For each word below the topic the subtopic, or any other group, that holds it.
+    """
+    groups: dict[str, list[str]] = {}
+    for word in sorted(topic.words, key=lambda word: -gain(word, topic.size)):
+        groups.setdefault(group_of.get(word.word, word.word), []).append(word.word)
+    words = [word for turn in zip_longest(*groups.values()) for word in turn if word is not None]
+    return ", ".join(words[:_LABEL_WORDS])
+
+
+# ---- units of a trained network
+
+
+def trained_units(units: Sequence[Unit], graph: Graph) -> tuple[View, list[list[float]]]:
+    """Units as the rows activate them, which may differ from the tree, and flat pairs of row and activation of each.
+
+    Features are flat triples of node, correlation and weight (None without a link).
+    """
     number = {name: node for node, name in enumerate(graph.names[: graph.n_inputs])}
     features: list[list[float | None]] = []
     for unit in units:
@@ -187,90 +340,99 @@ def trained_units(units: Sequence[Unit], graph: Graph) -> tuple[TrainedView, lis
             weight = None if feature.weight is None else short([feature.weight])[0]
             flat += [number[feature.name], *short([feature.correlation]), weight]
         features.append(flat)
-    rows = [
-        [part for row in unit.rows for part in (row.row, *short([row.activation]))]
-        for unit in units
-    ]
-    view = TrainedView(
-        label=[unit.label for unit in units],
-        active=short([unit.active for unit in units]),
-        mean=short([unit.mean for unit in units]),
-        features=features,
-    )
-    return view, rows
+    view = {
+        "label": [unit.label for unit in units],
+        "active": short([unit.active for unit in units]),
+        "mean": short([unit.mean for unit in units]),
+        "features": features,
+    }
+    return view, [_flat(unit.rows) for unit in units]
 
 
-# ---- rows
-
-
-def tree_rows(activity: Activity) -> list[list[float]]:
-    """The rows of each topic, as flat pairs of row and P(on | row)."""
-    return [
-        [
-            part
-            for row, value in zip(rows.tolist(), probability.tolist(), strict=True)
-            if row >= 0
-            for part in (row, *short([value]))
-        ]
-        for rows, probability in zip(activity.rows, activity.probability, strict=True)
-    ]
-
-
-def row_view(
-    kind: str,
-    of: list[list[float]],
-    texts: Sequence[str] | None,
-    snippet: int,
-    *,
-    model: Any = None,
-    table: Table | None = None,
-    y: Any = None,
-) -> RowView:
-    """Rows with what is known of those that are shown: a piece of their text, their truth and prediction."""
-    shown = sorted({int(row) for flat in of for row in flat[::2]})
-    view = RowView(kind=kind, of=of, texts={}, truth={}, predicted={})
-    if texts is not None:
-        view["texts"] = {str(row): snippet_of(str(texts[row]), snippet) for row in shown}
-    if model is None or table is None or not shown:
-        return view
-    if y is not None:
-        view["truth"] = _answers(shown, np.asarray(y)[shown])
-    predicted = np.asarray(model.predict(table.take(np.array(shown))))
-    view["predicted"] = _answers(shown, predicted)
-    return view
-
-
-def snippet_of(text: str, length: int) -> str:
-    """The beginning of a text on one line, cut between words."""
-    plain = " ".join(text[: 20 * length].split())
-    if len(plain) <= length:
-        return plain
-    cut = plain[:length]
-    return (cut.rpartition(" ")[0] or cut) + " …"
-
-
-def _answers(rows: list[int], values: NDArray[Any]) -> dict[str, str]:
-    """Classes or numbers as text; several labels of a row are not shown, nor are missing ones."""
-    if values.ndim != 1:
-        return {}
+def feature_layer_view(units: Sequence[Unit], graph: Graph, effects: list[list[float]]) -> View:
+    """The units of the feature layer, which is above the tree; ``reads`` is the layer each reads, 0 for the inputs."""
+    top = len(graph.layer_sizes) - 1
+    groups = [unit.name.partition(".")[0] for unit in units]  # "skip0", "skip1", …, "top"
+    trained, rows = trained_units(units, graph)
     return {
-        str(row): f"{value:.4g}" if isinstance(value, float) else str(value)
-        for row, value in zip(rows, values.tolist(), strict=True)
-        if value is not None and not (isinstance(value, float) and math.isnan(value))
+        "names": [unit.name for unit in units],
+        "reads": [top if group == "top" else int(group.removeprefix("skip")) for group in groups],
+        "trained": trained,
+        "rows": rows,
+        "effects": effects,
     }
 
 
-# ---- along a column
+def class_view(
+    latents: Sequence[Unit],
+    features: Sequence[Unit],
+    direct: Floats | None,
+    layer_sizes: Sequence[int],
+    two: bool,
+) -> tuple[View, list[list[float]]]:
+    """Effects on the classes, only the strongest, and those of the units of the feature layer.
 
+    ``totals`` tells how much is left out: for each class, and in it for the inputs, each level and the feature layer,
+    the number of effects above 0, their sum, the number below 0, and the sum of their sizes.
 
-def along_view(name: str, bins: Bins, activity: Activity) -> AlongView | None:
-    """Shares of the topics in each bin."""
-    if activity.along is None:
-        return None
-    return AlongView(
-        name=name,
-        kind=bins.kind,
-        bins=list(bins.names),
-        counts=list(bins.counts),
-        of=np.rint(_SHARE_UNIT * activity.along).astype(int).tolist(),
+    Parameters
+    ----------
+    latents, features : sequence of Unit
+        The latents and the units of the feature layer, with their effects on the outputs.
+    direct : (D, C), optional
+        Effects of the inputs by the linear skip.
+    layer_sizes : sequence of int
+        Inputs first.
+    two : bool
+        Whether the one output is the log-odds of the second of two classes: an effect on one class is the opposite of
+        that on the other.
+    """
+
+    def by_class(effect: Floats) -> Floats:
+        return np.concatenate([-effect, effect], axis=1) if two else effect
+
+    n_outputs = len(latents[0].classes or ())
+    latent, feature = (
+        by_class(np.array([unit.classes for unit in units], np.float64).reshape(-1, n_outputs))
+        for units in (latents, features)
     )
+    skip = np.empty((0, latent.shape[1])) if direct is None else by_class(direct)
+    levels = np.split(latent, np.cumsum(layer_sizes[1:-1]))
+    totals = [_totals(effect) for effect in (skip, *levels, feature)]
+    view = {
+        "perUnit": _CLASSES_PER_UNIT,
+        "perClass": _UNITS_PER_CLASS,
+        "of": _strongest_effects(latent),
+        "direct": None if direct is None else [_strongest_inputs(column) for column in skip.T],
+        "totals": [list(of_class) for of_class in zip(*totals, strict=True)],
+    }
+    return view, _strongest_effects(feature)
+
+
+def _strongest_effects(effect: Floats) -> list[list[float]]:
+    """For each unit flat pairs of class and effect, the strongest first."""
+    unit, column = np.nonzero(effect)
+    value = effect[unit, column]
+    kept = (rank_by_size(unit, value) < _CLASSES_PER_UNIT) | (
+        rank_by_size(column, value) < _UNITS_PER_CLASS
+    )
+    of: list[list[float]] = [[] for _ in effect]
+    order = np.lexsort((column, -np.abs(value), unit))
+    for k in order[kept[order]].tolist():
+        of[unit[k]] += [int(column[k]), *short([value[k]])]
+    return of
+
+
+def _strongest_inputs(effect: Floats) -> list[float]:
+    """Flat pairs of input and effect on one class, the strongest first."""
+    order = np.argsort(-np.abs(effect), kind="stable")[:_INPUTS_PER_CLASS]
+    return _flat((k, effect[k]) for k in order[effect[order] != 0].tolist())
+
+
+def _totals(effect: Floats) -> list[list[float]]:
+    """For each class: number and sum of the effects above 0, and of those below."""
+    above, below = np.maximum(effect, 0), np.maximum(-effect, 0)
+    return [
+        [entry for side in sides for entry in (int(np.count_nonzero(side)), *short([side.sum()]))]
+        for sides in zip(above.T, below.T, strict=True)
+    ]
