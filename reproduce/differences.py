@@ -43,10 +43,10 @@ class Change:
 CHANGES = (
     Change(REFERENCE, "the default"),
     Change("counts", "raw word counts", {"weighting": "counts"}),
-    Change("groups", "groups without a significance test", {"correlation_test": False}),
+    Change("groups", "groups without a significance test", {"tree_options": {"correlation_test": False}}),
     Change("attached", "every word in a group", {"leftovers": "attach"}),
     Change("whole-documents", "structure from whole documents", {"piece_size": None}),
-    Change("sample", "structure from 10,000 rows", {"structure_samples": 10_000}),
+    Change("sample", "structure from 10,000 rows", {"tree_options": {"structure_samples": 10_000}}),
     Change("top-k", "links by top-k", {"link_rule": "top-k"}),
     Change("density", "density 5 %", {"density": 0.05}),
     Change("one-unit", "one unit for each latent", {"units_per_latent": 1}),

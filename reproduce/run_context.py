@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TREE_ONLY", "RunContext"]
 
-_STRUCTURE = ("max_top", "max_island", "correlation_test", "structure_samples")
 #: Settings of the structure that :func:`tsenet.learn_tree` has and the estimator has not.
 TREE_ONLY = ("piece_size", "leftovers")
 
@@ -100,7 +99,7 @@ class RunContext:
 
     def tree_settings(self, estimator: TSENetClassifier) -> dict[str, Any]:
         """Options of ``learn_tree``: those the estimator has too, and those given in the run's settings."""
-        own = {name: getattr(estimator, name) for name in _STRUCTURE}
+        own = {"max_top": estimator.max_top, **(estimator.tree_options or {})}
         return own | {name: self.settings[name] for name in TREE_ONLY if name in self.settings}
 
     def kept_model(self) -> Any:

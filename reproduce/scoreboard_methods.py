@@ -31,9 +31,9 @@ _TEXT: tuple[Kind, ...] = ("text",)
 _BACKBONE = {"skip_units": 0, "linear_skip": False}
 #: Parameters of the estimators that do not touch the structure; others, also new ones, may.
 _TRAINING_ONLY = (
-    "skip_units", "feature_units", "units_per_latent", "dropout", "input_dropout", "activation",
+    "skip_units", "feature_units", "units_per_latent", "dropout",
     "linear_skip", "init",
-    "learning_rate", "batch_size", "max_epochs", "early_stopping", "validation_fraction", "patience",
+    "learning_rate", "batch_size", "max_epochs",
 )  # fmt: skip
 
 

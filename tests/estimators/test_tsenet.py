@@ -174,9 +174,7 @@ def test_a_label_nobody_knows_teaches_nothing(rows: Floats, labels: Floats) -> N
     unknown = labels.copy()
     unknown[:, 1] = np.nan
     short, long = (
-        TSENetClassifier(**{**QUICK, "max_epochs": n}, init="random", early_stopping=False).fit(
-            rows, unknown
-        )
+        TSENetClassifier(**{**QUICK, "max_epochs": n}, init="random").fit(rows, unknown)
         for n in (1, 4)
     )
     before, after = (model.net_.output.weight.detach().numpy() for model in (short, long))
@@ -395,13 +393,17 @@ def test_partial_fit_is_reproducible_and_continues_adam(rows: Floats) -> None:
 # ---- options
 
 
-def test_early_stopping_can_be_turned_off(rows: Floats, kinds: NDArray[Any]) -> None:
-    plain = {**QUICK, "init": "random"}
-    model = TSENetClassifier(**{**plain, "max_epochs": 3}, early_stopping=False).fit(rows, kinds)
-    assert model.history_.validation_loss == ()
-    assert model.history_.n_epochs == 3
-    patient = TSENetClassifier(**{**plain, "max_epochs": 200}, patience=2).fit(rows, kinds)
-    assert patient.history_.stopped == "early_stopping"
+def test_training_stops_early(rows: Floats, kinds: NDArray[Any]) -> None:
+    model = TSENetClassifier(**{**QUICK, "max_epochs": 200}, init="random").fit(rows, kinds)
+    assert model.history_.stopped == "early_stopping"
+    assert model.history_.n_epochs < 200
+
+
+def test_tree_options(rows: Floats, kinds: NDArray[Any]) -> None:
+    model = TSENetClassifier(**QUICK, tree_options={"max_island": 2}).fit(rows, kinds)
+    assert max(group.size for group in model.tree_.groups(1)) == 2
+    with pytest.raises(ValueError, match="'island'; it may have max_island"):
+        TSENetClassifier(tree_options={"island": 2}).fit(rows, kinds)
 
 
 @pytest.mark.parametrize(
@@ -457,10 +459,8 @@ def test_the_papers_recipe() -> None:
         "density",
         "skip_units",
         "dropout",
-        "input_dropout",
         "link_rule",
-        "correlation_test",
-        "structure_samples",
+        "tree_options",
         "linear_skip",
         "init",
         "units_per_latent",
@@ -470,7 +470,7 @@ def test_the_papers_recipe() -> None:
     }
     defaults = TSENetClassifier().get_params()
     assert {k for k, v in recipe.get_params().items() if v != defaults[k]} == changed
-    assert (recipe.link_rule, recipe.correlation_test, recipe.dropout) == ("top-k", False, 0.5)
+    assert (recipe.link_rule, recipe.dropout) == ("top-k", 0.5)
     assert TSENetRegressor.paper(link_rule="random").link_rule == "random"
 
 
@@ -479,10 +479,8 @@ def test_the_papers_recipe() -> None:
     [
         {"link_rule": "best"},
         {"density": 0.0},
-        {"activation": "swish"},
         {"learning_rate": -1.0},
         {"batch_size": 0},
-        {"validation_fraction": 1.5},
         {"dropout": 1.5},
     ],
 )

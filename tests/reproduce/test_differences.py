@@ -51,7 +51,7 @@ def test_each_change_is_the_papers_value_of_one_parameter() -> None:
         name for name, value in default.get_params().items() if value != getattr(paper, name)
     }
     # None stands for what plain training and sparse rows have anyway
-    assert differing - covered == {"learning_rate", "input_dropout"}
+    assert differing - covered == {"learning_rate"}
 
 
 def test_its_cells_choose_nothing_and_see_no_test_rows() -> None:

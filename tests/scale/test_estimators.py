@@ -113,10 +113,10 @@ def test_several_labels_and_values(folder: Path, documents: sp.csr_array) -> Non
 
 def test_copies_share_the_cluster_and_pickles_do_not_hold_it(folder: Path, client: Any) -> None:
     for kind in (TSENetClassifier, TSENetRegressor, LatentTreeTransformer, TopicModel):
-        estimator = kind(client=client, max_island=9)
+        estimator = kind(client=client, max_top=9)
         copy = clone(estimator)
         assert copy.client is client
-        assert copy.max_island == 9
+        assert copy.max_top == 9
         assert pickle.loads(pickle.dumps(estimator)).client is None
 
 

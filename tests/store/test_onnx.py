@@ -73,11 +73,10 @@ def words() -> Any:
     return TSENetClassifier(**SMALL, max_top=3, linear_skip=False).fit(sp.csr_array(X), y)
 
 
-@pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid"])
-def test_two_classes_of_dense_rows_with_missing_values(activation: str, tmp_path: Path) -> None:
+def test_two_classes_of_dense_rows_with_missing_values(tmp_path: Path) -> None:
     X = numbers()
     y = np.nan_to_num(X[:, 0]) > 7
-    model = TSENetClassifier(**SMALL, activation=activation).fit(X[:200], y[:200])
+    model = TSENetClassifier(**SMALL).fit(X[:200], y[:200])
     found = answers(model, X, tmp_path)
     assert_same(model, X, found)
     assert found["label"].dtype == bool

@@ -16,7 +16,7 @@ from tsenet.baselines.grid import check_shape
 from tsenet.data.binary import BinaryRule
 from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
-from tsenet.estimators.network_estimator import (
+from tsenet.estimators.network import (
     CheckedRows,
     NetworkClassifier,
     NetworkEstimator,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tsenet.estimators.classifier import TSENetClassifier
-from tsenet.estimators.regressor import TSENetRegressor
+from tsenet.estimators.network import TSENetClassifier, TSENetRegressor
 from tsenet.estimators.topic_model import TopicModel
 from tsenet.estimators.tree_transformer import LatentTreeTransformer
 

@@ -17,12 +17,12 @@ from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet.data.shards import ShardFolder
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.estimators.columns import note_columns
+from tsenet.estimators.base import note_columns
 from tsenet.expansion.structure import learn_structure, structure_of_wiring
 from tsenet.scale.blocks import Blocks, in_blocks, is_outside_memory
 
 if TYPE_CHECKING:
-    from tsenet.estimators.tsenet_estimator import TSENetEstimator
+    from tsenet.estimators.network import TSENetEstimator
     from tsenet.progress import Progress
     from tsenet.training.settings import Recipe
 

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils._param_validation import (
     Interval,
-    Options,
     StrOptions,
     validate_parameter_constraints,
 )
@@ -27,8 +26,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
-from tsenet.data.text import checked_vectorizer, rows_of_texts, vectorize, word_vectorizer
+from tsenet.data.text import (
+    are_texts,
+    checked_vectorizer,
+    rows_of_texts,
+    vectorize,
+    word_vectorizer,
+)
 from tsenet.errors import DataError, MissingDependencyError
+from tsenet.estimators.base import TREE_CONSTRAINTS, as_json, fill_vectorizer, vectorizer_parts
 from tsenet.estimators.outside_memory import (
     UsesCluster,
     drawn_documents,
@@ -36,7 +42,6 @@ from tsenet.estimators.outside_memory import (
     is_outside_memory,
     tables_of,
 )
-from tsenet.estimators.texts import are_texts, fill_vectorizer, vectorizer_parts
 from tsenet.explain.presence import (
     PRESENT,
     Presence,
@@ -187,22 +192,7 @@ class TopicModel(UsesCluster, TransformerMixin):
         "top_words": [Interval(Integral, 1, None, closed="left")],
         "min_size": [Interval(Real, 0, None, closed="left")],
         "min_coherence": [Interval(Real, -1, 1, closed="both")],
-        "max_island": [Interval(Integral, 2, None, closed="left")],
-        "max_top": [Interval(Integral, 1, None, closed="left")],
-        "ud_threshold": [Interval(Real, None, None, closed="neither")],
-        "correlation_test": ["boolean"],
-        "structure_samples": [Interval(Integral, 2, None, closed="left"), None],
-        "refine_steps": [Interval(Integral, 0, None, closed="left")],
-        "em_restarts": [Interval(Integral, 1, None, closed="left")],
-        "piece_size": [
-            Interval(Integral, 2, None, closed="left"),
-            Options(Integral, {0}),
-            StrOptions({"auto"}),
-            None,
-        ],
-        "leftovers": [StrOptions({"auto", "leave", "attach"})],
-        "full_depth": ["boolean", StrOptions({"auto"})],
-        "n_jobs": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
+        **TREE_CONSTRAINTS,
     }
 
     tree_: LatentTree
@@ -857,7 +847,7 @@ class TopicModel(UsesCluster, TransformerMixin):
         """The file form: parameters, tree, words, labels and the description of the topics."""
         check_is_fitted(self, "tree_")
         tree, arrays = self.tree_.to_parts()
-        params = {name: _as_json(value) for name, value in self.get_params(deep=False).items()}
+        params = {name: as_json(value) for name, value in self.get_params(deep=False).items()}
         del params["client"]
         meta = {
             # How it was run is no part of the model: the same topics are the same file.
@@ -1242,19 +1232,6 @@ class _TopicStats:
             if not ((values >= 0) & (values <= 1)).all():
                 raise ValueError("a share of documents in the file is not between 0 and 1")
         return cls(Presence(*shares), stats["coherence"], stats["typical"])
-
-
-def _as_json(value: Any) -> Any:
-    """A parameter as JSON holds it; None for what is no plain value, such as a function."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, Mapping):
-        return {str(name): _as_json(each) for name, each in value.items()}
-    if isinstance(value, set | frozenset):
-        return sorted(value)
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_as_json(each) for each in value]
-    return value if isinstance(value, bool | int | float | str | None) else None
 
 
 def _pandas() -> Any:

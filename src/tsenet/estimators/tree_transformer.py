@@ -8,10 +8,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from tsenet.data.table import Table
-from tsenet.estimators.columns import check_table, note_columns
+from tsenet.estimators.base import TREE_CONSTRAINTS, as_json, check_table, note_columns
 from tsenet.estimators.outside_memory import UsesCluster, folder_of, is_outside_memory
 from tsenet.scale.blocks import in_blocks
 from tsenet.skeleton.hlta import learn_tree
@@ -26,18 +27,18 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
     max_island : int, default=15
         Largest group of variables that one latent explains.
     max_top : int, default=30
-        Levels are added until one has at most so many latents. Lower it for a deeper tree.
+        Levels are added until one has at most this many latents. Lower it for a deeper tree.
     ud_threshold : float, default=3.0
         How much better two latents must be than one for a group to stop growing (δ of the test, paper §3.1). Raise it
         for larger groups.
     correlation_test : bool, default=True
         Let a variable join a group only if they correlate significantly. The paper has no such test.
     structure_samples : int or None, default=None
-        Learn the structure from so many rows, drawn at random; None takes all.
+        Learn the structure from this many rows, drawn at random; None takes all.
     refine_steps : int, default=100
         Steps of stepwise EM over all parameters at the end; 0 for none.
     em_restarts : int, default=3
-        Starts of each local EM, of which the best goes on.
+        Starting points of each local EM; the best one is continued.
     piece_size : int, None or "auto", default="auto"
         Cut longer rows into pieces of at most this many variables, from which the tree is learned. "auto": 30 for a
         sparse table whose rows vary widely in length. None keeps rows whole.
@@ -76,6 +77,8 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
     True
     """
 
+    _parameter_constraints = TREE_CONSTRAINTS
+
     def __init__(
         self,
         *,
@@ -111,6 +114,7 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the tree of ``X``, a table, a folder or :class:`tsenet.scale.Blocks`; ``y`` is ignored."""
+        self._validate_params()
         options = self.get_params(deep=False)
         del options["client"]
         if is_outside_memory(X):
@@ -181,11 +185,8 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The file form: parameters and tree. Random state and progress are kept only if they are plain values."""
         check_is_fitted(self)
-        params = {
-            name: value if isinstance(value, bool | int | float | str | None) else None
-            for name, value in self.get_params(deep=False).items()
-            if name != "client"
-        }
+        params = {name: as_json(value) for name, value in self.get_params(deep=False).items()}
+        del params["client"]
         names = getattr(self, "feature_names_in_", None)
         tree, arrays = self.tree_.to_parts()
         meta = {
@@ -199,10 +200,9 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         """Rebuild a transformer from :meth:`to_parts`."""
-        from tsenet.estimators.files import check_threads
         from tsenet.store.network_parts import checked_names
 
-        check_threads(meta["params"])
+        validate_parameter_constraints(cls._parameter_constraints, meta["params"], cls.__name__)
         transformer = cls(**meta["params"])
         transformer.tree_ = LatentTree.from_parts(meta["tree"], arrays)
         n_columns = transformer.tree_.rule.n_columns_in

@@ -45,7 +45,13 @@ def table() -> Table:
 
 def model(targets: NDArray[Any], kind: Any = tsenet.TSENetClassifier, **options: Any) -> Any:
     """A network of a few epochs; its tree has two levels."""
-    settings = {"density": 0.7, "max_top": 2, "max_island": 4, "skip_units": 4, "feature_units": 4}
+    settings = {
+        "density": 0.7,
+        "max_top": 2,
+        "tree_options": {"max_island": 4},
+        "skip_units": 4,
+        "feature_units": 4,
+    }
     settings |= {"max_epochs": 3, "random_state": 0, "n_jobs": 1}
     made = kind(**{**settings, "init": "random", **options})
     return made.fit(table(), targets)

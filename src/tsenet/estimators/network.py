@@ -1,0 +1,1264 @@
+"""``TSENetClassifier`` and ``TSENetRegressor``, and what all estimators with a network share."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import cached_property
+from inspect import signature
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+    TransformerMixin,
+    is_classifier,
+)
+from sklearn.metrics import r2_score
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from tsenet._system.packages import need_torch
+from tsenet._system.seeds import seed_number, seed_sequence
+from tsenet.data.binary import BinaryRule
+from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
+from tsenet.data.scaling import Scaling, power_near
+from tsenet.data.table import Table
+from tsenet.data.text import are_texts, rows_of_texts
+from tsenet.errors import DataError
+from tsenet.estimators.base import (
+    THREADS,
+    as_json,
+    check_table,
+    fill_vectorizer,
+    fit_vectorizer,
+    vectorizer_parts,
+)
+from tsenet.estimators.outside_memory import (
+    UsesCluster,
+    fit_outside,
+    is_outside_memory,
+    tables_of,
+)
+from tsenet.expansion.structure import NetworkStructure, learn_structure, structure_of_wiring
+from tsenet.expansion.wiring import Wiring
+from tsenet.progress import Progress, as_progress
+from tsenet.skeleton.hlta import learn_tree
+from tsenet.skeleton.tree import LatentTree
+from tsenet.store.files import arrays_under
+from tsenet.store.network_parts import names_or, names_unless, network_arrays, read_network
+from tsenet.training.given_targets import GivenTargets, read_targets, warn_of_marker
+from tsenet.training.targets import Targets, ValueTargets, learn_targets
+
+if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import CountVectorizer
+    from torch import nn
+
+    from tsenet.network.batches import Inputs
+    from tsenet.network.options import NetworkOptions
+    from tsenet.network.predictor import Predictor
+    from tsenet.network.tsenet import TSENet
+    from tsenet.training.history import History
+    from tsenet.training.loop import Validation
+    from tsenet.training.metrics import CrossValidatedScore
+    from tsenet.training.recipe import RunSeeds, TrainedNetwork
+    from tsenet.training.rows import TrainingRows
+    from tsenet.training.settings import TrainingSettings
+
+__all__ = [
+    "CheckedRows",
+    "NetworkClassifier",
+    "NetworkEstimator",
+    "NetworkRegressor",
+    "TSENetClassifier",
+    "TSENetEstimator",
+    "TSENetRegressor",
+]
+
+_SLAB = 4096  # sparse rows made dense at a time, for a network that was fitted on dense ones
+_EPOCHS_BETWEEN, _LAST_EPOCHS = (
+    2,
+    10,
+)  # of training between the rounds of pruning, and after the last
+
+Arrays = dict[str, NDArray[Any]]
+Settings = TypeVar("Settings", bound="TrainingSettings")
+
+
+class CheckedRows(NamedTuple):
+    """A user's rows after all checks, in an order that depends on their content alone."""
+
+    table: Table
+    targets: NDArray[Any]  # (N,) or (N, C), as the loss wants them
+    weights: NDArray[np.float64] | None  # (N,)
+
+
+class NetworkEstimator(TransformerMixin, BaseEstimator):
+    """Rows in, answers out. Subclasses fit a network and say how it computes outputs and hidden activations."""
+
+    n_jobs: int | None
+    verbose: Any
+
+    _parameter_constraints = {  # noqa: RUF012
+        "density": [Interval(Real, 0, 1, closed="right"), None],
+        "link_rule": [StrOptions({"balanced", "context", "top-k", "random", "tree"}), None],
+        "max_top": [Interval(Integral, 1, None, closed="left")],
+        "tree_options": [dict, None],
+        "weighting": [StrOptions({"tfidf", "counts"})],
+        "skip_units": [Interval(Integral, 0, None, closed="left"), None],
+        "feature_units": [Interval(Integral, 1, None, closed="left")],
+        "dropout": [Interval(Real, 0, 1, closed="left"), None],
+        "units_per_latent": [Interval(Integral, 1, None, closed="left"), None],
+        "linear_skip": ["boolean", StrOptions({"auto"})],
+        "init": [StrOptions({"principal", "random"})],
+        "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
+        "max_epochs": [Interval(Integral, 1, None, closed="left"), None],
+        "wiring": [Wiring, None],
+        "device": [str],
+        "n_jobs": THREADS,
+    }
+
+    targets_: Targets
+    binary_rule_: BinaryRule
+    scaling_: Scaling
+    net_: nn.Module
+    history_: History
+    n_parameters_: int
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+    #: The fitted CountVectorizer that makes rows of texts; None for a model of tables.
+    vectorizer_: Any = None
+
+    @abstractmethod
+    def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
+        """Raw outputs of the network: (n, C)."""
+
+    @abstractmethod
+    def _hidden_of(self, inputs: Inputs) -> NDArray[np.float32]:
+        """Activations of all its hidden units: (n, units)."""
+
+    # ---- reading
+
+    def _check_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        reset: bool,
+        classes: Any = None,
+        check_columns: bool = True,
+    ) -> CheckedRows:
+        """Check the user's rows; repeat them by whole weights; put them in the canonical order.
+
+        With ``reset``, the names of the columns and the kind of targets are learned from these rows.
+        """
+        X = self._count_words(X) if reset else rows_of_texts(X, self.vectorizer_)
+        known = None if reset else getattr(self, "feature_names_in_", None)
+        table = Table.of(X, missing=True, columns=known)
+        name = type(self).__name__
+        if y is None:
+            raise DataError(f"{name} requires y to be passed, but the target y is None")
+        if check_columns:
+            self._check_columns(X, table, reset)
+        given = self._read_targets(y)
+        check_consistent_length(table.values, given.values)
+        if table.n_rows < 2 and reset:
+            raise DataError(f"{name} needs at least two rows, got n_samples = {table.n_rows}")
+        weights = _checked_weights(sample_weight, table.n_rows)
+        if weights is not None:
+            repeated = repeats_of(weights)
+            chosen = np.flatnonzero(weights) if repeated is None else repeated
+            weights = weights[chosen] if repeated is None else None
+            table, given = table.take(chosen), given.take(chosen)
+        targets = self._learn_targets(given, classes) if reset else self.targets_.encode(given)
+        order = canonical_order(table.values, targets, *(() if weights is None else (weights,)))
+        return CheckedRows(
+            table.take(order), targets[order], None if weights is None else weights[order]
+        )
+
+    def _count_words(self, X: Any) -> Any:
+        """The word counts of texts, whose vocabulary is learned; anything else as it is."""
+        X = list(X) if isinstance(X, Iterator) else X
+        if isinstance(X, list | tuple) and not X:
+            raise DataError("X is empty: there are no rows and no texts")
+        self.vectorizer_ = None
+        if not are_texts(X):
+            return X
+        chosen = getattr(self, "vectorizer", None)
+        self.vectorizer_, table = fit_vectorizer(X, chosen, progress_of(self.verbose))
+        return table
+
+    def _read_targets(self, y: Any) -> GivenTargets:
+        """Check targets; those missing, or marked by the parameter ``unlabeled``, are not known."""
+        return read_targets(y, is_classifier(self), getattr(self, "unlabeled", None))
+
+    def _learn_targets(self, given: GivenTargets, classes: Any = None) -> NDArray[Any]:
+        """Learn what the targets are, and encode them."""
+        self._set_targets(learn_targets(given, is_classifier(self), classes))
+        if is_classifier(self) and getattr(self, "unlabeled", None) is None:
+            warn_of_marker(given)
+        return self.targets_.encode(given)
+
+    def _set_targets(self, targets: Targets) -> None:
+        """Keep what the targets are; a classifier also has ``classes_``."""
+        self.targets_ = targets
+        if is_classifier(self):
+            self.classes_ = targets.classes  # type: ignore[union-attr]  # a regressor has values
+
+    def _training_rows(self, checked: CheckedRows) -> TrainingRows:
+        """The rows as the network reads them."""
+        from tsenet.network.batches import Inputs
+        from tsenet.training.rows import TrainingRows
+
+        table = checked.table
+        if table.is_sparse and self.scaling_.centres:
+            raise DataError("the network was first fitted on dense rows: continue with dense ones")
+        inputs = Inputs.of(self.scaling_.apply(table), self.binary_rule_)
+        groups = duplicate_groups(table.values)
+        return TrainingRows.of(inputs, checked.targets, checked.weights, groups)
+
+    def _settings(self, kind: type[Settings], **changes: Any) -> Settings:
+        """The parameters that training looks at, checked."""
+        self._validate_params()
+        names = {field.name for field in fields(kind)}
+        chosen = {n: v for n, v in self.get_params(deep=False).items() if n in names}
+        return kind(**{**chosen, **changes})
+
+    def network_inputs(self, X: Any) -> Iterator[Inputs]:
+        """Yield blocks of rows as the network reads them: scaled, categories one-hot.
+
+        Parameters
+        ----------
+        X : table, (N, V), texts, or a folder of shards
+            Rows with the columns that ``fit`` saw; words of a folder are matched by name.
+
+        Yields
+        ------
+        Inputs
+            Consecutive rows; folders and sparse tables that must become dense come in several blocks, others in one.
+        """
+        check_is_fitted(self, "history_")
+        from tsenet.network.batches import Inputs
+
+        if is_outside_memory(X):
+            for table in tables_of(X, self.binary_rule_.names_in):
+                yield from self.network_inputs(table)
+            return
+        X = rows_of_texts(X, self.vectorizer_)
+        table = Table.of(X, missing=True, columns=getattr(self, "feature_names_in_", None))
+        self._check_columns(X, table, False)
+        step = _SLAB if table.is_sparse and self.scaling_.centres else table.n_rows
+        for start in range(0, table.n_rows, step):
+            part = table.take(slice(start, start + step)) if step < table.n_rows else table
+            yield Inputs.of(self.scaling_.apply(part), self.binary_rule_)
+
+    def _check_columns(self, X: Any, table: Table, reset: bool) -> None:
+        """scikit-learn's checks of names and number of features; it does not see the names of a Table."""
+        if not isinstance(X, Table):
+            check_table(self, X, table, reset=reset)
+        elif reset:
+            validate_data(self, X.values, skip_check_array=True)
+            if X.named:
+                self.feature_names_in_ = np.array(X.names, dtype=object)
+        else:
+            self.binary_rule_.check_columns(X)
+
+    # ---- answers
+
+    def _outputs(self, X: Any) -> NDArray[np.float64]:
+        """Raw outputs of the network: (N, C)."""
+        return _finite([self._outputs_of(part) for part in self.network_inputs(X)])
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Activations of all hidden units, layer by layer: (N, units)."""
+        return _finite([self._hidden_of(part) for part in self.network_inputs(X)])
+
+    @property
+    def output_names_(self) -> tuple[str, ...] | None:
+        """A name for each raw output: the classes, for two classes only the second; None for regression."""
+        return self.targets_.output_names
+
+    @property
+    def output_scale_(self) -> NDArray[np.float64]:
+        """Factor (C,) from raw outputs to answers; 1 for classes, whose raw outputs are log-odds."""
+        return self.targets_.output_scale
+
+    @property
+    def output_shift_(self) -> NDArray[np.float64]:
+        """Shift (C,) from raw outputs to answers; 0 for classes."""
+        return self.targets_.output_shift
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+class NetworkClassifier(ClassifierMixin, NetworkEstimator):
+    """Predictions of a classifier: two classes, many, or several labels at once."""
+
+    targets_: Any  # ClassTargets or LabelTargets
+    classes_: NDArray[Any]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class (N,), or 0 and 1 for each label (N, C)."""
+        outputs = self._outputs(X)
+        classes: NDArray[Any] = self.targets_.decode(outputs)
+        return classes
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities: of each class (N, classes), or that each label holds (N, labels)."""
+        outputs = self._outputs(X)
+        probabilities: NDArray[np.float64] = self.targets_.probabilities(outputs)
+        return probabilities
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Raw outputs of the network.
+
+        Two classes: log-odds of the second (N,). More: a score for each (N, classes), whose softmax is
+        :meth:`predict_proba`. Labels: log-odds of each (N, labels).
+        """
+        outputs = self._outputs(X)
+        decision: NDArray[np.float64] = self.targets_.decision(outputs)
+        return decision
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of rows predicted right; for several labels, of rows with all known labels right.
+
+        Rows without a known label are left out.
+        """
+        check_is_fitted(self, "history_")
+        values, known = self._read_targets(y)
+        predicted = self.predict(X)
+        check_consistent_length(predicted, values, sample_weight)
+        if predicted.shape != values.shape or _are_texts(predicted) != _are_texts(values):
+            raise DataError(
+                f"y cannot be what the model predicts: it holds {values.tolist()[0]!r}, "
+                f"a prediction is {predicted.tolist()[0]!r}"
+            )
+        right = predicted == values
+        if values.ndim == 2:
+            right = (right | np.isnan(values)).all(axis=1)
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(right[known], weights=weights))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class NetworkRegressor(RegressorMixin, NetworkEstimator):
+    """Predictions of a regressor: one value or several."""
+
+    targets_: Any  # ValueTargets
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The values: (N,), or (N, C) if ``fit`` saw a 2-D ``y``."""
+        outputs = self._outputs(X)
+        values: NDArray[np.float64] = _finite([self.targets_.decode(outputs)])
+        return values
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R², the mean of those of several targets; unknown values are left out."""
+        check_is_fitted(self, "history_")
+        values = self._read_targets(y).values
+        predicted = self.predict(X)
+        check_consistent_length(predicted, values, sample_weight)
+        if _columns(predicted).shape != _columns(values).shape:
+            raise DataError(f"y has the shape {values.shape}, but predictions {predicted.shape}")
+        power = power_near(np.nanmax(np.abs(values)))  # R² has no unit; its squares could overflow
+        values, predicted = values / power, predicted / power
+        scores = []
+        for true, answer in zip(_columns(values), _columns(predicted), strict=True):
+            known = ~np.isnan(true)
+            if known.any():
+                weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+                scores.append(r2_score(true[known], answer[known], sample_weight=weights))
+        return float(np.mean(scores))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class TSENetEstimator(UsesCluster, NetworkEstimator):
+    """An estimator whose network has the structure of its data; the base of classifier and regressor."""
+
+    _network_options: NetworkOptions
+    tree_: LatentTree | None
+    wiring_: Wiring
+    source_: dict[str, Any] | None
+    cv_score_: CrossValidatedScore | None = None
+
+    #: The wiring before training; None in a loaded estimator.
+    _learned_wiring: Wiring | None = None
+    #: Trainings so far: each has seeds of its own.
+    _n_runs: int
+    #: The network that a file held.
+    _stored: Predictor | None = None
+    #: Whether weights were pruned; those that are 0 then stay so.
+    _pruned: bool = False
+    #: Adam's state between calls of partial_fit; not kept in files.
+    _optimiser: dict[str, NDArray[Any]] | None = None
+    #: Of the columns, once they were asked for, and the rows that they are computed from.
+    _importances: NDArray[np.float64] | None = None
+    _importance_rows: Inputs | None = None
+
+    def __init__(
+        self,
+        *,
+        density: float | None = None,
+        link_rule: Literal["balanced", "context", "top-k", "random", "tree"] | None = None,
+        max_top: int = 500,
+        tree_options: dict[str, Any] | None = None,
+        weighting: Literal["tfidf", "counts"] = "tfidf",
+        skip_units: int | None = None,
+        feature_units: int = 100,
+        dropout: float | None = None,
+        units_per_latent: int | None = None,
+        linear_skip: bool | Literal["auto"] = "auto",
+        init: Literal["principal", "random"] = "principal",
+        learning_rate: float | None = None,
+        batch_size: int | None = None,
+        max_epochs: int | None = None,
+        class_weight: Any = None,
+        unlabeled: Any = None,
+        vectorizer: CountVectorizer | None = None,
+        wiring: Wiring | None = None,
+        device: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: Any = False,
+        client: Any = None,
+    ) -> None:
+        """Set the parameters; ``fit`` checks them.
+
+        Parameters
+        ----------
+        density : float or None, default=None
+            Links of a unit, as a share of the layer below. None: 0.05 for dense rows, more if fewer than about four
+            latents would read each column; for sparse rows, enough for about eight units to read each column. Lower
+            it for a smaller, faster network.
+        link_rule : {"balanced", "context", "top-k", "random", "tree"} or None, default=None
+            How links are added to the tree; see :func:`tsenet.expand`. None: ``"context"`` for sparse rows,
+            ``"balanced"`` for dense ones. ``"top-k"`` is the paper's rule, ``"random"`` a control, ``"tree"`` adds
+            none.
+        max_top : int, default=500
+            Levels are added until one has at most this many latents. Lower it for a deeper network.
+        tree_options : dict or None, default=None
+            Other options of :func:`tsenet.learn_tree`, such as ``{"structure_samples": 10_000}`` where structure
+            learning is slow, ``{"max_island": 30}`` for larger groups of columns, or ``{"correlation_test": False}``,
+            the paper's rule.
+        weighting : {"tfidf", "counts"}, default="tfidf"
+            How counts in sparse rows, such as word counts, are weighted: tf-idf, in which English stop words have half
+            their weight; or not at all, the paper's bag of words. It has no effect on other tables.
+        skip_units : int or None, default=None
+            Feature units that read each layer below the top, the input included. None: none, or 100 with
+            ``init="random"``. 0, together with ``linear_skip=False``, is the paper's Backbone.
+        feature_units : int, default=100
+            Feature units that read the top layer. Lower it for a smaller network.
+        dropout : float or None, default=None
+            Share of the units left out in each step of training. None: 0.3 for sparse rows, 0.1 for dense ones, 0.2
+            for dense ones with many latents. Raise it if the network overfits.
+        units_per_latent : int or None, default=None
+            Units of each latent. None: 2 for sparse rows; 8 for dense ones, more where the first level would have
+            fewer than 128 units, fewer where it would have more than 2,048. 1 is the paper's.
+        linear_skip : bool or "auto", default="auto"
+            Linear skip connections: the outputs are a blend of the network and of a linear model of the input (wide
+            and deep). False: the network alone. ``"auto"``: the blend, if held-out rows clearly prefer it.
+        init : {"principal", "random"}, default="principal"
+            Initial weights, and how they are trained. ``"principal"``: each unit starts along a principal direction of
+            the columns or units that it reads; the network learns from the labelled rows and, for the others, from the
+            predictions of a linear model. ``"random"``: random weights, trained on labelled rows alone with early
+            stopping, as in the paper.
+        learning_rate : float or None, default=None
+            Adam's step size. None: 1e-3, or 3e-3 for dense rows with ``init="principal"``, where it falls to 0 in the
+            end.
+        batch_size : int or None, default=None
+            Rows in a step. None: 256, fewer on small and on dense tables. Raise it on a GPU.
+        max_epochs : int or None, default=None
+            Passes over the training rows. None: at least 20, more on small tables; with ``init="random"`` at most 100.
+            Sparse rows, and all rows with ``init="random"``, stop earlier when a tenth of the labelled rows, held out,
+            shows no progress for five epochs.
+        class_weight : dict, list of dict, "balanced" or None, default=None
+            Classifier only: weights of the classes in the loss; for several labels a dict of the weights of 0 and 1
+            for all, or one dict each.
+        unlabeled : default=None
+            A value in ``y`` that marks rows without a target, such as −1, scikit-learn's convention. None, NaN,
+            ``pandas.NA`` and blank text always do.
+        vectorizer : CountVectorizer or None, default=None
+            How texts become counts of words; no effect on tables. None: the 10,000 most frequent words, in any script
+            (:func:`tsenet.data.word_vectorizer`); from 10,000 texts on, words that occur in only one are left out.
+            Give scikit-learn's ``CountVectorizer`` for other words, such as ``CountVectorizer(ngram_range=(1, 2))``.
+            It is saved with the model unless it holds functions of your own.
+        wiring : Wiring or None, default=None
+            A wiring to use instead of learning one, from :func:`tsenet.expand` or another model's ``wiring_``: one
+            structure serves every fold, seed and target.
+        device : str, default="auto"
+            Where to train, as torch names it. ``"auto"``: a GPU if there is one, else the CPU.
+        n_jobs : int or None, default=None
+            Threads; None for all cores. The result does not depend on it.
+        random_state : int, Generator, RandomState, SeedSequence or None, default=None
+            Seed. The same int gives the same model.
+        verbose : bool, callable or Progress, default=False
+            Whether to show progress; a callable gets ``(stage, done, total)``.
+        client : distributed.Client, str or None, default=None
+            Dask cluster, or the address of its scheduler, whose workers learn the structure if ``fit`` is given a
+            folder of shards or a Dask collection. Copies of the estimator share it; files and pickles do not hold it.
+        """
+        self.density = density
+        self.link_rule = link_rule
+        self.max_top = max_top
+        self.tree_options = tree_options
+        self.weighting = weighting
+        self.skip_units = skip_units
+        self.feature_units = feature_units
+        self.dropout = dropout
+        self.units_per_latent = units_per_latent
+        self.linear_skip = linear_skip
+        self.init = init
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.class_weight = class_weight
+        self.unlabeled = unlabeled
+        self.vectorizer = vectorizer
+        self.wiring = wiring
+        self.device = device
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.client = client
+
+    @classmethod
+    def paper(cls, **changes: Any) -> Self:
+        """The paper's own recipe: raw word counts, groups without a correlation test, top-k links, plain weights.
+
+        The structure is learned from at most 10,000 rows, with at most 500 units on top, and each unit reads 5 % of the
+        layer below. A latent is one unit; 100 further units read each layer. Weights are drawn at random, dropout is
+        0.5, and training stops when a tenth of the labelled rows, held out, sees no more progress. There is no linear
+        skip, and rows without a label serve the structure alone. ``paper(skip_units=0)`` is the paper's Backbone. The
+        paper trains one network for each of Tox21's tasks: give ``fit`` one column of labels at a time.
+        What the defaults do otherwise: docs/results/differences.md.
+
+        Parameters
+        ----------
+        **changes
+            Other parameters, or other values of these.
+        """
+        recipe = {
+            "density": 0.05,
+            "link_rule": "top-k",
+            "max_top": 500,
+            "tree_options": {"correlation_test": False, "structure_samples": 10_000},
+            "weighting": "counts",
+            "skip_units": 100,
+            "feature_units": 100,
+            "units_per_latent": 1,
+            "dropout": 0.5,
+            "linear_skip": False,
+            "init": "random",
+            "learning_rate": 1e-3,
+        }
+        return cls(**{**recipe, **changes})
+
+    # ---- learning
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        eval_set: Any = None,
+        eval_metric: Any = None,
+    ) -> Self:
+        """Learn the structure from ``X`` alone, then fit the network to ``X`` and ``y``.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, dataframe, list of rows or Table, (N, V); or N texts; or a folder
+            The words of texts are counted by ``vectorizer``; the model keeps the fitted one (``vectorizer_``), so that
+            it predicts texts too. A folder of shards (path, URL, ``ShardFolder`` or
+            :class:`tsenet.scale.Blocks`) or a Dask array or dataframe need not fit into memory: the structure is
+            learned from all rows, by the workers of ``client`` if there is one. The network is trained in this process
+            on a stream of the rows that have a label, without the linear teacher.
+        y : array-like, (N,) or (N, C); for a folder also the names of its label columns
+            None, NaN, ``pandas.NA`` and blank text are unknown targets, as is a classifier's ``unlabeled``. Structure
+            and first weights are learned from rows without a known target too. Default for a folder: its label column.
+        sample_weight : array-like (N,), default=None
+            Whole numbers count as repetitions of a row, as long as the rows do not become more than tenfold.
+            Other weights count in the loss; the structure then takes all rows alike. 0 removes a row.
+        eval_set : tuple (X, y), default=None
+            Rows to score the network on after each epoch; ``history_`` holds the scores. The weights of the best epoch
+            are kept, and with ``init="random"`` these rows tell when to stop, in place of a part of the others.
+        eval_metric : str or callable, default=None
+            Score of validation rows. ``"accuracy"`` or ``"auc"``; for a regressor ``"r2"``, ``"mae"`` or ``"rmse"``,
+            the last two with a minus sign; or a function of the true targets and of the probabilities or values
+            predicted, higher is better. None: minus the loss.
+
+        Returns
+        -------
+        self
+        """
+        need_torch("training")
+        from tsenet.training.metrics import score_of
+        from tsenet.training.recipe import fit_network
+        from tsenet.training.settings import Recipe
+
+        recipe = self._settings(Recipe)
+        if is_outside_memory(X):
+            in_memory = {"sample_weight": sample_weight, "eval_set": eval_set}
+            with as_progress(progress_of(self.verbose)) as report:
+                fit_outside(self, X, y, recipe, report, **in_memory, eval_metric=eval_metric)
+            return self
+        with as_progress(progress_of(self.verbose)) as report:
+            checked = self._check_rows(X, y, sample_weight, reset=True)
+            others = None if eval_set is None else self._check_eval_set(eval_set)
+            score = score_of(eval_metric, self.targets_)
+            self._optimiser = None
+            seed = seed_sequence(self.random_state)
+            net_seed = self._learn_structure(checked, seed, report)
+            rows = self._training_rows(checked)
+            trained = fit_network(
+                rows,
+                self.targets_,
+                self.wiring_,
+                recipe,
+                net_seed,
+                self._next_seeds(seed),
+                report,
+                class_weight=self.class_weight,
+                validation=None if others is None else self._validation(others),
+                score=score,
+            )
+            self._keep(trained, rows.inputs)
+        return self
+
+    def _check_eval_set(self, eval_set: Any) -> CheckedRows:
+        """The rows to validate on; those without a target are left out."""
+        pair = eval_set[0] if isinstance(eval_set, list) and len(eval_set) == 1 else eval_set
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise ValueError("eval_set must be a tuple (X, y) of rows to validate on")
+        X, y = pair
+        # the structure, which knows the columns of a Table, is not learned yet
+        checked = self._check_rows(X, y, None, reset=False, check_columns=not isinstance(X, Table))
+        if checked.table.n_columns != self.n_features_in_:
+            raise DataError(
+                f"X of eval_set has {checked.table.n_columns} features, but {self.n_features_in_} are expected"
+            )
+        return checked
+
+    def _validation(self, others: CheckedRows) -> Validation:
+        """Rows as the training loop validates on them."""
+        from tsenet.training.loop import Validation
+
+        rows = self._training_rows(others)
+        labelled = rows.labelled
+        return Validation(rows.inputs, labelled.rows, labelled.targets, labelled.weights)
+
+    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
+        """One epoch over new rows; the first call builds the network."""
+        need_torch("training")
+        from tsenet.network.compact import non_zero_weights
+        from tsenet.training.recipe import continue_network, first_network
+        from tsenet.training.settings import Recipe
+
+        recipe = self._settings(Recipe, max_epochs=1, early_stopping=False)
+        first = not hasattr(self, "history_")
+        with as_progress(progress_of(self.verbose)) as report:
+            checked = self._check_rows(X, y, sample_weight, reset=first, classes=classes)
+            if first:
+                seed = seed_sequence(self.random_state)
+                net_seed = self._learn_structure(checked, seed, report)
+            rows = self._training_rows(checked)
+            if first:
+                n_outputs = self.targets_.loss().n_outputs
+                self.net_ = first_network(
+                    recipe, self.wiring_, n_outputs, rows.inputs, net_seed, bool(self.linear_skip)
+                )
+                self.n_parameters_ = self.net_.n_parameters
+            trained = continue_network(
+                *(self.net_, rows, self.targets_, recipe),
+                self._next_seeds(seed_sequence(self.random_state)),
+                report,
+                class_weight=self.class_weight,
+                kept_weights=non_zero_weights(self._predictor) if self._pruned else None,
+                optimiser=self._optimiser,
+            )
+            self._keep(trained, rows.inputs)
+            self._optimiser = trained.engine.state()
+        return self
+
+    def _learn_structure(
+        self, checked: CheckedRows, seed: np.random.SeedSequence, report: Progress
+    ) -> int:
+        """Learn structure and scale, forgetting all that was learned before; return the seed of the network."""
+        table = checked.table
+        tree_seed, wiring_seed, net_seed = seed_sequence(seed).spawn(3)
+        if self.wiring is not None:
+            structure = structure_of_wiring(table, self.wiring)
+        else:
+            structure = learn_structure(
+                table,
+                **self._structure_options(),
+                tree_seed=tree_seed,
+                wiring_seed=wiring_seed,
+                progress=report,
+            )
+        self._take_structure(structure)
+        self.scaling_ = Scaling.learn(table, self.weighting)
+        self._n_runs = 0
+        return seed_number(net_seed)
+
+    def _structure_options(self) -> dict[str, Any]:
+        """The parameters of structure learning."""
+        options = dict(self.tree_options or {})
+        fixed = {"X", "max_top", "random_state", "n_jobs", "progress"}
+        allowed = [name for name in signature(learn_tree).parameters if name not in fixed]
+        unknown = [name for name in options if name not in allowed]
+        if unknown:
+            raise ValueError(f"tree_options has {unknown[0]!r}; it may have {', '.join(allowed)}")
+        return {
+            "density": self.density,
+            "link_rule": self.link_rule,
+            "max_top": self.max_top,
+            "n_jobs": self.n_jobs,
+            **options,
+        }
+
+    def _take_structure(self, structure: NetworkStructure) -> None:
+        """Keep a new structure, and forget what was fitted to another."""
+        self.tree_, self.wiring_, self.binary_rule_ = structure
+        self._learned_wiring = self.wiring_
+        self._pruned, self.source_ = False, None
+
+    def _next_seeds(self, seed: np.random.SeedSequence) -> RunSeeds:
+        """Seeds of the next training."""
+        from tsenet.training.recipe import RunSeeds
+
+        self._n_runs += 1
+        return RunSeeds.of(seed, self._n_runs - 1)
+
+    def _keep(self, trained: TrainedNetwork, inputs: Inputs) -> None:
+        """Keep a trained network."""
+        from tsenet.explain.importances import importance_rows
+        from tsenet.training.metrics import cross_validated_score
+
+        self._importances, self._importance_rows = None, importance_rows(inputs)
+        self.net_, self.history_ = trained.net, trained.history
+        self.cv_score_ = None
+        if trained.unseen is not None:
+            outputs, true = trained.unseen
+            self.cv_score_ = cross_validated_score(self.targets_, true, outputs)
+        self._network_options = trained.net.options
+        if not self._pruned:
+            self.n_parameters_ = self.net_.n_parameters
+
+    def _drop_unused(self) -> None:
+        """Leave out the units and links that no output reads; the wiring is then that of the others."""
+        from tsenet.network.compact import compacted, n_used_parameters
+
+        self.net_ = compacted(self.net_)
+        self.wiring_ = self.net_.wiring
+        self.n_parameters_ = n_used_parameters(self._predictor)
+
+    def prune(self, n_parameters: int, X: Any) -> Self:
+        """Remove the weakest weights of all layers, in place and in rounds; after each, train the others.
+
+        The strength of a weight is its size, times the root mean square of what it reads, times how strongly the
+        outputs depend on what it moves. Every output keeps a path from the input. The weights that are left learn to
+        answer as the whole network did, so no label is needed. Removed weights are 0 and stay so in all further
+        training. Latents, links and feature units that no output reads any more leave the network and its wiring;
+        files and predictions cost what is left.
+
+        Parameters
+        ----------
+        n_parameters : int
+            Number of trained numbers to keep at most.
+        X : table, (N, V), or texts
+            Rows like those the model was fitted on.
+
+        Returns
+        -------
+        self
+        """
+        from tsenet.network.compact import non_zero_weights
+        from tsenet.training.pruning import pruning_sizes, remove_weakest
+        from tsenet.training.recipe import train_as_before
+        from tsenet.training.settings import Recipe
+
+        inputs = next(iter(self.network_inputs(X)))
+        sizes = pruning_sizes(self.net_, inputs, n_parameters)
+        loss, recipe = self.targets_.loss(), self._settings(Recipe)
+        answers = loss.predict(self._outputs_of(inputs))
+        if answers.shape[1] > loss.n_outputs:  # two classes have one output
+            answers = answers[:, 1]
+        with as_progress(progress_of(self.verbose)) as report:
+            for size in sizes:
+                remove_weakest(self.net_, inputs, size)
+                self._pruned, self._optimiser = True, None
+                self._drop_unused()
+                last = size == n_parameters
+                trained = train_as_before(
+                    *(self.net_, inputs, answers, loss, recipe),
+                    self._next_seeds(seed_sequence(self.random_state)),
+                    report,
+                    kept_weights=non_zero_weights(self._predictor),
+                    max_epochs=_LAST_EPOCHS if last else _EPOCHS_BETWEEN,
+                )
+                self._keep(trained, inputs)
+        return self
+
+    @property
+    def learned_wiring_(self) -> Wiring:
+        """The whole wiring, as it was before training: it depends on no label, so other networks can share it.
+
+        ``wiring_`` is that of the trained network, without links that its outputs do not use. A model file keeps
+        ``wiring_`` only; after loading both are the same.
+        """
+        check_is_fitted(self, "history_")
+        return self.wiring_ if self._learned_wiring is None else self._learned_wiring
+
+    # ---- answers
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Share of each column in the network's answers, (V,); the sum is 1.
+
+        Of a dense table: how much the outputs change, on average over up to 200 training rows, when a row takes the
+        column's value of another row; the levels of a category count as one column. Of sparse rows: the mean size of
+        what a column adds to the outputs (see :func:`tsenet.explain.explain_prediction`).
+        """
+        from tsenet.explain.importances import column_importances
+
+        check_is_fitted(self, "history_")
+        if self._importances is None:
+            if self._importance_rows is None:
+                raise AttributeError("the model was read from a file that has no importances")
+            self._importances = column_importances(
+                self.net_, self._importance_rows, self.binary_rule_
+            )
+        return self._importances
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A pickle holds the importances, and not the rows that they are computed from."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        if state.get("_importance_rows") is not None:
+            state["_importances"], state["_importance_rows"] = self.feature_importances_, None
+        return state
+
+    @property
+    def _predictor(self) -> Predictor:
+        """The network without torch, which makes all predictions."""
+        if self._stored is not None and "net_" not in self.__dict__:
+            return self._stored
+        return self.net_.predictor()
+
+    @cached_property
+    def net_(self) -> TSENet:  # type: ignore[override]
+        """The network; that of a loaded model is made when it is first asked for, since it needs torch."""
+        if self._stored is None:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        need_torch("the network of a loaded model")
+        from tsenet.network.tsenet import TSENet
+
+        return TSENet.of_arrays(self.wiring_, self._network_options, self._stored.arrays)
+
+    def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
+        return self._predictor.outputs(inputs, None, self.n_jobs)
+
+    def _hidden_of(self, inputs: Inputs) -> NDArray[np.float32]:
+        """Level by level, then the feature layer."""
+        return self._predictor.hidden(inputs, self.n_jobs)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Names of the hidden units, one for each column that :meth:`transform` gives.
+
+        Latents have their names in the tree; the units of a latent with several are ``Z1.3/1``, ``Z1.3/2``, ….
+        ``skip0.3`` is a feature unit that reads the input, ``skip1.3`` one that reads level 1, ``top.3`` one that reads
+        the top level.
+        """
+        check_is_fitted(self)
+        names = [name for level in self.net_.unit_names()[1:] for name in level]
+        for level, group in enumerate(self.net_.skips):
+            names += [f"skip{level}.{k}" for k in range(group.bias.numel())]
+        names += [f"top.{k}" for k in range(self.net_.top.bias.numel())]
+        return np.array(names, dtype=object)
+
+    # ---- files
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        X: Any = None,
+        y: Any = None,
+        *,
+        texts: Any = None,
+        **options: Any,
+    ) -> None:
+        """Write the model as one HTML page to explore: its units, what they go with, and how it was trained.
+
+        Parameters
+        ----------
+        path : path
+            The file to write; one of that name is replaced.
+        X, y : optional
+            Rows that show what moves the units and which classes they speak for, and their targets.
+        texts : sequence of str, optional
+            What to show of each row; default: the texts themselves, if ``X`` is texts. The page quotes it.
+        **options
+            ``progress``, and those of :class:`tsenet.explain.report.ReportOptions`.
+        """
+        from tsenet.explain.report import write_report
+
+        check_is_fitted(self, "history_")
+        if X is not None and are_texts(X):
+            texts = X if texts is None else texts
+            X = rows_of_texts(X, self.vectorizer_)
+        write_report(path, self, X, y, texts=texts, **options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a ``.tsenet`` file, which :func:`tsenet.load` reads."""
+        from tsenet.store import save
+
+        save(self, path)
+
+    def to_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator as an ONNX model; :func:`tsenet.store.write_onnx` says what it reads and gives."""
+        from tsenet.store import write_onnx
+
+        check_is_fitted(self, "history_")
+        write_onnx(self, path)
+
+    def to_parts(self) -> tuple[dict[str, Any], Arrays]:
+        """The file form. Parameters that are not plain values, such as a generator, become None."""
+        check_is_fitted(self, "history_")
+        rule, tree, scaling = self.binary_rule_, self.tree_, self.scaling_
+        names = getattr(self, "feature_names_in_", None)
+        wiring, wiring_arrays = self.wiring_.to_parts()
+        wiring["names"][0] = names_unless(wiring["names"][0], rule.names)
+        target, target_arrays = self.targets_.to_parts()
+        options = self._network_options.to_dict()
+        history = self.history_.to_dict()
+        del history["seconds"]  # the same seed gives the same bytes, at any speed
+        meta = {
+            "params": _parameters_as_json(self.get_params(deep=False)),
+            "has_wiring": self.wiring is not None,
+            "n_features_in": int(self.n_features_in_),
+            "feature_names_in": None if names is None else names_unless(names, rule.names_in),
+            "tree": None,
+            "rule": rule.to_dict(),
+            "wiring": wiring,
+            "network": {name: as_json(value) for name, value in options.items()},
+            "target": target,
+            "history": history,
+            "n_runs": self._n_runs,
+            "pruned": self._pruned,
+            "counts": scaling.counts,
+            "source": self.source_,
+            **vectorizer_parts(self, rule.names_in),
+        }
+        arrays = {
+            **_under("wiring", wiring_arrays),
+            **_under("target", target_arrays),
+            **_under("net", network_arrays(self._predictor.arrays)),
+            "scaling.shift": scaling.shift,
+            "scaling.scale": scaling.scale,
+            "scaling.limit": scaling.limit,
+            "importances": self.feature_importances_,
+        }
+        if self.cv_score_ is not None:
+            arrays["cv_score"] = np.array(self.cv_score_[1:], np.float64)
+        if tree is not None:
+            meta["tree"] = {
+                "inputs": names_unless(tree.names[: tree.n_observed], rule.names),
+                "latents": list(tree.names[tree.n_observed :]),
+            }
+            arrays.update(_under("tree", tree.to_parts()[1]))
+        return meta, arrays
+
+    @classmethod
+    def from_parts(cls, meta: dict[str, Any], arrays: Arrays) -> Self:
+        """Rebuild an estimator from :meth:`to_parts`."""
+        params = dict(meta["params"])
+        if isinstance(params.get("class_weight"), list):
+            params["class_weight"] = _weights_from_pairs(params["class_weight"])
+        validate_parameter_constraints(cls._parameter_constraints, params, cls.__name__)
+        estimator = cls(**params)
+        estimator._fill(meta, arrays)
+        return estimator
+
+    def _fill(self, meta: dict[str, Any], arrays: Arrays) -> None:
+        """Take over the network of a file."""
+        from tsenet.network.compact import n_used_parameters
+        from tsenet.network.links import Links
+        from tsenet.network.predictor import Predictor
+        from tsenet.training.history import History
+        from tsenet.training.metrics import CrossValidatedScore
+
+        parts = read_network(meta, arrays)
+        rule = self.binary_rule_ = parts.rule
+        self._set_targets(parts.targets)
+        self.n_features_in_ = rule.n_columns_in
+        if parts.feature_names is not None:
+            self.feature_names_in_ = parts.feature_names
+        self.wiring_ = parts.wiring
+        if meta["has_wiring"]:
+            self.wiring = parts.wiring
+        self.tree_ = None
+        if meta["tree"] is not None:
+            names = [*names_or(meta["tree"]["inputs"], rule.names), *meta["tree"]["latents"]]
+            fields = {"names": names, "rule": meta["rule"]}
+            self.tree_ = LatentTree.from_parts(fields, arrays_under("tree", arrays))
+            if self.tree_.n_observed != rule.n_variables:
+                raise ValueError("the tree does not fit the columns")
+        self.scaling_, self.source_ = parts.scaling, parts.source
+        self._network_options = parts.options
+        self._n_runs = meta["n_runs"]
+        if type(self._n_runs) is not int or not 0 <= self._n_runs < 2**31:
+            raise ValueError(f"the number of trainings is {self._n_runs!r}")
+        fill_vectorizer(self, meta, rule.names_in)
+        self.history_ = History.from_dict({**meta["history"], "seconds": []})
+        self._importances = arrays["importances"]
+        if self._importances.shape != (rule.n_columns_in,):
+            raise ValueError(
+                f"there must be one importance for each of {rule.n_columns_in} columns"
+            )
+        self.cv_score_ = None
+        if "cv_score" in arrays:
+            value, low, high, n_rows = arrays["cv_score"].tolist()
+            metric = "r2" if isinstance(parts.targets, ValueTargets) else "accuracy"
+            self.cv_score_ = CrossValidatedScore(metric, value, low, high, int(n_rows))
+        links = Links.of_wiring(parts.wiring, parts.options.units_per_latent)
+        stored = self._stored = Predictor(links, parts.weights, parts.options.activation)
+        self._pruned = bool(meta["pruned"])
+        self.n_parameters_ = (
+            n_used_parameters(stored)
+            if self._pruned
+            else sum(array.size for array in parts.weights.values())
+        )
+
+
+class TSENetClassifier(NetworkClassifier, TSENetEstimator):
+    """Classifier whose sparse network has the structure of the data (tree skeleton expansion).
+
+    ``fit`` learns a latent tree from ``X`` alone, adds links, and trains the network they make. Columns of a dense
+    table are brought to mean 0 and deviation 1, a sparse one is scaled by one factor. The result does not depend on the
+    order of the rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes; for several labels their column numbers.
+    tree_ : LatentTree or None
+        The skeleton; None if ``wiring`` was given.
+    wiring_ : Wiring
+        Which unit reads which.
+    net_ : TSENet
+        The trained torch module, on the CPU, in evaluation mode.
+    history_ : History
+        Losses and scores of the epochs.
+    cv_score_ : CrossValidatedScore or None
+        Score of labelled rows that were held out in turn, with a 95 % interval: accuracy, or R² of a regressor. It
+        costs no labels; the model itself is fitted to all of them. Where some rows have no label it is that of the
+        linear teacher, which the network follows. None after ``init="random"``, ``linear_skip=False``, ``partial_fit``
+        and in a loaded model.
+    feature_importances_ : ndarray (V,)
+        Share of each column in the network's answers.
+    n_parameters_ : int
+        Number of trained numbers.
+    targets_ : Targets
+        What the targets are: it encodes ``y`` and decodes raw outputs.
+    binary_rule_ : BinaryRule
+        How columns of a table become inputs of the network.
+    scaling_ : Scaling
+        How their values are scaled.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of str
+        Their names, when ``fit`` saw a dataframe with string names.
+    vectorizer_ : CountVectorizer or None
+        The fitted vectorizer that counts the words of texts; None if the model was fitted on a table.
+    source_ : dict or None
+        The columns of the file that ``tsenet fit`` read, so that ``tsenet predict`` finds them again.
+
+    Notes
+    -----
+    A 2-D ``y`` holds 0, 1 or NaN, unknown, for each of C labels. Rows without a label help to learn the structure and
+    the first weights; :meth:`score` leaves them out.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from tsenet import TSENetClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = TSENetClassifier(random_state=0, max_epochs=10).fit(X[:1500], y[:1500])
+    >>> bool(model.score(X[1500:], y[1500:]) > 0.85)
+    True
+    """
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Train for one epoch on some rows; the first call learns structure and scale from its rows.
+
+        Parameters
+        ----------
+        X : table, (N, V)
+        y : array-like, (N,) or (N, C)
+        classes : array-like, default=None
+            All classes there will be; needed in the first call unless ``y`` is 2-D.
+        sample_weight : array-like (N,), default=None
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        self
+        """
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all rows, which partial_fit never sees: give the weights as a dict"
+            )
+        if not hasattr(self, "history_") and classes is None and np.ndim(y) == 1:
+            raise ValueError("classes must be passed on the first call to partial_fit")
+        known = getattr(self, "classes_", None)
+        if (
+            known is not None
+            and classes is not None
+            and not np.array_equal(np.unique(classes), known)
+        ):
+            raise ValueError(f"classes is not the same as on the first call: {known}")
+        return self._partial_fit(X, y, sample_weight, classes)
+
+
+class TSENetRegressor(NetworkRegressor, TSENetEstimator):
+    """Regressor whose sparse network has the structure of the data (tree skeleton expansion).
+
+    It learns a latent tree from the columns, wires a network along it, and trains the network to make the squared error
+    small; targets are scaled to mean 0 and deviation 1 inside.
+
+    Attributes
+    ----------
+    tree_, wiring_, net_, history_, cv_score_, feature_importances_, n_parameters_, targets_, binary_rule_, scaling_, \
+n_features_in_, feature_names_in_, vectorizer_, source_
+        As for :class:`TSENetClassifier`.
+
+    Notes
+    -----
+    A 2-D ``y`` holds several values for each row. NaN and None are unknown values: rows without a known one help to
+    learn the structure and the first weights, and :meth:`score` leaves them out.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from tsenet import TSENetRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = TSENetRegressor(random_state=0).fit(X[:350], y[:350])
+    >>> bool(model.score(X[350:], y[350:]) > 0.3)
+    True
+    """
+
+    _parameter_constraints = {  # noqa: RUF012
+        **TSENetEstimator._parameter_constraints,
+        "class_weight": [None],
+    }
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train for one epoch on some rows; the first call learns structure and scales from its rows.
+
+        Parameters
+        ----------
+        X : table, (N, V)
+        y : array-like, (N,) or (N, C)
+        sample_weight : array-like (N,), default=None
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        self
+        """
+        return self._partial_fit(X, y, sample_weight)
+
+
+def _finite(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """Answers in one array, after the check that none is infinite or NaN."""
+    answers = np.concatenate(parts)
+    finite = np.isfinite(answers)
+    if not finite.all():
+        row = int(np.argmin(finite.reshape(len(answers), -1).all(axis=1)))
+        raise DataError(
+            f"row {row} is too far from the rows the network was fitted on: its answer is not finite. "
+            "Look for values in a wrong unit"
+        )
+    return answers
+
+
+def progress_of(verbose: Any) -> Any:
+    """0 and 1 as False and True, which is what scikit-learn's users write."""
+    return bool(verbose) if isinstance(verbose, int | np.integer | np.bool_) else verbose
+
+
+def _columns(values: NDArray[Any]) -> NDArray[Any]:
+    """One target or several as columns: (C, N)."""
+    return values.reshape(len(values), -1).T
+
+
+def _are_texts(values: NDArray[Any]) -> bool:
+    return values.dtype.kind == "U" or (values.dtype.kind == "O" and isinstance(values[0], str))
+
+
+def _checked_weights(given: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Weights of the rows; None if all are alike."""
+    if given is None:
+        return None
+    weights = np.asarray(given, np.float64)
+    if weights.shape != (n_rows,):
+        raise DataError(
+            f"sample_weight must have one number for each of the {n_rows} rows, "
+            f"not the shape {weights.shape}"
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise DataError("sample_weight must hold finite numbers from 0 on")
+    if not weights.any():
+        raise DataError("all of sample_weight is zero: no row has any weight")
+    return None if (weights == 1).all() else weights
+
+
+def _parameters_as_json(params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as JSON holds them, without the cluster; the classes of weights need not be strings, so pairs."""
+    plain = {name: as_json(value) for name, value in params.items() if name != "client"}
+    if isinstance(params["class_weight"], dict | list):
+        plain["class_weight"] = _weights_as_pairs(params["class_weight"])
+    return plain
+
+
+def _weights_as_pairs(weights: Any) -> list[Any]:
+    if isinstance(weights, dict):
+        return [[as_json(key), as_json(value)] for key, value in weights.items()]
+    return [{"label": _weights_as_pairs(each)} for each in weights]
+
+
+def _weights_from_pairs(pairs: list[Any]) -> Any:
+    if pairs and isinstance(pairs[0], dict):
+        return [_weights_from_pairs(each["label"]) for each in pairs]
+    return dict(pairs)
+
+
+def _under(prefix: str, arrays: Arrays) -> Arrays:
+    return {f"{prefix}.{name}": array for name, array in arrays.items()}
