@@ -400,8 +400,11 @@ def test_training_stops_early(rows: Floats, kinds: NDArray[Any]) -> None:
 
 
 def test_tree_options(rows: Floats, kinds: NDArray[Any]) -> None:
-    model = TSENetClassifier(**QUICK, tree_options={"max_island": 2}).fit(rows, kinds)
-    assert max(group.size for group in model.tree_.groups(1)) == 2
+    quick = {**QUICK, "max_epochs": 1}
+    refined = TSENetClassifier(**quick).fit(rows, kinds).tree_
+    plain = TSENetClassifier(**quick, tree_options={"refine_steps": 0}).fit(rows, kinds).tree_
+    assert np.array_equal(plain.parent, refined.parent)
+    assert not np.array_equal(plain.cpt, refined.cpt)
     with pytest.raises(ValueError, match="'island'; it may have max_island"):
         TSENetClassifier(tree_options={"island": 2}).fit(rows, kinds)
 
