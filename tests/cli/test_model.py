@@ -107,11 +107,11 @@ class TestFit:
         pd.DataFrame({"t": texts, "kind": kinds}).to_csv(tmp_path / "d.csv", index=False)
         out = tmp_path / "m.tsenet"
         command = ("fit", tmp_path / "d.csv", "--text", "t", "--target", "kind", "--quiet")
-        options = ("--set", "max_epochs=1", "--set", "link_rule=top-k", "--set", "max_island=9")
+        options = ("--set", "max_epochs=1", "--set", "link_rule=top-k", "--set", "max_top=9")
         fine(*command, *options, "--set", "ngrams=2", "--words", "20", "--seed", "3", "-o", out)
         model = tsenet.load(out)
         expected = tsenet.TSENetClassifier(
-            max_epochs=1, link_rule="top-k", max_island=9, random_state=3
+            max_epochs=1, link_rule="top-k", max_top=9, random_state=3
         )
         found = {**model.get_params(deep=False), "vectorizer": None, "verbose": False}
         assert found == expected.get_params(deep=False)

@@ -100,7 +100,8 @@ def _parameters_of(function: str) -> list[tuple[str, Any, str]]:
     """Name, default and first sentence of each parameter that can be set from the shell."""
     module, _, name = function.rpartition(".")
     loaded = getattr(importlib.import_module(module), name)
-    sections = re.split(r"\n(\w[\w ]*)\n-{3,}\n", inspect.getdoc(loaded) or "")
+    pages = "\n".join(inspect.getdoc(part) or "" for part in (loaded, loaded.__init__))
+    sections = re.split(r"\n(\w[\w ]*)\n-{3,}\n", pages)
     described = dict(zip(sections[1::2], sections[2::2], strict=True)).get("Parameters", "")
     entries = re.findall(r"^(\w+) ?:.*\n((?:[ \t]+.*\n?|\n)*)", described, re.MULTILINE)
     texts = {name: " ".join(text.split()) for name, text in entries}
