@@ -20,7 +20,7 @@ from benchmarks.report import table
 N_WORDS, ROW_LENGTH, N_CLASSES = 10_000, 40, 4
 WAYS = ("memory", "streamed", "1 worker", "2 workers")
 PHASES = {
-    "counts": ("counts", "pieces", "rows of the structure sample", "rows of stepwise EM"),
+    "counts": ("counts", "counting pieces", "rows of the structure sample", "rows of stepwise EM"),
     "pairs": ("pairs",),
     "groups": ("islands", "placing variables"),
     "EM": ("refine",),
@@ -52,7 +52,7 @@ def run(
     body = [_line(size, way, report, train) for (size, way), report in runs.items()]
     head = ["rows", "way", "CPU here", "CPU workers", "CPU"]
     head += [f"{name}, wall" for name in PHASES] + ["wall", "peak here, GB", "peak worker, GB"]
-    head += ["MB sent", "MB returned"] + (["epoch, CPU", "peak with training, GB"] if train else [])
+    head += ["epoch, CPU", "peak with training, GB"] if train else []
     same = "yes" if len(digests) == 1 else "NO"
     return table(head, body) + (
         f"\n\n{N_WORDS:,} words, documents of {ROW_LENGTH} words; groups from {n_sampled:,} documents, 100 steps of "
@@ -71,17 +71,13 @@ def _line(size: int, way: str, report: dict[str, Any], train: bool) -> list[str]
         f"{report['wall']:.0f}",
         f"{report['peak_here'] / 1e9:.2f}",
         f"{report['peak_worker'] / 1e9:.2f}" if report["peak_worker"] else "–",
-        *(
-            f"{sum(each[name] for each in report['report']) / 1e6:,.0f}"
-            for name in ("bytes_sent", "bytes_returned")
-        ),
         *((f"{report['epoch']:.0f}", f"{report['peak_trained'] / 1e9:.2f}") if train else ()),
     ]
 
 
 def make_folder(folder: Path, n_rows: int) -> Path:
     """Write the documents a block at a time; the label ``y`` is the group of words that a document has most of."""
-    from tsenet.data.shard_writer import ShardWriter
+    from tsenet.data.shards import ShardWriter
 
     group = np.random.default_rng(0).normal(size=(N_WORDS, N_CLASSES))
     names = [f"w{j}" for j in range(N_WORDS)]
@@ -96,22 +92,17 @@ def job(
     folder: str, way: str, n_sampled: int, memory: str, train: bool, driver: str
 ) -> dict[str, Any]:
     """Learn a tree and expand it in one of the ways, and train an epoch: CPU, wall and peak memory of each role."""
-    import scipy.sparse as sp
-
     import tsenet
-    from tsenet.data.shards import open_shards
-    from tsenet.scale import Shards
+    from tsenet.scale import Blocks
 
     warm_up()
     clock = StageClock()
     with ExitStack() as stack:
         client = None
         if way == "memory":
-            blocks = [block.table.values for block in open_shards(folder).blocks()]
-            X: Any = sp.vstack(blocks, format="csr")
-            del blocks
+            X: Any = Blocks(folder).take()
         elif way == "streamed":
-            X = stack.enter_context(Shards(folder, memory_limit=memory, n_jobs=1))
+            X = stack.enter_context(Blocks(folder, memory_limit=memory))
         else:
             from distributed import Client, LocalCluster
 
@@ -126,7 +117,7 @@ def job(
             )
             client = stack.enter_context(Client(cluster))
             client.run(_warm_up_worker)
-            X = stack.enter_context(Shards(folder, client=client, memory_limit=driver, n_jobs=1))
+            X = stack.enter_context(Blocks(folder, client=client, memory_limit=driver))
         before = _worker_cpu(client)
         cpu, wall = time.process_time(), time.perf_counter()
         tree = tsenet.learn_tree(
@@ -145,7 +136,6 @@ def job(
                 for name, stages in PHASES.items()
             },
             "stages": clock.wall,
-            "report": [] if way == "memory" else X.report.to_dict(),
             "layers": tree.layer_sizes,
             "digest": _digest(tree, wiring),
         }
@@ -188,7 +178,7 @@ def _worker_cpu(client: Any) -> float:
 def _digest(tree: Any, wiring: Any) -> str:
     digest = hashlib.sha256()
     for layer in wiring.layers:
-        for array in (layer.indptr, layer.indices, layer.log_odds):
+        for array in (layer.indptr, layer.indices):
             digest.update(np.ascontiguousarray(array))
     digest.update(np.ascontiguousarray(tree.parent))
     digest.update(np.ascontiguousarray(tree.cpt))

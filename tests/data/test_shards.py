@@ -1,20 +1,35 @@
-"""Folders of shards: what is written is what is read, and damage is named."""
+"""Folders of shards: what is written is what is read, damage is named, and files become the rows they hold."""
 
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
 
-from tsenet.data.shard_writer import ShardWriter, write_shards
-from tsenet.data.shards import MANIFEST, ShardFolder, open_shards
-from tsenet.errors import DataError
+from tsenet.data import (
+    ShardFolder,
+    ShardWriter,
+    count_words,
+    files,
+    open_shards,
+    shard_documents,
+    shard_table,
+    sharding,
+    vectorize,
+    word_vectorizer,
+    write_shards,
+)
+from tsenet.data.shards import MANIFEST
+from tsenet.errors import DataError, ProcessLostError
 
 
 def documents(n_rows: int = 23, n_words: int = 7, seed: int = 0) -> sp.csr_array:
@@ -23,7 +38,7 @@ def documents(n_rows: int = 23, n_words: int = 7, seed: int = 0) -> sp.csr_array
 
 
 def all_rows(shards: ShardFolder) -> np.ndarray:
-    parts = [block.table.values for block in shards.blocks()]
+    parts = [shards.read(partition).values for partition in shards.partitions]
     return np.vstack([part.toarray() if sp.issparse(part) else part for part in parts])
 
 
@@ -48,8 +63,8 @@ def test_rows_come_back_for_any_cut(
     assert (all_rows(shards) == expected).all()
     starts = [part.start for part in shards.partitions]
     assert starts == list(range(0, n_rows, per_group))
-    labels = np.concatenate([block.labels["y"] for block in shards.blocks(labels=["y"])])
-    assert labels.tolist() == list(range(n_rows))
+    labels = [shards.read_labels(partition, ["y"])["y"] for partition in shards.partitions]
+    assert np.concatenate(labels).tolist() == list(range(n_rows))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8, np.int16])
@@ -71,10 +86,10 @@ def test_missing_values_categories_and_labels_survive(tmp_path: Path) -> None:
     assert shards.levels == (None, ("blue", "red"))
     assert np.isnan(all_rows(shards)[1, 0])
     assert shards.classes == {"kind": ("a", "b"), "price": None, "n": (1, 2, 3)}
-    block = shards.read(shards.partitions[1], ["kind", "price"])
-    assert block.labels["kind"].tolist() == [None]
-    assert np.isnan(block.labels["price"]).all()
-    assert block.start == 2
+    read = shards.read_labels(shards.partitions[1], ["kind", "price"])
+    assert read["kind"].tolist() == [None]
+    assert np.isnan(read["price"]).all()
+    assert shards.partitions[1].start == 2
 
 
 def test_a_pickled_folder_is_small_and_opens_again(tmp_path: Path) -> None:
@@ -94,30 +109,20 @@ def test_a_changed_folder_is_not_taken_for_the_one_that_was_sent(tmp_path: Path)
         pickle.loads(sent)
 
 
-def test_a_stopped_writer_goes_on(tmp_path: Path) -> None:
+def test_a_folder_is_readable_only_after_it_is_finished(tmp_path: Path) -> None:
     rows = documents(23)
-    whole = write_shards(tmp_path / "whole", rows, rows_per_group=2, groups_per_shard=2)
-    options = {"rows_per_group": 2, "groups_per_shard": 2, "named": False}
-    names = [f"x{j}" for j in range(rows.shape[1])]
-    first = ShardWriter(tmp_path / "cut", names=names, sparse=True, **options)
-    first.write(rows[:10])  # two shards of four rows; two rows wait and are lost
-    again = ShardWriter(tmp_path / "cut", names=names, sparse=True, **options)
-    assert again.n_done == 8
-    with again:
-        again.write(rows[8:])
-    assert open_shards(tmp_path / "cut").digest == whole.digest
-    assert (all_rows(open_shards(tmp_path / "cut")) == rows.toarray()).all()
-    with pytest.raises(DataError, match="finished"):
-        ShardWriter(tmp_path / "cut", names=names, sparse=True, **options)
-
-
-def test_another_run_in_the_same_folder_is_refused(tmp_path: Path) -> None:
-    first = ShardWriter(tmp_path, names=["a"], sparse=True, rows_per_group=1, groups_per_shard=1)
-    first.write(sp.csr_array([[1], [2]]))
-    with pytest.raises(DataError, match="another source"):
-        ShardWriter(tmp_path, names=["b"], sparse=True, rows_per_group=1, groups_per_shard=1)
+    options = {"names": list("abcdefg"), "rows_per_group": 2, "groups_per_shard": 2}
+    ShardWriter(tmp_path, sparse=True, **options).write(rows)  # stopped before the end
     with pytest.raises(DataError, match="not a finished folder"):
         open_shards(tmp_path)
+    with ShardWriter(tmp_path, sparse=True, **options) as again:
+        for start in range(0, 23, 5):
+            again.write(rows[start : start + 5])
+    assert (all_rows(open_shards(tmp_path)) == rows.toarray()).all()
+    whole = write_shards(tmp_path / "whole", rows, **options)
+    assert whole.digest == open_shards(tmp_path).digest  # however the rows came
+    with pytest.raises(DataError, match="finished"):
+        ShardWriter(tmp_path, sparse=True, **options)
 
 
 def test_damage_names_file_and_row_group(tmp_path: Path) -> None:
@@ -132,7 +137,7 @@ def test_damage_names_file_and_row_group(tmp_path: Path) -> None:
     middle = group.column(0).data_page_offset + group.column(0).total_compressed_size // 2
     content[middle] ^= 0xFF
     path.write_bytes(content)
-    assert shards.read(shards.partitions[0]).table.n_rows == 1000
+    assert shards.read(shards.partitions[0]).n_rows == 1000
     with pytest.raises(DataError, match=r"part-00000.parquet, row group 1 cannot be read"):
         shards.read(bad)
     (tmp_path / "part-00001.parquet").unlink()
@@ -210,7 +215,7 @@ def test_a_damaged_manifest_is_refused(tmp_path: Path, change: dict[str, object]
 def test_unknown_labels_and_wrong_rows_are_refused(tmp_path: Path) -> None:
     shards = write_shards(tmp_path / "a", documents(), labels={"y": [0] * 23})
     with pytest.raises(DataError, match="no label 'z'; it has 'y'"):
-        shards.read(shards.partitions[0], ["z"])
+        shards.read_labels(shards.partitions[0], ["z"])
     writer = ShardWriter(tmp_path / "b", names=["a", "b"], sparse=True, labels=["y"])
     with pytest.raises(DataError, match="2 columns"):
         writer.write(sp.csr_array([[1]]), {"y": [0]})
@@ -220,12 +225,91 @@ def test_unknown_labels_and_wrong_rows_are_refused(tmp_path: Path) -> None:
         writer.write(sp.csr_array([[-1, 1]]), {"y": [0]})
     with pytest.raises(DataError, match="no rows"):
         writer.finish()
+    writer.write(sp.csr_array([[1, 1]]), {"y": ["red"]})
+    with pytest.raises(DataError, match="different kinds"):
+        writer.write(sp.csr_array([[1, 1]]), {"y": [3]})
 
 
 def test_a_url_of_another_library_works(tmp_path: Path) -> None:
     url = "memory://shards-test/folder"
     shards = write_shards(url, documents(), rows_per_group=5, groups_per_shard=2)
     assert (all_rows(open_shards(url)) == documents().toarray()).all()
-    assert shards.place.path("a") == "memory://shards-test/folder/a"
+    assert shards.url == url
     file_url = (tmp_path / "local").as_uri()
     assert (all_rows(write_shards(file_url, documents())) == documents().toarray()).all()
+
+
+# ---- files
+
+WORDS = ["apple", "bread", "cheese", "dates", "eggs", "figs", "grapes"]
+
+
+def write_texts(folder: Path) -> tuple[list[Path], list[str]]:
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(WORDS, rng.integers(0, 6))) for _ in range(60)]
+    paths = [folder / "a.jsonl", folder / "b.jsonl"]
+    for path, part in zip(paths, (texts[:25], texts[25:]), strict=True):
+        lines = [json.dumps({"text": t, "kind": len(t) % 3}) for t in part]
+        path.write_text("\n".join(lines) + "\n")
+    return paths, texts
+
+
+def test_the_counts_are_those_in_memory(tmp_path: Path) -> None:
+    paths, texts = write_texts(tmp_path)
+    vectorizer = word_vectorizer(n_words=5)
+    shards = shard_documents(
+        paths, tmp_path / "s", vectorizer=vectorizer, labels=["kind"], rows_per_group=7
+    )
+    table = vectorize(texts, word_vectorizer(n_words=5))
+    assert shards.names == table.names
+    assert (all_rows(shards) == table.values.toarray()).all()
+    labels = [shards.read_labels(part, ["kind"])["kind"] for part in shards.partitions]
+    assert np.concatenate(labels).tolist() == [len(t) % 3 for t in texts]
+    assert count_words(texts, shards.vectorizer()) == table
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_any_number_of_processes_writes_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_CHUNK_ROWS", 8)
+    paths, _ = write_texts(tmp_path)
+    for name, n_workers in (("one", None), ("two", 2)):
+        shard_documents(
+            *(paths, tmp_path / name),
+            vectorizer=word_vectorizer(ngrams=2),
+            labels=["kind"],
+            rows_per_group=7,
+            n_workers=n_workers,
+        )
+    assert content(tmp_path / "one") == content(tmp_path / "two")
+
+
+def ends_the_process(*_: Any) -> Any:
+    os._exit(1)
+
+
+def test_a_lost_process_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths, _ = write_texts(tmp_path)
+    monkeypatch.setattr(sharding, "_count", ends_the_process)
+    with pytest.raises(ProcessLostError, match="has ended, perhaps out of memory"):
+        shard_documents(paths, tmp_path / "s", n_workers=1)
+
+
+def test_functions_of_the_user_are_refused(tmp_path: Path) -> None:
+    paths, _ = write_texts(tmp_path)
+    with pytest.raises(DataError, match="cannot hold a vectorizer with tokenizer"):
+        shard_documents(paths, tmp_path / "s", vectorizer=CountVectorizer(tokenizer=str.split))
+
+
+def test_tables_of_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n1,2.5,red\n,4,blue\n5,6,red\n")
+    shards = shard_table([path], tmp_path / "s", labels=["y"], rows_per_group=2)
+    np.testing.assert_array_equal(all_rows(shards), [[1, 2.5], [np.nan, 4], [5, 6]])
+    assert shards.classes == {"y": ("blue", "red")}
+    with pytest.raises(DataError, match=r"t.csv, record 1: 'y' holds 'red', not a number"):
+        shard_table([path], tmp_path / "other")

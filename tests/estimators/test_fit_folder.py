@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 import tsenet
 from tsenet import Table, TSENetClassifier, TSENetRegressor
-from tsenet.data.shard_writer import write_shards
-from tsenet.data.shards import ShardFolder
+from tsenet.data.shards import ShardFolder, write_shards
 from tsenet.errors import DataError
 from tsenet.training import folder
 

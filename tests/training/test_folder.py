@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tsenet.data.shard_writer import write_shards
+from tsenet.data.shards import write_shards
 from tsenet.errors import DataError
 from tsenet.progress import Progress
 from tsenet.training import folder

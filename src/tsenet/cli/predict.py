@@ -133,9 +133,10 @@ def _predicted_shards(fitted: Any, data: Path, id_column: str | None) -> Iterato
     folder = open_shards(data)
     words = fitted.binary_rule_.names_in
     columns = columns_of_words(folder, words)
-    for block in folder.blocks(labels=[] if id_column is None else [id_column]):
-        table = with_words(block.table, words, columns)
-        yield _predictions(fitted, table, {str(k): v for k, v in block.labels.items()}, {})
+    for partition in folder.partitions:
+        table = with_words(folder.read(partition), words, columns)
+        ids = folder.read_labels(partition, [] if id_column is None else [id_column])
+        yield _predictions(fitted, table, ids, {})
 
 
 def _predictions(fitted: Any, X: Any, ids: dict[str, Any], reasons: dict[str, Any]) -> pd.DataFrame:

@@ -59,7 +59,7 @@ def shard(
     """Write text or tables as a folder of Parquet shards, for data beyond memory.
 
     The files are read in pieces and may be larger than memory; --workers counts words in several processes, and the
-    folder is the same for any number of them. After an interruption the same command continues where it stopped.
+    folder is the same for any number of them.
     """
     from tsenet.data import shard_documents, shard_table
     from tsenet.data.columns import count_of

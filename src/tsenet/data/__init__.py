@@ -6,16 +6,14 @@ from tsenet.data.binary import BinaryRule
 from tsenet.data.files import DataFile, Documents, read_chunks, read_data, read_documents
 from tsenet.data.rows import BinaryRows, constant_columns
 from tsenet.data.scaling import Scaling
-from tsenet.data.shard_writer import ShardWriter, write_shards
 from tsenet.data.sharding import shard_documents, shard_table
-from tsenet.data.shards import Block, Partition, ShardFolder, open_shards
+from tsenet.data.shards import Partition, ShardFolder, ShardWriter, open_shards, write_shards
 from tsenet.data.table import Table
 from tsenet.data.text import count_words, vectorize, word_vectorizer, words_of
 
 __all__ = [
     "BinaryRows",
     "BinaryRule",
-    "Block",
     "DataFile",
     "Documents",
     "Partition",

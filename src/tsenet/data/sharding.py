@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import multiprocessing
 import os
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,36 +17,31 @@ import numpy as np
 
 from tsenet.data.columns import is_missing, quoted
 from tsenet.data.files import read_chunks
-from tsenet.data.places import Place
-from tsenet.data.shard_writer import ShardWriter
-from tsenet.data.shards import MANIFEST, ShardFolder, open_shards
-from tsenet.data.side_by_side import MapInOrder, in_processes
+from tsenet.data.shards import ROWS_PER_GROUP, ShardFolder, ShardWriter
 from tsenet.data.text import (
     TermCounts,
     checked_vectorizer,
     count_words,
     vectorizer_fields,
-    vectorizer_of_fields,
     word_vectorizer,
 )
-from tsenet.errors import DataError
-from tsenet.progress import Progress, as_progress
+from tsenet.errors import DataError, ProcessLostError
+from tsenet.progress import as_progress
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
 
 __all__ = ["shard_documents", "shard_table"]
 
-# The number of a row in its file, and its values by column.
-Record = tuple[int, dict[str, Any]]
+#: ``map_in_order(function, items)`` yields ``function(item)`` for each item, in order.
+MapInOrder = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 
-_BATCH = 4096
-_VOCABULARY = "vocabulary.json"
+_AHEAD = 3  # items per process that are read before the result of the first is taken
 
 
 def shard_documents(
     paths: Sequence[str | Path],
-    folder: str | os.PathLike[str] | Place,
+    folder: str | os.PathLike[str],
     text: str = "text",
     *,
     vectorizer: CountVectorizer | None = None,
@@ -53,20 +49,19 @@ def shard_documents(
     header: bool = True,
     encoding: str = "utf-8",
     progress: Any = None,
-    rows_per_group: int | None = None,
+    rows_per_group: int = ROWS_PER_GROUP,
     n_workers: int | None = None,
     map_in_order: MapInOrder | None = None,
 ) -> ShardFolder:
     r"""Count the words of documents in files, and write them as a folder of shards.
 
-    The files are read twice: for the vocabulary, which is kept in the folder, and for the counts. A call that was
-    stopped goes on where it ended if it is repeated.
+    The files are read twice: for the vocabulary, and for the counts.
 
     Parameters
     ----------
     paths : sequence of path
         Files in one of the formats of :func:`tsenet.data.read_documents`, one after the other.
-    folder : path, URL or Place
+    folder : path or URL
         The folder to make.
     text : str, default="text"
         Column of the text.
@@ -80,11 +75,11 @@ def shard_documents(
         As for :func:`tsenet.data.read_documents`.
     progress : None, bool, Progress or callable, default=None
         As for :func:`tsenet.learn_tree`.
-    rows_per_group : int or None, default=None
+    rows_per_group : int, default=16384
         Documents of a partition.
     n_workers : int or None, default=None
-        Count words in so many processes, which are started. The folder is the same for any number. In a program that
-        is run as a script the call belongs under ``if __name__ == "__main__":``.
+        Count words in this many new processes. The folder is the same for any number. In a program that is run as a
+        script the call belongs under ``if __name__ == "__main__":``.
     map_in_order : callable or None, default=None
         Instead of processes, ``map_in_order(function, items)`` yields the results in order: a cluster, for example.
 
@@ -95,7 +90,7 @@ def shard_documents(
     Raises
     ------
     DataError
-        If a file cannot be read, or the folder is finished or belongs to other files or options.
+        If a file cannot be read, or the folder holds finished shards.
 
     Examples
     --------
@@ -109,51 +104,52 @@ def shard_documents(
     >>> shards.names, shards.shape
     (('bark', 'cats'), (3, 2))
     """
-    place = Place.of(folder)
     wanted = list(dict.fromkeys([text, *labels]))
     vectorizer = word_vectorizer(min_documents=2) if vectorizer is None else vectorizer
     words = vectorizer_fields(checked_vectorizer(vectorizer))
-    run = {"files": _facts(paths), "text": text, "labels": list(labels), "header": header}
-    run |= {"encoding": encoding, "words": words}
+    _check_files(paths)
 
-    def batches(first: int) -> Iterator[list[Any]]:
-        return _batches(islice(_records(paths, wanted, header, encoding), first, None))
+    def texts() -> Iterator[list[str]]:
+        for path, first, chunk in _chunks(paths, wanted, header, encoding):
+            kept.append({name: chunk[name] for name in labels})
+            yield [
+                _text(value, f"{path}, record {k}", text)
+                for k, value in enumerate(chunk[text], first)
+            ]
 
-    def texts_of(batch: list[Any]) -> list[str]:
-        return [_text(record, text, path) for path, record in batch]
-
+    kept: deque[dict[str, list[Any]]] = (
+        deque()
+    )  # labels of the chunks whose words are being counted
     with ExitStack() as stack:
         report = stack.enter_context(as_progress(progress))
         each = map_in_order or map
         if n_workers is not None:
-            each = stack.enter_context(in_processes(n_workers))
-        parts = each(partial(TermCounts.of, vectorizer), map(texts_of, batches(0)))
-        vectorizer = _fitted(vectorizer, place, run, parts, report)
+            each = stack.enter_context(_in_processes(n_workers))
+        ShardWriter(folder, names=(), sparse=True)  # refuses a finished folder before the work
+        report.start("counting words", None)
+        total: TermCounts | None = None
+        for part in each(partial(TermCounts.of, vectorizer), texts()):
+            total = part if total is None else total.add(part)
+            report.advance(part.n_documents)
+        if total is None:
+            raise DataError("there are no documents")
+        vectorizer = total.fit(vectorizer)
+        report.finish(f"{len(vectorizer.vocabulary_):,} words")
+        kept.clear()
         with ShardWriter(
-            place,
+            folder,
             names=list(vectorizer.vocabulary_),
             sparse=True,
             labels=labels,
             counter=words,
-            run=run,
-            **_sizes(rows_per_group),
+            rows_per_group=rows_per_group,
         ) as writer:
             report.start("writing shards", None)
-            read: deque[list[Any]] = deque()  # batches whose words are being counted
-            texts = (texts_of(_kept_in(read, batch)) for batch in batches(writer.n_done))
-            for rows in each(partial(_count, vectorizer), texts):
-                batch = read.popleft()
-                writer.write(
-                    rows, {name: [record[1].get(name) for _, record in batch] for name in labels}
-                )
-                report.advance(len(batch))
+            for rows in each(partial(_count, vectorizer), texts()):
+                writer.write(rows, kept.popleft())
+                report.advance(rows.shape[0])
             report.finish()
     return writer.folder
-
-
-def _kept_in(waiting: deque[list[Any]], batch: list[Any]) -> list[Any]:
-    waiting.append(batch)
-    return batch
 
 
 def _count(vectorizer: CountVectorizer, texts: list[str]) -> Any:
@@ -163,21 +159,21 @@ def _count(vectorizer: CountVectorizer, texts: list[str]) -> Any:
 
 def shard_table(
     paths: Sequence[str | Path],
-    folder: str | os.PathLike[str] | Place,
+    folder: str | os.PathLike[str],
     *,
     labels: Sequence[str] = (),
     columns: Sequence[str] = (),
     encoding: str = "utf-8",
     progress: Any = None,
-    rows_per_group: int | None = None,
+    rows_per_group: int = ROWS_PER_GROUP,
 ) -> ShardFolder:
-    r"""Write tables of numbers in files as a folder of shards; a call that was stopped goes on.
+    r"""Write tables of numbers in files as a folder of shards.
 
     Parameters
     ----------
     paths : sequence of path
         Files (csv, tsv, json, jsonl, parquet) with the same columns, one after the other. Blank cells are missing.
-    folder : path, URL or Place
+    folder : path or URL
         The folder to make.
     labels : sequence of str, default=()
         Columns to keep as labels.
@@ -204,126 +200,105 @@ def shard_table(
     ...     path = Path(scratch) / "sizes.csv"
     ...     _ = path.write_text("width,height,kind\n1,2,a\n3,,b\n")
     ...     shards = shard_table([path], Path(scratch) / "shards", labels=["kind"])
-    ...     shards.read(shards.partitions[0]).table.values.tolist()
+    ...     shards.read(shards.partitions[0]).values.tolist()
     [[1.0, 2.0], [3.0, nan]]
     """
+    _check_files(paths)
     names = list(columns)
-    if not names:
-        with closing(_records(paths, None, True, encoding)) as records:
-            first = next(records, None)
-        if first is None:
-            raise DataError(f"{paths[0]} holds no rows")
-        names = [name for name in first[1][1] if name not in set(labels)]
-    wanted = [*names, *labels]
-    run = {"files": _facts(paths), "encoding": encoding}
-    with (
-        as_progress(progress) as report,
-        ShardWriter(
-            *(folder,),
-            names=names,
-            sparse=False,
-            labels=labels,
-            run=run,
-            **_sizes(rows_per_group),
-        ) as writer,
-    ):
+    writer: ShardWriter | None = None
+    with as_progress(progress) as report:
         report.start("writing shards", None)
-        records = _records(paths, wanted, True, encoding)
-        for batch in _batches(islice(records, writer.n_done, None)):
-            rows = np.array(
-                [[_number(record, name, path) for name in names] for path, record in batch]
-            )
-            writer.write(
-                rows, {name: [record[1].get(name) for _, record in batch] for name in labels}
-            )
-            report.advance(len(batch))
+        wanted = [*names, *labels] if names else None
+        for path, first, chunk in _chunks(paths, wanted, True, encoding):
+            if writer is None:
+                names = names or [name for name in chunk if name not in set(labels)]
+                writer = ShardWriter(
+                    folder, names=names, sparse=False, labels=labels, rows_per_group=rows_per_group
+                )
+            columns_of_numbers = [
+                [
+                    _number(value, f"{path}, record {k}", name)
+                    for k, value in enumerate(_column(chunk, name, path), first)
+                ]
+                for name in names
+            ]
+            rows = np.array(columns_of_numbers).T
+            writer.write(rows, {name: _column(chunk, name, path) for name in labels})
+            report.advance(rows.shape[0])
+        if writer is None:
+            raise DataError(f"{paths[0]} holds no rows")
+        writer.finish()
         report.finish()
     return writer.folder
 
 
-def _sizes(rows_per_group: int | None) -> dict[str, Any]:
-    return {} if rows_per_group is None else {"rows_per_group": rows_per_group}
-
-
-def _records(
+def _chunks(
     paths: Sequence[str | Path], wanted: Sequence[str] | None, header: bool, encoding: str
-) -> Generator[tuple[Path, Record], None, None]:
+) -> Iterator[tuple[Path, int, dict[str, list[Any]]]]:
+    """Chunks of all files: the file, the number of the first row in it, and the values by column."""
     for path in map(Path, paths):
-        number = 0
+        first = 1
         for chunk in read_chunks(path, wanted, header=header, encoding=encoding):
-            for values in zip(*chunk.values(), strict=True):
-                number += 1
-                yield path, (number, dict(zip(chunk, values, strict=True)))
+            yield path, first, chunk
+            first += len(next(iter(chunk.values())))
 
 
-def _batches(records: Iterator[Any]) -> Iterator[list[Any]]:
-    while batch := list(islice(records, _BATCH)):
-        yield batch
+def _column(chunk: dict[str, list[Any]], name: str, path: Path) -> list[Any]:
+    if name not in chunk:
+        raise DataError(
+            f"{path} has no column {quoted(name)}; it has {', '.join(map(quoted, chunk))}"
+        )
+    return chunk[name]
 
 
-def _text(record: Record, column: str, path: Path) -> str:
-    number, fields = record
-    value = fields.get(column)
+def _text(value: Any, where: str, column: str) -> str:
     if is_missing(value):
         return ""
     if not isinstance(value, str | int | float):
         kind = type(value).__name__
-        raise DataError(f"{path}, record {number}: {quoted(column)} holds a {kind}, not a text")
+        raise DataError(f"{where}: {quoted(column)} holds a {kind}, not a text")
     return str(value)
 
 
-def _number(record: Record, column: str, path: Path) -> float:
-    number, fields = record
-    value = fields.get(column)
+def _number(value: Any, where: str, column: str) -> float:
     if is_missing(value):
         return float("nan")
     try:
-        return float(value)  # type: ignore[arg-type]  # anything else than a number raises
+        return float(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise DataError(
-            f"{path}, record {number}: {quoted(column)} holds {quoted(value)}, not a number: name it with --label "
-            "if it is a label; for categories use tsenet.data.shard_writer.write_shards in Python"
+            f"{where}: {quoted(column)} holds {quoted(value)}, not a number: name it with --label if it is a label; "
+            "for categories use tsenet.data.write_shards in Python"
         ) from error
 
 
-def _facts(paths: Sequence[str | Path]) -> list[Any]:
-    """What tells files apart: their names and sizes."""
+def _check_files(paths: Sequence[str | Path]) -> None:
     if not paths:
         raise DataError("no files were given")
-    found = []
-    for path in map(Path, paths):
-        if str(path) == "-":
-            raise DataError("standard input cannot be read twice: write it to a file first")
-        found.append([path.name, path.stat().st_size if path.is_file() else None])
-    return found
+    if any(str(path) == "-" for path in paths):
+        raise DataError("standard input cannot be read twice: write it to a file first")
 
 
-def _fitted(
-    vectorizer: CountVectorizer,
-    place: Place,
-    run: dict[str, Any],
-    parts: Iterable[TermCounts],
-    report: Progress,
-) -> CountVectorizer:
-    """The vectorizer with the vocabulary that an earlier call of the same kind has chosen, or that of the texts."""
-    names = place.names()
-    if MANIFEST in names:
-        raise DataError(
-            f"{open_shards(place).place.url} holds finished shards: choose another folder"
-        )
-    if _VOCABULARY in names:
-        fields = json.loads(place.read(_VOCABULARY))
-        if fields["run"] == json.loads(json.dumps(run)):
-            return vectorizer_of_fields(run["words"], fields["vocabulary"])
-    report.start("counting words", None)
-    total: TermCounts | None = None
-    for part in parts:
-        total = part if total is None else total.add(part)
-        report.advance(part.n_documents)
-    if total is None:
-        raise DataError("there are no documents")
-    vectorizer = total.fit(vectorizer)
-    report.finish(f"{len(vectorizer.vocabulary_):,} words")
-    content = json.dumps({"run": run, "vocabulary": list(vectorizer.vocabulary_)})
-    place.write(_VOCABULARY, content.encode())
-    return vectorizer
+@contextmanager
+def _in_processes(n_workers: int) -> Iterator[MapInOrder]:
+    """Start processes; a few items per process are in memory."""
+    # Children are new interpreters, not copies: a copy of a process with threads may stand still.
+    pool = ProcessPoolExecutor(n_workers, mp_context=multiprocessing.get_context("spawn"))
+
+    def map_in_order(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        waiting: deque[Future[Any]] = deque()
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) >= _AHEAD * n_workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+    try:
+        yield map_in_order
+    except BrokenProcessPool as error:
+        raise ProcessLostError(
+            "a process that was started for the work has ended, perhaps out of memory: start again with fewer processes"
+        ) from error
+    finally:
+        pool.shutdown(cancel_futures=True)

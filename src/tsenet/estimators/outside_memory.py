@@ -66,8 +66,8 @@ def tables_of(X: Any, names: Sequence[str]) -> Iterator[Table]:
     with in_blocks(X) as blocks:
         folder = folder_of(blocks)
         columns = columns_of_words(folder, names)
-        for block in folder.blocks():
-            yield with_words(block.table, names, columns)
+        for partition in folder.partitions:
+            yield with_words(folder.read(partition), names, columns)
 
 
 def folder_of(blocks: Blocks) -> ShardFolder:
@@ -85,7 +85,7 @@ def drawn_documents(blocks: Blocks, seed: Any, progress: Progress) -> Table:
         If the rows are no documents.
     """
     if not blocks.is_sparse:
-        raise DataError(f"{folder_of(blocks).place.url} holds a table of numbers, not documents")
+        raise DataError(f"{folder_of(blocks).url} holds a table of numbers, not documents")
     table: Table = blocks.sample(_DESCRIBED, seed_sequence(seed), progress)
     return table
 
@@ -99,13 +99,13 @@ def columns_of_words(folder: ShardFolder, words: Sequence[str]) -> NDArray[np.in
         If the folder holds dense rows, or none of the model's words.
     """
     if not folder.is_sparse:
-        raise DataError(f"{folder.place.url} holds dense rows: load them and use predict")
+        raise DataError(f"{folder.url} holds dense rows: load them and use predict")
     if folder.names == tuple(words):
         return None
     column_of = {word: j for j, word in enumerate(words)}
     found = np.array([column_of.get(word, -1) for word in folder.names], np.int64)
     if (found < 0).all():
-        raise DataError(f"{folder.place.url} has none of the {len(words)} words of the model")
+        raise DataError(f"{folder.url} has none of the {len(words)} words of the model")
     return found
 
 
@@ -152,14 +152,14 @@ def fit_outside(
         folder = folder_of(blocks)
         if not folder.is_sparse:
             raise DataError(
-                f"{folder.place.url} holds dense rows: only documents are read from a folder. "
+                f"{folder.url} holds dense rows: only documents are read from a folder. "
                 "Load dense rows and fit to them"
             )
         given = estimator._read_targets(_labels_of(folder, y))
         if len(given.values) != folder.n_rows:
             raise DataError(
                 f"y must have one label for each of the {folder.n_rows:,} rows of "
-                f"{folder.place.url}, or name a label column of it, but has the shape {np.shape(y)}"
+                f"{folder.url}, or name a label column of it, but has the shape {np.shape(y)}"
             )
         targets = estimator._learn_targets(given)
         loss = estimator.targets_.loss(
@@ -196,7 +196,7 @@ def _labels_of(folder: ShardFolder, y: Any) -> Any:
         if len(folder.classes) != 1:
             known = ", ".join(map(repr, folder.classes))
             found = f"has the label columns {known}: name one as y" if known else "has no labels"
-            raise DataError(f"requires y to be passed: {folder.place.url} {found}")
+            raise DataError(f"requires y to be passed: {folder.url} {found}")
         y = next(iter(folder.classes))
     names = [y] if isinstance(y, str) else y
     if not isinstance(names, Sequence) or not all(isinstance(each, str) for each in names):

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRule, column_thresholds
 from tsenet.data.limits import bytes_of, memory_here, shown_bytes
-from tsenet.data.places import Place
 from tsenet.data.rows import BinaryRows
 from tsenet.data.shards import Partition, ShardFolder, open_shards
 from tsenet.data.table import Table
@@ -397,7 +396,7 @@ class Blocks:
                     f"the workers do not see {scratch}, where the rows would be written: give a folder or URL that "
                     "all machines can open as Blocks(…, scratch=…)"
                 )
-        return write_collection(collection, Place.of(scratch), client)
+        return write_collection(collection, scratch, client)
 
 
 @contextmanager
@@ -434,7 +433,7 @@ def is_outside_memory(X: Any) -> bool:
         return "://" in X.split(maxsplit=1)[0] if X.strip() and not os.path.isdir(X) else bool(X)
     if isinstance(X, Blocks):
         return X.folder is not None
-    return isinstance(X, os.PathLike | Place | ShardFolder) or is_collection(X)
+    return isinstance(X, os.PathLike | ShardFolder) or is_collection(X)
 
 
 def learn_rule(blocks: Blocks) -> BinaryRule:
@@ -467,7 +466,7 @@ def _of_partition(
 ) -> Any:
     """Read a partition, apply the steps, then the function."""
     partition, arguments = item
-    value: Any = folder.read(partition).table
+    value: Any = folder.read(partition)
     for step in steps:
         value = step(value)
     return function(value, *arguments)

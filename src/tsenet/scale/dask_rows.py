@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from tsenet.data.places import Place
-from tsenet.data.shard_writer import ROWS_PER_GROUP, ShardWriter
-from tsenet.data.shards import ShardFolder
+from tsenet.data.shards import ROWS_PER_GROUP, ShardFolder, ShardWriter
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 
@@ -24,14 +23,16 @@ def is_collection(X: Any) -> bool:
     return hasattr(X, "__dask_graph__")
 
 
-def write_collection(collection: Any, place: Place, client: Any = None) -> ShardFolder:
+def write_collection(
+    collection: Any, folder: str | os.PathLike[str], client: Any = None
+) -> ShardFolder:
     """Write a Dask array or dataframe as a folder of shards, which does not depend on the chunks.
 
     Parameters
     ----------
     collection : dask.array.Array (N, V) or dask.dataframe.DataFrame
         Blocks of numbers or scipy CSR blocks of counts; or columns of numbers.
-    place : Place
+    folder : path or URL
         The folder to make.
     client : distributed.Client or None
         Where to compute the chunks; None: where Dask does by default.
@@ -57,7 +58,7 @@ def write_collection(collection: Any, place: Place, client: Any = None) -> Shard
         table = _table(block, collection, columns)
         columns = table.names  # of dates, too, all blocks have the columns of the first
         if writer is None:
-            writer = _writer(place, table)
+            writer = _writer(folder, table)
         elif table.is_sparse != writer.sparse:
             raise DataError("some chunks are sparse and others are dense: make all of one kind")
         writer.write(table)
@@ -99,12 +100,12 @@ def _plain_type(dtype: Any) -> np.dtype[Any]:
     return dtype if isinstance(dtype, np.dtype) and dtype.kind in "fiu" else np.dtype(np.float64)
 
 
-def _writer(place: Place, table: Table) -> ShardWriter:
+def _writer(folder: str | os.PathLike[str], table: Table) -> ShardWriter:
     rows_per_group = ROWS_PER_GROUP
     if not table.is_sparse:
         rows_per_group = int(np.clip(_VALUES_PER_GROUP // table.n_columns, 64, ROWS_PER_GROUP))
     return ShardWriter(
-        place,
+        folder,
         names=table.names,
         sparse=table.is_sparse,
         named=table.named,

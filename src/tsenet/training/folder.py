@@ -74,7 +74,7 @@ class FolderRows:
     ) -> None:
         known = is_known(targets)
         if not known.any():
-            raise DataError(f"no row of {folder.place.url} has a label to train on")
+            raise DataError(f"no row of {folder.url} has a label to train on")
         self._folder, self._targets = folder, targets
         n_rows = folder.n_rows
         split_seed, sample_seed = seed.generate_state(2).tolist()
@@ -86,7 +86,7 @@ class FolderRows:
         held, sample = [], []
         report.start("reading shards", len(folder.partitions))
         for part in folder.partitions:
-            counts: sp.csr_array = folder.read(part).table.values
+            counts: sp.csr_array = folder.read(part).values
             n_with += np.bincount(counts.indices, minlength=folder.n_columns)
             here = slice(part.start, part.start + part.n_rows)
             held_out[here] = known[here] & (row_draws(counts, split_seed) < share)
@@ -127,7 +127,7 @@ class FolderRows:
                     part = waiting.pop()
                     chosen = np.flatnonzero(self._known[part.start : part.start + part.n_rows])
                     if chosen.size:
-                        counts = self._folder.read(part).table.values[chosen]
+                        counts = self._folder.read(part).values[chosen]
                         rows.append(self.inputs(self._table(counts)).values)
                         labels.append(self._targets[part.start + chosen])
                         n_read += chosen.size
