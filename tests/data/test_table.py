@@ -19,6 +19,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.utils.estimator_checks import _NotAnArray
 
 import tsenet
+from tests.cli.program import fine
 from tsenet.data import BinaryRows, Table, read_data
 from tsenet.errors import DataError, NonNumericError
 
@@ -583,6 +584,9 @@ def test_models_read_new_dates_as_those_of_training(sales: pd.DataFrame, tmp_pat
         np.testing.assert_array_equal(fitted.predict(rows), model.predict(X[300:]))
     with pytest.raises(DataError, match="feature names"):
         model.predict(X[["size", "at"]])
+    X.to_csv(tmp_path / "new.csv", index=False)
+    printed = fine("predict", tmp_path / "m.tsenet", tmp_path / "new.csv", "--quiet")
+    assert [line.split(",")[0] for line in printed.splitlines()[1:]] == model.predict(X).tolist()
 
 
 def test_the_tree_of_rows_with_dates(sales: pd.DataFrame) -> None:

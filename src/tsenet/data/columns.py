@@ -133,12 +133,12 @@ def refuse_non_finite(values: Any, label: Labeller, missing: bool = False) -> No
             )
 
 
-def equal_fields(one: Any, other: object) -> bool:
+def equal_fields(one: Any, other: object) -> Any:
     """Compare two dataclasses that may hold arrays and csr_arrays: the ``__eq__`` of such a class.
 
     Missing values are equal, and arrays of different types are not.
     """
-    if type(one) is not type(other):
+    if not isinstance(other, type(one)):
         return NotImplemented
     pairs = ((getattr(one, part.name), getattr(other, part.name)) for part in fields(one))
     return all(_equal(a, b) for a, b in pairs)
