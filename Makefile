@@ -20,7 +20,7 @@ PYTHON ?= $(shell for candidate in python3.11 python3; do \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo check test reproduce results lint format fuzz coverage mutation oldest matrix bench docs tutorials figures gallery explorer dist clean
+.PHONY: help demo check test reproduce results verify-results lint format fuzz coverage mutation oldest matrix bench docs tutorials figures gallery explorer dist clean
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,11 +43,15 @@ format: $(INSTALLED) ## Rewrite the code as ruff likes it
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-reproduce: $(INSTALLED) ## Run an experiment of the paper, e.g. ARGS="table3 --datasets digits --quick" (ARGS=--help lists them)
+reproduce: $(INSTALLED) ## Run an experiment, e.g. ARGS="run few-labels --data subj" (ARGS=list lists them)
 	$(BIN)/python -m reproduce $(or $(ARGS),--help)
 
-results: $(INSTALLED) ## Write the results pages anew from the stored runs in docs/results/runs; runs nothing
-	$(BIN)/python -m reproduce.pages $(ARGS)
+results: $(INSTALLED) ## Fill the tables and numbers of the pages from the stored runs; measures nothing
+	$(BIN)/python -m reproduce pages
+
+verify-results: $(INSTALLED) ## Measure N random stored cells again and compare (TSENET_DATA)
+	$(BIN)/python -m reproduce verify $(N)
+N ?= 5
 
 fuzz: $(INSTALLED) ## Load and use 100,000 mutants of model files and tables, with kernels that check their indices
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.fuzz PYTHONPATH=. $(BIN)/python -m tests.reliability.fuzz $(or $(ARGS),--mutants 100000)

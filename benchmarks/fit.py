@@ -39,7 +39,7 @@ PENALTIES = np.logspace(-1, 3, 5)
 
 def run(against: Path | None, only: list[str], repeats: int) -> str:
     """One row per case: CPU seconds of this checkout, of the other side, and their ratio."""
-    from benchmarks.report import table
+    from reproduce.markdown import table
 
     unknown = sorted(set(only) - set(CASES))
     if unknown:
@@ -73,41 +73,45 @@ def run(against: Path | None, only: list[str], repeats: int) -> str:
 def _prepare(case: str, path: Path) -> tuple[int, int]:
     """Save the rows of a case for both sides; return the number of rows and of classes."""
     name, n_labels = CASES[case]
-    views, y, y_held = _rows(name)
+    X, y, X_held, y_held = _rows(name)
     known = np.arange(y.size)
     if n_labels is not None:
         known = np.random.default_rng(0).permutation(y.size)[:n_labels]
     few = np.full(y.size, -1)
     few[known] = y[known]
     arrays: dict[str, Any] = {"y": few, "y_held": y_held}
-    for view, pair in views.items():
-        for part, values in zip(("fit", "held"), pair, strict=True):
-            if sp.issparse(values):
-                rows = sp.csr_array(values)
-                arrays |= {
-                    f"{view}_{part}_{field}": getattr(rows, field)
-                    for field in ("data", "indices", "indptr", "shape")
-                }
-            else:
-                arrays[f"{view}_{part}"] = values
+    for part, values in (("X", X), ("X_held", X_held)):
+        if sp.issparse(values):
+            fields = ("data", "indices", "indptr", "shape")
+            arrays |= {f"{part}_{field}": getattr(values, field) for field in fields}
+        else:
+            arrays[part] = values
     np.savez(path, **arrays)
     return y.size, int(np.unique(y).size)
 
 
-def _rows(name: str) -> tuple[Any, Any, Any]:
-    """Features to fit and to score, by the name of the view, and both parts' classes; no test rows."""
-    from reproduce.suite import SUITE, RawRows, SuiteEntry, fold_of
+def _rows(name: str) -> tuple[Any, Any, Any, Any]:
+    """Return rows to fit, their classes, rows to score and theirs; no test rows."""
+    from sklearn.model_selection import train_test_split
+
+    from reproduce.data import count_words, fold_of, load
 
     if name != "many classes":
-        fold = fold_of(SUITE[name], "validation", 0)
-    else:
-        parts = [(one, SUITE[one].read("train", 0)) for one in MANY]
-        texts = [text for _, part in parts for text in part.X]
-        classes = [f"{one} {label}" for one, part in parts for label in part.y.tolist()]
-        rows = RawRows(texts, np.array(classes))
-        entry = SuiteEntry(name, "text", MANY_ROWS, lambda side, seed: rows, n_fit=MANY_ROWS)
-        fold = fold_of(entry, "validation", 0)
-    return fold.views, fold.y, fold.y_held
+        fold = fold_of(name, "validation", 0)
+        return fold.X, fold.y.astype(int), fold.X_held, fold.y_held.astype(int)
+    parts = [(one, load(one, "train")) for one in MANY]
+    texts = np.array([text for _, part in parts for text in part.X], dtype=object)
+    classes = [f"{one} {label}" for one, part in parts for label in part.y.tolist()]
+    codes = np.unique(classes, return_inverse=True)[1]
+    options = {
+        "train_size": MANY_ROWS,
+        "test_size": MANY_ROWS,
+        "stratify": codes,
+        "random_state": 0,
+    }
+    fit, held = train_test_split(np.arange(codes.size), **options)
+    X, X_held, _ = count_words(texts[fit].tolist(), texts[held].tolist())
+    return X, codes[fit], X_held, codes[held]
 
 
 def _in_process(root: Path, path: Path, method: str) -> dict[str, float]:
@@ -138,10 +142,7 @@ def _fit(path: str, method: str) -> dict[str, float]:
     with np.load(path) as file:
         arrays = dict(file)
     y, y_held = arrays["y"], arrays["y_held"]
-    kinds = {key.partition("_")[0] for key in arrays} - {"y"}
-    rows = {kind: [_matrix(arrays, f"{kind}_{part}") for part in ("fit", "held")] for kind in kinds}
-    preferred = "counts" if method == "tsenet" else "tfidf"
-    X, X_held = rows.get(preferred) or rows["values"]
+    X, X_held = _matrix(arrays, "X"), _matrix(arrays, "X_held")
     if method == "lr":
         X, y = X[y >= 0], y[y >= 0]
     with threadpool_limits(1):
@@ -157,12 +158,13 @@ def _model(method: str) -> Any:
     if method == "lr":
         from sklearn.linear_model import LogisticRegressionCV
         from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import MaxAbsScaler
+
+        from reproduce.rivals import Features
 
         rival = LogisticRegressionCV(
             Cs=PENALTIES, cv=3, max_iter=200, scoring="neg_log_loss", use_legacy_attributes=False
         )
-        return make_pipeline(MaxAbsScaler(), rival)
+        return make_pipeline(Features(), rival)
     import tsenet
 
     options: dict[str, Any] = {"random_state": 0, "n_jobs": 1}

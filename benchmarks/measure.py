@@ -1,7 +1,8 @@
-"""Measuring: a clock for the stages of learning, and runs in a process of their own."""
+"""Measuring: a clock for stages, jobs in a process of their own, peak memory, Markdown tables."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import logging
 import os
@@ -11,16 +12,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
 
 ROOT = Path(__file__).parents[1]
 
 
 class StageClock(Progress):
-    """Adds up CPU and wall seconds by stage name; a stage comes once per layer."""
+    """Adds up CPU and wall seconds by stage; a stage may come once per layer."""
 
     def __init__(self) -> None:
         self.cpu: dict[str, float] = {}
@@ -41,46 +39,45 @@ class StageClock(Progress):
 
 
 def peak_bytes() -> int:
-    """Largest resident memory of this process so far.
-
-    Linux counts ``ru_maxrss`` from before ``exec``, so a child would start with its parent's peak; ``VmHWM`` does not.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text("ascii").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    import resource  # not on Windows
-
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    """Return the largest resident memory of this process so far (Linux)."""
+    for line in Path("/proc/self/status").read_text("ascii").splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return 0
 
 
-def in_own_process(job: str, **arguments: Any) -> dict[str, Any]:
-    """Run a job of :mod:`benchmarks.jobs` in a fresh interpreter and return what it reports."""
-    command = [sys.executable, "-m", "benchmarks.jobs", job, json.dumps(arguments, default=str)]
-    # Threads of torch that spin while they wait would take the cores from whoever has its turn.
+def in_own_process(function: str, **arguments: Any) -> dict[str, Any]:
+    """Call ``module:function`` in a fresh interpreter and return the dictionary that it returns."""
+    command = [sys.executable, "-m", "benchmarks.measure", function]
+    # threads of torch that spin while they wait would take the cores from whoever has its turn
     environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE"}
-    run = subprocess.run(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False
+    done = subprocess.run(
+        [*command, json.dumps(arguments, default=str)],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
     )
-    if run.returncode != 0:
-        raise SystemExit(f"the job {job!r} ended with status {run.returncode}")
-    report: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
+    if done.returncode != 0:
+        raise SystemExit(f"{function} ended with status {done.returncode}")
+    report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return report
 
 
-def independence(train: BinaryRows, test: BinaryRows) -> float:
-    """Mean held-out log-likelihood of the model in which no word depends on another."""
-    rate = (train.counts() + 0.5) / (train.n_rows + 1.0)
-    share = test.counts() / test.n_rows
-    return float((share * np.log(rate) + (1.0 - share) * np.log1p(-rate)).sum())
-
-
 def warm_up() -> None:
-    """Compile, or load from numba's cache, without the remarks that a tiny made-up tree calls for."""
+    """Compile the kernels, or load them from numba's cache, without the warnings that a tiny tree calls for."""
     import tsenet
 
     logging.disable(logging.WARNING)
     tsenet.warmup()
     logging.disable(logging.NOTSET)
+
+
+def _main(function: str, arguments: str) -> None:
+    module, _, name = function.partition(":")
+    print(json.dumps(getattr(importlib.import_module(module), name)(**json.loads(arguments))))
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, save_npz
 
-from benchmarks.datasets import folder
-from benchmarks.report import table
+from reproduce.data import count_words, load
+from reproduce.markdown import table
+from tsenet import Table, TSENetClassifier
 
 LABELS = 400
 PRUNED = (200_000, 20_000)  # parameters
@@ -28,8 +29,6 @@ def run(n_rows: int = 20_000) -> str:
     """One row of the table for each model; all predict the same rows, one thread."""
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.linear_model import LogisticRegression
-
-    from tsenet import Table, TSENetClassifier
 
     warnings.simplefilter("ignore")  # rows without names, which a service would send
     train, test, labels = _documents(n_rows)
@@ -105,13 +104,8 @@ def _command(model: Path, rows: Path) -> float:
 
 def _documents(n_rows: int) -> tuple[Any, Any, np.ndarray]:
     """Counts of the 10,000 most frequent words in two random parts of AG's training rows, and classes of the first."""
-    from tsenet.data.text import count_words, read_documents, vectorize
-
-    read = read_documents(folder("ag_news") / "train.csv.xz", "3", columns=["1", "2"], header=False)
-    texts = [f"{a} {b}" for a, b in zip(read.columns["2"], read.texts, strict=True)]
-    order = np.random.default_rng(0).permutation(len(texts))
-    first, second = order[:n_rows], order[n_rows : 2 * n_rows]
-    known = vectorize([texts[k] for k in first])
-    other = count_words([texts[k] for k in second], known.names)
-    labels = np.array([int(read.columns["1"][k]) for k in first])
-    return known, csr_matrix(other.values), labels
+    train = load("ag_news", "train")
+    order = np.random.default_rng(0).permutation(train.y.size)
+    first, second = (train.take(order[k * n_rows : (k + 1) * n_rows]) for k in (0, 1))
+    counts, other, words = count_words(first.X, second.X)
+    return Table.of(counts, words), csr_matrix(other), first.y.astype(int)

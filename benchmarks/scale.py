@@ -1,97 +1,123 @@
-"""How time and memory grow with the number of words V, of rows N and of non-zeros."""
+"""Rows beyond memory: in memory, streamed from a folder, and with Dask workers, side by side."""
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import sys
 import tempfile
-from dataclasses import dataclass
+import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import least_squares
+import scipy.sparse as sp
 
-from benchmarks.corpora import zipf_corpus
-from benchmarks.jobs import save_rows
-from benchmarks.measure import in_own_process
-from benchmarks.report import Figure, figures, table
-from tsenet.skeleton.layers import N_PARTNERS
+from benchmarks.corpora import zipf_blocks
+from benchmarks.measure import in_own_process, peak_bytes, warm_up
+from reproduce.markdown import table
 
-BY_WORDS = [(10_000, 100_000), (30_000, 100_000), (100_000, 100_000)]
-BY_ROWS = [(30_000, 30_000), (30_000, 300_000), (30_000, 1_000_000)]
-CORNER = (100_000, 1_000_000)
-STAGES = ("pairs", "islands", "placing variables")
-ROW_LENGTH = 40
+N_WORDS, ROW_LENGTH = 10_000, 40
+WAYS = ("memory", "streamed", "1 worker", "2 workers")
 
 
-def run(full: bool) -> str:
-    """One process per size; with ``full`` also 100,000 words × 1,000,000 rows."""
-    sizes = sorted(BY_WORDS + BY_ROWS) + ([CORNER] if full else [])
-    runs = [_learn(*size) for size in sizes]
-    words, nnz = np.array([n_words for n_words, _ in sizes]), np.array([run["nnz"] for run in runs])
-    laws = {
-        "pairs": Law.fit(words, nnz, np.array([run["stages"]["pairs"] for run in runs])),
-        "in all": Law.fit(words, nnz, np.array([run["cpu"] for run in runs])),
-    }
-    body = []
-    for k, ((n_words, n_rows), report) in enumerate(zip(sizes, runs, strict=True)):
-        stages = [report["stages"][stage] for stage in STAGES]
-        total, pairs = report["cpu"], report["nnz"] * ROW_LENGTH
-        body.append(
-            [
-                *(f"{n_words:,}", f"{n_rows:,}", f"{report['nnz'] / 1e6:.1f}"),
-                *(f"{seconds:.1f}" for seconds in (*stages, total - sum(stages), total)),
-                f"{1e9 * total / pairs:.0f}",
-                *(f"{law.ratio[k]:.2f}" for law in laws.values()),
-                f"{report['peak'] / 1e9:.2f}",
-                "-".join(str(size) for size in report["layers"]),
-            ]
-        )
-    head = ["V", "N", "non-zeros, M", *STAGES, "other", "in all", "ns per meeting"]
-    head += [*(f"{stage} / law" for stage in laws), "peak GB", "layers"]
-    text = table(head, body) + (
-        f"\n\nCPU seconds without refinement, rows of {ROW_LENGTH} words. Meetings of two words in a row: non-zeros × "
-        f"{ROW_LENGTH}. The laws, seconds per million non-zeros and per million entries of the lists of partners "
-        f"(V × {N_PARTNERS}), fitted to the logarithms: "
-        + "; ".join(f"{stage} {law.describe()}" for stage, law in laws.items())
-        + "."
-    )
-    if full:
-        peak = runs[-1]["peak"] / 1e9
-        text += "\n\n" + figures([Figure("100,000 × 1,000,000: peak memory, GB", peak, 8.0)], "")
-    return text
-
-
-def _learn(n_words: int, n_rows: int) -> dict[str, Any]:
-    """One size: the figures of the run, and the number of non-zeros."""
+def run(n_rows: int, n_sampled: int, memory: str) -> str:
+    """Learn and expand a tree in every way: CPU, wall, memory, and whether all trees and wirings are equal."""
+    runs = {}
     with tempfile.TemporaryDirectory() as scratch:
-        rows = zipf_corpus(n_words, n_rows, ROW_LENGTH)
-        data, nnz = save_rows(rows, Path(scratch) / "rows.npz"), rows.nnz
-        del rows  # the machine may be small
-        report = in_own_process("learn", data=data, refine_steps=0, random_state=0)
-    print(f"{n_words} × {n_rows}: {report}", file=sys.stderr, flush=True)
-    return report | {"nnz": nnz}
+        folder = make_folder(Path(scratch) / "rows", n_rows)
+        for way in WAYS:
+            arguments = {"folder": folder, "way": way, "n_sampled": n_sampled, "memory": memory}
+            runs[way] = in_own_process("benchmarks.scale:learn", **arguments)
+            print(f"{way}: {runs[way]}", file=sys.stderr, flush=True)
+    body = [
+        [
+            *(way, f"{report['cpu']:.0f}", f"{report['cpu_workers']:.0f}", f"{report['wall']:.0f}"),
+            f"{report['wall'] / runs['memory']['wall']:.2f}",
+            f"{report['peak'] / 1e9:.2f}",
+            f"{report['peak_worker'] / 1e9:.2f}" if report["peak_worker"] else "–",
+        ]
+        for way, report in runs.items()
+    ]
+    head = ["way", "CPU here", "CPU workers", "wall", "wall / memory's", "peak GB", "worker's"]
+    same = len({report["digest"] for report in runs.values()}) == 1
+    return table(head, body) + (
+        f"\n\n{n_rows:,} documents of {ROW_LENGTH} of {N_WORDS:,} words; groups from {n_sampled:,} of them; limit "
+        f"{memory} per worker; one thread each. Equal trees and wirings: {'yes' if same else 'NO'}."
+    )
 
 
-@dataclass(frozen=True)
-class Law:
-    """CPU = per_entry · non-zeros + per_place · V · m, and measured seconds over the law's, size by size."""
+def make_folder(folder: Path, n_rows: int) -> Path:
+    """Write the documents a block at a time."""
+    from tsenet.data.shard_writer import ShardWriter
 
-    per_entry: float
-    per_place: float
-    ratio: NDArray[np.float64]
+    names = [f"w{j}" for j in range(N_WORDS)]
+    with ShardWriter(folder, names=names, sparse=True, labels=[], counts=False) as writer:
+        for rows in zipf_blocks(N_WORDS, n_rows, ROW_LENGTH):
+            writer.write(rows.to_csr(), {})
+    return folder
 
-    @classmethod
-    def fit(cls, words: NDArray[np.int64], nnz: NDArray[np.int64], cpu: NDArray[np.float64]) -> Law:
-        """Least squares of the logarithms: an error counts by its ratio."""
-        parts = np.stack([nnz, words * N_PARTNERS], axis=1).astype(np.float64)
 
-        def error(logs: NDArray[np.float64]) -> NDArray[np.float64]:
-            return np.asarray(np.log(parts @ np.exp(logs) / cpu))
+def learn(folder: str, way: str, n_sampled: int, memory: str) -> dict[str, Any]:
+    """Learn a tree and expand it in one of the ways."""
+    import tsenet
+    from tsenet.data.shards import open_shards
 
-        found = np.exp(least_squares(error, np.log([1e-6, 1e-6])).x)
-        return cls(float(found[0]), float(found[1]), cpu / (parts @ found))
+    warm_up()
+    X: Any = Path(folder)
+    if way == "memory":
+        X = sp.vstack([block.table.values for block in open_shards(folder).blocks()], format="csr")
+    with ExitStack() as stack:
+        client = None
+        if way.endswith(("worker", "workers")):
+            client = stack.enter_context(_client(int(way.partition(" ")[0]), memory))
+            client.run(warm_up_worker)
+        before = _worker_cpu(client)
+        cpu, wall = time.process_time(), time.perf_counter()
+        shared = {"random_state": 0, "n_jobs": 1, "client": client}
+        tree = tsenet.learn_tree(X, structure_samples=n_sampled, **shared)
+        wiring = tsenet.expand(tree, X, density=0.01, **shared)
+        return {
+            "wall": time.perf_counter() - wall,
+            "cpu": time.process_time() - cpu,
+            "cpu_workers": _worker_cpu(client) - before,
+            "peak": peak_bytes(),
+            "peak_worker": max(client.run(peak_bytes).values()) if client else 0,
+            "digest": _digest(tree, wiring),
+        }
 
-    def describe(self) -> str:
-        return f"{1e6 * self.per_entry:.2f} and {1e6 * self.per_place:.2f}"
+
+def _client(n_workers: int, memory: str) -> Any:
+    from distributed import Client, LocalCluster
+
+    return Client(
+        LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            memory_limit=memory,
+            dashboard_address=":0",
+            silence_logs=logging.CRITICAL,
+        )
+    )
+
+
+def warm_up_worker() -> None:
+    """Compile what workers need; they train no network."""
+    import tsenet
+
+    logging.disable(logging.WARNING)
+    tsenet.warmup(network=False)
+    logging.disable(logging.NOTSET)
+
+
+def _worker_cpu(client: Any) -> float:
+    return sum(client.run(time.process_time).values()) if client else 0.0
+
+
+def _digest(tree: Any, wiring: Any) -> str:
+    arrays = [array for layer in wiring.layers for array in (layer.indptr, layer.indices)]
+    digest = hashlib.sha256()
+    for array in (*arrays, tree.parent, tree.cpt):
+        digest.update(np.ascontiguousarray(array))
+    return digest.hexdigest()[:16]

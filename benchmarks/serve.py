@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.report import table
+from reproduce.markdown import table
 
 ROOT = Path(__file__).parents[1]
 CLIENTS = 8

@@ -1,6 +1,6 @@
-"""The paper's tables and figures (§6) and further experiments: definitions that can be run, stopped and resumed."""
+"""Experiments with tsenet: data sets, rivals, one run loop, one analysis (``python -m reproduce --help``)."""
 
 #: Version of what is measured. Raise it by hand when a change alters results on purpose (``tests/test_canaries.py``
 #: fails then), and describe it under "Recipes" in docs/guide/reproduce.md. Every stored run carries the number it was
-#: measured with; runs of another number are stale, and are done again when their experiment is next executed.
+#: measured with; runs with another number are stale and are repeated when their experiment is next run.
 RECIPE = 2

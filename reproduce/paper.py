@@ -1,4 +1,4 @@
-"""The paper's own figures, shown beside ours.
+"""The paper's own numbers, shown next to ours; rivals have the names of :mod:`reproduce.rivals`.
 
 Zhourong Chen, Xiaopeng Li, Nevin L. Zhang: Learning Sparse Deep Feedforward Networks via Tree Skeleton Expansion,
 arXiv:1803.06120 (2018), tables 3 and 4.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["INTERPRETABILITY", "TABLE3", "TEXT_DATASETS", "TOX21_AVERAGE", "PaperFigure"]
+__all__ = ["INTERPRETABILITY", "TABLE3", "PaperFigure"]
 
 
 class PaperFigure(NamedTuple):
@@ -19,55 +19,50 @@ class PaperFigure(NamedTuple):
     n_parameters: float
 
 
-#: In the paper's order.
-TEXT_DATASETS = ("yelp_review_full", "dbpedia", "sogou_news", "yahoo_answers", "ag_news")
-#: The paper has no figures of the 12 tasks, only their mean.
-TOX21_AVERAGE = "tox21"
-
 #: Table 3 by data set and method. The pruned networks have as many parameters as the TSE-Nets.
 TABLE3: dict[str, dict[str, PaperFigure]] = {
     "tox21": {
         "fnn": PaperFigure(0.8010, 0.0017, 1.64e6),
-        "tsenet": PaperFigure(0.8150, 0.0038, 338e3),
-        "backbone": PaperFigure(0.7839, 0.0076, 103e3),
-        "pruned": PaperFigure(0.7998, 0.0034, 338e3),
+        "tsenet-paper": PaperFigure(0.8150, 0.0038, 338e3),
+        "backbone-paper": PaperFigure(0.7839, 0.0076, 103e3),
+        "pruned@tsenet-paper": PaperFigure(0.7998, 0.0034, 338e3),
     },
     "yelp_review_full": {
         "fnn": PaperFigure(0.5913, 0.0014, 5.38e6),
-        "tsenet": PaperFigure(0.5914, 0.0006, 1.73e6),
-        "backbone": PaperFigure(0.5863, 0.0013, 613e3),
-        "pruned": PaperFigure(0.5912, 0.0001, 1.73e6),
+        "tsenet-paper": PaperFigure(0.5914, 0.0006, 1.73e6),
+        "backbone-paper": PaperFigure(0.5863, 0.0013, 613e3),
+        "pruned@tsenet-paper": PaperFigure(0.5912, 0.0001, 1.73e6),
     },
     "dbpedia": {
         "fnn": PaperFigure(0.9799, 0.0004, 10.36e6),
-        "tsenet": PaperFigure(0.9811, 0.0003, 1.78e6),
-        "backbone": PaperFigure(0.9791, 0.0004, 651e3),
-        "pruned": PaperFigure(0.9811, 0.0002, 1.78e6),
+        "tsenet-paper": PaperFigure(0.9811, 0.0003, 1.78e6),
+        "backbone-paper": PaperFigure(0.9791, 0.0004, 651e3),
+        "pruned@tsenet-paper": PaperFigure(0.9811, 0.0002, 1.78e6),
     },
     "sogou_news": {
         "fnn": PaperFigure(0.9612, 0.0006, 13.39e6),
-        "tsenet": PaperFigure(0.9609, 0.0006, 1.84e6),
-        "backbone": PaperFigure(0.9567, 0.0004, 712e3),
-        "pruned": PaperFigure(0.9620, 0.0006, 1.84e6),
+        "tsenet-paper": PaperFigure(0.9609, 0.0006, 1.84e6),
+        "backbone-paper": PaperFigure(0.9567, 0.0004, 712e3),
+        "pruned@tsenet-paper": PaperFigure(0.9620, 0.0006, 1.84e6),
     },
     "yahoo_answers": {
         "fnn": PaperFigure(0.7184, 0.0007, 5.39e6),
-        "tsenet": PaperFigure(0.7142, 0.0006, 1.69e6),
-        "backbone": PaperFigure(0.6995, 0.0008, 582e3),
-        "pruned": PaperFigure(0.7174, 0.0005, 1.69e6),
+        "tsenet-paper": PaperFigure(0.7142, 0.0006, 1.69e6),
+        "backbone-paper": PaperFigure(0.6995, 0.0008, 582e3),
+        "pruned@tsenet-paper": PaperFigure(0.7174, 0.0005, 1.69e6),
     },
     "ag_news": {
         "fnn": PaperFigure(0.9161, 0.0001, 28.88e6),
-        "tsenet": PaperFigure(0.9139, 0.0003, 1.81e6),
-        "backbone": PaperFigure(0.9133, 0.0003, 678e3),
-        "pruned": PaperFigure(0.9149, 0.0009, 1.81e6),
+        "tsenet-paper": PaperFigure(0.9139, 0.0003, 1.81e6),
+        "backbone-paper": PaperFigure(0.9133, 0.0003, 678e3),
+        "pruned@tsenet-paper": PaperFigure(0.9149, 0.0009, 1.81e6),
     },
 }
 
 #: Table 4: mean cosine of the word vectors of the units' top ten words.
 INTERPRETABILITY: dict[str, dict[str, float]] = {
-    "yelp_review_full": {"tsenet": 0.1632, "fnn": 0.1117, "pruned": 0.1000},
-    "dbpedia": {"tsenet": 0.0609, "fnn": 0.0497, "pruned": 0.0553},
-    "yahoo_answers": {"tsenet": 0.1729, "fnn": 0.1632, "pruned": 0.1553},
-    "ag_news": {"tsenet": 0.0531, "fnn": 0.0595, "pruned": 0.0561},
+    "yelp_review_full": {"tsenet-paper": 0.1632, "fnn": 0.1117, "pruned@tsenet-paper": 0.1000},
+    "dbpedia": {"tsenet-paper": 0.0609, "fnn": 0.0497, "pruned@tsenet-paper": 0.0553},
+    "yahoo_answers": {"tsenet-paper": 0.1729, "fnn": 0.1632, "pruned@tsenet-paper": 0.1553},
+    "ag_news": {"tsenet-paper": 0.0531, "fnn": 0.0595, "pruned@tsenet-paper": 0.0561},
 }

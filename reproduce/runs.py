@@ -1,256 +1,248 @@
-"""Runs, their results, and the file that stores both."""
+"""The run loop: fit a rival on a fold, score it, and append one JSON line per cell to one file."""
 
 from __future__ import annotations
 
-import hashlib
+import base64
 import json
-import logging
-import os
 import platform
 import subprocess
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from functools import cache, cached_property
-from importlib import metadata
+import time
+import warnings
+import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import reproduce
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Result", "Run", "RunStore", "is_stale", "line_of", "versions"]
+from reproduce import RECIPE
+from reproduce.data import Fold, Part, data_folder, fold_of
 
-logger = logging.getLogger("tsenet")
+__all__ = ["RUNS", "Cell", "measure", "pack", "read_runs", "run_cells", "unpack"]
 
-Settings = Mapping[str, Any]
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "torch")
+RUNS = Path(__file__).parents[1] / "docs" / "results" / "runs.jsonl"
+LIBRARIES = ("tsenet", "numpy", "scipy", "scikit-learn", "numba", "torch")
+FIELDS = ("data", "rival", "labels", "seed", "part", "measure")  # of a cell
+N_LEVELS = 3  # of the tree of images, as many as the paper shows
+
+Run = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Run:
-    """One training: everything that decides its result.
+class Cell:
+    """One thing to measure: a rival on a data set with some labels and a seed.
 
     Attributes
     ----------
-    experiment, dataset, method : str
-    settings : mapping
-        Parameters of the method; plain values that JSON can hold.
+    data, rival : str
+    labels : int or None
+        Number of rows that keep their labels; None for all.
     seed : int
-        Of the structure, the weights, and of which rows keep their labels.
-    n_labels : int or None
-        Number of training rows with a label; None: all.
-    quick : bool
-        On the small version of the data set.
-    final : bool
-        Whether the settings are chosen, so that the test rows may be looked at. Runs that choose never see them.
+        Draws labels and held-out rows, and seeds the rival.
+    part : {"test", "validation"}
+        Which rows are scored.
+    measure : {"score", "interpretability", "pixels"}
+        The score alone, also the mean cosine of the top units' words, or the groups of pixels of a tree.
     """
 
-    experiment: str
-    dataset: str
-    method: str
-    settings: Settings = field(default_factory=dict)
+    data: str
+    rival: str
+    labels: int | None = None
     seed: int = 0
-    n_labels: int | None = None
-    quick: bool = False
-    final: bool = True
+    part: Part = "test"
+    measure: str = "score"
 
-    def __post_init__(self) -> None:
-        # As they will be read back: tuples become lists, and what JSON cannot hold is refused now.
-        object.__setattr__(self, "settings", json.loads(canonical(dict(self.settings))))
-
-    @cached_property
-    def key(self) -> str:
-        """Short name that no other run has: a hash of the fields in canonical JSON."""
-        return hashlib.sha256(canonical(asdict(self)).encode()).hexdigest()[:16]
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __str__(self) -> str:
-        told = [self.dataset, self.method]
-        plain = ((k, v) for k, v in sorted(self.settings.items()) if not isinstance(v, dict))
-        told += [f"{name}={value}" for name, value in plain]
-        if self.n_labels is not None:
-            told.append(f"{self.n_labels} labels")
-        return " ".join([*told, f"seed {self.seed}", "" if self.final else "(choosing)"]).strip()
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What identifies the cell; experiments share equal cells."""
+        return (self.data, self.rival, self.labels, self.seed, self.part, self.measure)
 
 
-@dataclass(frozen=True)
-class Result:
-    """The result of a run.
+def key_of(run: Run) -> tuple[Any, ...]:
+    """Return the key of the cell that a stored run belongs to."""
+    return tuple(run[name] for name in FIELDS)
 
-    Attributes
-    ----------
-    validation : float or None
-        Score on the validation rows: accuracy, or mean area under the curve. None: training diverged.
-    test : float or None
-        Score on the test rows; None for runs that choose.
-    n_parameters : int
-        Trained numbers.
-    cpu_seconds, wall_seconds : float
-        Of the whole method, with what it shares with other runs (structure, the network it starts from).
-    versions : mapping
-        Of Python and the packages, and the commit of tsenet's code.
-    extra : mapping
-        Further values: areas under the curves, which test rows were predicted right, the sizes of the structure.
-    recipe : int
-        :data:`reproduce.RECIPE` at the time of the run.
+
+def read_runs(path: Path = RUNS) -> list[Run]:
+    """Read all stored runs; of equal cells the last one counts."""
+    if not path.exists():
+        return []
+    runs = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line]
+    return list({(run["recipe"], *key_of(run)): run for run in runs}.values())
+
+
+def run_cells(
+    cells: Iterable[Cell], path: Path = RUNS, show: Callable[[str], None] = print
+) -> list[str]:
+    """Measure the cells that are not stored with the present recipe; return what failed.
+
+    A run is appended as soon as it is done, so an interrupted experiment continues where it stopped.
     """
+    done = {key_of(run): run for run in read_runs(path) if run["recipe"] == RECIPE}
+    folds: dict[tuple[Any, ...], Fold] = {}
+    failures = []
+    for cell in cells:
+        if cell.key in done:
+            continue
+        fold_key = (cell.data, cell.part, cell.seed)
+        if fold_key not in folds:
+            folds.clear()  # one fold in memory at a time
+            folds[fold_key] = fold_of(cell.data, cell.part, cell.seed)
+        try:
+            run = measure(cell, folds[fold_key], partial(_size_of, cell, done))
+        except Exception as error:
+            failures.append(f"{cell}: {error}")
+            show(failures[-1])
+            continue
+        done[cell.key] = run
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(run, ensure_ascii=False) + "\n")
+        show(f"{cell.data} {cell.rival} {cell.labels or 'all'} {cell.seed}: {run['score']:.4f}")
+    return failures
 
-    validation: float | None
-    test: float | None
-    n_parameters: int
-    cpu_seconds: float
-    wall_seconds: float
-    versions: Mapping[str, str] = field(default_factory=dict)
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    recipe: int = field(default_factory=lambda: reproduce.RECIPE)
+
+def _size_of(cell: Cell, done: dict[tuple[Any, ...], Run], rival: str) -> int:
+    """Return the parameters of another rival on the same rows, which must be measured before."""
+    for run in done.values():
+        same = ("data", "labels", "seed", "part")
+        if run["rival"] == rival and all(run[name] == getattr(cell, name) for name in same):
+            return int(run["parameters"])
+    raise LookupError(f"measure {rival} on {cell.data} first: {cell.rival} has its size")
 
 
-class RunStore:
-    """A file of JSON lines, one per finished run, written the moment the run ends.
-
-    A line is written by one call and flushed to the disk, so a kill costs at most the run under way. A line that is
-    torn all the same (a full disk, a power cut) is left out and reported. Of two lines for one run the later counts.
+def measure(cell: Cell, fold: Fold, size_of: Callable[[str], int]) -> Run:
+    """Fit and score one cell.
 
     Parameters
     ----------
-    path : path
-        It need not exist; its folder is made when the first run ends.
+    cell : Cell
+    fold : Fold
+        The rows of the cell, with all labels.
+    size_of : function of the name of a rival
+        Its number of parameters on the same rows, for names such as ``fnn@tsenet``.
+
+    Returns
+    -------
+    dict
+        What is stored: the cell, ``score``, ``right`` or ``areas``, ``parameters``, ``cpu``, versions.
     """
+    from threadpoolctl import threadpool_limits
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        self._done: dict[str, tuple[Run, Result]] = {}
-        self.n_torn = 0
-        self.reload()
+    from reproduce.rivals import make_rival, n_parameters, split_name
 
-    def reload(self) -> None:
-        """Read the file again: another process may have added to it."""
-        self._done.clear()
-        self.n_torn = 0
-        if not self.path.exists():
-            return
-        for number, line in enumerate(self.path.read_bytes().split(b"\n"), 1):
-            if not line.strip():
-                continue
-            try:
-                run, result = _parse(line)
-            except (ValueError, TypeError, KeyError):
-                self.n_torn += 1
-                logger.warning(
-                    "%s, line %d is not whole: that run is done again", self.path, number
-                )
-                continue
-            self._done[run.key] = (run, result)
-
-    def __contains__(self, run: Run) -> bool:
-        return run.key in self._done
-
-    def __len__(self) -> int:
-        return len(self._done)
-
-    def get(self, run: Run) -> Result | None:
-        """The result of a run, None if it is not done."""
-        found = self._done.get(run.key)
-        return None if found is None else found[1]
-
-    def items(self) -> list[tuple[Run, Result]]:
-        """All finished runs, in the order they were first finished."""
-        return list(self._done.values())
-
-    def add(self, run: Run, result: Result) -> None:
-        """Write a finished run to the disk, then remember it."""
-        line = line_of(run, result)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        torn = self.path.exists() and not _ends_with_newline(self.path)
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        try:
-            # A torn line is closed first: the rest of it can no longer come.
-            _write_all(descriptor, (("\n" if torn else "") + line).encode())
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        self._done[run.key] = (run, result)
-
-    def set_aside(self) -> Path | None:
-        """Rename the file so that the next run starts from nothing, and return the new name; no result is deleted."""
-        self._done.clear()
-        if not self.path.exists():
-            return None
-        number = 1
-        while (aside := self.path.with_name(f"{self.path.name}.{number}")).exists():
-            number += 1
-        os.replace(self.path, aside)
-        return aside
+    run: Run = dict(zip(FIELDS, cell.key, strict=True))
+    if cell.measure == "pixels":
+        run |= _pixel_groups(fold, cell.seed)
+        return run | _origin()
+    size = split_name(cell.rival)[2]
+    n_wanted = None if size is None else int(size) if size.isdigit() else size_of(size)
+    labelled = fold.with_labels(cell.labels, cell.seed)
+    model = make_rival(cell.rival, labelled, cell.seed, n_wanted)
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")
+        cpu = time.process_time()
+        model.fit(labelled.X, labelled.y)
+        cpu = time.process_time() - cpu
+        run |= score(model, fold)
+        if cell.measure == "interpretability":
+            run |= _interpretability(model, fold)
+    return run | {"parameters": n_parameters(model), "cpu": round(cpu, 2)} | _origin()
 
 
-def line_of(run: Run, result: Result) -> str:
-    """A finished run as the store writes it."""
-    return canonical({"key": run.key, "run": asdict(run), "result": asdict(result)}) + "\n"
+def score(model: Any, fold: Fold) -> Run:
+    """Return the score on the held-out rows: accuracy, mean area under the curve (Tox21), or R²."""
+    from sklearn.metrics import r2_score, roc_auc_score
+
+    if fold.task == "regression":
+        return {"metric": "r2", "score": float(r2_score(fold.y_held, model.predict(fold.X_held)))}
+    if fold.metric == "auc":
+        chances = np.asarray(model.predict_proba(fold.X_held))
+        truth = fold.y_held[:, None] if fold.y_held.ndim == 1 else fold.y_held
+        chances = chances[:, -truth.shape[1] :]
+
+        def areas(rows: NDArray[np.bool_]) -> list[float]:
+            found = []
+            for label, chance in zip(truth.T, chances.T, strict=True):
+                known = rows & ~np.isnan(label)
+                found.append(float(roc_auc_score(label[known], chance[known])))
+            return found
+
+        every = areas(np.ones(truth.shape[0], bool))
+        without = float(np.mean(areas(~fold.repeated)))
+        return {
+            "metric": "auc",
+            "score": float(np.mean(every)),
+            "areas": every,
+            "without_repeated": without,
+        }
+    right = np.asarray(model.predict(fold.X_held)) == fold.y_held
+    return {"metric": "accuracy", "score": float(right.mean()), "right": pack(right)}
 
 
-def canonical(value: Any) -> str:
-    """JSON with one spelling: keys sorted, no spaces. Refuses NaN, which JSON lacks."""
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False
-    )
+def pack(bits: NDArray[np.bool_]) -> str:
+    """Encode which rows were right as text: the number of rows, a colon, and the compressed bits."""
+    content = base64.b64encode(zlib.compress(np.packbits(bits).tobytes(), 9)).decode("ascii")
+    return f"{bits.size}:{content}"
 
 
-def versions() -> dict[str, str]:
-    """Versions of Python and the packages whose numbers a result depends on, the commit, and the kind of machine."""
-    import tsenet
-
-    found = {"tsenet": tsenet.__version__, "commit": _commit(), "python": platform.python_version()}
-    found.update({name: metadata.version(name) for name in _PACKAGES})
-    return {**found, "machine": platform.machine()}
+def unpack(text: str) -> NDArray[np.bool_]:
+    """Decode the text of :func:`pack`."""
+    size, _, content = text.partition(":")
+    packed = np.frombuffer(zlib.decompress(base64.b64decode(content)), np.uint8)
+    return np.unpackbits(packed, count=int(size)).astype(bool)
 
 
-def is_stale(result: Result) -> bool:
-    """Whether a result was measured with another recipe than the current one."""
-    return result.recipe != reproduce.RECIPE
+def _interpretability(model: Any, fold: Fold) -> Run:
+    """Score the top layer's words by each file of word vectors."""
+    from reproduce.word_vectors import interpretability_score, load_vectors, top_words
+
+    features, network = fold.X, model
+    if hasattr(model, "steps"):  # the last step that has units of its own
+        steps = [step for _, step in model.steps]
+        last = max(k for k, step in enumerate(steps) if hasattr(step, "transform"))
+        for step in steps[:last]:
+            features = step.transform(features)
+        network = steps[last]
+    units = np.asarray(network.transform(features))
+    if hasattr(network, "wiring_"):
+        sizes = network.net_.layer_sizes[1:]  # the feature layer comes after them
+        units = units[:, sum(sizes[:-1]) : sum(sizes)]
+    words = top_words(units, fold.X, fold.names)
+    scores = {}
+    for file in sorted((data_folder() / "word_vectors").glob("*.gz")):
+        scores[file.name] = interpretability_score(words, load_vectors(file, fold.names))
+    return {"interpretability": scores, "units": len(words)}
 
 
-@cache
-def _commit() -> str:
-    """The last commit of tsenet and reproduce, with a plus if files differ from it; empty outside a checkout."""
-    import tsenet
+def _pixel_groups(fold: Fold, seed: int) -> Run:
+    """Learn a tree of images: how much of each level's groups is connected, and by chance."""
+    from tsenet import learn_tree
+    from tsenet.explain.plots import connected_share, pixel_groups
 
-    def git(*command: str) -> str:
-        done = subprocess.run(
-            ["git", *command, "--", *code],
-            cwd=code[0],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return done.stdout.strip() if done.returncode == 0 else ""
-
-    code = [Path(file).resolve().parent for file in (__file__, tsenet.__file__)]
-    try:
-        found = git("log", "-1", "--format=%h")
-        return found + ("+" if found and git("status", "--porcelain") else "")
-    except OSError:  # no git
-        return ""
-
-
-def _parse(line: bytes) -> tuple[Run, Result]:
-    """The run and result of a line; a ValueError, TypeError or KeyError if it is not one."""
-    read = json.loads(line)
-    run = Run(**{f.name: read["run"][f.name] for f in fields(Run)})
-    if run.key != read["key"]:
-        raise ValueError("the key is not that of the run")
-    return run, Result(**{f.name: read["result"][f.name] for f in fields(Result)})
+    cpu = time.process_time()
+    tree = learn_tree(fold.X, max_top=10, random_state=seed, n_jobs=1)
+    cpu = time.process_time() - cpu
+    side = round(fold.X.shape[1] ** 0.5)
+    rng = np.random.default_rng(seed)
+    groups, connected, by_chance = [], [], []
+    for level in range(1, min(N_LEVELS, tree.n_levels) + 1):
+        image = pixel_groups(tree, (side, side), level)
+        mixed = image.copy()
+        mixed[image >= 0] = rng.permutation(image[image >= 0])
+        groups.append(int(np.unique(image[image >= 0]).size))
+        connected.append(connected_share(image))
+        by_chance.append(connected_share(mixed))
+    found = {"groups": groups, "connected": connected, "by_chance": by_chance}
+    return {"metric": "connected", "score": connected[0], **found, "cpu": round(cpu, 2)}
 
 
-def _ends_with_newline(path: Path) -> bool:
-    with open(path, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        if size == 0:
-            return True
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) == b"\n"
-
-
-def _write_all(descriptor: int, content: bytes) -> None:
-    while content:
-        content = content[os.write(descriptor, content) :]
+def _origin() -> Run:
+    git = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+    versions = {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}}
+    return {"recipe": RECIPE, "commit": commit, "versions": versions}

@@ -7,7 +7,6 @@ picture of the explorer is skipped where there is no Chromium. Two are drawn fro
 from __future__ import annotations
 
 import argparse
-import csv
 import shutil
 import sys
 import tempfile
@@ -20,26 +19,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from PIL import Image
 
+from reproduce.rivals import title_of
+
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "images" / "gallery"
-RESULTS = ROOT / "docs" / "results"
 MOST_BYTES = 200_000
 INK = "#26323c"
 #: Okabe and Ito's colours, as all of tsenet's plots.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
-NAMES = {
-    "tsenet": "TSE-Net",
-    "tsenet-pruned": "TSE-Net, pruned",
-    "random-pruned": "random links, pruned",
-    "start": "its linear start alone",
-    "em-bayes": "EM naive Bayes",
-    "self-training": "self-training",
-    "logistic": "logistic regression",
-    "pruned-logistic": "logistic regression, pruned",
-    "fnn": "dense network",
-    "set": "SET",
-    "rigl": "RigL",
-}
 
 
 class Skipped(Exception):  # noqa: N818 - not an error
@@ -47,12 +34,14 @@ class Skipped(Exception):  # noqa: N818 - not an error
 
 
 def need(dataset: str) -> Any:
-    """A data set, if its files are here."""
-    from tsenet import datasets
+    """The training rows of a data set, if its files are here."""
+    from reproduce.data import load
+    from tsenet import DataError
 
-    if not datasets.is_available(dataset):
-        raise Skipped(f"needs the files of {dataset}: set TSENET_DATA, see docs/guide/datasets.md")
-    return datasets.load(dataset, download=False)
+    try:
+        return load(dataset, "train")
+    except DataError as error:
+        raise Skipped(str(error)) from error
 
 
 def digits_tree() -> Figure:
@@ -77,7 +66,7 @@ def mnist_fields() -> Figure:
     import tsenet
     from tsenet.explain import describe_units
 
-    train = need("mnist").train
+    train = need("mnist")
     X, y = train.X[:5000], train.y[:5000]
     model = tsenet.TSENetClassifier(max_top=30, max_epochs=15, random_state=0).fit(X, y)
     units = describe_units(model, X, n_features=X.shape[1])
@@ -100,8 +89,7 @@ def newsgroups_map() -> Figure:
     """The most coherent topics of level 2 of 20 Newsgroups as areas with their words."""
     import tsenet
 
-    dataset = need("20newsgroups")
-    model = tsenet.TopicModel(n_words=5000, random_state=0).fit(dataset.train.texts)
+    model = tsenet.TopicModel(n_words=5000, random_state=0).fit(need("20newsgroups").X)
     topics = model.topics_
     shown = topics[(topics["level"] == 2) & (topics["size"] < 0.5)]
     shown = shown.nlargest(36, "coherence").sort_values("size", ascending=False)
@@ -156,28 +144,20 @@ def draw_topic(
         )
 
 
-def rows_of(name: str, **wanted: str) -> list[dict[str, str]]:
-    """Lines of a table of results in which the columns have these values."""
-    with (RESULTS / name).open(encoding="utf-8", newline="") as file:
-        return [
-            row
-            for row in csv.DictReader(file)
-            if all(row[key] == value for key, value in wanted.items())
-        ]
-
-
 def few_labels() -> Figure:
-    """Accuracy against the number of labels."""
+    """Accuracy against the number of labels, with 95 % intervals."""
+    from reproduce.analysis import Results, estimate
+
+    results = Results.stored()
     figure = Figure(figsize=(7.2, 4.4), layout="constrained")
     axes = figure.subplots()
-    methods = ("tsenet", "start", "em-bayes", "self-training", "logistic")
-    for colour, method in zip(COLOURS, methods, strict=False):
-        rows = rows_of("few-labels.csv", dataset="ag_news", method=method)
-        rows = [row for row in rows if row["n_labels"] != "all"]
-        labels = [int(row["n_labels"]) for row in rows]
-        scores = [100 * float(row["mean"]) for row in rows]
-        spread = [100 * float(row["sd"]) for row in rows]
-        axes.errorbar(labels, scores, spread, fmt="o-", color=colour, label=NAMES[method])
+    rivals = ("tsenet", "teacher", "em-bayes", "self-training", "logistic")
+    for colour, rival in zip(COLOURS, rivals, strict=False):
+        counts = [n for n in (100, 400, 1600) if results.runs("few-labels", "ag_news", n, rival)]
+        scores = [estimate(results.runs("few-labels", "ag_news", n, rival)) for n in counts]
+        means = [100 * score.value for score in scores]
+        reach = [100 * (score.high - score.value) for score in scores]
+        axes.errorbar(counts, means, reach, fmt="o-", color=colour, label=title_of(rival))
     axes.set(xscale="log", xlabel="labels", ylabel="accuracy, %", title="AG's News")
     axes.legend()
     return plain_frame(figure)
@@ -185,17 +165,20 @@ def few_labels() -> Figure:
 
 def accuracy_by_size() -> Figure:
     """Accuracy against the number of parameters."""
+    from reproduce.analysis import Results, estimate
+    from reproduce.experiments import SIZES
+
+    results = Results.stored()
     figure = Figure(figsize=(7.2, 4.4), layout="constrained")
     axes = figure.subplots()
-    methods = ("tsenet-pruned", "random-pruned", "pruned-logistic", "fnn", "set", "rigl")
-    for colour, method in zip(COLOURS, methods, strict=False):
-        rows = rows_of("small-networks.csv", dataset="ag_news", n_labels="all", method=method)
-        if not rows:  # not run
-            continue
-        sizes = [int(row["n_parameters"]) for row in rows]
-        scores = [100 * float(row["mean"]) for row in rows]
-        dashes = "--" if method.startswith("random") else "-"
-        axes.plot(sizes, scores, "o", linestyle=dashes, color=colour, label=NAMES[method])
+    for colour, rival in zip(
+        COLOURS, ("tsenet", "tsenet-random", "fnn-sized", "set", "rigl"), strict=False
+    ):
+        points = {n: results.runs("small-networks", "ag_news", None, f"{rival}@{n}") for n in SIZES}
+        sizes = [runs[0]["parameters"] for runs in points.values() if runs]
+        scores = [100 * estimate(runs).value for runs in points.values() if runs]
+        dashes = "--" if rival.endswith("random") else "-"
+        axes.plot(sizes, scores, "o", linestyle=dashes, color=colour, label=title_of(rival))
     axes.set(xscale="log", xlabel="parameters", ylabel="accuracy, %", ylim=(85, 91.5))
     axes.set_title("AG's News, all labels")
     axes.legend()

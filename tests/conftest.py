@@ -19,8 +19,6 @@ SLOW_FOLDERS = {"benchmarks", "browser", "examples", "reliability", "reproduce"}
 #: Modules that fit many networks, or flip every bit of a file.
 SLOW_MODULES = {
     "estimators/test_tsenet.py",
-    "baselines/test_dense.py",
-    "baselines/test_pruning.py",
     "network/test_sparse_kernels.py",
     "store/test_files.py",
     "skeleton/test_without_jit.py",

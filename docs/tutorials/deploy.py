@@ -107,4 +107,4 @@ print(
 #
 # - [Deployment](../guide/deploy.md): start, memory and texts, a service, what ONNX cannot hold.
 # - [File format](../file-format.md): what is in a `.tsenet` file, and why it holds no pickle.
-# - [Small networks](../results/small-networks.md): pruning measured on AG's News, where pruned logistic regression is ahead at 20,000 parameters.
+# - [Small networks](../results/text.md#small-networks): pruning measured on AG's News, where pruned logistic regression is ahead at 20,000 parameters.

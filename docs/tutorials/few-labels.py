@@ -107,7 +107,7 @@ _ = axes.legend()  # Accuracy against the number of labels
 
 # %% [markdown]
 # One draw of labels, one corpus: a hint, not a measurement. On 300 documents a difference of two points is within chance.
-# [Few labels](../results/few-labels.md) has repeated runs on public sets, with rivals that learn from rows without labels too: on AG's News
+# [Few labels](../results/text.md) has repeated runs on public sets, with rivals that learn from rows without labels too: on AG's News
 # EM naive Bayes and the linear teacher alone are level with the network at 100 labels, on 20 Newsgroups only the latter is.
 #
 # ## Why this answer?

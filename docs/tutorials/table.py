@@ -106,6 +106,6 @@ _ = axes.set_xlabel(
 # ## Where to go next
 #
 # - [Any table](../guide/tables.md): how columns become binary, categories, errors and what to do about them.
-# - [Scoreboard](../results/scoreboard.md): seven other tables, on three of which boosted trees are ahead of tsenet by half a point or more, and on three behind.
+# - [Scoreboard](../results/tables.md): seven other tables, on three of which boosted trees are ahead of tsenet by half a point or more, and on three behind.
 # - [What a network has learned](../guide/explain.md): units, contributions, plots.
-# - Molecules: [data sets](../guide/datasets.md) has Tox21, whose rows are compounds (`tsenet[chem]`).
+# - Molecules: [data sets](../guide/reproduce.md#data-sets) has Tox21, whose rows are compounds (`tsenet[chem]`).

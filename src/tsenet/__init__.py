@@ -74,8 +74,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "datasets":
-        return importlib.import_module("tsenet.datasets")
     if name not in _HOME:
         raise AttributeError(f"module 'tsenet' has no attribute {name!r}")
     if name == "TSENet":

@@ -38,7 +38,6 @@ REFUSED = {
     "net_": "tsenet.load(sys.argv[1]).net_",
     "TSENet": "tsenet.TSENet",
     "warmup": "tsenet.warmup()",
-    "baselines": "from tsenet.baselines import DenseClassifier; DenseClassifier().fit(3, 4)",
 }
 
 REFUSING = """

@@ -14,9 +14,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [DOCS / "api.md", *sorted((DOCS / "api").glob("*.md"))]
 PACKAGES = [
     "tsenet",
-    "tsenet.baselines",
     "tsenet.data",
-    "tsenet.datasets",
     "tsenet.errors",
     "tsenet.explain",
     "tsenet.explain.plots",

@@ -63,7 +63,7 @@ def test_the_tree_is_printed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFix
     assert float(likelihoods[2]) == pytest.approx(independent, abs=0.006)
 
 
-def test_learned_links_pay(
+def test_unlabelled_rows_pay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(digits, "SEEDS", (0,))
@@ -72,14 +72,10 @@ def test_learned_links_pay(
     right = re.search(r"over these groups: ([\d.]+)% of held-out images", " ".join(printed.split()))
     assert right
     assert float(right[1]) > 95
-    # One line per network: accuracy, parameters, seconds of training.
-    lines = re.findall(r"^(\S.*?) +([\d.]+)% ± [\d.]+% +([\d,]+) +[\d.]+ s$", printed, re.MULTILINE)
-    accuracy = {name: float(share) for name, share, _ in lines}
-    size = {name: int(number.replace(",", "")) for name, _, number in lines}
-    learned, random, dense = accuracy
-    assert "random" in random
-    assert accuracy[learned] > accuracy[random] + 10 > accuracy[dense] + 20
-    assert size[learned] == size[random] < size[dense] / 5
+    lines = re.findall(r"^(\S.*?) +([\d.]+)% ± [\d.]+% +[\d.]+ s$", printed, re.MULTILINE)
+    ours, *others = (float(share) for _, share in lines)
+    assert len(others) == 2
+    assert ours > max(others) + 10
     assert "digits.html" in {path.name for path in tmp_path.iterdir()}
 
 

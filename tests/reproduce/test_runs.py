@@ -1,241 +1,137 @@
-"""Runs have stable keys; the store survives kills and torn lines."""
+"""The run loop: what is stored, that it continues where it stopped, and what happens to failures."""
 
 from __future__ import annotations
 
 import json
-import logging
-import os
-import shutil
-import signal
-import subprocess
-import sys
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
-import reproduce
-import tsenet
-from reproduce.runs import Result, Run, RunStore, canonical, versions
+from reproduce import RECIPE, runs
+from reproduce.__main__ import main
+from reproduce.data import Fold
+from reproduce.experiments import EXPERIMENTS
+from reproduce.runs import Cell, measure, pack, read_runs, run_cells, score, unpack
 
-RESULT = Result(0.5, None, 7, 1.5, 2.5, {"python": "3"}, {"areas": [0.5, None]})
-
-
-def some_runs(count: int) -> list[Run]:
-    return [Run("table3", "digits", "fnn", {"dropout": 0.5}, seed) for seed in range(count)]
-
-
-def test_keys_are_the_same_today_and_tomorrow() -> None:
-    # Written down once: a change would orphan every store there is.
-    run = Run("table3", "ag_news", "fnn", {"hidden": (512, 512), "dropout": 0.5}, 1, None, True)
-    assert run.key == "3471031b4a082144"
+CELLS = [Cell("subj", "logistic", 60, seed) for seed in (0, 1)]
 
 
-def test_keys_do_not_depend_on_the_order_of_settings_or_on_tuples() -> None:
-    one = Run("a", "b", "c", {"x": 1, "y": (1, 2)})
-    two = Run("a", "b", "c", {"y": [1, 2], "x": 1})
-    assert one == two
-    assert one.key == two.key
-    assert hash(one) == hash(two)
+@given(arrays(np.bool_, st.integers(0, 50)))
+def test_packed_rows_come_back(bits: np.ndarray) -> None:
+    assert np.array_equal(unpack(pack(bits)), bits)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"experiment": "x"},
-        {"dataset": "x"},
-        {"method": "x"},
-        {"settings": {"dropout": 0.2}},
-        {"seed": 1},
-        {"n_labels": 100},
-        {"quick": True},
-        {"final": False},
-    ],
-)
-def test_every_field_counts(change: dict[str, object]) -> None:
-    plain = {"experiment": "e", "dataset": "d", "method": "m", "settings": {"dropout": 0.5}}
-    assert Run(**plain).key != Run(**{**plain, **change}).key  # type: ignore[arg-type]
+def test_a_cell_is_measured_and_stored(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "new" / "runs.jsonl"
+    assert run_cells(CELLS, path) == []
+    stored = read_runs(path)
+    assert [run["seed"] for run in stored] == [0, 1]
+    run = stored[0]
+    assert run["recipe"] == RECIPE
+    assert run["score"] == unpack(run["right"]).mean() > 0.5
+    assert run["parameters"] == 18 * 3 + 3
+    assert {"cpu", "commit", "versions"} <= set(run)
 
 
-@pytest.mark.parametrize("value", [float("nan"), np.float32(1), object()])
-def test_settings_json_cannot_hold_are_refused(value: object) -> None:
-    with pytest.raises((ValueError, TypeError)):
-        Run("a", "b", "c", {"x": value})
-
-
-def test_a_store_remembers(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "runs.jsonl"
-    store = RunStore(path)
-    first, second = some_runs(2)
-    assert len(store) == 0
-    assert store.get(first) is None
-    store.add(first, RESULT)
-    assert first in store
-    again = RunStore(path)
-    assert again.items() == [(first, RESULT)]
-    assert second not in again
-    line = json.loads(path.read_text("utf-8"))
-    assert line["run"] == asdict(first)
-    assert line["result"]["validation"] == 0.5
-
-
-def test_of_two_lines_for_one_run_the_later_counts(tmp_path: Path) -> None:
-    store = RunStore(tmp_path / "runs.jsonl")
-    (run,) = some_runs(1)
-    store.add(run, RESULT)
-    store.add(run, Result(0.9, 0.8, 7, 1.0, 1.0))
-    again = RunStore(store.path)
-    assert len(again) == 1
-    found = again.get(run)
-    assert found is not None
-    assert found.test == 0.8
-
-
-def test_a_file_cut_anywhere_loses_only_the_torn_run(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_stored_cells_are_not_measured_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = RunStore(tmp_path / "whole.jsonl")
-    runs = some_runs(4)
-    for run in runs:
-        whole.add(run, RESULT)
-    content = whole.path.read_bytes()
-    ends = [k for k, byte in enumerate(content) if byte == ord("\n")]
-    rng = np.random.default_rng(0)
-    cuts = {0, 1, *ends, *(end + 1 for end in ends), *rng.integers(len(content), size=60).tolist()}
-    for number, cut in enumerate(sorted(cuts)):
-        path = tmp_path / f"{number}.jsonl"
-        path.write_bytes(content[:cut])
-        caplog.clear()
-        with caplog.at_level(logging.WARNING, "tsenet"):
-            store = RunStore(path)
-        n_whole = sum(end <= cut for end in ends)  # without its newline a line is whole too
-        torn = cut not in {0, *ends, *(end + 1 for end in ends)}
-        assert [run for run, _ in store.items()] == runs[:n_whole], cut
-        assert store.n_torn == torn
-        assert len(caplog.records) == torn
-        for run in runs[n_whole:]:
-            store.add(run, RESULT)
-        assert [run for run, _ in RunStore(path).items()] == runs
-
-
-@pytest.mark.parametrize(
-    "line", ["{}", "[]", "7", '{"key":"x","run":{},"result":{}}', "\xff\xfe", '{"run":3}']
-)
-def test_foreign_lines_are_left_out(line: str, tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
-    path.write_text(line + "\n", "latin-1")
-    store = RunStore(path)
-    assert len(store) == 0
-    assert store.n_torn == 1
-
-
-def test_a_line_whose_run_was_edited_is_left_out(tmp_path: Path) -> None:
-    store = RunStore(tmp_path / "runs.jsonl")
-    store.add(some_runs(1)[0], RESULT)
-    edited = store.path.read_text("utf-8").replace('"dropout":0.5', '"dropout":0.6')
-    store.path.write_text(edited, "utf-8")
-    store.reload()
-    assert len(store) == 0
-
-
-def test_two_processes_may_write_one_file(tmp_path: Path) -> None:
-    path = tmp_path / "runs.jsonl"
-    ours, theirs = RunStore(path), RunStore(path)
-    first, second = some_runs(2)
-    ours.add(first, RESULT)
-    theirs.add(second, RESULT)
-    ours.reload()
-    assert {run for run, _ in ours.items()} == {first, second}
-
-
-def test_setting_aside_keeps_the_old_files(tmp_path: Path) -> None:
-    store = RunStore(tmp_path / "runs.jsonl")
-    assert store.set_aside() is None
-    asides = []
-    for run in some_runs(2):
-        store.add(run, RESULT)
-        asides.append(store.set_aside())
-        assert len(store) == 0
-    assert [path.name for path in asides if path] == ["runs.jsonl.1", "runs.jsonl.2"]
-    assert all(len(RunStore(path)) == 1 for path in asides if path)
-
-
-def test_a_killed_process_leaves_what_it_finished(tmp_path: Path) -> None:
-    program = """
-import os, signal, sys
-from reproduce.runs import Result, Run, RunStore
-store = RunStore(sys.argv[1])
-for seed in range(100):
-    store.add(Run("e", "d", "m", {}, seed), Result(0.5, 0.5, 1, 1.0, 1.0))
-    if seed == 7:
-        os.kill(os.getpid(), signal.SIGKILL)
-"""
-    path = tmp_path / "runs.jsonl"
-    ended = subprocess.run(
-        [sys.executable, "-c", program, str(path)],
-        check=False,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    run_cells(CELLS[:1], path)
+    measured = []
+    original = runs.measure
+    monkeypatch.setattr(
+        runs, "measure", lambda cell, *rest: measured.append(cell) or original(cell, *rest)
     )
-    assert ended.returncode == -signal.SIGKILL
-    assert [run.seed for run, _ in RunStore(path).items()] == list(range(8))
+    run_cells(CELLS, path)
+    assert measured == CELLS[1:]
+    stale = json.loads(path.read_text().splitlines()[0]) | {"recipe": RECIPE - 1}
+    path.write_text(json.dumps(stale) + "\n")
+    run_cells(CELLS[:1], path)
+    assert measured == [CELLS[1], CELLS[0]]  # runs of another recipe are stale
 
 
-def test_canonical_json_has_one_spelling() -> None:
-    assert canonical({"b": 1, "a": [1.0, "ä"]}) == '{"a":[1.0,"ä"],"b":1}'
+def test_a_failure_is_reported_and_the_others_go_on(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    failures = run_cells([Cell("subj", "set@logistic", 60), *CELLS], path)
+    assert len(failures) == 1
+    assert "measure logistic on subj first" in failures[0]
+    assert len(read_runs(path)) == 2
 
 
-def test_versions_name_what_the_numbers_depend_on() -> None:
-    assert {"tsenet", "python", "numpy", "torch"} <= set(versions())
+def test_a_rival_takes_the_size_of_another(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    cells = [Cell("subj", "tsenet:max_epochs=1"), Cell("subj", "fnn-sized@tsenet:max_epochs=1")]
+    assert run_cells(cells, path) == []
+    ours, dense = (run["parameters"] for run in read_runs(path))
+    assert 0.7 * ours < dense <= ours
 
 
-def test_a_run_reads_well() -> None:
-    start = {"hidden": [8]}
-    run = Run("e", "digits", "pruned", {"start": start, "n_parameters": 9}, 2, 100, final=False)
-    assert str(run) == "digits pruned n_parameters=9 100 labels seed 2 (choosing)"
+class Chances:
+    """A model that gives what it is told."""
+
+    def __init__(self, chances: np.ndarray) -> None:
+        self.chances = chances
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        return self.chances
 
 
-def test_versions_name_the_commit_of_a_checkout(tmp_path: Path) -> None:
-    """Of the code that is imported, marked if it differs; nothing where the code is no part of a checkout."""
-    compiled = shutil.ignore_patterns("__pycache__")
-    for package in (reproduce, tsenet):
-        assert package.__file__ is not None
-        own = Path(package.__file__).parent
-        shutil.copytree(own, tmp_path / own.name, ignore=compiled)
-    asked = [
-        sys.executable,
-        "-B",
-        "-c",
-        "from reproduce.runs import versions as v; print(v()['commit'])",
-    ]
+def test_areas_leave_out_unknown_labels_and_repeated_rows() -> None:
+    truth = np.array([[1, 0], [0, np.nan], [1, 1], [0, 0], [1, 1]], float)
+    chances = np.array([[0.9, 0.1], [0.2, 0.9], [0.1, 0.8], [0.3, 0.2], [0.8, 0.15]])
+    repeated = np.array([False, False, True, False, False])
+    X = np.zeros((5, 1))
+    fold = Fold("tox21", "table", "labels", X, truth, X, truth, ("a",), repeated)
+    result = score(Chances(chances), fold)
+    # of the pairs of a positive and a negative row, the share in the right order
+    assert result["areas"] == [pytest.approx(4 / 6), pytest.approx(3 / 4)]
+    assert result["without_repeated"] == pytest.approx((1 + 1 / 2) / 2)
 
-    def told() -> str:
-        return subprocess.run(
-            asked,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
 
-    def git(*command: str) -> str:
-        who = ("-c", "user.name=n", "-c", "user.email=e@x")
-        return subprocess.run(
-            ["git", *who, *command], cwd=tmp_path, capture_output=True, text=True, check=True
-        ).stdout.strip()
+def test_interpretability_is_measured(folder: Path) -> None:
+    import gzip
 
-    git("init", "-q")
-    assert told() == ""
-    git("add", "tsenet", "reproduce")
-    git("commit", "-q", "-m", "code")
-    commit = git("log", "-1", "--format=%h")
-    assert told() == commit
-    (tmp_path / "notes.txt").write_text("not code")
-    assert told() == commit
-    for package in ("tsenet", "reproduce"):
-        with (tmp_path / package / "__init__.py").open("a") as file:
-            file.write("# changed\n")
-        assert told() == commit + "+"
-        git("checkout", "-q", ".")
-        assert told() == commit
+    vectors = folder / "word_vectors"
+    vectors.mkdir()
+    words = ["goal", "referee", "senate", "ballot", "atom", "laser"]
+    lines = [f"{word} {k % 2} {1 - k % 2}" for k, word in enumerate(words)]
+    (vectors / "tiny.txt.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
+    from reproduce.data import fold_of
+
+    fold = fold_of("subj", "test", 0)
+    for rival in ("tsenet:max_epochs=1", "fnn-512", "nmf:n_components=3"):
+        cell = Cell("subj", rival, measure="interpretability")
+        run = measure(cell, fold, lambda name: 0)
+        assert run["units"] > 0
+        assert -1 <= run["interpretability"]["tiny.txt.gz"] <= 1
+
+
+def test_experiments_are_well_formed() -> None:
+    from reproduce.data import DATA
+    from reproduce.rivals import split_name
+
+    for experiment in EXPERIMENTS.values():
+        assert experiment.reference in (*experiment.rivals, "tsenet")
+        for cell in experiment.cells():
+            assert cell.data.partition("/")[0] in DATA
+            if cell.measure != "pixels":
+                size = split_name(cell.rival)[2]
+                assert size is None or size.isdigit() or size in experiment.rivals
+
+
+def test_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "runs.jsonl"
+    arguments = ["--data", "subj", "--rivals", "logistic", "--labels", "60", "--seeds", "1"]
+    assert main(["run", "few-labels", *arguments, "--runs", str(path)]) == 0
+    assert len(read_runs(path)) == 1
+    assert main(["list"]) == 0
+    assert "few-labels" in capsys.readouterr().out
+    assert main(["table", "pixels"]) == 0
+    assert "connected" in capsys.readouterr().out
+    assert main(["data", "--check"]) == 1
+    assert "suite/sonar.csv.xz: differs" in capsys.readouterr().out

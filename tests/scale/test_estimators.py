@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 import tsenet
 from tests.scale.test_blocks import same_tree
@@ -55,7 +57,7 @@ def test_a_folder_is_fitted_by_one_more_argument(
     folder: Path, documents: sp.csr_array, subject: list[str], client: Any
 ) -> None:
     table = Table.of(documents, NAMES)
-    model = TSENetClassifier(**{**QUICK, "max_epochs": 25}).fit(Blocks(folder, client=client))
+    model = TSENetClassifier(**{**QUICK, "max_epochs": 25}, client=client).fit(folder)
     # The structure is that of these rows in memory, bit for bit, also the links by context, which need rows. (`fit`
     # in memory sorts the rows first.)
     tree_seed, wiring_seed, _ = seed_sequence(0).spawn(3)
@@ -80,7 +82,7 @@ def test_a_folder_is_fitted_by_one_more_argument(
 
 def test_the_cluster_changes_nothing(folder: Path, client: Any, tmp_path: Path) -> None:
     here = TSENetClassifier(**QUICK, link_rule="balanced").fit(folder, "subject")
-    there = TSENetClassifier(**QUICK, link_rule="balanced").fit(Blocks(str(folder), client=client))
+    there = TSENetClassifier(**QUICK, link_rule="balanced", client=client).fit(str(folder))
     assert same_weights(here, there)
     for model, name in ((here, "here"), (there, "there")):
         model.save(tmp_path / name)
@@ -109,10 +111,19 @@ def test_several_labels_and_values(folder: Path, documents: sp.csr_array) -> Non
     assert regressor.score(folder, left) > 0.3
 
 
+def test_copies_share_the_cluster_and_pickles_do_not_hold_it(folder: Path, client: Any) -> None:
+    for kind in (TSENetClassifier, TSENetRegressor, LatentTreeTransformer, TopicModel):
+        estimator = kind(client=client, max_top=9)
+        copy = clone(estimator)
+        assert copy.client is client
+        assert copy.max_top == 9
+        assert pickle.loads(pickle.dumps(estimator)).client is None
+
+
 def test_a_tree_and_its_latents(folder: Path, documents: sp.csr_array, client: Any) -> None:
     table = Table.of(documents, NAMES)
     whole = tsenet.learn_tree(table, max_top=3, random_state=0)
-    model = LatentTreeTransformer(max_top=3, random_state=0).fit(Blocks(folder, client=client))
+    model = LatentTreeTransformer(max_top=3, random_state=0, client=client).fit(folder)
     assert same_tree(model.tree_, whole)
     assert model.n_features_in_ == 60
     assert list(model.feature_names_in_) == NAMES
@@ -123,7 +134,7 @@ def test_a_tree_and_its_latents(folder: Path, documents: sp.csr_array, client: A
 def test_topics(folder: Path, documents: sp.csr_array, client: Any, tmp_path: Path) -> None:
     table = Table.of(documents, NAMES)
     whole = TopicModel(max_top=3, random_state=0).fit(table)
-    model = TopicModel(max_top=3, random_state=0).fit(Blocks(folder, client=client))
+    model = TopicModel(max_top=3, random_state=0, client=client).fit(folder)
     assert same_tree(model.tree_, whole.tree_)
     assert model.n_documents_ == 900
     assert (model.transform(folder) != model.transform(table)).nnz == 0

@@ -191,11 +191,19 @@ def open_progress(quiet: bool) -> Iterator[Progress]:
         with RichProgress() as bars:
             yield bars
     else:
-        logger = logging.getLogger("tsenet.cli")
-        logger.handlers = [logging.StreamHandler(sys.stderr)]
-        logger.propagate = False
+        logger = logging.getLogger("tsenet")
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        stages = logger.getChild("progress")
+        handler.addFilter(lambda line: line.name == stages.name or line.levelno > logging.INFO)
+        level = logger.level
+        logger.addHandler(handler)
         logger.setLevel(logging.INFO)
-        yield LogProgress(logger)
+        try:
+            yield LogProgress(stages)
+        finally:
+            logger.setLevel(level)
+            logger.removeHandler(handler)
 
 
 def warm_up(progress: Progress, *, network: bool = True) -> None:

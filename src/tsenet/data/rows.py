@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import RESHAPE, equal_fields
+from tsenet.data.columns import RESHAPE
 from tsenet.errors import DataError
 
 __all__ = ["BinaryRows", "canonical_csr", "checked_csr", "constant_columns"]
@@ -86,7 +86,15 @@ class BinaryRows:
         share = f", {100 * self.nnz / cells:.3g} % on" if cells else ""
         return f"BinaryRows({self.n_rows} rows × {self.n_columns} columns, nnz {self.nnz}{share})"
 
-    __eq__ = equal_fields
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BinaryRows):
+            return NotImplemented
+        return (
+            self.n_columns == other.n_columns
+            and np.array_equal(self.indptr, other.indptr)
+            and np.array_equal(self.indices, other.indices)
+        )
+
     __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
 
     def validate(self) -> None:

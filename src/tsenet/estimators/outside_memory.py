@@ -6,11 +6,12 @@ The structure is learned by the same functions as in memory, from :class:`tsenet
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet.data.shards import ShardFolder
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _DESCRIBED = 20_000
 
 __all__ = [
+    "UsesCluster",
     "columns_of_words",
     "drawn_documents",
     "fit_outside",
@@ -37,6 +39,26 @@ __all__ = [
     "tables_of",
     "with_words",
 ]
+
+
+class UsesCluster(BaseEstimator):
+    """An estimator with the parameter ``client``: copies share it, and pickles do not hold it."""
+
+    client: Any
+
+    def __sklearn_clone__(self) -> Self:
+        from sklearn.base import clone
+
+        others = {
+            name: clone(value, safe=False)
+            for name, value in self.get_params(deep=False).items()
+            if name != "client"
+        }
+        return type(self)(**others, client=self.client)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        return {**state, "client": None}
 
 
 def tables_of(X: Any, names: Sequence[str]) -> Iterator[Table]:
@@ -126,7 +148,7 @@ def fit_outside(
             "linear_skip=True needs all rows in memory: leave it at 'auto', which trains the "
             "network alone on a folder"
         )
-    with in_blocks(X) as blocks:
+    with in_blocks(X, estimator.client) as blocks:
         folder = folder_of(blocks)
         if not folder.is_sparse:
             raise DataError(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
@@ -36,6 +36,7 @@ from tsenet.data.text import (
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.estimators.base import TREE_CONSTRAINTS, as_json, fill_vectorizer, vectorizer_parts
 from tsenet.estimators.outside_memory import (
+    UsesCluster,
     drawn_documents,
     folder_of,
     is_outside_memory,
@@ -81,7 +82,7 @@ _WINDOW = 10
 _COHERENCE_DOCUMENTS = 20_000  # most documents on which coherence is measured
 
 
-class TopicModel(TransformerMixin, BaseEstimator):
+class TopicModel(UsesCluster, TransformerMixin):
     """A hierarchy of topics, learned from documents.
 
     A topic is a latent of the tree (:class:`tsenet.LatentTree`): it is on in some documents and makes its words more
@@ -139,6 +140,9 @@ class TopicModel(TransformerMixin, BaseEstimator):
         Threads; None for all cores. The result does not depend on it.
     progress : bool, callable, Progress or None, default=None
         Whether to show progress.
+    client : distributed.Client, str or None, default=None
+        Dask cluster, or the address of its scheduler, whose workers do the passes over the data if :meth:`fit` is given
+        a folder of shards or a Dask collection. Copies share it; files and pickles do not hold it.
 
     Attributes
     ----------
@@ -228,6 +232,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: Any = None,
+        client: Any = None,
     ) -> None:
         self.n_words = n_words
         self.stop_words = stop_words
@@ -251,6 +256,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.client = client
 
     # ---- learning
 
@@ -277,7 +283,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         """
         self._validate_params()
         if is_outside_memory(texts):
-            with in_blocks(texts) as blocks, as_progress(self.progress) as report:
+            with in_blocks(texts, self.client) as blocks, as_progress(self.progress) as report:
                 described = drawn_documents(blocks, self.random_state, report)
                 self.vectorizer_ = folder_of(blocks).vectorizer()
                 return self._fit_counts(described, data=blocks)
@@ -842,6 +848,7 @@ class TopicModel(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "tree_")
         tree, arrays = self.tree_.to_parts()
         params = {name: as_json(value) for name, value in self.get_params(deep=False).items()}
+        del params["client"]
         meta = {
             # How it was run is no part of the model: the same topics are the same file.
             "params": {**params, "n_jobs": None, "progress": None},

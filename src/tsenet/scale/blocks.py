@@ -37,7 +37,7 @@ __all__ = ["Blocks", "in_blocks", "is_outside_memory", "learn_rule"]
 logger = logging.getLogger("tsenet")
 
 # A Dask worker that has loaded the library and read its first partition (0.40 GB with 30 MB of rows). This and the
-# following are compared with measurements in docs/results/scale.md.
+# following are compared with measurements in docs/results/speed.md.
 PROCESS = 350 << 20
 # Dask moves results to the disk from 60 % of a worker's memory on and restarts the worker at 95 %: tasks stay below.
 SHARE = 0.55

@@ -1,0 +1,408 @@
+"""From stored runs to numbers and tables: means, paired differences with 95 % intervals, and verdicts.
+
+Three seeds are too few for an interval over seeds alone, and many test rows alone would ignore that another seed gives
+another model. Where it is known which rows were right, an interval therefore covers both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from reproduce.experiments import EXPERIMENTS
+from reproduce.markdown import table
+from reproduce.paper import INTERPRETABILITY, TABLE3
+from reproduce.rivals import title_of
+from reproduce.runs import Run, read_runs, unpack
+
+__all__ = ["TABLES", "Estimate", "Results", "compare", "estimate", "holm"]
+
+CONFIDENCE = 0.95
+HALF_A_POINT = 0.005  # an interval within ± this counts as level
+HEADLINE = ("tsenet", "teacher", "em-bayes", "logistic")  # of the summary
+FEWEST_TASKS = 6  # from which several areas are compared over tasks
+
+
+class Estimate(NamedTuple):
+    """A mean or a mean difference with its 95 % interval (NaN where it cannot be told) and p-value against 0."""
+
+    value: float
+    low: float
+    high: float
+    p: float
+
+    @property
+    def verdict(self) -> str:
+        """In words: ahead, behind, level (within half a point), or cannot tell."""
+        if self.low > 0:
+            return "ahead"
+        if self.high < 0:
+            return "behind"
+        if self.low > -HALF_A_POINT and self.high < HALF_A_POINT:
+            return "level"
+        return "cannot tell"
+
+
+def estimate(runs: Sequence[Run]) -> Estimate:
+    """Return the mean score of the runs of one rival, one per seed."""
+    if all("right" in run for run in runs):
+        return _over_rows_and_seeds(np.stack([unpack(run["right"]) for run in runs]).astype(float))
+    return _over(np.array([run["score"] for run in runs]))
+
+
+def compare(first: Sequence[Run], second: Sequence[Run]) -> Estimate | None:
+    """Return the mean difference, first minus second, paired by seed; None without a common seed.
+
+    Accuracies are paired over rows and seeds, areas of several tasks over the tasks, other scores over seeds.
+    """
+    by_seed = {run["seed"]: run for run in second}
+    pairs = [(run, by_seed[run["seed"]]) for run in first if run["seed"] in by_seed]
+    if not pairs:
+        return None
+    if all("right" in run for pair in pairs for run in pair):
+        ours, theirs = (np.stack([unpack(pair[k]["right"]) for pair in pairs]) for k in (0, 1))
+        return _over_rows_and_seeds(ours.astype(float) - theirs)
+    areas = [[pair[k].get("areas", []) for pair in pairs] for k in (0, 1)]
+    if all(len(row) >= FEWEST_TASKS for side in areas for row in side):
+        return _over(np.mean(areas[0], axis=0) - np.mean(areas[1], axis=0))
+    return _over(np.array([a["score"] - b["score"] for a, b in pairs]))
+
+
+def _over_rows_and_seeds(each: NDArray[np.float64]) -> Estimate:
+    """Estimate the mean of numbers (seeds, rows), both of which vary by chance.
+
+    The variance is that over rows, of the seeds' mean, plus that over seeds, with the degrees of freedom of Welch and
+    Satterthwaite. What is left once rows and seeds are taken into account counts twice: the interval is conservative.
+    """
+    n_seeds, n_rows = each.shape
+    by_row = each.mean(axis=0).var(ddof=1) / n_rows
+    by_seed = each.mean(axis=1).var(ddof=1) / n_seeds if n_seeds > 1 else 0.0
+    variance = by_row + by_seed
+    freedom = 1.0
+    if variance > 0:
+        freedom = variance**2 / (by_row**2 / (n_rows - 1) + by_seed**2 / max(1, n_seeds - 1))
+    return _interval(float(each.mean()), float(np.sqrt(variance)), freedom)
+
+
+def _over(values: NDArray[np.float64]) -> Estimate:
+    """Estimate a mean over seeds or tasks by Student's t."""
+    if values.size < 2:
+        return Estimate(float(values.mean()), float("nan"), float("nan"), float("nan"))
+    error = values.std(ddof=1) / np.sqrt(values.size)
+    return _interval(float(values.mean()), float(error), values.size - 1)
+
+
+def _interval(mean: float, error: float, freedom: float) -> Estimate:
+    if error == 0:
+        return Estimate(mean, mean, mean, 1.0 if mean == 0 else 0.0)
+    reach = float(stats.t.ppf(0.5 + CONFIDENCE / 2, freedom)) * error
+    p = float(2 * stats.t.sf(abs(mean) / error, freedom))
+    return Estimate(mean, mean - reach, mean + reach, p)
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """Adjust p-values for their number by Holm's method."""
+    order = np.argsort(ps)
+    adjusted = np.empty(len(ps))
+    largest = 0.0
+    for rank, k in enumerate(order):
+        largest = max(largest, min(1.0, (len(ps) - rank) * ps[k]))
+        adjusted[k] = largest
+    return adjusted.tolist()
+
+
+# ---- stored results
+
+
+@dataclass(frozen=True)
+class Results:
+    """The stored runs by what they measure: data set, rival, labels, part and measure."""
+
+    cells: dict[tuple[Any, ...], list[Run]]
+
+    @classmethod
+    def of(cls, runs: Iterable[Run]) -> Results:
+        """Group runs; of a cell measured with several recipes, the latest counts."""
+        cells: dict[tuple[Any, ...], list[Run]] = {}
+        for run in sorted(runs, key=lambda run: (run["recipe"], run["seed"])):
+            key = (run["data"], run["rival"], run["labels"], run["part"], run["measure"])
+            group = cells.setdefault(key, [])
+            if group and group[0]["recipe"] < run["recipe"]:
+                group.clear()
+            group.append(run)
+        return cls(cells)
+
+    @classmethod
+    def stored(cls) -> Results:
+        """Read all stored runs."""
+        return cls.of(read_runs())
+
+    def runs(self, experiment: str, data: str, labels: int | None, rival: str) -> list[Run]:
+        """Return the runs of a cell as an experiment measures it; empty if it is not measured."""
+        definition = EXPERIMENTS[experiment]
+        return self.cells.get((data, rival, labels, definition.part, definition.measure), [])
+
+    def value(self, key: str) -> str:
+        """Return a number for a text.
+
+        ``few-labels/ag_news/100/tsenet`` is a score, ``…/tsenet-vs-logistic`` a difference (first minus second). After
+        a space may follow: ``interval`` or ``verdict`` of a difference; ``parameters``, ``share-of-RIVAL`` (of the
+        parameters), ``cpu``, ``seeds`` or ``vectors-FILE`` (the interpretability by a file of word vectors).
+
+        Raises
+        ------
+        KeyError
+            If nothing is stored for the key.
+        """
+        path, _, what = key.partition(" ")
+        start, count, rival = path.rsplit("/", 2)
+        experiment, _, data = start.partition("/")
+        labels = None if count == "all" else int(count)
+        first, _, second = rival.partition("-vs-")
+        runs = self.runs(experiment, data, labels, first)
+        if not runs:
+            raise KeyError(f"no stored run for {key!r}")
+        if what == "parameters":
+            return counted(_mean(runs, "parameters"))
+        if what == "cpu":
+            return f"{_mean(runs, 'cpu'):.0f}"
+        if what == "seeds":
+            return str(len(runs))
+        if what.startswith("share-of-"):
+            other = self.runs(experiment, data, labels, what.removeprefix("share-of-"))
+            return f"{100 * _mean(runs, 'parameters') / _mean(other, 'parameters'):.1f} %"
+        if what.startswith("vectors-"):
+            return f"{_interpretability(runs, what.removeprefix('vectors-')).mean():.4f}"
+        metric = runs[0]["metric"]
+        if not second:
+            return shown(estimate(runs).value, metric)
+        difference = compare(runs, self.runs(experiment, data, labels, second))
+        if difference is None:
+            raise KeyError(f"no stored run for {key!r}")
+        if what == "interval":
+            return interval(difference, metric)
+        return difference.verdict if what == "verdict" else signed(difference.value, metric)
+
+
+def _mean(runs: Sequence[Run], name: str) -> float:
+    return float(np.mean([run[name] for run in runs]))
+
+
+def _interpretability(runs: Sequence[Run], vectors: str) -> NDArray[np.float64]:
+    """Return the score of each run by the word vectors whose file name begins so."""
+    return np.array(
+        [
+            score
+            for run in runs
+            for file, score in run["interpretability"].items()
+            if file.startswith(vectors) and score is not None
+        ]
+    )
+
+
+# ---- how numbers look
+
+
+def shown(value: float, metric: str) -> str:
+    """Format a score: accuracies in percent, others as they are."""
+    return f"{100 * value:.2f}" if metric == "accuracy" else f"{value:.4f}"
+
+
+def signed(value: float, metric: str) -> str:
+    """Format a difference with its sign: accuracies in points."""
+    text = f"{100 * value:+.2f}" if metric == "accuracy" else f"{value:+.4f}"
+    return text.replace("-", "−")
+
+
+def interval(difference: Estimate, metric: str) -> str:
+    """Format the interval of a difference."""
+    if np.isnan(difference.low):
+        return "one seed"
+    return f"{signed(difference.low, metric)} to {signed(difference.high, metric)}"
+
+
+def counted(number: float) -> str:
+    """Format a number of parameters."""
+    if number >= 1e6:
+        return f"{number / 1e6:.2f} M"
+    return f"{number / 1e3:.0f} K" if number >= 1e4 else f"{number:,.0f}"
+
+
+# ---- tables
+
+
+def scores_table(
+    results: Results,
+    experiment: str,
+    labels: int | None,
+    data: str = "",
+    rivals: tuple[str, ...] = (),
+) -> str:
+    """Scores of rivals (rows) on data sets (columns), with the interval of the difference from the reference."""
+    definition = EXPERIMENTS[experiment]
+    columns = [name for name in definition.data if not data or name in data.split(",")]
+    columns = [
+        name
+        for name in columns
+        if any(results.runs(experiment, name, labels, rival) for rival in definition.rivals)
+    ]
+    body = []
+    for rival in rivals or definition.rivals:
+        cells = [_score_cell(results, experiment, name, labels, rival) for name in columns]
+        if any(cell != "–" for cell in cells):
+            body.append([title_of(rival), *cells])
+    return table(["", *columns], body)
+
+
+def _score_cell(
+    results: Results, experiment: str, data: str, labels: int | None, rival: str
+) -> str:
+    definition = EXPERIMENTS[experiment]
+    runs = results.runs(experiment, data, labels, rival)
+    if not runs:
+        return "–"
+    text = shown(estimate(runs).value, runs[0]["metric"])
+    reference = results.runs(experiment, data, labels, definition.reference)
+    if rival == definition.reference or not reference:
+        return text
+    difference = compare(runs, reference)
+    return text if difference is None else f"{text} ({interval(difference, runs[0]['metric'])})"
+
+
+def paper_table(results: Results, data: str) -> str:
+    """Table 3 on one data set: score, the paper's, parameters, difference from the reference with interval."""
+    definition = EXPERIMENTS["table3"]
+    published = TABLE3.get(data, {})
+    body = []
+    for rival in definition.rivals:
+        runs = results.runs("table3", data, None, rival)
+        if not runs:
+            continue
+        metric = runs[0]["metric"]
+        difference = compare(runs, results.runs("table3", data, None, definition.reference))
+        same = rival == definition.reference
+        theirs = published.get(rival)
+        body.append(
+            [
+                *(title_of(rival), shown(estimate(runs).value, metric), len(runs)),
+                "–" if theirs is None else shown(theirs.score, metric),
+                counted(_mean(runs, "parameters")),
+                "–" if theirs is None else counted(theirs.n_parameters),
+                "–" if same or difference is None else signed(difference.value, metric),
+                "–" if same or difference is None else interval(difference, metric),
+                f"{_mean(runs, 'cpu'):.0f}",
+            ]
+        )  # fmt: skip
+    head = ["", "score", "seeds", "paper's", "parameters", "paper's", "difference", "95 % interval"]
+    return table([*head, "CPU s"], body)
+
+
+def tasks_table(results: Results) -> str:
+    """Tox21 by the paper's protocol: one network for each task."""
+    definition = EXPERIMENTS["tox21-tasks"]
+    body = []
+    scores: dict[str, list[float]] = {rival: [] for rival in definition.rivals}
+    for data in definition.data:
+        means = {
+            rival: float(np.mean([run["score"] for run in runs]))
+            for rival in definition.rivals
+            if (runs := results.runs("tox21-tasks", data, None, rival))
+        }
+        if len(means) == len(scores):
+            body.append([data.partition("/")[2], *(f"{mean:.4f}" for mean in means.values())])
+            for rival, mean in means.items():
+                scores[rival].append(mean)
+    body.append(["mean", *(f"{np.mean(values):.4f}" for values in scores.values())])
+    reference = np.array(scores[definition.reference])
+    leads = {
+        rival: _over(reference - values)
+        for rival, values in scores.items()
+        if rival != definition.reference
+    }
+    text = table(["task", *map(title_of, definition.rivals)], body)
+    for rival, lead in leads.items():
+        better = int((reference > scores[rival]).sum())
+        text += (
+            f"\n\n{title_of(definition.reference)} minus {title_of(rival)}: {signed(lead.value, 'auc')} "
+            f"({interval(lead, 'auc')}), better on {better} of {reference.size} tasks."
+        )
+    return text
+
+
+def interpretability_table(results: Results, vectors: str) -> str:
+    """Table 4: mean cosine of the words of the top units."""
+    definition = EXPERIMENTS["interpretability"]
+    body = []
+    for data in definition.data:
+        runs_of = {r: results.runs("interpretability", data, None, r) for r in definition.rivals}
+        reference = _interpretability(runs_of[definition.reference], vectors)
+        for rival, runs in runs_of.items():
+            if not runs:
+                continue
+            own = _interpretability(runs, vectors)
+            lead = _over(own - reference) if own.size == reference.size else None
+            theirs = INTERPRETABILITY.get(data, {}).get(rival) if vectors == "google" else None
+            same = rival == definition.reference or lead is None
+            body.append(
+                [
+                    *(data, title_of(rival), f"{own.mean():.4f}"),
+                    "–" if theirs is None else f"{theirs:.4f}",
+                    "–" if same or lead is None else signed(lead.value, "auc"),
+                    "–" if same or lead is None else interval(lead, "auc"),
+                    runs[0]["units"],
+                ]
+            )
+    head = ["data", "", "mean cosine", "paper's", "difference", "95 % interval", "units"]
+    return table(head, body)
+
+
+def pixels_table(results: Results) -> str:
+    """MNIST: how much of each level's groups is connected."""
+    runs = results.runs("pixels", "mnist", None, "tree")
+    body = []
+    for level in range(len(runs[0]["groups"])):
+        connected, chance = (
+            float(np.mean([run[name][level] for run in runs]))
+            for name in ("connected", "by_chance")
+        )
+        groups = ", ".join(str(run["groups"][level]) for run in runs)
+        body.append([level + 1, groups, f"{100 * connected:.1f} %", f"{100 * chance:.1f} %"])
+    return table(["level", "groups", "connected", "by chance"], body)
+
+
+def sizes_table(results: Results) -> str:
+    """Accuracy of networks of different sizes."""
+    definition = EXPERIMENTS["small-networks"]
+    by_name: dict[str, dict[str, str]] = {}
+    for rival in definition.rivals:
+        runs = results.runs("small-networks", "ag_news", None, rival)
+        base, _, size = rival.partition("@")
+        if runs and size:
+            by_name.setdefault(base, {})[size] = shown(estimate(runs).value, "accuracy")
+    sizes = sorted({int(size) for row in by_name.values() for size in row})
+    body = [
+        [title_of(base), *(row.get(str(size), "–") for size in sizes)]
+        for base, row in by_name.items()
+    ]
+    return table(["", *(f"{size:,}" for size in sizes)], body)
+
+
+#: Tables by the name in a page's marker; words after the name are arguments.
+TABLES: dict[str, Callable[..., str]] = {
+    "headline": lambda r, n: scores_table(r, "few-labels", int(n), rivals=HEADLINE),
+    "few-labels": lambda r, n, data="": scores_table(r, "few-labels", int(n), data),
+    "all-labels": lambda r, data="": scores_table(r, "all-labels", None, data),
+    "tables": lambda r, data="": scores_table(r, "tables", None, data),
+    "ablations": lambda r: scores_table(r, "ablations", None),
+    "controls": lambda r, n: scores_table(r, "controls", None if n == "all" else int(n)),
+    "table3": paper_table,
+    "tox21-tasks": tasks_table,
+    "interpretability": interpretability_table,
+    "pixels": pixels_table,
+    "small-networks": sizes_table,
+}

@@ -1,0 +1,157 @@
+"""What is measured: data sets × rivals × numbers of labels × seeds, as declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reproduce.data import TOX21_LABELS, Part
+from reproduce.runs import Cell
+
+__all__ = ["EXPERIMENTS", "Experiment"]
+
+Labels = tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A block of cells that belong to one table.
+
+    Attributes
+    ----------
+    title : str
+    data, rivals : tuple of str
+        Names of :data:`reproduce.data.DATA` and :data:`reproduce.rivals.RIVALS`. A rival whose size another one
+        follows (``fnn-sized@tsenet-paper``) comes after it.
+    labels : tuple of int or None
+        Numbers of labels; None for all.
+    n_seeds : int
+    part : {"test", "validation"}
+    measure : {"score", "interpretability", "pixels"}
+    reference : str
+        The rival that the others are compared with.
+    """
+
+    title: str
+    data: tuple[str, ...]
+    rivals: tuple[str, ...]
+    labels: Labels = (None,)
+    n_seeds: int = 3
+    part: Part = "test"
+    measure: str = "score"
+    reference: str = "tsenet"
+
+    def cells(self) -> Iterator[Cell]:
+        """Yield the cells; those of one fold follow each other."""
+        for data in self.data:
+            for seed in range(self.n_seeds):
+                for rival in self.rivals:
+                    for labels in self.labels:
+                        yield Cell(data, rival, labels, seed, self.part, self.measure)
+
+
+TEXT = ("ag_news", "20newsgroups", "stackoverflow", "dbpedia", "subj")
+TABLES = ("dna", "spam", "satellite", "sonar", "vowel", "acsf1", "tecator", "ames")
+IMAGES = ("digits", "mnist", "fashion_mnist")
+SEMI_SUPERVISED = ("teacher", "em-bayes", "self-training", "svd", "ppmi")
+LINEAR = ("logistic", "linear-svc", "complement-nb")
+FAMILY = ("tsenet", "tsenet-random", "backbone", "backbone-random")
+PAPER = ("tsenet-paper", "tsenet-paper-random", "backbone-paper", "backbone-paper-random")
+WIRINGS = ("random", "shuffle", "k-means", "pivot")
+DENSITIES = (0.005, 0.02, 0.05)
+SIZES = (20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000)
+
+
+def _sized(reference: str) -> tuple[str, ...]:
+    return tuple(f"{rival}@{reference}" for rival in ("fnn-sized", "pruned", "set", "rigl"))
+
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "few-labels": Experiment(
+        "Text with few labels",
+        TEXT,
+        (*FAMILY, *SEMI_SUPERVISED, *LINEAR, "fnn-512"),
+        labels=(100, 400),
+        n_seeds=10,
+    ),
+    "all-labels": Experiment(
+        "Text with all labels", TEXT, (*FAMILY, *SEMI_SUPERVISED, *LINEAR, "fnn-512")
+    ),
+    "tables": Experiment(
+        "Tables and images",
+        (*TABLES, *IMAGES),
+        (*FAMILY, "linear", "mlp", "boosting", "forest", "fnn-512"),
+    ),
+    "table3": Experiment(
+        "Table 3 of the paper",
+        ("ag_news", "20newsgroups", "tox21", "mnist"),
+        (*PAPER, "fnn", *_sized("tsenet-paper"), *_sized("backbone-paper"), "logistic", *FAMILY),
+        reference="tsenet-paper",
+    ),
+    "paper-tfidf": Experiment(
+        "The paper's recipe with tf-idf",
+        ("ag_news", "dbpedia"),
+        ("tsenet-paper", "tsenet-paper:weighting=tfidf", "fnn"),
+        reference="tsenet-paper",
+    ),
+    "tox21-tasks": Experiment(
+        "Tox21, one network for each task",
+        tuple(f"tox21/{label}" for label in TOX21_LABELS),
+        ("tsenet-paper", "tsenet-paper-random", "fnn"),
+        reference="tsenet-paper",
+    ),
+    "controls": Experiment(
+        "What the links of the Backbone are worth",
+        ("ag_news", "20newsgroups", "stackoverflow"),
+        (
+            "backbone:link_rule=tree",
+            *(f"backbone:link_rule={rule}:density={d}" for d in DENSITIES for rule in ("context", "balanced")),
+            *(f"backbone-{wiring}:density={d}" for d in DENSITIES for wiring in WIRINGS),
+        ),
+        labels=(100, None),
+        reference="backbone:link_rule=context:density=0.02",
+    ),
+    "ablations": Experiment(
+        "The default with one thing at a time as in the paper",
+        ("ag_news", "20newsgroups"),
+        (
+            "tsenet",
+            "tsenet:weighting=counts",
+            "tsenet:correlation_test=False",
+            "tsenet:structure_samples=10000",
+            "tsenet:link_rule=top-k",
+            "tsenet:density=0.05",
+            "tsenet:units_per_latent=1",
+            "tsenet:skip_units=100",
+            "tsenet:linear_skip=False",
+            "tsenet:dropout=0.5",
+            "tsenet:init=random",
+            "tsenet-paper",
+        ),
+        part="validation",
+    ),
+    "small-networks": Experiment(
+        "Accuracy against parameters",
+        ("ag_news",),
+        (
+            "logistic",
+            *(
+                f"{rival}@{size}"
+                for rival in ("tsenet", "tsenet-random", "pruned", "fnn-sized", "set", "rigl")
+                for size in SIZES
+            ),
+        ),
+        reference="logistic",
+    ),
+    "interpretability": Experiment(
+        "Table 4 of the paper",
+        ("ag_news", "20newsgroups"),
+        (
+            *("tsenet-paper", "tsenet-paper-random", "fnn", "pruned@tsenet-paper"),
+            *("tsenet", "tsenet-random", "tsenet:init=random", "nmf"),
+        ),
+        measure="interpretability",
+        reference="tsenet-paper",
+    ),
+    "pixels": Experiment("Groups of pixels", ("mnist",), ("tree",), measure="pixels"),
+}  # fmt: skip

@@ -1,0 +1,361 @@
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tsenet.data import BinaryRule, Table, binary, constant_columns
+from tsenet.errors import DataError
+
+FRAME = {
+    "age": [3.5, 1.0, 2.0, 9.0],
+    "word": [0, 0, 1, 4],
+    "colour": ["red", "blue", "red", "grey"],
+    "flag": [True, False, True, True],
+    "code": [7, 7, 8, 8],
+}
+
+
+def learn(data: Any, names: list[str] | None = None) -> BinaryRule:
+    return BinaryRule.learn(Table.of(data, names))
+
+
+def binary_of(rule: BinaryRule, data: Any) -> npt.NDArray[np.bool_]:
+    rows = rule.apply(Table.of(data))
+    rows.validate()
+    return rows.to_dense()
+
+
+def says(*parts: str) -> str:
+    return "(?s)" + ".*".join(map(re.escape, parts))
+
+
+# ------------------------------------------------------------------ learning and names
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_mixed_frame(make: Any) -> None:
+    rule = learn(make(FRAME))
+    assert rule.names == (
+        "age > 2.75",
+        "word",
+        "colour=blue",
+        "colour=grey",
+        "colour=red",
+        "flag",
+        "code > 7",
+    )
+    assert rule.names_in == tuple(FRAME)
+    assert (rule.n_columns_in, rule.n_variables) == (5, 7)
+    np.testing.assert_array_equal(rule.sources, [0, 1, 2, 2, 2, 3, 4])
+    expected = [
+        [1, 0, 0, 0, 1, 1, 0],
+        [0, 0, 1, 0, 0, 0, 0],
+        [0, 1, 0, 0, 1, 1, 1],
+        [1, 1, 0, 1, 0, 1, 1],
+    ]
+    np.testing.assert_array_equal(binary_of(rule, make(FRAME)), np.array(expected, dtype=bool))
+    assert rule == learn(pd.DataFrame(FRAME))
+
+
+counts = st.tuples(st.integers(2, 10), st.integers(1, 5)).flatmap(
+    lambda shape: hnp.arrays(np.int64, shape, elements=st.sampled_from([0, 0, 0, 1, 2, 5]))
+)
+
+
+@given(counts)
+def test_one_answer_for_every_container_of_counts(values: npt.NDArray[np.int64]) -> None:
+    # more zeros than anything else in each column, as in word counts: dense and sparse then agree
+    values = np.concatenate([values, np.zeros_like(values)])
+    names = [f"w{j}" for j in range(values.shape[1])]
+    frame = pd.DataFrame(values, columns=names)
+    expected = values > 0
+    rules = []
+    for data in (
+        values,
+        np.asfortranarray(values),
+        values.astype(np.float32),
+        values.tolist(),
+        frame,
+        pl.from_pandas(frame),
+        sp.csr_array(values),
+        sp.csr_matrix(values),
+        sp.csc_array(values),
+        sp.coo_array(values),
+        pd.DataFrame.sparse.from_spmatrix(sp.csr_matrix(values), columns=names),
+    ):
+        rule = learn(data, names)
+        rules.append(rule)
+        np.testing.assert_array_equal(binary_of(rule, data), expected)
+        assert rule.names == tuple(names)
+    assert all(rule == rules[0] for rule in rules)
+
+
+reals = st.tuples(st.integers(2, 9), st.integers(1, 4)).flatmap(
+    lambda shape: hnp.arrays(
+        np.float64, shape, elements=st.one_of(st.integers(-2, 2), st.floats(-9, 9, width=32))
+    )
+)
+
+
+@given(reals)
+def test_one_answer_for_every_dense_container(values: npt.NDArray[np.float64]) -> None:
+    frame = pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
+    rule = learn(values)
+    expected = values > rule.thresholds
+    np.testing.assert_array_equal(binary_of(rule, values), expected)
+    for data in (values.tolist(), values.astype(np.float32), frame, pl.from_pandas(frame)):
+        again = learn(data)
+        np.testing.assert_array_equal(again.thresholds, rule.thresholds)
+        np.testing.assert_array_equal(binary_of(again, data), expected)
+        np.testing.assert_array_equal(binary_of(rule, data), expected)
+        assert again.names == rule.names
+    # a dense rule on sparse rows, also where a zero is above a negative threshold
+    np.testing.assert_array_equal(binary_of(rule, sp.coo_array(values)), expected)
+
+
+@given(reals, st.randoms())
+def test_row_order_does_not_matter(values: npt.NDArray[np.float64], random: Any) -> None:
+    order = list(range(len(values)))
+    random.shuffle(order)
+    assert learn(values[order]) == learn(values)
+
+
+def test_sparse_rule_on_dense_rows() -> None:
+    rule = learn(sp.csr_array([[0, 2.0], [1, 0]]))
+    assert rule.presence.all()
+    new = np.array([[0.5, 0.0], [-1.0, 3.0]])
+    np.testing.assert_array_equal(binary_of(rule, new), [[True, False], [False, True]])
+    np.testing.assert_array_equal(binary_of(rule, sp.csr_array(new)), new > 0)
+
+
+def test_new_rows_are_cut_where_the_training_rows_were() -> None:
+    rule = learn(np.array([[1.0], [2.0], [3.0], [4.0]]))
+    np.testing.assert_array_equal(binary_of(rule, [[2.4], [2.6], [100.0]]).ravel(), [0, 1, 1])
+    assert binary_of(rule, [[2.6]]).shape == (1, 1)  # one new row is enough
+
+
+def test_category_blocks_and_levels_unseen_in_learning(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = learn(pd.DataFrame(FRAME))
+    new = pl.DataFrame(FRAME).with_columns(colour=pl.Series(["pink", "red", "blue", "pink"]))
+    rows = rule.apply(Table.of(new))
+    np.testing.assert_array_equal(rows.to_dense()[:, 2:5].sum(axis=1), [0, 1, 1, 0])
+    assert rows.to_dense()[1, 4]  # "red" is the second level now and was the third
+    assert rows.to_dense()[2, 2]
+    monkeypatch.setattr(binary, "_BLOCK", 7)
+    assert rule.apply(Table.of(new)) == rows
+
+
+def test_only_categories() -> None:
+    frame = pl.DataFrame({"c": ["u", "v", "u"]})
+    rule = learn(frame)
+    assert rule.names == ("c=u", "c=v")
+    np.testing.assert_array_equal(binary_of(rule, frame), [[1, 0], [0, 1], [1, 0]])
+
+
+def test_constant_columns_are_fine_and_reported() -> None:
+    data = np.array([[0, 5, -2, 1], [0, 5, -2, 0], [0, 5, -2, 1]])
+    rule = learn(data)
+    rows = rule.apply(Table.of(data))
+    np.testing.assert_array_equal(constant_columns(rows), [0, 1, 2])
+    assert rule.names == ("x0", "x1 > 5", "x2 > -2", "x3")
+
+
+def test_names_stay_short_and_unique() -> None:
+    data = np.array([[0.1, 1e7, 0], [1 / 3, 2e7, 1], [0.4, 3e7, 1]])
+    names = ["a", "b", "a > 0.333333"]
+    rule = learn(data, names)
+    assert rule.names == ("a > 0.333333", "b > 20000000", "a > 0.333333 (column 2)")
+    clash = pd.DataFrame({"a": ["b=c", "d"], "a=b": ["c", "e"], "a=b=c (column 1)": [0, 1]})
+    assert learn(clash).names == (
+        "a=b=c",
+        "a=d",
+        "a=b=c (column 1)'",
+        "a=b=e",
+        "a=b=c (column 1)",
+    )
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize("make", [np.array, sp.csr_array])
+def test_one_row_teaches_nothing(make: Any) -> None:
+    with pytest.raises(DataError, match="n_samples = 1"):
+        learn(make([[1.0, 2.0]]))
+
+
+def test_negative_values_where_presence_is_asked() -> None:
+    data = sp.csc_array([[0, -1.0, 2], [1, -3, 0], [1, 4, -1]])
+    with pytest.raises(DataError, match=says("Negative values in data: column 'b'", "dense")):
+        learn(data, ["a", "b", "c"])
+
+
+def test_free_text_is_not_categories() -> None:
+    text = {"n": list(range(202)), "text": [f"document {i}" for i in range(202)]}
+    message = says("column 'text' (index 1) has 202 different values in 202 rows", "vectorize")
+    with pytest.raises(DataError, match=message):
+        learn(pl.DataFrame(text))
+    learn(pl.DataFrame(text)[:50])  # with few rows it may be categories
+
+
+def test_other_columns_at_apply() -> None:
+    rule = learn(pd.DataFrame(FRAME))
+    with pytest.raises(DataError, match=r"X has 1 features, but \w+ is expecting 5 features"):
+        rule.apply(Table.of([[1.0]]))
+    swapped = pd.DataFrame(FRAME)[["word", "age", "colour", "flag", "code"]]
+    message = says("must be in the same order as they were in fit.\n", "0 was 'age'", "now 'word'")
+    with pytest.raises(DataError, match=message):
+        rule.apply(Table.of(swapped))
+    renamed = pd.DataFrame(FRAME).rename(columns={"age": "years"})
+    message = says(
+        "The feature names should match those that were passed during fit.\n",
+        "unseen at fit time:\n- years\n",
+        "seen at fit time, yet now missing:\n- age\n",
+    )
+    with pytest.raises(DataError, match=message):
+        rule.apply(Table.of(renamed))
+    with pytest.raises(DataError, match=says("now missing:\n- code\n")):
+        rule.apply(Table.of(pd.DataFrame(FRAME).drop(columns="code")))
+
+
+def test_long_lists_of_names_are_cut_short() -> None:
+    rule = learn(np.eye(9), [f"a{j}" for j in range(9)])
+    message = "Feature names unseen at fit time:\n- b0\n- b1\n- b2\n- b3\n- b4\n- ...\n"
+    with pytest.raises(DataError, match=message):
+        rule.apply(Table.of(np.eye(9), [f"b{j}" for j in range(9)]))
+
+
+def test_names_count_only_when_both_sides_have_them() -> None:
+    named = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.0, 0.0, 1.0]})
+    assert binary_of(learn(named), named.to_numpy()).any()
+    assert binary_of(learn(named.to_numpy()), named).any()
+
+
+def test_a_column_may_not_change_its_kind() -> None:
+    numbers, texts = pd.DataFrame({"a": [1.0, 2.0]}), pd.DataFrame({"a": ["u", "v"]})
+    message = says("column 'a' (index 0) held numbers in training, now categories")
+    with pytest.raises(DataError, match=message):
+        learn(numbers).apply(Table.of(texts))
+    with pytest.raises(DataError, match="held categories in training, now numbers"):
+        learn(texts).apply(Table.of(numbers))
+    with pytest.raises(DataError, match="held categories in training, now numbers"):
+        learn(texts).apply(Table.of(sp.csr_array([[1.0]])))
+
+
+# ------------------------------------------------------------------ file form
+
+
+def through_json(rule: BinaryRule) -> BinaryRule:
+    return BinaryRule.from_dict(json.loads(json.dumps(rule.to_dict())))
+
+
+@given(reals)
+def test_json_round_trip_is_exact(values: npt.NDArray[np.float64]) -> None:
+    rule = learn(values / 3)
+    again = through_json(rule)
+    assert again == rule
+    assert again.thresholds.tobytes() == rule.thresholds.tobytes()
+    assert again.names == rule.names
+    assert not again.named
+
+
+def test_json_round_trip_of_names_and_levels() -> None:
+    rule = learn(pd.DataFrame(FRAME))
+    again = through_json(rule)
+    assert again == rule
+    assert again.names == rule.names
+    assert pickle.loads(pickle.dumps(rule)) == rule
+    assert learn(sp.csr_array(np.eye(3))).to_dict() == {
+        "n_columns_in": 3,
+        "names_in": None,
+        "thresholds": {},
+        "levels": {},
+    }
+
+
+def test_equality_sees_each_part() -> None:
+    rule = learn(pd.DataFrame(FRAME))
+    assert rule != "rule"
+    for part, value in (
+        ("names_in", ("a", "b", "c", "d", "e")),
+        ("thresholds", rule.thresholds + 1),
+        ("presence", ~rule.presence),
+        ("levels", (None,) * 5),
+        ("named", False),
+    ):
+        other = {name: getattr(rule, name) for name in rule.__dataclass_fields__} | {part: value}
+        assert BinaryRule(**other) != rule
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(rule)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"names_in": ["a"]},
+        {"names_in": [1, 2]},
+        {"n_columns_in": "two"},
+        {"thresholds": {"2": 1.0}},
+        {"thresholds": {"-1": 1.0}},
+        {"thresholds": {"0": float("nan")}},
+        {"thresholds": {"0": "high"}},
+        {"thresholds": [1.0]},
+        {"levels": {"1": [1, 2]}},
+        {"levels": {"0": ["a"]}},
+        {"levels": None},
+    ],
+)
+def test_fields_that_are_no_rule(change: dict[str, Any]) -> None:
+    fields = {"n_columns_in": 2, "names_in": None, "thresholds": {"0": 1.5}, "levels": {}}
+    BinaryRule.from_dict(fields)
+    with pytest.raises(DataError, match="not the fields of a BinaryRule"):
+        BinaryRule.from_dict(fields | change)
+    for name in fields:
+        with pytest.raises(DataError, match=name):
+            BinaryRule.from_dict({key: fields[key] for key in fields if key != name})
+
+
+# ---- missing values
+
+
+def test_missing_values_choose_no_threshold_and_are_off() -> None:
+    rng = np.random.default_rng(0)
+    values = np.column_stack([rng.normal(size=50), rng.poisson(0.5, 50), rng.integers(3, 5, 50)])
+    gaps = np.concatenate([values, np.full((20, 3), np.nan)])
+    rule = BinaryRule.learn(Table.of(gaps, missing=True))
+    assert rule == BinaryRule.learn(Table.of(values))
+    on = rule.apply(Table.of(gaps, missing=True)).to_dense()
+    assert np.array_equal(on[:50], rule.apply(Table.of(values)).to_dense())
+    assert not on[50:].any()
+
+
+def test_a_column_without_a_value_is_never_on() -> None:
+    table = Table.of([[np.nan, 1.0], [np.nan, 2.0]], missing=True)
+    assert BinaryRule.learn(table).apply(table).to_dense().tolist() == [
+        [False, False],
+        [False, True],
+    ]
+
+
+def test_a_missing_category_is_no_level() -> None:
+    frame = pd.DataFrame({"colour": ["red", None, "blue", "red"], "size": [1.0, 2.0, np.nan, 5.0]})
+    table = Table.of(frame, missing=True)
+    rule = BinaryRule.learn(table)
+    assert rule.names == ("colour=blue", "colour=red", "size > 2")
+    on = rule.apply(table).to_dense().astype(int)
+    assert on.tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 0], [0, 1, 1]]
+    unknown = Table.of(frame.assign(colour=None), missing=True)  # looks like numbers
+    assert not rule.apply(unknown).to_dense()[:, :2].any()

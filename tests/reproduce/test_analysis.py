@@ -1,0 +1,144 @@
+"""Means, paired differences and intervals against scipy; tables and marked numbers of the pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from reproduce.analysis import Estimate, Results, compare, estimate, holm
+from reproduce.markdown import table
+from reproduce.pages import fill, stale_pages
+from reproduce.runs import pack
+
+
+def run(seed: int, score: float = 0.0, **more: Any) -> dict[str, Any]:
+    fields = {"data": "ag_news", "rival": "tsenet", "labels": 100, "part": "test"}
+    return {
+        **fields, "measure": "score", "metric": "accuracy", "seed": seed, "score": score,
+        "recipe": 1, "parameters": 1000, "cpu": 2.0, **more,
+    }  # fmt: skip
+
+
+def of_rows(rows: np.ndarray, **more: Any) -> list[dict[str, Any]]:
+    return [run(s, float(r.mean()), right=pack(r), **more) for s, r in enumerate(rows)]
+
+
+def test_one_seed_is_the_paired_t_test_over_rows() -> None:
+    rng = np.random.default_rng(0)
+    first, second = rng.random((2, 1, 200)) < 0.7
+    found = compare(of_rows(first), of_rows(second))
+    assert found is not None
+    expected = stats.ttest_rel(first[0].astype(float), second[0].astype(float))
+    low, high = expected.confidence_interval(0.95)
+    assert found.p == pytest.approx(expected.pvalue)
+    assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
+
+
+def test_scores_without_rows_are_paired_over_seeds() -> None:
+    first, second = (
+        [run(s, v) for s, v in enumerate([0.9, 0.8, 0.85])],
+        [run(s, 0.7) for s in range(3)],
+    )
+    found = compare(first, second)
+    assert found is not None
+    low, high = stats.ttest_1samp([0.2, 0.1, 0.15], 0).confidence_interval(0.95)
+    assert found.value == pytest.approx(0.15)
+    assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
+    assert compare(first[:1], second[1:]) is None  # no common seed
+
+
+def test_several_areas_are_compared_over_tasks() -> None:
+    rng = np.random.default_rng(1)
+    a, b = rng.random((2, 2, 12))
+    first = [run(s, areas=row.tolist(), metric="auc") for s, row in enumerate(a)]
+    second = [run(s, areas=row.tolist(), metric="auc") for s, row in enumerate(b)]
+    found = compare(first, second)
+    assert found is not None
+    assert found.p == pytest.approx(stats.ttest_rel(a.mean(axis=0), b.mean(axis=0)).pvalue)
+
+
+def test_intervals_over_rows_and_seeds_cover_the_truth() -> None:
+    """Both rows and seeds differ by chance; about 95 % of the intervals hold the true difference, 0.1."""
+    rng = np.random.default_rng(2)
+    covered = 0
+    for _ in range(200):
+        rows = rng.normal(0, 0.15, 300)
+        leads = 0.1 + rng.normal(0, 0.02, 4)
+        chance = np.clip(0.5 + rows, 0, 1)
+        first = rng.random((4, 300)) < np.clip(chance + leads[:, None], 0, 1)
+        second = rng.random((4, 300)) < chance
+        found = compare(of_rows(first), of_rows(second))
+        assert found is not None
+        covered += found.low <= 0.1 <= found.high
+    assert covered >= 185
+
+
+def test_the_mean_of_equal_runs_has_no_spread() -> None:
+    assert estimate([run(0, 0.5), run(1, 0.5)]) == Estimate(0.5, 0.5, 0.5, 0.0)
+    assert np.isnan(estimate([run(0, 0.5)]).low)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [(0.001, 0.02, "ahead"), (-0.02, -0.001, "behind"), (-0.004, 0.004, "level"), (-0.004, 0.01, "cannot tell")],
+)  # fmt: skip
+def test_verdicts(low: float, high: float, verdict: str) -> None:
+    assert Estimate((low + high) / 2, low, high, 0.5).verdict == verdict
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+
+
+def test_the_latest_recipe_counts() -> None:
+    results = Results.of([run(0, 0.5), run(1, 0.6), run(0, 0.9, recipe=2)])
+    assert [r["score"] for r in results.runs("few-labels", "ag_news", 100, "tsenet")] == [0.9]
+
+
+def test_numbers_of_a_text() -> None:
+    runs = [
+        *(run(s, v) for s, v in enumerate([0.8, 0.9])),
+        *(run(s, v, rival="logistic", parameters=4000) for s, v in enumerate([0.7, 0.7])),
+    ]
+    results = Results.of(runs)
+    key = "few-labels/ag_news/100/"
+    assert results.value(f"{key}tsenet") == "85.00"
+    assert results.value(f"{key}logistic-vs-tsenet") == "−15.00"
+    assert results.value(f"{key}tsenet-vs-logistic verdict") == "cannot tell"
+    assert results.value(f"{key}tsenet parameters") == "1,000"
+    assert results.value(f"{key}tsenet share-of-logistic") == "25.0 %"
+    text = f"It has <!--={key}tsenet-->77<!--/--> %, logistic <!--={key}logistic--><!--/-->."
+    filled = fill(text, results)
+    assert ">85.00<" in filled
+    assert ">70.00<" in filled
+    with pytest.raises(KeyError, match="no stored run"):
+        fill("<!--=few-labels/subj/100/tsenet-->1<!--/-->", results)
+
+
+def test_a_table_compares_with_the_reference() -> None:
+    runs = [
+        *(run(s, v) for s, v in enumerate([0.8, 0.9])),
+        *(run(s, v, rival="logistic") for s, v in enumerate([0.7, 0.75])),
+    ]
+    text = fill("<!-- table: few-labels 100 -->old<!-- end -->", Results.of(runs))
+    assert "old" not in text
+    row = next(line for line in text.splitlines() if "Logistic" in line)
+    low, high = stats.ttest_1samp([-0.1, -0.15], 0).confidence_interval(0.95)
+    assert f"72.50 ({100 * low:+.2f} to {100 * high:+.2f})".replace("-", "−") in row
+
+
+def test_tables_align_numbers_to_the_right() -> None:
+    assert table(["what", "n"], [["a", "1"], ["bb", "-20"]]).splitlines() == [
+        "| what |   n |",
+        "| ---- | --: |",
+        "| a    |   1 |",
+        "| bb   | −20 |",
+    ]
+
+
+def test_the_documentation_shows_the_stored_runs() -> None:
+    """Every marked table and number; `python -m reproduce pages` fills them."""
+    assert list(stale_pages(Results.stored())) == []

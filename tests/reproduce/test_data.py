@@ -1,0 +1,130 @@
+"""Data sets: what a fold holds, that nothing leaks from held-out rows, and clear errors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from reproduce.data import DATA, Fold, check_files, fold_of, label_order, load
+from tsenet.errors import DataError
+
+
+def test_a_text_becomes_counts_of_words(text: Fold) -> None:
+    assert text.X.shape == (120, 18)
+    assert text.names[0] == "atom"
+    raw = load("subj", "train").X[0].split()
+    row = dict(zip(text.names, text.X[[0]].toarray()[0].tolist(), strict=True))
+    assert {word: n for word, n in row.items() if n} == Counter(raw)
+    assert set(text.y.tolist()) == {0.0, 1.0, 2.0}
+    assert text.metric == "accuracy"
+
+
+def test_categories_of_a_table_become_columns(dense: Fold) -> None:
+    assert dense.names == ("a", "b", "c", "kind_x", "kind_y")
+    assert dense.X.shape == (60, 5)
+    assert dense.X_held.shape == (20, 5)
+
+
+def test_held_out_rows_change_nothing_in_training(folder: Path, text: Fold) -> None:
+    path = folder / "suite" / "subj-test.csv.xz"
+    frame = pd.read_csv(path)
+    frame["text"] = "entirely other words goal"
+    frame["label"] = "unseen"
+    frame.to_csv(path, index=False)
+    changed = fold_of("subj", "test", 0)
+    assert changed.names == text.names
+    assert (changed.X != text.X).nnz == 0
+    assert np.array_equal(changed.y, text.y)
+    assert (changed.y_held == -1).all()  # a class that was never seen is never right
+
+
+def test_validation_reads_no_test_rows(folder: Path) -> None:
+    (folder / "suite" / "subj-test.csv.xz").unlink()
+    fold = fold_of("subj", "validation", 0)
+    assert fold.X.shape[0] == 90
+    assert fold.X_held.shape[0] == 30
+
+
+def test_seeds_draw_other_held_out_rows(folder: Path) -> None:
+    first, again, other = (fold_of("sonar", "test", seed) for seed in (0, 0, 1))
+    assert np.array_equal(first.X_held, again.X_held)
+    assert not np.array_equal(first.X_held, other.X_held)
+
+
+def test_labels_are_nested_and_balanced(text: Fold) -> None:
+    few, more = (text.with_labels(n, seed=0) for n in (6, 12))
+    known = [set(np.flatnonzero(~np.isnan(fold.y))) for fold in (few, more)]
+    assert known[0] < known[1]
+    assert Counter(more.y[list(known[1])]) == {0.0: 4, 1.0: 4, 2.0: 4}
+    assert text.with_labels(None, 0) is text
+
+
+@given(arrays(np.int64, st.integers(1, 60), elements=st.integers(0, 4)), st.integers(0, 3))
+def test_every_class_comes_first(y: np.ndarray, seed: int) -> None:
+    order = label_order(y, seed)
+    assert sorted(order) == list(range(y.size))
+    n_classes = np.unique(y).size
+    assert np.unique(y[order[:n_classes]]).size == n_classes
+
+
+def test_too_many_labels_are_refused(text: Fold, dense: Fold) -> None:
+    with pytest.raises(DataError, match="cannot draw 2 labels"):
+        text.with_labels(2, 0)
+    with pytest.raises(DataError, match="cannot draw 61 labels"):
+        dense.with_labels(61, 0)
+
+
+def test_errors_say_what_is_missing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DataError, match="no data set 'nothing'"):
+        load("nothing", "train")
+    with pytest.raises(DataError, match=r"imdb needs .*imdb-train"):
+        load("imdb", "train")
+    with pytest.raises(DataError, match="no official test rows"):
+        load("sonar", "test")
+    frame = pd.read_csv(folder / "suite" / "subj-train.csv.xz")
+    frame[:50].to_csv(folder / "suite" / "subj-train.csv.xz", index=False)
+    with pytest.raises(DataError, match="50 train rows, expected 120"):
+        load("subj", "train")
+    monkeypatch.delenv("TSENET_DATA")
+    with pytest.raises(DataError, match="TSENET_DATA is not set"):
+        load("subj", "train")
+
+
+def test_files_are_compared_with_their_digests(folder: Path) -> None:
+    status = check_files()
+    assert status["suite/sonar.csv.xz"] == "differs"
+    assert status["tox21/tox21.csv.gz"] == "missing"
+
+
+def test_every_source_says_where_it_comes_from() -> None:
+    for source in DATA.values():
+        assert source.origin
+        assert source.licence
+        assert source.how
+
+
+def test_digits_need_no_files() -> None:
+    fold = fold_of("digits", "test", 0)
+    assert fold.X.shape == (1437, 64)
+    assert fold.X_held.shape == (360, 64)
+    assert fold.X.max() == 1
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", [name for name in DATA if name != "fashion_mnist"])
+def test_real_data_have_their_rows(name: str) -> None:
+    fold = fold_of(name, "validation", 0)
+    assert fold.X.shape[0] == fold.y.shape[0]
+    assert fold.X.shape[1] == fold.X_held.shape[1] == len(fold.names)
+
+
+@pytest.mark.data
+def test_real_files_are_the_documented_ones() -> None:
+    assert set(check_files().values()) == {"ok"}

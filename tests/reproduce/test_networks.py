@@ -1,0 +1,102 @@
+"""Dense, pruned and dynamically sparse networks: they learn, keep their size, and repeat with a seed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
+
+from reproduce.networks import BestOf, DenseNetwork, DynamicNetwork, PrunedNetwork, paper_shapes
+
+
+@pytest.fixture(scope="module")
+def digits() -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    X, y = load_digits(n_class=4, return_X_y=True)
+    return (X / 16).astype(np.float32), y.astype(np.float64)
+
+
+def accuracy(model: Any, X: Any, y: Any) -> float:
+    return float(np.mean(model.predict(X) == y))
+
+
+def test_a_dense_network_learns_and_ignores_rows_without_labels(digits: Any) -> None:
+    X, y = digits
+    few = np.where(np.arange(y.size) < 500, y, np.nan)
+    model = DenseNetwork(hidden=(32,), max_epochs=30).fit(X, few)
+    assert accuracy(model, X[500:], y[500:]) > 0.9
+    assert model.n_parameters_ == 64 * 32 + 32 + 32 * 4 + 4
+    only = DenseNetwork(hidden=(32,), max_epochs=30).fit(X[:500], y[:500])
+    assert np.array_equal(only.predict_proba(X), model.predict_proba(X))
+
+
+def test_sparse_and_dense_rows_agree(digits: Any) -> None:
+    X, y = digits
+    options: dict[str, Any] = {"hidden": (16,), "max_epochs": 5, "dropout": 0.0}
+    dense = DenseNetwork(**options).fit(X, y).predict_proba(X)
+    sparse = DenseNetwork(**options).fit(sp.csr_array(X), y).predict_proba(sp.csr_array(X))
+    np.testing.assert_allclose(dense, sparse, atol=1e-3)
+
+
+def test_probabilities_of_classes_sum_to_one_and_hidden_units_are_given(digits: Any) -> None:
+    X, y = digits
+    model = DenseNetwork(hidden=(16, 8), max_epochs=3).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1, atol=1e-6)
+    assert model.transform(X).shape == (len(X), 8)
+
+
+def test_several_labels_with_unknown_values(digits: Any) -> None:
+    X, y = digits
+    labels = np.stack([y == 0, y == 1], axis=1).astype(float)
+    labels[::3, 0] = np.nan
+    model = DenseNetwork(hidden=(32,), batch_size=32, max_epochs=15).fit(X, labels)
+    chances = model.predict_proba(X)
+    assert chances.shape == (len(X), 2)
+    assert chances[y == 0, 0].mean() > 0.7
+    assert chances[y != 0, 0].mean() < 0.2
+
+
+def test_a_regression(digits: Any) -> None:
+    X = digits[0]
+    target = X @ np.linspace(-1, 1, 64)
+    model = DenseNetwork(hidden=(32,), dropout=0.0, regression=True, max_epochs=60).fit(X, target)
+    assert np.corrcoef(model.predict(X), target)[0, 1] > 0.95
+
+
+def test_a_size_chooses_the_width(digits: Any) -> None:
+    X, y = digits
+    model = DenseNetwork(n_parameters=1000, max_epochs=1).fit(X, y)
+    assert 1000 - (64 + 4 + 1) < model.n_parameters_ <= 1000
+
+
+@pytest.mark.parametrize(
+    "make", [PrunedNetwork, DynamicNetwork, lambda **o: DynamicNetwork(**o, growth="random")]
+)
+def test_sparse_networks_have_their_size_and_learn(make: Any, digits: Any) -> None:
+    X, y = digits
+    model = make(size=600, hidden=(64,)).fit(X, y)
+    weights = [weight.detach().numpy() for weight in model.net_.weights]
+    n_biases = sum(bias.numel() for bias in model.net_.biases)
+    assert abs(model.n_parameters_ - 600) <= 2
+    assert sum(np.count_nonzero(weight) for weight in weights) <= model.n_parameters_ - n_biases
+    assert accuracy(model, X, y) > 0.85
+    again = make(size=600, hidden=(64,)).fit(X, y)
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_the_best_candidate_is_kept(digits: Any) -> None:
+    X, y = digits
+    good, bad = DenseNetwork(max_epochs=20), DenseNetwork(max_epochs=1, learning_rate=1e-6)
+    model = BestOf([bad, good]).fit(X, y)
+    assert model.best_.max_epochs == 20
+    assert accuracy(model, X, y) > 0.9
+
+
+def test_the_papers_shapes() -> None:
+    shapes = paper_shapes(14)
+    assert len(shapes) == 21
+    assert (2048, 2048, 2048) in shapes
+    assert (1024, 119) in shapes  # the cone whose size the paper reports for DBPedia
