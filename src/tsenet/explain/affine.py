@@ -1,26 +1,25 @@
-"""A trained network written out as linear maps and slopes, in float64: what explanations are computed from.
+"""A trained network written out as linear maps, in float64: what explanations are computed from.
 
-At a given row every non-linearity f acts as a straight line: ``f(z) = slope · z + f(0)`` with the *secant* slope
-``(f(z) − f(0)) / z``. So the whole network is an affine map at that row, and its output is exactly the sum of
-the contributions of the inputs and of the biases. For ReLU the secant is the derivative: this is gradient × input.
+At a given row a ReLU multiplies its sum by 1 or 0. So the whole network is an affine map at that row, and its output
+is exactly the sum of the contributions of the inputs, gradient × input, and of the biases.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tsenet.network.predictor import Predictor, activate
+from tsenet.errors import DataError
+from tsenet.network.predictor import Predictor
 
 __all__ = ["AffineNetwork", "ForwardPass"]
 
 Floats = NDArray[np.float64]
-Slopes = Literal["secant", "tangent"]
 
 
 class _Linear(NamedTuple):
@@ -43,14 +42,15 @@ class _Group(NamedTuple):
 
 
 class ForwardPass(NamedTuple):
-    """A forward pass over B rows.
+    """A forward pass over B rows: ``activations`` (B, units) of each level and the feature layer, ``outputs`` (B, C)."""
 
-    ``sums`` and ``activations`` hold (B, units) of levels 1 … L and of the feature layer; ``outputs`` is (B, C).
-    """
-
-    sums: list[Floats]
     activations: list[Floats]
     outputs: Floats
+
+    @property
+    def slopes(self) -> list[Floats]:
+        """Slope of every unit at every row: 1 where it is on, else 0."""
+        return [(activation > 0).astype(np.float64) for activation in self.activations]
 
 
 class AffineNetwork:
@@ -63,8 +63,9 @@ class AffineNetwork:
     """
 
     def __init__(self, predictor: Predictor) -> None:
+        if predictor.activation != "relu":
+            raise DataError(f"networks with {predictor.activation} units cannot be explained")
         arrays = {name: array.astype(np.float64) for name, array in predictor.arrays.items()}
-        self.activation = predictor.activation
         self.levels = [
             _Linear(links.matrix(arrays[f"layers.{k}.weight"]), arrays[f"layers.{k}.bias"])
             for k, links in enumerate(predictor.links)
@@ -90,17 +91,15 @@ class AffineNetwork:
 
     def forward(self, inputs: Any) -> ForwardPass:
         """Pass rows (B, D), dense or CSR, through the network."""
-        below, sums, activations = inputs, [], []
+        read = [inputs]
         for level in self.levels:
-            sums.append(level.forward(below))
-            activations.append(below := activate(self.activation, sums[-1].copy()))
-        read = [inputs, *activations]
-        sums.append(np.concatenate([g.linear.forward(read[g.level]) for g in self.groups], axis=1))
-        activations.append(activate(self.activation, sums[-1].copy()))
+            read.append(np.maximum(level.forward(read[-1]), 0.0))
+        groups = [group.linear.forward(read[group.level]) for group in self.groups]
+        activations = [*read[1:], np.maximum(np.concatenate(groups, axis=1), 0.0)]
         outputs = self.output.forward(activations[-1])
         if self.linear_skip is not None:
             outputs = outputs + _product(inputs, self.linear_skip)
-        return ForwardPass(sums, activations, outputs)
+        return ForwardPass(activations, outputs)
 
     def output_gradient(self, direction: Floats, n_rows: int = 1) -> dict[int, Floats]:
         """Gradients of a combination of outputs, ``direction`` (C,), by the layers they read: (n_rows, units) each."""
@@ -108,10 +107,6 @@ class AffineNetwork:
         if self.linear_skip is not None:
             gradients[0] = self.linear_skip @ direction
         return {layer: np.tile(gradient, (n_rows, 1)) for layer, gradient in gradients.items()}
-
-    def slopes(self, rows: ForwardPass, kind: Slopes) -> list[Floats]:
-        """Slope of every unit at every row, shaped as ``rows.sums``."""
-        return [_slope(self.activation, z, kind) for z in rows.sums]
 
     def backward(
         self,
@@ -128,7 +123,7 @@ class AffineNetwork:
         gradients : dict of layer to (B, units)
             How much a quantity changes with the activations that it depends on directly.
         slopes : list of (B, units) or (1, units)
-            As :meth:`slopes` returns them.
+            Those of a forward pass.
         lowest : int
             The lowest layer to reach; 0 is the input.
         skips_below : int, optional
@@ -159,12 +154,11 @@ class AffineNetwork:
     def bias_contribution(
         self, gradients: Mapping[int, Floats], slopes: Sequence[Floats]
     ) -> Floats:
-        """What the biases of the layers in ``gradients``, and f(0), add to the quantity: (B,)."""
-        at_zero = 0.5 if self.activation == "sigmoid" else 0.0
+        """What the biases of the layers in ``gradients`` add to the quantity: (B,)."""
         total = np.zeros(1)
         for k, gradient in gradients.items():
             if k > 0:
-                total = total + (gradient * (slopes[k - 1] * self._bias(k) + at_zero)).sum(axis=1)
+                total = total + (gradient * slopes[k - 1] * self._bias(k)).sum(axis=1)
         return total
 
     def _bias(self, layer: int) -> Floats:
@@ -209,17 +203,3 @@ def _product(rows: Any, weight: Any) -> Floats:
     """The product of two matrices, each dense or sparse, as a dense one."""
     product = rows @ weight
     return np.asarray(product.toarray() if sp.issparse(product) else product, np.float64)
-
-
-def _slope(activation: str, z: Floats, kind: Slopes) -> Floats:
-    """The derivative at z, or the slope of the line through (0, f(0)) and (z, f(z))."""
-    if activation == "relu":
-        return (z > 0).astype(np.float64)
-    active = activate(activation, z.copy())
-    tangent = 1.0 - active**2 if activation == "tanh" else active * (1.0 - active)
-    if kind == "tangent":
-        return tangent
-    # tanh(z / 2) / 2 is sigmoid(z) − ½ without cancellation
-    rise = active if activation == "tanh" else 0.5 * np.tanh(0.5 * z)
-    away = np.abs(z) > 1e-150  # nearer to 0 the line is the tangent, to the last digit
-    return np.divide(rise, z, out=tangent, where=away)

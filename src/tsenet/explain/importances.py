@@ -63,7 +63,6 @@ def _against_mean(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
 def _sizes_of_contributions(net: Any, inputs: Inputs) -> NDArray[np.float64]:
     network = AffineNetwork(net.predictor())
     rows = network.forward(inputs.values)
-    slopes = network.slopes(rows, "secant")
     n_rows, n_outputs = rows.outputs.shape
     directions = np.eye(n_outputs)
     if n_outputs > 2:
@@ -72,6 +71,6 @@ def _sizes_of_contributions(net: Any, inputs: Inputs) -> NDArray[np.float64]:
     values: Any = inputs.values
     for direction in directions:
         start = network.output_gradient(direction, n_rows)
-        gradient = network.backward(start, slopes, lowest=0)[0]  # (n, D)
+        gradient = network.backward(start, rows.slopes, lowest=0)[0]  # (n, D)
         total += np.asarray(abs(values.multiply(gradient)).sum(axis=0)).ravel()
     return total

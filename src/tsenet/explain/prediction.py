@@ -239,9 +239,8 @@ def explain_prediction(
 ) -> PredictionExplanation:
     """Split the output for one row into what each feature and each unit adds to it.
 
-    At the row every activation function is replaced by the straight line through its value at 0 and its value at the
-    row. The network is then an affine map and the parts sum to the output. For ReLU a feature's part is
-    gradient × input.
+    At one row the network is an affine map, because each ReLU is on or off. So the contributions sum to the output;
+    that of a feature is gradient × input.
 
     Parameters
     ----------
@@ -309,7 +308,7 @@ def explain_prediction(
     inputs, values = _read(model, one_row)
     rows = network.forward(inputs)
     name, direction, constant = _target(model, rows.outputs[0], target, against)
-    parts = _Parts(network, rows.activations, network.slopes(rows, "secant"), inputs, values, names)
+    parts = _Parts(network, rows.activations, rows.slopes, inputs, values, names)
     start = network.output_gradient(direction)
     gradients = parts.backward(start)
     bias = constant + float(direction @ network.output.bias)

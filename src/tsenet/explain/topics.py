@@ -233,7 +233,7 @@ def _top_words(
     words = np.flatnonzero((level == 0) & (upward >= 0))
     ancestor = upward[words]
     given = tree.cpt[words, :, 1]  # (W, 2)
-    result: dict[int, tuple[TopicWord, ...]] = {}
+    result: dict[int, list[TopicWord]] = {}
     total = np.zeros(level.size)
     while words.size:
         on = marginal[ancestor]
@@ -243,70 +243,29 @@ def _top_words(
         if presence is not None:
             above = ancestor - tree.n_observed
             shares = presence.word_shares(words, above, int(level[ancestor[0]]))
-        _rank(
-            *(tree.names, words, ancestor, given, shares, on, information, n_words, min_share),
-            result,
-        )
+        inside = on * given[:, 1]
+        present = inside + (1 - on) * given[:, 0]  # P(word present)
+        weight = information * np.divide(inside, present, out=np.zeros_like(on), where=present > 0)
+        for i in np.lexsort((words, -weight, ancestor)).tolist():
+            ranked = result.setdefault(int(ancestor[i]), [])
+            if given[i, 1] <= given[i, 0] or len(ranked) == n_words:
+                continue
+            if not ranked or weight[i] >= min_share * ranked[0].weight:
+                without, with_topic = shares[i].tolist()
+                ranked.append(
+                    TopicWord(
+                        tree.names[words[i]],
+                        float(information[i]),
+                        inside=with_topic,
+                        outside=without,
+                        weight=float(weight[i]),
+                    )
+                )
         higher = upward[ancestor] >= 0
         words, ancestor, given = words[higher], ancestor[higher], given[higher]
         given = np.einsum("wts,ws->wt", tree.cpt[ancestor], given)
         ancestor = upward[ancestor]
-    return result, total
-
-
-def _rank(
-    names: Sequence[str],
-    words: _IntArray,
-    ancestor: _IntArray,
-    given: _FloatArray,
-    shares: _FloatArray,
-    on: _FloatArray,
-    information: _FloatArray,
-    n_words: int,
-    min_share: float,
-    result: dict[int, tuple[TopicWord, ...]],
-) -> None:
-    """Put the ``n_words`` best words of each ancestor into ``result``.
-
-    Parameters
-    ----------
-    words, ancestor : (W,)
-        The words that have an ancestor at this level, and that ancestor.
-    given : (W, 2)
-        P(word on | ancestor = 0, 1), by which words are chosen and ranked.
-    shares : (W, 2)
-        How often the word occurs without and with the topic, to be told.
-    on : (W,)
-        P(ancestor = 1).
-    information : (W,)
-        Mutual information of word and ancestor.
-    """
-    kept = np.flatnonzero(given[:, 1] > given[:, 0])
-    words, ancestor, given, shares = words[kept], ancestor[kept], given[kept], shares[kept]
-    on, information = on[kept], information[kept]
-    inside = on * given[:, 1]
-    weight = (
-        information * inside / (inside + (1 - on) * given[:, 0])
-    )  # inside > 0: it is above outside
-    order = np.lexsort((words, -weight, ancestor))
-    # Position of each word within its ancestor's run, to cut every run at n_words.
-    runs = ancestor[order]
-    starts = np.flatnonzero(np.r_[True, runs[1:] != runs[:-1]]) if runs.size else np.empty(0, int)
-    lengths = np.diff(np.r_[starts, runs.size])
-    place = np.arange(runs.size) - np.repeat(starts, lengths)
-    first = np.repeat(weight[order[starts]], lengths)
-    chosen = order[(place < n_words) & (weight[order] >= min_share * first)]
-    grouped: dict[int, list[TopicWord]] = {}
-    for i in chosen.tolist():
-        word = TopicWord(
-            names[words[i]],
-            float(information[i]),
-            inside=float(shares[i, 1]),
-            outside=float(shares[i, 0]),
-            weight=float(weight[i]),
-        )
-        grouped.setdefault(int(ancestor[i]), []).append(word)
-    result.update((v, tuple(best)) for v, best in grouped.items())
+    return {node: tuple(best) for node, best in result.items()}, total
 
 
 def word_information(given: _FloatArray, on: _FloatArray) -> _FloatArray:

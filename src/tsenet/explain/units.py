@@ -43,15 +43,12 @@ Floats = NDArray[np.float64]
 _Block = tuple[Any, NDArray[np.float32]]
 
 _LABEL_FEATURES = 3
-# A unit is on in a row if its activation is above this.
-_THRESHOLDS = {"relu": 0.0, "tanh": 0.0, "sigmoid": 0.5, "probability": 0.5}
 # Products of this many pairs of unit and feature (256 MB) are summed at a time.
 _MAX_PAIRS = 1 << 25
 # Rows over which the mean effect on the outputs is taken, evenly spaced.
 _EFFECT_ROWS = 1024
-# Activations are float32: a spread below this share of the mean is rounding.
-_UNIT_NOISE = 1e-6
-_FEATURE_NOISE = 1e-12
+# Activations and inputs are float32: a deviation below this share of the mean is rounding.
+_NOISE = 1e-6
 
 
 class Feature(NamedTuple):
@@ -116,8 +113,8 @@ class Unit:
     mean : float
         Mean activation.
     active : float
-        Share of rows in which the unit is on: its activation is above 0, or above ½ for a sigmoid and for the
-        probability of a latent.
+        Share of rows in which the unit is on: its activation is above 0; for the latents of a tree their
+        probability is above ½.
     rows : tuple of ActiveRow
         The rows that activate it most, most active first; only rows in which it is on.
     classes : tuple of float, or None
@@ -386,14 +383,14 @@ class _Source:
         self.table = Table.of(X, missing=True, columns=self.rule.names_in)
         self.network: AffineNetwork | None = None
         self.class_names: tuple[str, ...] | None = None
-        self.threshold = _THRESHOLDS["probability"]
+        self.threshold = 0.5  # a unit is on above it
         if is_network(model):
             self.network = AffineNetwork(model.net_.predictor())
             self.names = tuple(str(name) for name in model.get_feature_names_out())
             sizes = self.network.layer_sizes
             self.levels = np.repeat(np.arange(1, len(sizes) + 1), sizes).tolist()
             self.class_names = model.output_names_
-            self.threshold = _THRESHOLDS[self.network.activation]
+            self.threshold = 0.0
         else:
             tree = tree_of(model)
             self.names = tree.latent_names
@@ -424,12 +421,11 @@ class _Source:
         network, n_rows = self.network, self.table.n_rows
         sample = np.linspace(0, n_rows - 1, min(n_rows, _EFFECT_ROWS)).round().astype(np.int64)
         rows = network.forward(self._inputs(self.table.take(sample)).values)
-        slopes = network.slopes(rows, "tangent")
         columns = []
         # One output after another, so that only (rows, units) numbers are in memory.
         for direction in np.eye(rows.outputs.shape[1]):
             start = network.output_gradient(direction, len(rows.outputs))
-            gradients = network.backward(start, slopes)
+            gradients = network.backward(start, rows.slopes)
             columns.append(
                 np.concatenate(
                     [
@@ -531,59 +527,39 @@ def _top_features(
 
 def _correlations(products: Floats, unit: Moments, feature: Moments) -> Floats:
     """Pearson correlations (U, D) from sums of products (D, U); 0 where a unit or a feature does not vary."""
-    products -= np.outer(feature.total, unit.total) / unit.count
-    products *= feature.inverse_deviation(_FEATURE_NOISE)[:, None]
-    products *= unit.inverse_deviation(_UNIT_NOISE)
-    return np.clip(products.T, -1.0, 1.0, out=products.T)
+    covariance = products.T / unit.count - np.outer(unit.mean, feature.mean)
+    scale = np.outer(unit.deviation, feature.deviation)
+    correlation = np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 0)
+    return np.clip(correlation, -1.0, 1.0)
 
 
 class Moments:
-    """Sums and sums of squares of columns, about the means of the first batch to keep precision.
-
-    A sparse batch is not shifted.
-    """
+    """Means and standard deviations of columns, from batches of rows, dense or CSR."""
 
     def __init__(self) -> None:
         self.count = 0
-        self.shift: Any = None
+        self._total: Any = 0.0
+        self._square: Any = 0.0
 
     def add(self, values: Any) -> Any:
-        """Include a batch (B, K); return it shifted, in float64."""
+        """Include a batch (B, K); return it in float64."""
         exact = values.astype(np.float64)
-        if self.shift is None:
-            self.shift = 0.0 if sp.issparse(exact) else exact.mean(axis=0)
-            self.total: Floats = np.zeros(exact.shape[1])
-            self.square: Floats = np.zeros(exact.shape[1])
-        if sp.issparse(exact):
-            self.square += np.asarray(exact.power(2).sum(axis=0))
-        else:
-            exact -= self.shift
-            self.square += np.square(exact).sum(axis=0)
-        self.total += np.asarray(exact.sum(axis=0))
+        squared = exact.power(2) if sp.issparse(exact) else np.square(exact)
+        self._total = self._total + np.asarray(exact.sum(axis=0)).ravel()
+        self._square = self._square + np.asarray(squared.sum(axis=0)).ravel()
         self.count += int(exact.shape[0])
         return exact
 
     @property
     def mean(self) -> Floats:
         """(K,)."""
-        mean: Floats = self.shift + self.total / self.count
-        return mean
+        return np.asarray(self._total / self.count)
 
     @property
     def deviation(self) -> Floats:
-        """Standard deviation, of the rows as a population: (K,)."""
-        return np.sqrt(self._spread / self.count)
-
-    @property
-    def _spread(self) -> Floats:
-        return np.maximum(self.square - self.total**2 / self.count, 0.0)
-
-    def inverse_deviation(self, noise: float) -> Floats:
-        """1 / (√N · standard deviation), and 0 for a column that varies by rounding alone: (K,)."""
-        spread = self._spread
-        varies = spread > self.count * (noise * np.abs(self.mean)) ** 2
-        inverse: Floats = np.divide(1.0, np.sqrt(spread), out=np.zeros_like(spread), where=varies)
-        return inverse
+        """Standard deviation, of the rows as a population; 0 for a column that varies by rounding alone: (K,)."""
+        variance = self._square / self.count - self.mean**2
+        return np.sqrt(np.where(variance > (_NOISE * self.mean) ** 2, variance, 0.0))
 
 
 def _names(features: Sequence[Feature]) -> str:
