@@ -15,7 +15,8 @@ from tsenet._system.jit import Array, sum_kernel
 
 #: Numbers of the non-linearities, for kernels.
 KINDS = {"relu": 0, "tanh": 1, "sigmoid": 2}
-_ROWS = 16  # sparse rows that are turned round together
+_ROWS = 16  # sparse rows that are transposed together
+_N = np.uintp  # indices without a sign: no negative one has to be looked for
 
 
 @sum_kernel
@@ -36,11 +37,18 @@ def rows_forward(
         for unit in range(bias.size):
             sums[unit] = bias[unit]
         for p in range(row_start[row], row_start[row + 1]):
-            value, column = values[p], columns[p]
-            for e in range(start[column], start[column + 1]):
-                first = latent[e] * k
-                for j in range(k):
-                    sums[first + j] += value * weight[e, j]
+            value, column = values[p], _N(columns[p])
+            first_link, last_link = _N(start[column]), _N(start[column + _N(1)])
+            if k == 2:  # the default for texts, twice as fast without the inner loop
+                for e in range(first_link, last_link):
+                    unit = _N(2) * _N(latent[e])
+                    sums[unit] += value * weight[e, 0]
+                    sums[unit + _N(1)] += value * weight[e, 1]
+            else:
+                for e in range(first_link, last_link):
+                    unit = _N(k) * _N(latent[e])
+                    for j in range(k):
+                        sums[unit + _N(j)] += value * weight[e, j]
 
 
 @sum_kernel
@@ -60,17 +68,24 @@ def rows_backward(
     for row in range(row_start.size - 1):
         own = delta[row]
         for p in range(row_start[row], row_start[row + 1]):
-            value, column = values[p], columns[p]
-            for e in range(start[column], start[column + 1]):
-                first = latent[e] * k
-                for j in range(k):
-                    weight_gradient[e, j] += value * own[first + j]
+            value, column = values[p], _N(columns[p])
+            first_link, last_link = _N(start[column]), _N(start[column + _N(1)])
+            if k == 2:
+                for e in range(first_link, last_link):
+                    unit = _N(2) * _N(latent[e])
+                    weight_gradient[e, 0] += value * own[unit]
+                    weight_gradient[e, 1] += value * own[unit + _N(1)]
+            else:
+                for e in range(first_link, last_link):
+                    unit = _N(k) * _N(latent[e])
+                    for j in range(k):
+                        weight_gradient[e, j] += value * own[unit + _N(j)]
             if value_gradient.size:
                 total = weight.dtype.type(0)
-                for e in range(start[column], start[column + 1]):
-                    first = latent[e] * k
+                for e in range(first_link, last_link):
+                    unit = _N(k) * _N(latent[e])
                     for j in range(k):
-                        total += weight[e, j] * own[first + j]
+                        total += weight[e, j] * own[unit + _N(j)]
                 value_gradient[p] = total
 
 
