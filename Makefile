@@ -95,7 +95,7 @@ matrix: ## Install without torch, and test predictions, trees and files, with ea
 		NUMBA_CACHE_DIR=$(CURDIR)/.venv-$$version/numba .venv-$$version/bin/python -m pytest -q -p no:cacheprovider $(WITHOUT_TORCH) $(ARGS) \
 		|| exit 1; done
 VERSIONS ?= 3.11 3.12 3.13
-WITHOUT_TORCH := tests/without_torch tests/skeleton/test_learn_tree.py tests/skeleton/test_islands.py tests/expansion/test_wiring.py tests/data
+WITHOUT_TORCH := tests/store/test_runtime.py tests/skeleton/test_learn_tree.py tests/skeleton/test_islands.py tests/expansion/test_wiring.py tests/data
 
 bench: $(INSTALLED) ## Run the benchmarks (ARGS go to benchmarks)
 	$(BIN)/python -m benchmarks $(ARGS)
