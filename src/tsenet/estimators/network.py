@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from tsenet.network.predictor import Predictor
     from tsenet.network.tsenet import TSENet
     from tsenet.training.history import History
+    from tsenet.training.engine import AdamState
     from tsenet.training.loop import Validation
     from tsenet.training.metrics import CrossValidatedScore
     from tsenet.training.recipe import RunSeeds, TrainedNetwork
@@ -416,7 +417,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
     #: Whether weights were pruned; those that are 0 then stay so.
     _pruned: bool = False
     #: Adam's state between calls of partial_fit; not kept in files.
-    _optimiser: dict[str, NDArray[Any]] | None = None
+    _adam: AdamState | None = None
     #: Of the columns, once they were asked for, and the rows that they are computed from.
     _importances: NDArray[np.float64] | None = None
     _importance_rows: Inputs | None = None
@@ -633,7 +634,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
             checked = self._check_rows(X, y, sample_weight, reset=True)
             others = None if eval_set is None else self._check_eval_set(eval_set)
             score = score_of(eval_metric, self.targets_)
-            self._optimiser = None
+            self._adam = None
             seed = seed_sequence(self.random_state)
             net_seed = self._learn_structure(checked, seed, report)
             rows = self._training_rows(checked)
@@ -701,10 +702,10 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
                 report,
                 class_weight=self.class_weight,
                 kept_weights=non_zero_weights(self._predictor) if self._pruned else None,
-                optimiser=self._optimiser,
+                adam=self._adam,
             )
             self._keep(trained, rows.inputs)
-            self._optimiser = trained.engine.state()
+            self._adam = trained.engine.adam
         return self
 
     def _learn_structure(
@@ -814,7 +815,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         with as_progress(progress_of(self.verbose)) as report:
             for size in sizes:
                 remove_weakest(self.net_, inputs, size)
-                self._pruned, self._optimiser = True, None
+                self._pruned, self._adam = True, None
                 self._drop_unused()
                 last = size == n_parameters
                 trained = train_as_before(

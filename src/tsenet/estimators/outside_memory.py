@@ -167,7 +167,7 @@ def fit_outside(
         )
         seed = seed_sequence(estimator.random_state)
         tree_seed, wiring_seed, net_seed = seed_sequence(seed).spawn(3)
-        estimator._n_runs, estimator._optimiser = 0, None
+        estimator._n_runs, estimator._adam = 0, None
         seeds = estimator._next_seeds(seed)
         held_out = recipe.validation_fraction if recipe.early_stopping else 0.0
         rows = FolderRows(folder, targets, held_out, seeds.split, report)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Iterable
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -15,7 +16,7 @@ from tsenet.network.sparse_linear import StepMemory
 from tsenet.network.tsenet import TSENet
 from tsenet.training.losses import Loss
 
-__all__ = ["Arrays", "Engine"]
+__all__ = ["AdamState", "Arrays", "Engine"]
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -23,12 +24,26 @@ Arrays = dict[str, NDArray[Any]]
 _EVALUATION_ROWS = 1024
 
 
+class AdamState(NamedTuple):
+    """Running means of the gradient and its square for each weight, and the number of steps taken."""
+
+    means: list[Tensor]
+    squares: list[Tensor]
+    n_steps: list[Tensor]
+
+    @classmethod
+    def zeros(cls, weights: Iterable[Tensor]) -> AdamState:
+        """The state before the first step."""
+        kept = list(weights)
+        means, squares = ([torch.zeros_like(weight) for weight in kept] for _ in range(2))
+        return cls(means, squares, [torch.tensor(0.0) for _ in kept])
+
+
 class Engine:
     """Training steps by torch's autograd and Adam.
 
     On a CPU a step runs on one thread: sums then do not depend on the number of cores, and most networks are too small
-    for more. `state` holds everything an engine remembers between steps: after `load_state` training continues exactly
-    as before.
+    for more. Besides the network's weights, ``adam`` is all that an engine remembers between steps.
 
     Parameters
     ----------
@@ -49,6 +64,8 @@ class Engine:
         Threads of a step; on it the last bits of the weights depend.
     input_dropout : float, default=0.0
         Share of the values of each batch that are dropped.
+    adam : AdamState, optional
+        Of an engine that trained the network before.
     """
 
     def __init__(
@@ -62,6 +79,7 @@ class Engine:
         n_jobs: int | None = None,
         n_threads: int = 1,
         input_dropout: float = 0.0,
+        adam: AdamState | None = None,
     ) -> None:
         self.n_threads = n_threads
         self.input_dropout = input_dropout
@@ -72,9 +90,7 @@ class Engine:
         self.seed = seed
         self.n_jobs = n_jobs
         self._parameters = dict(self.net.named_parameters())
-        zeros = [[torch.zeros_like(p) for p in self._parameters.values()] for _ in range(2)]
-        self._means, self._squares = zeros
-        self._step_counts = [torch.tensor(0.0) for _ in self._parameters]  # Adam's own
+        self.adam = AdamState.zeros(self._parameters.values()) if adam is None else adam
         self._memory = StepMemory()
 
     def step(
@@ -93,7 +109,7 @@ class Engine:
             if not self.net.training:
                 self.net.train()
             loss = self._backward(rows, targets, weights, step)
-            self._adam(learning_rate)
+            self._take_step(learning_rate)
             return loss
 
     def _backward(
@@ -117,16 +133,16 @@ class Engine:
         return loss.item()
 
     @torch.no_grad()
-    def _adam(self, learning_rate: float) -> None:
+    def _take_step(self, learning_rate: float) -> None:
         """Take Adam's step along the gradients; the class `torch.optim.Adam` takes two seconds to import."""
         parameters: list[Tensor] = list(self._parameters.values())
         adam(
             parameters,
             [cast(Tensor, parameter.grad) for parameter in parameters],
-            self._means,
-            self._squares,
+            self.adam.means,
+            self.adam.squares,
             [],
-            self._step_counts,
+            self.adam.n_steps,
             fused=self.device.type == "cpu" or None,  # one pass over memory; the default takes many
             amsgrad=False,
             beta1=0.9,
@@ -149,60 +165,11 @@ class Engine:
             parts.append(self.net(batch).cpu().numpy())
         return np.concatenate(parts)
 
-    def state(self) -> Arrays:
-        """Copy of all that changes in training.
-
-        ``parameter.NAME`` for each entry of the network's ``state_dict``, ``mean.NAME`` and ``square.NAME`` for
-        Adam's moments of each weight, and ``n_steps`` (1,).
-        """
-        state = {f"parameter.{name}": array for name, array in self.weights().items()}
-        for kind, moments in (("mean", self._means), ("square", self._squares)):
-            for name, moment in zip(self._parameters, moments, strict=True):
-                state[f"{kind}.{name}"] = _array(moment)
-        return {**state, "n_steps": np.array([int(count) for count in self._step_counts[:1]])}
-
-    def load_state(self, state: Arrays) -> None:
-        """Go back to a `state`; raises ValueError if it is another network's."""
-        (n_steps,) = state["n_steps"].tolist()
-        means, squares = (
-            [_like(p, state[f"{kind}.{name}"], name) for name, p in self._parameters.items()]
-            for kind in ("mean", "square")
-        )
-        prefix = "parameter."
-        self.load_weights(
-            {key.removeprefix(prefix): a for key, a in state.items() if key.startswith(prefix)}
-        )
-        self._means, self._squares = means, squares
-        self._step_counts = [torch.tensor(float(n_steps)) for _ in self._parameters]
-
     def weights(self) -> Arrays:
-        """Copy of the network alone, by the names of its ``state_dict``."""
-        return {name: _array(tensor) for name, tensor in self.net.state_dict().items()}
+        """Copy of the network's weights, by the names of its ``state_dict``."""
+        state = self.net.state_dict()
+        return {name: tensor.cpu().numpy().copy() for name, tensor in state.items()}
 
-    @torch.no_grad()
     def load_weights(self, weights: Arrays) -> None:
-        """Go back to some `weights`; raises ValueError if they are another network's."""
-        own = self.net.state_dict()
-        if own.keys() != weights.keys():
-            raise ValueError(
-                f"not the weights of this network: {sorted(own.keys() ^ weights.keys())} differ"
-            )
-        new = {name: _like(tensor, weights[name], name) for name, tensor in own.items()}
-        for name, tensor in own.items():  # all fit: only now change anything
-            tensor.copy_(new[name])
-
-
-def _array(tensor: Tensor) -> NDArray[Any]:
-    """A copy of a tensor in the computer's own memory."""
-    return tensor.detach().cpu().numpy().copy()
-
-
-def _like(tensor: Tensor, array: NDArray[Any], name: str) -> Tensor:
-    """A copy of an array, on the tensor's device; it must have its shape and type."""
-    made = torch.from_numpy(np.array(array)).to(tensor.device)
-    if made.shape != tensor.shape or made.dtype != tensor.dtype:
-        raise ValueError(
-            f"{name} is {made.dtype} {tuple(made.shape)} there, "
-            f"but {tensor.dtype} {tuple(tensor.shape)} in this network"
-        )
-    return made
+        """Go back to some `weights`."""
+        self.net.load_state_dict({name: torch.from_numpy(w) for name, w in weights.items()})

@@ -45,7 +45,7 @@ from tsenet.training.calibration import (
     match_confidence,
     standard_error,
 )
-from tsenet.training.engine import Engine
+from tsenet.training.engine import AdamState, Engine
 from tsenet.training.folder import FolderRows
 from tsenet.training.history import History
 from tsenet.training.linear_teacher import (
@@ -482,7 +482,7 @@ def continue_network(
     *,
     class_weight: Any = None,
     kept_weights: Masks | None = None,
-    optimiser: dict[str, NDArray[Any]] | None = None,
+    adam: AdamState | None = None,
 ) -> TrainedNetwork:
     """Train a network further on all labelled rows, from the weights it has: ``partial_fit``.
 
@@ -492,13 +492,11 @@ def continue_network(
         As for :func:`fit_network`.
     kept_weights : dict of str to mask, optional
         Which weights pruning left, by the names of their parameters; the others stay 0.
-    optimiser : dict, optional
-        State of the engine that trained it before.
+    adam : AdamState, optional
+        Of the engine that trained it before.
     """
     loss = targets.loss(rows.labelled.targets, class_weight)
-    engine = _engine(net, rows.inputs, loss, recipe, seeds.dropout)
-    if optimiser is not None:
-        engine.load_state(optimiser)
+    engine = _engine(net, rows.inputs, loss, recipe, seeds.dropout, adam)
     history = train_network(
         engine,
         Split(rows.labelled, None),
@@ -634,7 +632,14 @@ def train_network(
     )
 
 
-def _engine(net: TSENet, inputs: Inputs, loss: Loss, recipe: Recipe, seed: int) -> Engine:
+def _engine(
+    net: TSENet,
+    inputs: Inputs,
+    loss: Loss,
+    recipe: Recipe,
+    seed: int,
+    adam: AdamState | None = None,
+) -> Engine:
     """What trains a network."""
     return Engine(
         net,
@@ -644,4 +649,5 @@ def _engine(net: TSENet, inputs: Inputs, loss: Loss, recipe: Recipe, seed: int) 
         seed=seed,
         n_jobs=recipe.n_jobs,
         input_dropout=recipe.input_dropout_of(inputs, net.wiring),
+        adam=adam,
     )
