@@ -68,8 +68,8 @@ if TYPE_CHECKING:
     from tsenet.network.options import NetworkOptions
     from tsenet.network.predictor import Predictor
     from tsenet.network.tsenet import TSENet
-    from tsenet.training.history import History
     from tsenet.training.engine import AdamState
+    from tsenet.training.history import History
     from tsenet.training.loop import Validation
     from tsenet.training.metrics import CrossValidatedScore
     from tsenet.training.recipe import RunSeeds, TrainedNetwork

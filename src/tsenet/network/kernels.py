@@ -34,8 +34,8 @@ def rows_forward(
     k = weight.shape[1]
     for row in range(row_start.size - 1):
         sums = out[row]
-        for unit in range(bias.size):
-            sums[unit] = bias[unit]
+        for i in range(bias.size):
+            sums[i] = bias[i]
         for p in range(row_start[row], row_start[row + 1]):
             value, column = values[p], _N(columns[p])
             first_link, last_link = _N(start[column]), _N(start[column + _N(1)])
