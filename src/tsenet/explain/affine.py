@@ -42,7 +42,7 @@ class _Group(NamedTuple):
 
 
 class ForwardPass(NamedTuple):
-    """A forward pass over B rows: ``activations`` (B, units) of each level and the feature layer, ``outputs`` (B, C)."""
+    """A forward pass over B rows: ``activations`` (B, units) of each level and the feature layer, and ``outputs``."""
 
     activations: list[Floats]
     outputs: Floats

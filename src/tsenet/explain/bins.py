@@ -69,13 +69,13 @@ def bins_of(values: Sequence[Any]) -> Bins:
     dates = [_iso_date(value) for value in known]
     numbers = [_finite_number(value) for value in known]
     if all(dates):
-        kind, (names, places) = "dates", _by_date([day or "" for day in dates])
+        kind, (names, bin_of) = "dates", _by_date([day or "" for day in dates])
     elif None not in numbers and len(set(numbers)) > _MAX_NUMBER_LABELS:
-        kind, (names, places) = "numbers", _by_range(np.array(numbers, np.float64))
+        kind, (names, bin_of) = "numbers", _by_range(np.array(numbers, np.float64))
     else:
-        kind, (names, places) = "labels", _by_label([str(value).strip() for value in known])
+        kind, (names, bin_of) = "labels", _by_label([str(value).strip() for value in known])
     of_row = np.full(present.size, -1, np.int64)
-    of_row[present] = places
+    of_row[present] = bin_of
     return Bins(kind, tuple(names), of_row)
 
 
@@ -144,11 +144,11 @@ def _by_range(numbers: NDArray[np.float64]) -> tuple[list[str], NDArray[np.int64
 
 
 def _by_label(labels: list[str]) -> tuple[list[str], NDArray[np.int64]]:
-    names, place, count = np.unique(labels, return_inverse=True, return_counts=True)
+    names, label_of, count = np.unique(labels, return_inverse=True, return_counts=True)
     if names.size <= _MAX_LABELS:
-        return names.tolist(), place
+        return names.tolist(), label_of
     order = np.argsort(-count, kind="stable")  # equally frequent ones in alphabetical order
     kept = np.sort(order[: _MAX_LABELS - 1])
     bin_of = np.full(names.size, kept.size)
     bin_of[kept] = np.arange(kept.size)
-    return [*names[kept].tolist(), f"{names.size - kept.size:,} others"], bin_of[place]
+    return [*names[kept].tolist(), f"{names.size - kept.size:,} others"], bin_of[label_of]

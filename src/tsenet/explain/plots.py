@@ -84,7 +84,7 @@ def plot_tree(
         Levels are drawn downwards as long as each has at most this many topics; of a larger top level, the largest
         topics.
     n_words : int, default=4
-        Words written beside each topic of the lowest level drawn.
+        Words written next to each topic of the lowest level drawn.
 
     Returns
     -------
@@ -139,10 +139,10 @@ def _heights(levels: Sequence[Sequence[Topic]]) -> dict[str, float]:
     """Vertical positions: ends of branches one below the other, other topics at the mean of their children."""
     height: dict[str, float] = {}
 
-    def place(topic: Topic, depth: int) -> float:
+    def set_height(topic: Topic, depth: int) -> float:
         if depth + 1 < len(levels) and topic.children:
             height[topic.name] = float(
-                np.mean([place(child, depth + 1) for child in topic.children])
+                np.mean([set_height(child, depth + 1) for child in topic.children])
             )
         else:
             ended.append(topic.name)
@@ -151,7 +151,7 @@ def _heights(levels: Sequence[Sequence[Topic]]) -> dict[str, float]:
 
     ended: list[str] = []
     for root in levels[0]:
-        place(root, 0)
+        set_height(root, 0)
     return height
 
 
@@ -482,12 +482,12 @@ def plot_receptive_field(
         raise DataError(f"there is no unit {name!r}") from None
     if ax is None:
         (ax,) = _new_axes((4.0, 3.4 * shape[0] / shape[1] + 0.3))
-    place = {feature: j for j, feature in enumerate(units.feature_names)}
-    image = np.full(len(place), np.nan)
-    linked = np.zeros(len(place), bool)
+    column = {feature: j for j, feature in enumerate(units.feature_names)}
+    image = np.full(len(column), np.nan)
+    linked = np.zeros(len(column), bool)
     for feature in unit.features:
-        image[place[feature.name]] = feature.correlation
-        linked[place[feature.name]] = feature.weight is not None
+        image[column[feature.name]] = feature.correlation
+        linked[column[feature.name]] = feature.weight is not None
     largest = max(np.nanmax(np.abs(image), initial=0.0), 1e-9)
     ax.set_facecolor("#d9d9d9")
     drawn = ax.imshow(image.reshape(shape), cmap="PuOr_r", vmin=-largest, vmax=largest)

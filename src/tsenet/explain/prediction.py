@@ -456,9 +456,9 @@ def _target(model: Any, outputs: Floats, target: Any, against: Any) -> tuple[str
 
 
 def _index_of(keys: Sequence[Any], key: Any, what: str) -> int:
-    for index, known in enumerate(keys):
-        if known == key:
+    for index, candidate in enumerate(keys):
+        if candidate == key:
             return index
-    shown = ", ".join(repr(known) for known in keys[:10])
+    shown = ", ".join(repr(candidate) for candidate in keys[:10])
     more = f", … ({len(keys)} in all)" if len(keys) > 10 else ""
     raise DataError(f"{what}={key!r} is not one of {shown}{more}")

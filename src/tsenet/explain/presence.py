@@ -238,9 +238,9 @@ def topics_above(tree: LatentTree) -> Ints:
     """For each level of latents, the column of the latent above each word, or −1: (levels, V)."""
     columns = [np.empty((0, tree.n_observed), np.int64)]
     for level in range(1, tree.n_levels + 1):
-        found = tree.ancestors(level)
+        ancestor = tree.ancestors(level)
         start = tree.layer(level).start - tree.n_observed
-        columns.append(np.where(found >= 0, found + start, -1)[None])
+        columns.append(np.where(ancestor >= 0, ancestor + start, -1)[None])
     return np.concatenate(columns)
 
 
@@ -250,14 +250,14 @@ def _step(tree: LatentTree) -> int:
 
 
 def _blocks(
-    tree: LatentTree, rows: BinaryRows, known: Any, least: float, n_jobs: int | None
+    tree: LatentTree, rows: BinaryRows, probabilities: Any, least: float, n_jobs: int | None
 ) -> Iterator[tuple[BinaryRows, Any]]:
     """Blocks of rows, and the probabilities from ``least`` on of the topics that have a word in them."""
     above, step = topics_above(tree), _step(tree)
     for start in range(0, rows.n_rows, step):
         part = rows.take(slice(start, min(start + step, rows.n_rows)))
-        if known is not None:
-            on = known[start : start + step]
+        if probabilities is not None:
+            on = probabilities[start : start + step]
             kept = on.copy()
             kept.data[kept.data < least] = 0.0
             kept.eliminate_zeros()

@@ -145,7 +145,7 @@ def topic_tree(
         Leave out words whose weight is below this share of the first word's. Raise it for cleaner topics, set it to 0
         to see every word of the group.
     presence : Presence, optional
-        What is known of the documents, if it was computed before; then ``X`` is not used.
+        Statistics of the documents, if they were computed before; then ``X`` is not used.
 
     Returns
     -------
@@ -180,7 +180,7 @@ def topic_tree(
     titles = titles or {}
     unknown = sorted(set(titles) - set(tree.names[n_observed:]))
     if unknown:
-        raise DataError(f"titles given for {unknown[:5]}, which are no latents of this tree")
+        raise DataError(f"titles given for {unknown[:5]}, which are not latents of this tree")
     if presence is None and X is not None:
         from tsenet.explain.presence import topic_activity
 
@@ -225,30 +225,30 @@ def _top_words(
 ) -> tuple[dict[int, tuple[TopicWord, ...]], _FloatArray]:
     """Return the best words of every latent that has any, and what each node tells about all words under it (M,).
 
-    One pass per level: with ``given[w, t] = P(w = 1 | ancestor of w = t)`` at one level,
-    ``given'[w, t] = sum_s P(ancestor = s | its parent = t) given[w, s]`` is that of the next. So
+    One pass per level: with ``conditional[w, t] = P(w = 1 | ancestor of w = t)`` at one level,
+    ``conditional'[w, t] = sum_s P(ancestor = s | its parent = t) conditional[w, s]`` is that of the next. So
     the work is O(V log V) per level, however many latents there are.
     """
     marginal = np.asarray(tree.marginals(), dtype=np.float64)
     words = np.flatnonzero((level == 0) & (upward >= 0))
     ancestor = upward[words]
-    given = tree.cpt[words, :, 1]  # (W, 2)
+    conditional = tree.cpt[words, :, 1]  # (W, 2)
     result: dict[int, list[TopicWord]] = {}
     total = np.zeros(level.size)
     while words.size:
         on = marginal[ancestor]
-        information = word_information(given, on)
+        information = word_information(conditional, on)
         total += np.bincount(ancestor, weights=information, minlength=level.size)
-        shares = given
+        shares = conditional
         if presence is not None:
             above = ancestor - tree.n_observed
             shares = presence.word_shares(words, above, int(level[ancestor[0]]))
-        inside = on * given[:, 1]
-        present = inside + (1 - on) * given[:, 0]  # P(word present)
+        inside = on * conditional[:, 1]
+        present = inside + (1 - on) * conditional[:, 0]  # P(word present)
         weight = information * np.divide(inside, present, out=np.zeros_like(on), where=present > 0)
         for i in np.lexsort((words, -weight, ancestor)).tolist():
             ranked = result.setdefault(int(ancestor[i]), [])
-            if given[i, 1] <= given[i, 0] or len(ranked) == n_words:
+            if conditional[i, 1] <= conditional[i, 0] or len(ranked) == n_words:
                 continue
             if not ranked or weight[i] >= min_share * ranked[0].weight:
                 without, with_topic = shares[i].tolist()
@@ -262,29 +262,32 @@ def _top_words(
                     )
                 )
         higher = upward[ancestor] >= 0
-        words, ancestor, given = words[higher], ancestor[higher], given[higher]
-        given = np.einsum("wts,ws->wt", tree.cpt[ancestor], given)
+        words, ancestor, conditional = words[higher], ancestor[higher], conditional[higher]
+        conditional = np.einsum("wts,ws->wt", tree.cpt[ancestor], conditional)
         ancestor = upward[ancestor]
     return {node: tuple(best) for node, best in result.items()}, total
 
 
-def word_information(given: _FloatArray, on: _FloatArray) -> _FloatArray:
+def word_information(conditional: _FloatArray, on: _FloatArray) -> _FloatArray:
     """Return the mutual information of binary pairs, in nats, shape (W,).
 
     Parameters
     ----------
-    given : (W, 2)
+    conditional : (W, 2)
         P(word = 1 | topic = 0, 1).
     on : (W,)
         P(topic = 1).
     """
     total = np.zeros(on.size)
-    word_on = (1 - on) * given[:, 0] + on * given[:, 1]
+    word_on = (1 - on) * conditional[:, 0] + on * conditional[:, 1]
     for state, topic in ((0, 1 - on), (1, on)):
-        for conditional, word in ((given[:, state], word_on), (1 - given[:, state], 1 - word_on)):
-            joint = topic * conditional
+        for p_word, word in (
+            (conditional[:, state], word_on),
+            (1 - conditional[:, state], 1 - word_on),
+        ):
+            joint = topic * p_word
             positive = joint > 0  # a cell of probability zero adds nothing
-            total[positive] += joint[positive] * np.log(conditional[positive] / word[positive])
+            total[positive] += joint[positive] * np.log(p_word[positive] / word[positive])
     return np.maximum(total, 0.0)  # rounding may leave -1e-17
 
 
@@ -378,8 +381,8 @@ def view_topics(
 ) -> TopicView:
     """Fold unsound topics away, and nest the others so that no topic is larger than the one above it.
 
-    The topics below a folded one take its place. A topic that is larger than the one above it is no part of it, so it
-    moves up beside it.
+    The topics below a folded one take its place. A topic that is larger than the one above it is not a part of it, so
+    it moves up next to it.
 
     Parameters
     ----------
@@ -424,7 +427,7 @@ def view_topics(
         return ""
 
     def view(topic: Topic) -> list[Topic]:
-        """The topic with what stays below it, and after it what moves up beside it."""
+        """The topic with what stays below it, and after it what moves up next to it."""
         below = [shown for child in topic.children for shown in view(child)]
         reason = reason_of(topic)
         if reason:
@@ -436,7 +439,7 @@ def view_topics(
             *(child for child in below if child.size > topic.size),
         ]
 
-    shown = _ordered([found for topic in topics for found in view(topic)])
+    shown = _ordered([visible for topic in topics for visible in view(topic)])
     return TopicView(tuple(shown), tuple(folded))
 
 
@@ -449,7 +452,7 @@ def choose_topics(topics: Sequence[Topic], n_topics: int) -> list[Topic]:
     """Choose the topics that tell most about the words, none of them above or below another.
 
     The topics of the highest level come first. As long as there is room, the chosen topic whose replacement by those
-    below it adds most information for each topic more is replaced. Topics of lower levels that moved up beside them
+    below it adds most information per additional topic is replaced. Topics of lower levels that moved up next to them
     fill the rest.
 
     Parameters
@@ -472,7 +475,7 @@ def choose_topics(topics: Sequence[Topic], n_topics: int) -> list[Topic]:
     >>> [[topic.title for topic in choose_topics([high], n)] for n in (1, 2)]
     [['high'], ['low 0', 'low 1']]
     """
-    place = {topic.name: k for k, topic in enumerate(every_topic(topics))}
+    position = {topic.name: k for k, topic in enumerate(every_topic(topics))}
     top = max((topic.level for topic in topics), default=0)
     best = sorted(topics, key=lambda topic: (topic.level < top, -topic.information))
     chosen = {topic.name: topic for topic in best[:n_topics] if topic.level == top}
@@ -484,7 +487,7 @@ def choose_topics(topics: Sequence[Topic], n_topics: int) -> list[Topic]:
             gain /= max(
                 1, len(topic.children) - 1
             )  # else the topic with most children is split first
-            heapq.heappush(steps, (-gain, place[topic.name], topic))
+            heapq.heappush(steps, (-gain, position[topic.name], topic))
 
     for topic in chosen.values():
         offer(topic)
@@ -498,7 +501,7 @@ def choose_topics(topics: Sequence[Topic], n_topics: int) -> list[Topic]:
     for topic in best:
         if topic.level < top and len(chosen) < n_topics:
             chosen[topic.name] = topic
-    return sorted(chosen.values(), key=lambda topic: place[topic.name])
+    return sorted(chosen.values(), key=lambda topic: position[topic.name])
 
 
 # ---- files

@@ -358,7 +358,7 @@ def rule_of(model: Any) -> BinaryRule:
 
 
 def input_names(rule: BinaryRule) -> tuple[str, ...]:
-    """Names of the network's inputs: columns of numbers by their own name, categories as ``colour=red``."""
+    """Names of the network's inputs: columns of numbers by the name of the column, categories as ``colour=red``."""
     return tuple(
         rule.names_in[source] if rule.levels[source] is None else name
         for name, source in zip(rule.names, rule.sources.tolist(), strict=True)
@@ -477,8 +477,8 @@ def _describe(
             active[units] += (part > source.threshold).sum(axis=1) / n_all
             top = _strongest(part, n_rows)
             value = np.take_along_axis(part, top, axis=1)
-            which, place = np.nonzero(value > source.threshold)
-            best.add(start + which, n_seen + top[which, place], value[which, place])
+            which, rank = np.nonzero(value > source.threshold)
+            best.add(start + which, n_seen + top[which, rank], value[which, rank])
             n_seen += part.shape[1]
             report.advance()
         mean[units], deviation[units] = unit.mean, unit.deviation

@@ -384,13 +384,15 @@ def _classes(
         latents, features, _direct_effects(model, table), graph.layer_sizes, two
     )
     targets = request.source.get("targets") or []
-    own = list(targets) if len(targets) == n_outputs else None
+    target_names = list(targets) if len(targets) == n_outputs else None
     counts = None
     if classes is None:
         noun = "output"
-        names = own or ([noun] if n_outputs == 1 else [f"{noun} {k}" for k in range(n_outputs)])
+        names = target_names or (
+            [noun] if n_outputs == 1 else [f"{noun} {k}" for k in range(n_outputs)]
+        )
     elif not two and np.ndim(model.predict(table.take(slice(0, 1)))) == 2:
-        noun, names = "label", own or [str(name) for name in class_names or ()]
+        noun, names = "label", target_names or [str(name) for name in class_names or ()]
         counts = None if y is None else [int((column == 1).sum()) for column in np.asarray(y).T]
     else:
         noun, names = (
