@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.model_selection import KFold, cross_val_score
 
-import tsenet
 from tsenet import DataError, TSENetClassifier, TSENetRegressor
 
 N_ROWS, N_LABELLED = 900, 9
@@ -55,28 +54,6 @@ def test_rows_without_labels_pay(
     assert semi.score(new_rows, new_subject) > alone.score(new_rows, new_subject) + 0.1
     assert semi.score(new_rows, new_subject) > 0.9
     assert semi.history_.n_epochs > 0  # never left untrained
-
-
-def test_a_wiring_of_all_rows_serves_few(
-    data: tuple[csr_array, NDArray[np.int64], NDArray[np.int64]],
-) -> None:
-    rows, _, few = data
-    wiring = tsenet.expand(tsenet.learn_tree(rows, random_state=0), rows)
-    model = TSENetClassifier(wiring=wiring, random_state=0).fit(rows[:N_LABELLED], few[:N_LABELLED])
-    new_rows, new_subject = documents(1)
-
-    assert model.wiring_ is wiring
-    assert model.score(new_rows, new_subject) > 0.7
-
-
-def test_the_result_does_not_depend_on_the_order_of_rows(
-    semi: TSENetClassifier, data: tuple[csr_array, NDArray[np.int64], NDArray[np.int64]]
-) -> None:
-    rows, _, few = data
-    order = np.random.default_rng(5).permutation(N_ROWS)
-    other = TSENetClassifier(unlabeled=-1, random_state=0, n_jobs=1).fit(rows[order], few[order])
-
-    assert np.array_equal(other.decision_function(rows), semi.decision_function(rows))
 
 
 @pytest.fixture(scope="module")
@@ -175,15 +152,6 @@ def test_a_regressor_learns_from_rows_without_a_value() -> None:
     model = TSENetRegressor(**QUICK).fit(rows, few)
     assert model.score(rows, values) > 0.8
     assert model.score(rows, few) == pytest.approx(model.score(rows[:60], values[:60]))
-
-
-def test_a_saved_model_goes_on_alike(semi: TSENetClassifier, tmp_path: object) -> None:
-    path = f"{tmp_path}/model.tsenet"
-    rows, _ = documents(2)
-    semi.save(path)
-
-    assert np.array_equal(tsenet.load(path).decision_function(rows), semi.decision_function(rows))
-    assert tsenet.load(path).history_ == semi.history_
 
 
 def test_partly_known_values_and_labels() -> None:

@@ -88,11 +88,6 @@ def test_labels_that_hold_together_and_values(shards: ShardFolder) -> None:
     assert regressor.fit(shards, "size").score(ROWS, LABELS["size"]) > 0.5
 
 
-def test_values_are_not_classes(shards: ShardFolder) -> None:
-    with pytest.raises(ValueError, match="continuous"):
-        classifier().fit(shards, "size")
-
-
 def test_rows_without_a_label_serve_the_structure(shards: ShardFolder) -> None:
     model = classifier(max_epochs=2).fit(shards, "some")
     whole = classifier(max_epochs=2).fit(shards, "subject")

@@ -17,7 +17,6 @@ from sklearn.metrics import roc_auc_score
 import tsenet
 from tests.builders import one_latent_rows
 from tsenet import DataError, TSENetClassifier, TSENetRegressor
-from tsenet.explain import explain_prediction
 
 QUICK: dict[str, Any] = {"random_state": 0, "max_epochs": 8, "skip_units": 10, "feature_units": 10}
 
@@ -219,17 +218,6 @@ def test_importances_are_changes_of_the_outputs(fitted: TSENetClassifier, rows: 
 
 
 # ---- one row, and parameters
-
-
-def test_one_row_in_every_form_is_explained_alike(rows: Floats, kinds: NDArray[Any]) -> None:
-    counts = sp.csr_array(rows[:, :8])
-    model = TSENetClassifier(**QUICK).fit(counts, kinds)
-    expected = explain_prediction(model, counts[3:4])
-    assert counts[3].ndim == 1
-    for row in (counts[3], sp.csc_array(counts)[3:4], counts[3].toarray(), rows[3, :8]):
-        found = explain_prediction(model, row)
-        assert found.output == pytest.approx(expected.output, rel=1e-6)
-        assert [part.name for part in found.features] == [part.name for part in expected.features]
 
 
 @pytest.mark.parametrize(

@@ -111,22 +111,6 @@ def test_every_word_has_a_group_even_noise() -> None:
     assert len(tested.ungrouped) > 0
 
 
-def test_completion_is_hard_and_only_the_top_is_a_chow_liu_tree(
-    fitted: TSENetClassifier, counts: sp.csr_array
-) -> None:
-    tree = fitted.tree_
-    assert tree is not None
-    parent, level = tree.parent, tree.level
-    inside = (parent >= 0) & (level[np.maximum(parent, 0)] == level)
-    top = tree.layer(tree.n_levels)
-    assert set(np.flatnonzero(inside)) <= set(range(top.start, top.stop))
-    assert inside[top].sum() == (top.stop - top.start) - 1  # a spanning tree
-    posterior = tree.posterior(counts)  # (N, L), of all latents
-    on = np.concatenate([rows.to_dense() for rows in tree.complete(counts)[1:]], axis=1)
-    certain = np.abs(posterior - 0.5) > 1e-6
-    assert np.array_equal(on[certain].astype(bool), posterior[certain] > 0.5)
-
-
 def test_rows_without_a_label_serve_the_structure_alone(
     counts: sp.csr_array, kinds: NDArray[Any]
 ) -> None:

@@ -166,8 +166,7 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
         With ``reset``, the names of the columns and the kind of targets are learned from these rows.
         """
         X = self._count_words(X) if reset else rows_of_texts(X, self.vectorizer_)
-        known = None if reset else getattr(self, "feature_names_in_", None)
-        table = Table.of(X, missing=True, columns=known)
+        table = Table.of(X, missing=True, columns=None if reset else self._training_columns())
         name = type(self).__name__
         if y is None:
             raise DataError(f"{name} requires y to be passed, but the target y is None")
@@ -258,12 +257,17 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
                 yield from self.network_inputs(table)
             return
         X = rows_of_texts(X, self.vectorizer_)
-        table = Table.of(X, missing=True, columns=getattr(self, "feature_names_in_", None))
+        table = Table.of(X, missing=True, columns=self._training_columns())
         self._check_columns(X, table, False)
         step = _SLAB if table.is_sparse and self.scaling_.centres else table.n_rows
         for start in range(0, table.n_rows, step):
             part = table.take(slice(start, start + step)) if step < table.n_rows else table
             yield Inputs.of(self.scaling_.apply(part), self.binary_rule_)
+
+    def _training_columns(self) -> tuple[str, ...] | None:
+        """Names of the columns that ``fit`` saw, if they had any."""
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(names)
 
     def _check_columns(self, X: Any, table: Table, reset: bool) -> None:
         """scikit-learn's checks of names and number of features; it does not see the names of a Table."""

@@ -9,13 +9,9 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn import config_context
 from sklearn.base import clone
-from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -77,15 +73,6 @@ def test_score_is_the_mean_of_score_samples(
     assert fitted.score(frame[:7]) == each[:7].mean()
 
 
-def test_feature_names_out_are_the_latents(
-    fitted: LatentTreeTransformer, frame: pd.DataFrame
-) -> None:
-    names = fitted.get_feature_names_out()
-    assert names.tolist() == list(fitted.tree_.latent_names)
-    assert names.size == fitted.transform(frame).shape[1]
-    assert fitted.feature_names_in_.tolist() == frame.columns.tolist()
-
-
 def test_set_output_gives_pandas(fitted: LatentTreeTransformer, frame: pd.DataFrame) -> None:
     shifted = frame.set_axis(frame.index + 1000)
     result = clone(fitted).set_output(transform="pandas").fit(frame).transform(shifted)
@@ -93,21 +80,6 @@ def test_set_output_gives_pandas(fitted: LatentTreeTransformer, frame: pd.DataFr
     assert result.columns.tolist() == list(fitted.tree_.latent_names)
     assert result.index.tolist() == shifted.index.tolist()
     assert np.array_equal(result.to_numpy(), fitted.transform(frame))
-
-
-def test_global_output_setting_is_obeyed(
-    fitted: LatentTreeTransformer, frame: pd.DataFrame
-) -> None:
-    with config_context(transform_output="polars"):
-        result = fitted.transform(frame)
-    assert type(result).__module__.startswith("polars")
-    assert list(result.columns) == list(fitted.tree_.latent_names)
-
-
-def test_clone_has_the_parameters_and_no_tree(fitted: LatentTreeTransformer) -> None:
-    copy = clone(fitted)
-    assert copy.get_params() == fitted.get_params()
-    assert not hasattr(copy, "tree_")
 
 
 def test_parameters_are_those_of_learn_tree() -> None:
@@ -118,32 +90,12 @@ def test_parameters_are_those_of_learn_tree() -> None:
     assert ours == {**wanted, "client": None}
 
 
-@pytest.mark.parametrize("method", ["transform", "score_samples", "score", "get_feature_names_out"])
-def test_unfitted_is_refused(method: str, frame: pd.DataFrame) -> None:
-    arguments = () if method == "get_feature_names_out" else (frame,)
-    with pytest.raises(NotFittedError):
-        getattr(LatentTreeTransformer(), method)(*arguments)
-
-
 def test_pipeline_learns_and_posteriors_tell_the_group(rows: NDArray[np.float64]) -> None:
     target = rows[:, :4].sum(axis=1) >= 2  # the latent of the first group, nearly
     model = make_pipeline(LatentTreeTransformer(random_state=0), LogisticRegression())
     model.fit(rows[:300], target[:300])
     assert model.score(rows[300:], target[300:]) > 0.9
     assert model[:-1].get_feature_names_out().tolist() == list(model[0].tree_.latent_names)
-
-
-def test_grid_search_chooses_by_likelihood(rows: NDArray[np.float64]) -> None:
-    # Islands of two break each group of four: held-out rows must come out less likely.
-    transformer = LatentTreeTransformer(random_state=0, max_top=1)
-    search = GridSearchCV(transformer, {"max_island": [2, 15], "refine_steps": [0, 20]}, cv=2)
-    search.fit(sp.csr_array(rows))
-    assert len(search.cv_results_["params"]) == 4
-    best = search.best_estimator_
-    assert best.get_params()["max_island"] == search.best_params_["max_island"]
-    chosen = search.cv_results_["mean_test_score"]
-    assert search.best_score_ == max(chosen)
-    assert min(chosen) < max(chosen)
 
 
 def test_sparse_and_dense_rows_give_the_same(rows: NDArray[np.float64]) -> None:
@@ -183,27 +135,6 @@ def test_unfitted_cannot_be_saved(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("change", ["renamed", "reordered", "missing", "extra"])
-def test_other_columns_are_refused(
-    change: str, fitted: LatentTreeTransformer, frame: pd.DataFrame
-) -> None:
-    other = {
-        "renamed": frame.rename(columns={"word3": "Word3"}),
-        "reordered": frame[frame.columns[::-1]],
-        "missing": frame.drop(columns="word3"),
-        "extra": frame.assign(new=1.0),
-    }[change]
-    for method in (fitted.transform, fitted.score_samples, fitted.score):
-        with pytest.raises(ValueError, match="feature names should match"):
-            method(other)
-
-
-def test_a_wrong_number_of_columns_is_refused(rows: NDArray[np.float64]) -> None:
-    made = LatentTreeTransformer(refine_steps=0).fit(rows)
-    with pytest.raises(ValueError, match=r"X has 11 features, but .* is expecting 12"):
-        made.transform(rows[:, 1:])
-
-
 def test_missing_values_are_off_and_infinity_is_refused_by_name(frame: pd.DataFrame) -> None:
     missing = frame.astype(float).mask(frame == 0)
     made = LatentTreeTransformer(refine_steps=0, random_state=0).fit(frame)
@@ -211,14 +142,3 @@ def test_missing_values_are_off_and_infinity_is_refused_by_name(frame: pd.DataFr
     broken = frame.astype(float).replace({"word0": {1.0: np.inf}})
     with pytest.raises(DataError, match=r"column 'word0' \(index 0\) has \d+ infinite"):
         LatentTreeTransformer().fit(broken)
-
-
-def test_latents_are_a_summary_and_pixels_say_more() -> None:
-    # What README says of posteriors as features.
-    pixels, target = load_digits(return_X_y=True)
-    latents = LatentTreeTransformer(max_top=10, random_state=0).fit(pixels[:1200]).transform(pixels)
-    from_latents, from_pixels = (
-        KNeighborsClassifier().fit(rows[:1200], target[:1200]).score(rows[1200:], target[1200:])
-        for rows in (latents, pixels)
-    )
-    assert 0.5 < from_latents < from_pixels  # guessing gets a tenth right

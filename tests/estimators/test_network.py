@@ -12,17 +12,15 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import tsenet
 from tests.builders import one_latent_rows
-from tsenet import DataError, ModelFileError, TSENetClassifier, TSENetRegressor
+from tsenet import DataError, TSENetClassifier, TSENetRegressor
 from tsenet.data.table import Table
 
 LEFT_OUT_BY_SKLEARN = {"check_array_api_input"}
@@ -59,10 +57,11 @@ def fitted(rows: Floats, kinds: NDArray[Any]) -> TSENetClassifier:
 # ---- scikit-learn
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [TSENetClassifier, TSENetRegressor])
 def test_every_check_of_sklearn_passes(kind: type) -> None:
     # few epochs: the checks fit some hundred small tables
-    results = check_estimator(kind(max_epochs=20), on_fail=None, on_skip=None)
+    results = check_estimator(kind(max_epochs=10), on_fail=None, on_skip=None)
     assert len(results) > 60
     assert not [r["check_name"] for r in results if r["expected_to_fail"]]
     others = [r for r in results if r["status"] != "passed"]
@@ -73,12 +72,6 @@ def test_every_check_of_sklearn_passes(kind: type) -> None:
     }
     assert wrong == {}
     assert all("SCIPY_ARRAY_API" in str(r["exception"]) for r in others)
-
-
-def test_clone_has_the_parameters_and_no_network(fitted: TSENetClassifier) -> None:
-    copy = clone(fitted)
-    assert copy.get_params() == fitted.get_params()
-    assert not hasattr(copy, "net_")
 
 
 def test_in_a_pipeline_after_tfidf(rows: Floats, kinds: NDArray[Any]) -> None:
@@ -99,20 +92,6 @@ def test_in_a_grid_search_with_one_wiring(
     assert search.best_params_ == {"learning_rate": 1e-2}
     assert search.best_estimator_.wiring_ == fitted.wiring_
     assert search.best_estimator_.tree_ is None
-
-
-def test_in_cross_validation(rows: Floats, kinds: NDArray[Any]) -> None:
-    scores = cross_val_score(
-        TSENetClassifier(**{**QUICK, "learning_rate": 1e-2}), rows, kinds, cv=3
-    )
-    assert scores.shape == (3,)
-    assert scores.min() > 0.7
-
-
-def test_in_a_calibrator(rows: Floats, kinds: NDArray[Any]) -> None:
-    calibrated = CalibratedClassifierCV(TSENetClassifier(**QUICK), cv=2).fit(rows, kinds)
-    assert np.allclose(calibrated.predict_proba(rows).sum(axis=1), 1)
-    assert calibrated.classes_.tolist() == ["blue", "green", "red"]
 
 
 def test_pickle_keeps_the_answers(fitted: TSENetClassifier, rows: Floats) -> None:
@@ -225,28 +204,17 @@ def test_hidden_units_and_their_names(fitted: TSENetClassifier, rows: Floats) ->
     assert np.allclose(outputs, fitted.decision_function(rows), atol=1e-4)
 
 
-def test_attributes(fitted: TSENetClassifier) -> None:
-    assert fitted.n_parameters_ == sum(p.numel() for p in fitted.net_.parameters())
-    assert fitted.tree_ is not None
-    assert fitted.wiring_.layer_sizes == fitted.tree_.layer_sizes
-    assert fitted.history_.n_epochs == 15
-    assert fitted.net_.layer_sizes[1] == 32 * fitted.wiring_.layer_sizes[1]
-    assert fitted.n_features_in_ == 12
-    assert not hasattr(fitted, "feature_names_in_")
-
-
 # ---- the same result whatever the form
 
 
 def test_same_seed_same_bytes_for_any_number_of_threads(
     rows: Floats, kinds: NDArray[Any], fitted: TSENetClassifier, tmp_path: Path
 ) -> None:
+    fitted.save(tmp_path / "m.tsenet")
     for number in (1, 2):
         model = TSENetClassifier(**QUICK, n_jobs=number).fit(rows, kinds)
-        model.set_params(n_jobs=None).save(tmp_path / str(number))
-        assert np.array_equal(model.predict_proba(rows), fitted.predict_proba(rows))
-        for mine, other in zip(model.net_.parameters(), fitted.net_.parameters(), strict=True):
-            assert np.array_equal(mine.detach().numpy(), other.detach().numpy())
+        model.set_params(n_jobs=None).save(tmp_path / "other.tsenet")
+        assert (tmp_path / "other.tsenet").read_bytes() == (tmp_path / "m.tsenet").read_bytes()
 
 
 def test_the_order_of_the_rows_does_not_matter(
@@ -293,7 +261,6 @@ def test_frames_and_arrays_give_the_same(
     names = [f"word{j}" for j in range(12)]
     expected = fitted.predict_proba(rows)
     for frame in (
-        pd.DataFrame(rows, columns=names),
         pl.DataFrame(rows, schema=names),
         pd.DataFrame(rows.astype(np.int8), columns=names),
     ):
@@ -322,13 +289,9 @@ def test_sparse_formats_give_the_same(rows: Floats, kinds: NDArray[Any]) -> None
     model = TSENetClassifier(**QUICK).fit(csr, kinds)
     expected = model.predict_proba(csr)
     assert np.allclose(model.predict_proba(rows), expected, rtol=1e-5)  # a dense question is fine
-    for other in (sp.csc_array(rows), sp.coo_matrix(rows), sp.csr_array(rows.astype(np.int8))):
+    for other in (sp.csc_array(rows), sp.csr_array(rows.astype(np.int8))):
         again = TSENetClassifier(**QUICK).fit(other, kinds)
         assert np.array_equal(again.predict_proba(other), expected)
-
-
-def test_sparse_question_to_a_model_of_dense_rows(fitted: TSENetClassifier, rows: Floats) -> None:
-    assert np.array_equal(fitted.predict_proba(sp.csr_array(rows)), fitted.predict_proba(rows))
 
 
 def test_categories_are_inputs(rows: Floats, kinds: NDArray[Any], tmp_path: Path) -> None:
@@ -345,7 +308,7 @@ def test_categories_are_inputs(rows: Floats, kinds: NDArray[Any], tmp_path: Path
     assert again.predict(frame).shape == (600,)
 
 
-# ---- wiring, warm start, partial fit
+# ---- wiring, partial fit
 
 
 def test_a_wiring_that_does_not_fit_is_refused(rows: Floats, kinds: NDArray[Any]) -> None:
@@ -409,22 +372,6 @@ def test_tree_options(rows: Floats, kinds: NDArray[Any]) -> None:
         TSENetClassifier(tree_options={"island": 2}).fit(rows, kinds)
 
 
-@pytest.mark.parametrize(
-    ("linear_skip", "n_networks"), [(True, 4), (False, 1), ("auto", 4)]
-)  # of three folds, and of all rows
-def test_networks_of_a_fit(
-    rows: Floats, kinds: NDArray[Any], linear_skip: Any, n_networks: int
-) -> None:
-    began = []
-
-    def note(stage: str, done: int, total: int | None) -> None:
-        if stage == "training" and done == 0:
-            began.append(total)
-
-    TSENetClassifier(**QUICK, linear_skip=linear_skip, verbose=note).fit(rows, kinds)
-    assert len(began) == n_networks
-
-
 def test_a_linear_skip_is_kept_if_it_clearly_helps() -> None:
     """A linear target wants them; where nothing can be learned it is a tie, which the smaller network wins."""
     rng = np.random.default_rng(0)
@@ -440,8 +387,6 @@ def test_a_linear_skip_is_kept_if_it_clearly_helps() -> None:
             chosen.predict(rows), alone.predict(rows)
         )  # as sure as held-out rows allow
         assert chosen.n_parameters_ == alone.n_parameters_
-    with pytest.raises(ValueError, match="linear_skip must be True, False or 'auto'"):
-        TSENetClassifier(**QUICK, linear_skip="maybe").fit(rows, linear)
 
 
 def test_verbose_reports_every_stage(rows: Floats, kinds: NDArray[Any]) -> None:
@@ -454,42 +399,6 @@ def test_verbose_reports_every_stage(rows: Floats, kinds: NDArray[Any]) -> None:
     TSENetClassifier(**{**QUICK, "max_epochs": 1}, verbose=note).fit(rows, kinds)
     assert stages[-3:] == ["links", "linear teacher", "training"]
     assert "islands" in stages
-
-
-def test_the_papers_recipe() -> None:
-    recipe = TSENetClassifier.paper(random_state=3)
-    changed = {
-        "density",
-        "skip_units",
-        "dropout",
-        "link_rule",
-        "tree_options",
-        "linear_skip",
-        "init",
-        "units_per_latent",
-        "learning_rate",
-        "weighting",
-        "random_state",
-    }
-    defaults = TSENetClassifier().get_params()
-    assert {k for k, v in recipe.get_params().items() if v != defaults[k]} == changed
-    assert (recipe.link_rule, recipe.dropout) == ("top-k", 0.5)
-    assert TSENetRegressor.paper(link_rule="random").link_rule == "random"
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"link_rule": "best"},
-        {"density": 0.0},
-        {"learning_rate": -1.0},
-        {"batch_size": 0},
-        {"dropout": 1.5},
-    ],
-)
-def test_wrong_options_are_refused(wrong: Any, rows: Floats, kinds: NDArray[Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        TSENetClassifier(**{**QUICK, **wrong}).fit(rows, kinds)
 
 
 # ---- odd data
@@ -523,14 +432,6 @@ def test_constant_columns_only(kinds: NDArray[Any]) -> None:
         assert model.wiring_.layer_sizes == (3, 1)
         most = pd.Series(kinds).value_counts().index[0]
         assert set(model.predict(form)) == {most}
-
-
-def test_tiny_tables_are_used_whole(rows: Floats, kinds: NDArray[Any]) -> None:
-    model = TSENetClassifier(**QUICK, init="random")
-    _, different = np.unique(rows, axis=0, return_index=True)
-    for n_rows, has_validation in ((19, False), (20, True)):
-        few = different[:n_rows]
-        assert bool(model.fit(rows[few], kinds[few]).history_.validation_loss) == has_validation
 
 
 def test_clear_errors(fitted: TSENetClassifier, rows: Floats, kinds: NDArray[Any]) -> None:
@@ -607,34 +508,3 @@ def test_a_loaded_model_can_go_on(rows: Floats, kinds: NDArray[Any], tmp_path: P
     for each in (model, again):
         each.partial_fit(rows, kinds)
     assert np.array_equal(again.predict_proba(rows), model.predict_proba(rows))
-
-
-def test_a_damaged_or_mixed_up_file_is_refused(
-    fitted: TSENetClassifier, rows: Floats, tmp_path: Path
-) -> None:
-    path = tmp_path / "m.tsenet"
-    fitted.save(path)
-    raw = bytearray(path.read_bytes())
-    raw[-5] ^= 1
-    path.write_bytes(raw)
-    with pytest.raises(ModelFileError, match="SHA-256"):
-        tsenet.load(path)
-    from tsenet.store import save_parts
-
-    meta, arrays = fitted.to_parts()
-    for wrong in (
-        {"n_features_in": 11},
-        {"network": {**meta["network"], "skip_units": 3}},
-        {"rule": {**meta["rule"], "n_columns_in": 5, "thresholds": {}}},
-    ):
-        save_parts(path, "TSENetClassifier", {**meta, **wrong}, arrays)
-        with pytest.raises(ModelFileError, match="valid TSENetClassifier"):
-            tsenet.load(path)
-    save_parts(
-        path,
-        "TSENetClassifier",
-        meta,
-        {**arrays, "net.output.bias": np.full(3, np.nan, np.float32)},
-    )
-    with pytest.raises(ModelFileError, match="finite"):
-        tsenet.load(path)
