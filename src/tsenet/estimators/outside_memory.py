@@ -42,7 +42,7 @@ __all__ = [
 
 
 class UsesCluster(BaseEstimator):
-    """An estimator with the parameter ``client``: copies share it, and pickles do not hold it."""
+    """An estimator with the parameter ``client``: copies share it. Pickles hold neither it nor a progress display."""
 
     client: Any
 
@@ -58,7 +58,12 @@ class UsesCluster(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
-        return {**state, "client": None}
+        shown = {k: None for k in ("progress", "verbose") if not _is_plain(state.get(k))}
+        return {**state, **shown, "client": None}
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int)
 
 
 def tables_of(X: Any, names: Sequence[str]) -> Iterator[Table]:
