@@ -155,7 +155,7 @@ class TestErrors:
             ["topics", "x.csv", "--text", "a", "--out", "o", "--words", "0"],
             ["topics", "x.csv", "--out", "o", "--workers", "2"],
             ["topics", "x.csv", "--out", "o", "--no-explorer", "--along", "date"],
-            ["shard", "x.csv", "--out", "o", "--table", "--text", "a"],
+            ["shard", "x.csv"],
             ["report", "m.tsenet", "--out", "o", "--show", "a"],
             ["export", "x.tsenet"],
             ["nonsense"],

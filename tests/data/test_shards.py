@@ -22,7 +22,6 @@ from tsenet.data import (
     files,
     open_shards,
     shard_documents,
-    shard_table,
     sharding,
     vectorize,
     word_vectorizer,
@@ -303,13 +302,3 @@ def test_functions_of_the_user_are_refused(tmp_path: Path) -> None:
     paths, _ = write_texts(tmp_path)
     with pytest.raises(DataError, match="cannot hold a vectorizer with tokenizer"):
         shard_documents(paths, tmp_path / "s", vectorizer=CountVectorizer(tokenizer=str.split))
-
-
-def test_tables_of_numbers(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("a,b,y\n1,2.5,red\n,4,blue\n5,6,red\n")
-    shards = shard_table([path], tmp_path / "s", labels=["y"], rows_per_group=2)
-    np.testing.assert_array_equal(all_rows(shards), [[1, 2.5], [np.nan, 4], [5, 6]])
-    assert shards.classes == {"y": ("blue", "red")}
-    with pytest.raises(DataError, match=r"t.csv, record 1: 'y' holds 'red', not a number"):
-        shard_table([path], tmp_path / "other")

@@ -29,9 +29,6 @@ def shard(
         option("DIR", "Folder to make, or a URL such as s3://bucket/folder.", "--out", "-o"),
     ],
     text: Annotated[str | None, option("COLUMN", "Column of the text; default: text.")] = None,
-    table: Annotated[
-        bool, typer.Option("--table", help="The files hold numbers, not text.")
-    ] = False,
     label: Annotated[
         list[str] | None, option("COLUMN", "Keep a column as a label; may be repeated.")
     ] = None,
@@ -56,18 +53,15 @@ def shard(
     quiet: options.Quiet = False,
     help_all: Annotated[bool, options.help_all(options.WORDS)] = False,
 ) -> None:
-    """Write text or tables as a folder of Parquet shards, for data beyond memory.
+    """Write documents as a folder of Parquet shards, for data beyond memory.
 
     The files are read in pieces and may be larger than memory; --workers counts words in several processes, and the
     folder is the same for any number of them.
     """
-    from tsenet.data import shard_documents, shard_table
+    from tsenet.data import shard_documents
     from tsenet.data.columns import count_of
 
     parameters = options.read_settings(context, settings, options.WORDS)
-    if table:
-        of_words = ("text", "words", "stop_words", "settings", "no_header", "workers")
-        options.refuse_options(context, of_words, "a table of numbers has no words to choose")
     if options.typed(words=words, stop_words=stop_words) or parameters:
         parameters.setdefault("min_documents", 2)
     vectorizer = options.vectorizer_of(parameters, words, stop_words)
@@ -77,19 +71,16 @@ def shard(
             refuse_inputs(Path(out) / path.name, path)
     with open_progress(quiet) as progress, ExitStack() as stack:
         common |= {"labels": label or (), "progress": progress}
-        if table:
-            made = shard_table(data, out, **common)
-        else:
-            if workers is not None and workers.isdigit():
-                common["n_workers"] = int(workers)
-            elif workers is not None:
-                from tsenet.scale.cluster import Cluster
+        if workers is not None and workers.isdigit():
+            common["n_workers"] = int(workers)
+        elif workers is not None:
+            from tsenet.scale.cluster import Cluster
 
-                common["map_in_order"] = stack.enter_context(Cluster(workers)).map
-            header = not no_header
-            made = shard_documents(
-                data, out, text or "text", header=header, vectorizer=vectorizer, **common
-            )
+            common["map_in_order"] = stack.enter_context(Cluster(workers)).map
+        header = not no_header
+        made = shard_documents(
+            data, out, text or "text", header=header, vectorizer=vectorizer, **common
+        )
     files = {partition.file for partition in made.partitions}
     fields = {
         "rows": made.n_rows,
@@ -99,9 +90,8 @@ def shard(
         "files": len(files),
         "partitions": len(made.partitions),
     }
-    kind = "words" if made.is_sparse else "columns"
     print_result(
         *(as_json, fields),
-        f"{made.n_rows:,} rows, {made.n_columns:,} {kind}, {made.nnz:,} entries",
+        f"{made.n_rows:,} rows, {made.n_columns:,} words, {made.nnz:,} entries",
         f"written to {out}: {count_of(len(files), 'shard')} of {count_of(len(made.partitions), 'partition')}",
     )

@@ -6,7 +6,7 @@ from tsenet.data.binary import BinaryRule
 from tsenet.data.files import DataFile, Documents, read_chunks, read_data, read_documents
 from tsenet.data.rows import BinaryRows, constant_columns
 from tsenet.data.scaling import Scaling
-from tsenet.data.sharding import shard_documents, shard_table
+from tsenet.data.sharding import shard_documents
 from tsenet.data.shards import Partition, ShardFolder, ShardWriter, open_shards, write_shards
 from tsenet.data.table import Table
 from tsenet.data.text import count_words, vectorize, word_vectorizer, words_of
@@ -28,7 +28,6 @@ __all__ = [
     "read_data",
     "read_documents",
     "shard_documents",
-    "shard_table",
     "vectorize",
     "word_vectorizer",
     "words_of",

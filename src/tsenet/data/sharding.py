@@ -1,4 +1,4 @@
-"""Make folders of shards of text or tables in files, without holding these in memory."""
+"""Make folders of shards of the documents in files, without holding these in memory."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from tsenet.data.columns import is_missing, quoted
 from tsenet.data.files import read_chunks
@@ -31,7 +29,7 @@ from tsenet.progress import as_progress
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
 
-__all__ = ["shard_documents", "shard_table"]
+__all__ = ["shard_documents"]
 
 #: ``map_in_order(function, items)`` yields ``function(item)`` for each item, in order.
 MapInOrder = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
@@ -157,81 +155,6 @@ def _count(vectorizer: CountVectorizer, texts: list[str]) -> Any:
     return count_words(texts, vectorizer).values
 
 
-def shard_table(
-    paths: Sequence[str | Path],
-    folder: str | os.PathLike[str],
-    *,
-    labels: Sequence[str] = (),
-    columns: Sequence[str] = (),
-    encoding: str = "utf-8",
-    progress: Any = None,
-    rows_per_group: int = ROWS_PER_GROUP,
-) -> ShardFolder:
-    r"""Write tables of numbers in files as a folder of shards.
-
-    Parameters
-    ----------
-    paths : sequence of path
-        Files (csv, tsv, json, jsonl, parquet) with the same columns, one after the other. Blank cells are missing.
-    folder : path or URL
-        The folder to make.
-    labels : sequence of str, default=()
-        Columns to keep as labels.
-    columns : sequence of str, default=()
-        The columns of numbers; () takes all others of the first row.
-    encoding, progress, rows_per_group
-        As for :func:`shard_documents`.
-
-    Returns
-    -------
-    ShardFolder
-
-    Raises
-    ------
-    DataError
-        If a file cannot be read or a value is no number, and as for :func:`shard_documents`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from tsenet.data import shard_table
-    >>> with tempfile.TemporaryDirectory() as scratch:
-    ...     path = Path(scratch) / "sizes.csv"
-    ...     _ = path.write_text("width,height,kind\n1,2,a\n3,,b\n")
-    ...     shards = shard_table([path], Path(scratch) / "shards", labels=["kind"])
-    ...     shards.read(shards.partitions[0]).values.tolist()
-    [[1.0, 2.0], [3.0, nan]]
-    """
-    _check_files(paths)
-    names = list(columns)
-    writer: ShardWriter | None = None
-    with as_progress(progress) as report:
-        report.start("writing shards", None)
-        wanted = [*names, *labels] if names else None
-        for path, first, chunk in _chunks(paths, wanted, True, encoding):
-            if writer is None:
-                names = names or [name for name in chunk if name not in set(labels)]
-                writer = ShardWriter(
-                    folder, names=names, sparse=False, labels=labels, rows_per_group=rows_per_group
-                )
-            columns_of_numbers = [
-                [
-                    _number(value, f"{path}, record {k}", name)
-                    for k, value in enumerate(_column(chunk, name, path), first)
-                ]
-                for name in names
-            ]
-            rows = np.array(columns_of_numbers).T
-            writer.write(rows, {name: _column(chunk, name, path) for name in labels})
-            report.advance(rows.shape[0])
-        if writer is None:
-            raise DataError(f"{paths[0]} holds no rows")
-        writer.finish()
-        report.finish()
-    return writer.folder
-
-
 def _chunks(
     paths: Sequence[str | Path], wanted: Sequence[str] | None, header: bool, encoding: str
 ) -> Iterator[tuple[Path, int, dict[str, list[Any]]]]:
@@ -243,14 +166,6 @@ def _chunks(
             first += len(next(iter(chunk.values())))
 
 
-def _column(chunk: dict[str, list[Any]], name: str, path: Path) -> list[Any]:
-    if name not in chunk:
-        raise DataError(
-            f"{path} has no column {quoted(name)}; it has {', '.join(map(quoted, chunk))}"
-        )
-    return chunk[name]
-
-
 def _text(value: Any, where: str, column: str) -> str:
     if is_missing(value):
         return ""
@@ -258,18 +173,6 @@ def _text(value: Any, where: str, column: str) -> str:
         kind = type(value).__name__
         raise DataError(f"{where}: {quoted(column)} holds a {kind}, not a text")
     return str(value)
-
-
-def _number(value: Any, where: str, column: str) -> float:
-    if is_missing(value):
-        return float("nan")
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise DataError(
-            f"{where}: {quoted(column)} holds {quoted(value)}, not a number: name it with --label if it is a label; "
-            "for categories use tsenet.data.write_shards in Python"
-        ) from error
 
 
 def _check_files(paths: Sequence[str | Path]) -> None:
