@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from datetime import date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.utils.estimator_checks import _NotAnArray
 
-from tsenet.data import Table
+import tsenet
+from tests.cli.program import fine
+from tsenet.data import BinaryRows, Table, read_data
 from tsenet.errors import DataError, NonNumericError
 
 X = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.5]])
@@ -64,10 +69,6 @@ def test_types_of_numbers_are_kept_and_memory_is_shared(dtype: type) -> None:
     assert np.shares_memory(table.values, data)
 
 
-def test_half_precision_is_widened() -> None:
-    assert Table.of(X.astype(np.float16)).values.dtype == np.float32
-
-
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
 @pytest.mark.parametrize("kind", ["matrix", "array"])
 def test_sparse_formats_give_one_table(form: str, kind: str) -> None:
@@ -76,38 +77,6 @@ def test_sparse_formats_give_one_table(form: str, kind: str) -> None:
     assert table.is_sparse
     assert table != Table.of(X)
     np.testing.assert_array_equal(table.values.toarray(), X)
-
-
-@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
-def test_64_bit_indices_are_narrowed(form: str) -> None:
-    matrix = sp.csr_matrix(X).asformat(form)
-    for part in ("indices", "indptr", "row", "col"):
-        if hasattr(matrix, part):
-            setattr(matrix, part, getattr(matrix, part).astype(np.int64))
-    table = Table.of(matrix)
-    assert table == Table.of(sp.csr_array(X))
-    assert table.values.indices.dtype == np.int32
-
-
-def test_unsorted_and_duplicate_entries_are_put_right_in_a_copy() -> None:
-    data, indices = np.array([1.0, 2.0, 3.0, 0.0]), np.array([2, 0, 2, 1])
-    matrix = sp.csr_matrix((data, indices, np.array([0, 3, 4])), shape=(2, 3))
-    table = Table.of(matrix)
-    np.testing.assert_array_equal(table.values.toarray(), [[2, 0, 4], [0, 0, 0]])
-    assert table.values.nnz == 2
-    np.testing.assert_array_equal(matrix.data, [1, 2, 3, 0])
-    np.testing.assert_array_equal(matrix.indices, [2, 0, 2, 1])
-    assert matrix.nnz == 4
-
-
-def test_read_only_memory_is_read_and_not_written() -> None:
-    dense = X.copy()
-    dense.flags.writeable = False
-    assert Table.of(dense) == Table.of(X)
-    matrix = sp.csr_array(X)
-    for array in (matrix.data, matrix.indices, matrix.indptr):
-        array.flags.writeable = False
-    assert Table.of(matrix) == Table.of(sp.csr_array(X))
 
 
 # ------------------------------------------------------------------ dataframes
@@ -397,3 +366,236 @@ def test_equality_and_repr() -> None:
     assert repr(Table.of(pl.DataFrame(COLUMNS))).endswith("dense float64, 1 of categories)")
     with pytest.raises(TypeError, match="unhashable"):
         hash(table)
+
+
+# ------------------------------------------------------------------ damaged sparse matrices
+
+DENSE = np.array([[0, 1, 0, 2], [3, 0, 0, 0], [0, 0, 4, 5]])
+
+
+def replaced(position: int, value: int) -> Callable[[Any], Any]:
+    def change(array: Any) -> Any:
+        wide = array.astype(np.int64)
+        wide[position] = value
+        return wide
+
+    return change
+
+
+DAMAGE = {
+    **{
+        f"{form}.{part}[{position}]={value}": (form, part, replaced(position, value))
+        for form, part in (
+            *(("csr", "indices"), ("csc", "indices"), ("bsr", "indices")),
+            *(("coo", "row"), ("coo", "col")),
+        )
+        for position in (0, -1)
+        for value in (-1, 99, 2**32 + 3, -(2**63))
+    },
+    **{
+        f"{form}.indptr[{position}]={value}": (form, "indptr", replaced(position, value))
+        for form in ("csr", "csc", "bsr")
+        for position in (0, 1, -1)
+        for value in (-1, 99, 2**32 + 3, 2**63 - 1)
+    },
+    **{
+        f"{form}.{part} {what}": (form, part, change)
+        for form in ("csr", "csc")
+        for part in ("indices", "indptr")
+        for what, change in {
+            "of floats": lambda array: array.astype(float),
+            "in two dimensions": lambda array: array[None],
+            "too short": lambda array: array[:1],
+            "None": lambda array: None,
+        }.items()
+    },
+    "csr.indptr wraps": ("csr", "indptr", lambda _: np.array([0, 2**63 - 1, -(2**63) + 6, 5])),
+    "csr.data short": ("csr", "data", lambda array: array[:2]),
+    "coo.data short": ("coo", "data", lambda array: array[:2]),
+    "dia.offsets short": ("dia", "offsets", lambda array: array[:1]),
+    "lil.rows short": ("lil", "rows", lambda rows: np.append(rows[:-1], np.empty(1, object))),
+    "lil.rows outside": ("lil", "rows", lambda rows: np.array([[9, 1], *rows[1:]], object)),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGE)
+def test_damaged_sparse_matrices_are_refused(case: str) -> None:
+    form, part, change = DAMAGE[case]
+    matrix = sp.csr_array(DENSE).asformat(form)
+    value = change(getattr(matrix, part).copy())
+    if part in ("row", "col"):
+        matrix.coords = (value, matrix.col) if part == "row" else (matrix.row, value)
+    else:
+        setattr(matrix, part, value)
+    for read in (Table.of, BinaryRows.of_csr):
+        with pytest.raises(DataError, match="damaged"):
+            read(matrix)
+    if form == "csr":
+        with pytest.raises(DataError, match="damaged"):
+            Table.of(Table(matrix, ("a", "b", "c", "d"), (None,) * 4))
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint32, ">i4"])
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_sparse_matrices_of_any_index_type(form: str, dtype: Any) -> None:
+    matrix = sp.csr_array(DENSE).asformat(form)
+    matrix.indices, matrix.indptr = matrix.indices.astype(dtype), matrix.indptr.astype(dtype)
+    table = Table.of(matrix)
+    np.testing.assert_array_equal(table.values.toarray(), DENSE)
+    assert table.values.indices.dtype == table.values.indptr.dtype == np.dtype(np.int32)
+
+
+def test_sparse_matrices_with_spare_room_share_their_memory() -> None:
+    matrix = sp.csr_array(DENSE)
+    matrix.data, matrix.indices = np.append(matrix.data, 7), np.append(matrix.indices, 99)
+    table = Table.of(matrix)
+    np.testing.assert_array_equal(table.values.toarray(), DENSE)
+    assert np.shares_memory(table.values.data, matrix.data)
+    with pytest.raises(DataError, match="shape"):
+        Table.of(sp.coo_array((np.ones(1), ([0], [2**33])), shape=(1, 2**34)))
+
+
+# ------------------------------------------------------------------ dates
+
+DAYS = ["2024-05-31", "2023-01-01", None, "2020-02-29"]
+NUMBERS = [[5, 5], [1, 7], [np.nan, np.nan], [2, 6]]  # month, weekday
+
+
+def check_dates(table: Table) -> None:
+    assert table.names == ("sold: year", "sold: month", "sold: weekday", "size")
+    np.testing.assert_array_equal(table.values[:, 1:3], NUMBERS)
+    np.testing.assert_allclose(table.values[:, 0], [2024.41, 2023, np.nan, 2020.16], atol=0.01)
+    assert table.levels == (None,) * 4
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("kind", ["datetime", "zone", "date"])
+def test_dates_of_dataframes(kind: str, make: Any) -> None:
+    times: list[Any] = [None if day is None else datetime.fromisoformat(day) for day in DAYS]
+    if kind == "date":
+        times = [None if time is None else time.date() for time in times]
+    frame = pd.DataFrame({"sold": times, "size": [1.0, 2, 3, 4]})
+    if kind == "zone":
+        frame["sold"] = frame["sold"].dt.tz_localize("Asia/Tokyo")
+    if make is pl.DataFrame:
+        check_dates(Table.of(pl.from_pandas(frame), missing=True))
+    elif make is pd.DataFrame:
+        check_dates(Table.of(frame, missing=True))
+    else:
+        check_dates(Table.of(pa.Table.from_pandas(frame), missing=True))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_texts_that_are_dates(make: Any) -> None:
+    frame = make({"sold": DAYS, "size": [1.0, 2, 3, 4]})
+    with pytest.warns(UserWarning, match="'sold'.*dates"):
+        check_dates(Table.of(frame, missing=True))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["10101010", "20240531"],  # digits alone are a key
+        ["2024-05-31", "red", "blue", "green"],
+        ["2024-13-01", "2024-02-30"],
+        ["1.2.2024", "3.4.2024"],
+        ["2024-05", "2023-01"],
+    ],
+)
+def test_other_texts_stay_categories(texts: list[str]) -> None:
+    assert Table.of(pd.DataFrame({"a": texts})).levels[0] is not None
+
+
+def test_categories_stay_categories() -> None:
+    days = pd.Series(["2024-05-31", "2023-01-01"], dtype="category")
+    assert Table.of(pd.DataFrame({"a": days})).levels[0] is not None
+
+
+def test_hours_if_there_are_times_of_day() -> None:
+    times = pd.to_datetime(["2024-05-31 18:30", "2024-06-01 00:00"])
+    table = Table.of(pd.DataFrame({"at": times}))
+    assert table.names == ("at: year", "at: month", "at: weekday", "at: hour")
+    assert table.values[:, 3].tolist() == [18.5, 0]
+    with pytest.warns(UserWarning, match="dates"):
+        again = Table.of(pd.DataFrame({"at": ["2024/5/31 18:30", "2024-06-01T00:00:00Z"]}))
+    assert again == table
+
+
+class TestNewRows:
+    """What the columns of the training table say about those of new rows."""
+
+    COLUMNS = ("at: year", "at: month", "at: weekday", "at: hour", "code")
+
+    def test_unreadable_texts_are_missing(self) -> None:
+        frame = pd.DataFrame({"at": ["2024-05-31", "soon"], "code": [1.0, 2.0]})
+        with pytest.warns(UserWarning, match="1 of 2"):
+            table = Table.of(frame, missing=True, columns=self.COLUMNS)
+        assert table.names == self.COLUMNS
+        assert np.isnan(table.values[1, :4]).all()
+        assert table.values[0, 1:].tolist() == [5, 5, 0, 1]
+
+    @pytest.mark.parametrize("missing", [[None, None], [np.nan, np.nan], [pd.NaT, pd.NaT]])
+    def test_a_column_without_values(self, missing: list[Any]) -> None:
+        frame = pd.DataFrame({"at": missing, "code": [1.0, 2.0]})
+        assert np.isnan(Table.of(frame, missing=True, columns=self.COLUMNS).values[:, :4]).all()
+
+    def test_categories_of_training_are_no_dates_now(self) -> None:
+        frame = pd.DataFrame({"at": pd.to_datetime(["2024-05-31"]), "code": ["2024-05-31"]})
+        assert Table.of(frame, columns=self.COLUMNS).levels[-1] == ("2024-05-31",)
+
+    def test_names_of_training_may_be_an_array(self) -> None:
+        frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+        assert Table.of(frame, columns=np.array(["a", "b"], dtype=object)) == Table.of(frame)
+
+    def test_numbers_in_place_of_dates(self) -> None:
+        with pytest.raises(DataError, match="held dates"):
+            Table.of(pd.DataFrame({"at": [1.0], "code": [2.0]}), columns=self.COLUMNS)
+
+
+def test_a_name_that_is_taken() -> None:
+    frame = pd.DataFrame({"at": [date(2024, 5, 31)], "at: year": [2024]})
+    with pytest.raises(DataError, match="at: year"):
+        Table.of(frame)
+
+
+def test_columns_of_files(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    pd.DataFrame({"sold": DAYS, "size": [1.0, 2, 3, 4]}).to_csv(path, index=False)
+    with pytest.warns(UserWarning, match="dates"):
+        check_dates(read_data(path).table(["sold", "size"]))
+    frame = pd.DataFrame({"sold": pd.to_datetime(DAYS), "size": [1.0, 2, 3, 4]})
+    frame.to_parquet(tmp_path / "d.parquet")
+    with pytest.warns(UserWarning, match="dates"):
+        check_dates(read_data(tmp_path / "d.parquet").table(["sold", "size"]))
+
+
+@pytest.fixture(scope="module")
+def sales() -> pd.DataFrame:
+    """More is sold at weekends."""
+    rng = np.random.default_rng(0)
+    times = np.datetime64("2020-01-01", "s") + rng.integers(0, 1000, 400) * np.timedelta64(1, "D")
+    frame = pd.DataFrame({"at": times, "size": rng.normal(size=400).round(3)})
+    return frame.assign(many=np.where(frame["at"].dt.day_of_week >= 5, "yes", "no"))
+
+
+def test_models_read_new_dates_as_those_of_training(sales: pd.DataFrame, tmp_path: Path) -> None:
+    X, y = sales[["at", "size"]], sales["many"]
+    model = tsenet.TSENetClassifier(max_epochs=30, random_state=0).fit(X[:300], y[:300])
+    assert model.score(X[300:], y[300:]) > 0.95
+    assert model.n_features_in_ == 4
+    model.save(tmp_path / "m.tsenet")
+    texts = X[300:].assign(at=X["at"][300:].dt.strftime("%Y-%m-%d"))
+    fitted = tsenet.load(tmp_path / "m.tsenet")
+    for rows in (X[300:], pl.from_pandas(X[300:]), texts):
+        np.testing.assert_array_equal(fitted.predict(rows), model.predict(X[300:]))
+    with pytest.raises(DataError, match="feature names"):
+        model.predict(X[["size", "at"]])
+    X.to_csv(tmp_path / "new.csv", index=False)
+    printed = fine("predict", tmp_path / "m.tsenet", tmp_path / "new.csv", "--quiet")
+    assert [line.split(",")[0] for line in printed.splitlines()[1:]] == model.predict(X).tolist()
+
+
+def test_the_tree_of_rows_with_dates(sales: pd.DataFrame) -> None:
+    transformer = tsenet.LatentTreeTransformer(random_state=0).fit(sales[["at", "size"]])
+    assert transformer.transform(sales[["at", "size"]][:5]).shape[0] == 5
+    assert list(transformer.feature_names_in_) == ["at: year", "at: month", "at: weekday", "size"]

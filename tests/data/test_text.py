@@ -1,8 +1,11 @@
-"""Words of documents: scikit-learn's CountVectorizer with our splitting of text, in memory, in parts and in files."""
+"""Words of any script, stop words, and counts in memory, in parts and in files."""
 
 from __future__ import annotations
 
 import json
+import re
+import sys
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +17,13 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 
 from tsenet.data import Documents, count_words, vectorize, word_vectorizer, words_of
-from tsenet.data.text import TermCounts, vectorizer_fields, vectorizer_of_fields
-from tsenet.errors import DataError
+from tsenet.data.text import (
+    TermCounts,
+    stop_words_of,
+    vectorizer_fields,
+    vectorizer_of_fields,
+)
+from tsenet.errors import DataError, MissingDependencyError
 
 DOCUMENTS = [
     "apple pie and apple juice",
@@ -96,10 +104,9 @@ def test_bad_options() -> None:
         names(DOCUMENTS, max_df=1.5)
     with pytest.raises(DataError, match="tokenizer must be 'unicode' or 'whitespace'"):
         word_vectorizer(tokenizer="spacy")
-    with pytest.raises(DataError, match=r"TfidfVectorizer.*give a CountVectorizer"):
-        vectorize(DOCUMENTS, TfidfVectorizer())
-    with pytest.raises(DataError, match="must be scikit-learn's CountVectorizer or None"):
-        vectorize(DOCUMENTS, HashingVectorizer())
+    for other in (TfidfVectorizer(), HashingVectorizer()):
+        with pytest.raises(DataError, match="CountVectorizer or None"):
+            vectorize(DOCUMENTS, other)
 
 
 def test_other_documents_are_counted_alike() -> None:
@@ -224,3 +231,137 @@ def test_wrong_words(words: list[Any]) -> None:
 def test_counts_against_the_definition(documents: list[str]) -> None:
     table = count_words(documents, ["ab"])
     assert table.values.toarray()[:, 0].tolist() == [words_of(t).count("ab") for t in documents]
+
+
+# ---- words
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ("The cat; the CAT!", ["the", "cat", "the", "cat"]),
+        ("I x 7 42 1,000 3.14 2024", []),
+        ("mp3 3d b2b 12ab", ["mp3", "3d", "b2b", "12ab"]),
+        ("snake_case __init__", ["snake", "case", "init"]),
+        ("don't we’ll #tag @name", ["don", "we", "ll", "tag", "name"]),
+        ("Ünïcödé naïve Straße", ["ünïcödé", "naïve", "straße"]),
+        ("café cafe\u0301 ﬁsh", ["café", "café", "fish"]),
+        ("٣٤٥ ²² १२३ 1\u20e3", []),
+        ("", []),
+    ],
+)
+def test_words_of_european_scripts(document: str, words: list[str]) -> None:
+    assert words_of(document) == words
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        pytest.param("भारत सरकार ने घी, माँ।", ["भारत", "सरकार", "ने", "घी", "माँ"], id="Devanagari"),
+        pytest.param("বাংলা ভাষা", ["বাংলা", "ভাষা"], id="Bengali"),
+        pytest.param("தமிழ்நாடு அரசு", ["தமிழ்நாடு", "அரசு"], id="Tamil"),
+        pytest.param("తెలుగు పుస్తకం", ["తెలుగు", "పుస్తకం"], id="Telugu"),
+        pytest.param("ශ්‍රී ලංකා", ["ශ්‍රී", "ලංකා"], id="Sinhala with a joiner"),
+        pytest.param("الْعَرَبِيَّةُ كِتَابٌ", ["الْعَرَبِيَّةُ", "كِتَابٌ"], id="vocalised Arabic"),
+        pytest.param("می‌خواهم، کتاب", ["می‌خواهم", "کتاب"], id="Persian with a non-joiner"),
+        pytest.param('שָׁלוֹם צה״ל צה"ל', ["שָׁלוֹם", 'צה"ל', 'צה"ל'], id="Hebrew with points"),
+        pytest.param("Москва, м’ята", ["москва", "м'ята"], id="Cyrillic"),
+        pytest.param("Αθήνα και", ["αθήνα", "και"], id="Greek"),
+        pytest.param("서울 물 대한민국은", ["서울", "물", "대한민국은"], id="Korean"),
+        pytest.param(unicodedata.normalize("NFD", "서울"), ["서울"], id="Korean, decomposed"),
+        pytest.param("人工智能\uff0c我 2024年", ["人工", "工智", "智能", "我", "年"], id="Chinese"),
+        pytest.param(
+            "東京に行った。コンピューター らーめん",
+            ["東京", "行", "った", "コンピューター", "らー", "ーめ", "めん"],
+            id="Japanese",
+        ),
+        pytest.param("iPhone手机", ["iphone", "手机"], id="Latin beside Han"),
+        pytest.param("ไทยง่าย", ["ไท", "ทย", "ยง่", "ง่า", "าย"], id="Thai"),
+        pytest.param("ພາສາລາວ", ["ພາ", "າສ", "ສາ", "າລ", "ລາ", "າວ"], id="Lao"),
+        pytest.param("ភាសា", ["ភាសា"], id="Khmer"),
+        pytest.param("မြန်မာ", ["မြန်", "န်မ", "မာ"], id="Burmese"),
+        pytest.param("İstanbul", ["istanbul"], id="Turkish"),
+        pytest.param("col·lecció", ["col·lecció"], id="Catalan"),
+        pytest.param("co\xadoperate \u202bword\u202c", ["cooperate", "word"], id="invisible"),
+    ],
+)
+def test_words_of_a_script(document: str, words: list[str]) -> None:
+    assert words_of(document) == words
+
+
+def test_emoji_are_words() -> None:
+    assert words_of("I ❤️ it ❤ 😂😂") == ["❤", "it", "❤", "😂", "😂"]
+    assert words_of("👍🏽👨‍👩‍👧 🇫🇷🇩🇪") == ["👍🏽", "👨‍👩‍👧", "🇫🇷", "🇩🇪"]
+    assert words_of("© ® → ½ 😀cat") == ["😀", "cat"]
+
+
+def test_case_can_be_kept() -> None:
+    assert words_of("The CAT भारत", lowercase=False) == ["The", "CAT", "भारत"]
+
+
+def _words_before_other_scripts(document: str) -> list[str]:
+    text = unicodedata.normalize("NFKC", document).lower()
+    return re.findall(r"(?=\d*[^\W\d_])[^\W_]{2,}", text)
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=200))
+def test_plain_english_is_as_it_was(document: str) -> None:
+    words = _words_before_other_scripts(document)
+    assert words_of(document) == words
+    # An emoji elsewhere changes nothing.
+    assert words_of(document + " 😀") == [*words, "😀"]
+
+
+@given(st.text(st.sampled_from("abzé ßØ’“—…ωЖя0189_-.,\n"), max_size=100))
+def test_european_scripts_are_as_they_were(document: str) -> None:
+    found = [part for word in words_of(document) for part in word.split("'")]
+    assert [word for word in found if len(word) > 1] == _words_before_other_scripts(document)
+
+
+@given(st.text(max_size=60))
+def test_any_text_has_words_without_white_space(document: str) -> None:
+    for word in words_of(document):
+        assert word
+        assert word.split() == [word]
+
+
+def test_long_runs_of_digits_and_letters() -> None:
+    """A quadratic pattern would take hours."""
+    assert words_of("1" * 1_000_000) == []
+    assert words_of("1" * 300_000 + "😀") == ["😀"]
+    assert len(words_of("人" * 100_000)) == 99_999
+
+
+# ---- stop words
+
+
+def test_languages() -> None:
+    german = ["Der Hund und die Katze", "die Katze und der Hund"]
+    assert vectorize(german, word_vectorizer(stop_words="german")).names == ("hund", "katze")
+    assert vectorize(german, word_vectorizer(stop_words="de")).names == ("hund", "katze")
+    hindi = ["यह भारत सरकार की है", "वह भारत सरकार की है"]
+    assert vectorize(hindi, word_vectorizer(stop_words="hindi")).names == ("भारत", "सरकार")
+    assert "wasn" in stop_words_of("english")
+
+
+def test_a_file_of_stop_words(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    path.write_bytes("\ufeffHund\r\nund\n".encode())
+    assert vectorize(["Hund und Katze"], word_vectorizer(stop_words=path)).names == ("katze",)
+    with pytest.raises(DataError, match="no file of stop words"):
+        stop_words_of(tmp_path / "none.txt")
+    path.write_bytes(b"\xff")
+    with pytest.raises(DataError, match="is not UTF-8"):
+        stop_words_of(path)
+
+
+def test_unknown_language() -> None:
+    with pytest.raises(DataError, match=r"no stop words for the language 'klingon'.*german"):
+        stop_words_of("klingon")
+
+
+def test_stop_words_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "stopwordsiso", None)
+    assert "the" in stop_words_of("english")
+    with pytest.raises(MissingDependencyError, match=r"pip install tsenet\[text\]"):
+        stop_words_of("german")

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import count_of, quoted
+from tsenet.data.columns import count_of, equal_fields, quoted
 from tsenet.data.frames import Levels
 from tsenet.data.rows import BinaryRows, constant_columns
 from tsenet.data.table import Table
@@ -208,15 +208,7 @@ class BinaryRule:
             f"{count_of(self.n_variables, 'binary variable')})"
         )
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, BinaryRule):
-            return NotImplemented
-        return (
-            (self.names_in, self.levels, self.named) == (other.names_in, other.levels, other.named)
-            and np.array_equal(self.thresholds, other.thresholds, equal_nan=True)
-            and np.array_equal(self.presence, other.presence)
-        )
-
+    __eq__ = equal_fields
     __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
 
     def to_dict(self) -> dict[str, Any]:
@@ -417,20 +409,12 @@ def _unique_names(wanted: Sequence[str], columns: npt.NDArray[np.int64]) -> tupl
 
     Names can be equal if one column is named like the variable of another, such as ``a > 2``.
     """
-    if len(set(wanted)) == len(wanted):
-        return tuple(wanted)
-    taken = set(wanted)
-    seen: set[str] = set()
-    names = []
-    for name, column in zip(wanted, columns, strict=True):
-        unique = name
-        if name in seen:
-            unique = f"{name} (column {column})"
-            while unique in taken:
-                unique += "'"
-            taken.add(unique)
-        seen.add(unique)
-        names.append(unique)
+    names: dict[str, None] = {}
+    for name, column in zip(wanted, columns.tolist(), strict=True):
+        unique = f"{name} (column {column})" if name in names else name
+        while unique in names or (unique != name and unique in wanted):
+            unique += "'"
+        names[unique] = None
     return tuple(names)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ __all__ = [
     "Labeller",
     "column_labeller",
     "count_of",
+    "equal_fields",
     "is_missing",
     "listed",
     "numbers_of_objects",
@@ -129,3 +131,25 @@ def refuse_non_finite(values: Any, label: Labeller, missing: bool = False) -> No
                 f"{label(j)} has {count_of(int(counts[j]), kind + ' value')}{more}: "
                 "fill these in or drop the rows or columns that hold them"
             )
+
+
+def equal_fields(one: Any, other: object) -> Any:
+    """Compare two dataclasses that may hold arrays and csr_arrays: the ``__eq__`` of such a class.
+
+    Missing values are equal, and arrays of different types are not.
+    """
+    if not isinstance(other, type(one)):
+        return NotImplemented
+    pairs = ((getattr(one, part.name), getattr(other, part.name)) for part in fields(one))
+    return all(_equal(a, b) for a, b in pairs)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if type(one) is not type(other) or getattr(one, "dtype", None) != getattr(other, "dtype", None):
+        return False
+    if hasattr(one, "indptr"):
+        parts = ("shape", "indptr", "indices", "data")
+        return all(_equal(getattr(one, part), getattr(other, part)) for part in parts)
+    if isinstance(one, np.ndarray):
+        return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
+    return bool(one == other)

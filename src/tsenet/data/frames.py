@@ -100,7 +100,7 @@ def frame_values(
     own_names = names or tuple(f"x{j}" for j in range(table.shape[1]))
     label = column_labeller(names)
     numeric = all(dtype.is_integer() or dtype.is_float() for dtype in table.schema.values())
-    if numeric and not (training_columns and date_columns(own_names, training_columns)):
+    if numeric and (training_columns is None or not date_columns(own_names, training_columns)):
         values = table.to_numpy()
         if values.dtype.kind in "fiu":
             return values, names, (None,) * values.shape[1]

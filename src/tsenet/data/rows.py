@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import RESHAPE
+from tsenet.data.columns import RESHAPE, equal_fields
 from tsenet.errors import DataError
 
 __all__ = ["BinaryRows", "canonical_csr", "checked_csr", "constant_columns"]
@@ -86,15 +86,7 @@ class BinaryRows:
         share = f", {100 * self.nnz / cells:.3g} % on" if cells else ""
         return f"BinaryRows({self.n_rows} rows × {self.n_columns} columns, nnz {self.nnz}{share})"
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, BinaryRows):
-            return NotImplemented
-        return (
-            self.n_columns == other.n_columns
-            and np.array_equal(self.indptr, other.indptr)
-            and np.array_equal(self.indices, other.indices)
-        )
-
+    __eq__ = equal_fields
     __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
 
     def validate(self) -> None:
@@ -394,29 +386,44 @@ def checked_csr(matrix: Any) -> Any:
     if max(matrix.shape) > _MAX_COLUMNS:
         raise DataError(f"the {kind} has the shape {matrix.shape}: at most {_MAX_COLUMNS} a side")
     try:
-        if matrix.format == "csr":
-            return _checked_compressed(matrix, matrix.shape)
-        if matrix.format == "csc":
-            return _checked_compressed(matrix, matrix.shape[::-1]).T.tocsr()
-        if matrix.format == "bsr":
-            matrix.check_format(full_check=True)
-        if matrix.format == "dia":  # the constructor checks the offsets
-            matrix = sp.dia_array((matrix.data, matrix.offsets), shape=matrix.shape)
-        coo = matrix.tocoo()
-        # The constructor checks every index.
-        return sp.coo_array((coo.data, (coo.row, coo.col)), shape=matrix.shape).tocsr()
+        return _checked_csr(matrix, *map(int, matrix.shape))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise DataError(f"the {kind} is damaged: {error}") from error
 
 
-def _checked_compressed(matrix: Any, shape: tuple[int, int]) -> Any:
-    """Return the arrays of a csr matrix, or a csc matrix read as its transpose, as a csr_array after checking them."""
-    data, indices, indptr = (np.asarray(getattr(matrix, p)) for p in ("data", "indices", "indptr"))
+def _checked_csr(matrix: Any, n_rows: int, n_columns: int) -> Any:
+    if matrix.format == "csr":
+        return _checked_compressed(matrix.data, matrix, (n_rows, n_columns))
+    if matrix.format == "csc":
+        return _checked_compressed(matrix.data, matrix, (n_columns, n_rows)).T.tocsr()
+    if matrix.format == "bsr":
+        height, width = matrix.data.shape[1:]
+        if n_rows % height or n_columns % width:
+            raise ValueError(f"blocks of {height} × {width} do not fill {n_rows} × {n_columns}")
+        numbers = np.arange(len(matrix.data))
+        blocks = _checked_compressed(numbers, matrix, (n_rows // height, n_columns // width))
+        parts = (matrix.data[blocks.data], blocks.indices, blocks.indptr)
+        return sp.bsr_array(parts, shape=(n_rows, n_columns)).tocsr()
+    if matrix.format == "dia":
+        offsets = np.asarray(matrix.offsets)
+        inside = (offsets > -n_rows) & (offsets < n_columns)  # others hold nothing
+        diagonals = (matrix.data[inside], offsets[inside].astype(np.int32))
+        return sp.dia_array(diagonals, shape=(n_rows, n_columns)).tocsr()
+    if matrix.format == "lil" and [*map(len, matrix.rows)] != [*map(len, matrix.data)]:
+        raise ValueError("rows and data have different lengths")
+    coo = matrix.tocoo()
+    # The constructor checks every index.
+    return sp.coo_array((coo.data, (coo.row, coo.col)), shape=(n_rows, n_columns)).tocsr()
+
+
+def _checked_compressed(data: Any, matrix: Any, shape: tuple[int, int]) -> Any:
+    """Return a csr_array of the data and the index arrays of a compressed matrix after checking these."""
+    indices, indptr = np.asarray(matrix.indices), np.asarray(matrix.indptr)
     if not {indices.dtype.kind, indptr.dtype.kind} <= {"i", "u"}:
         raise ValueError(f"the index arrays are of {indices.dtype} and {indptr.dtype}")
     if (indptr[1:] < indptr[:-1]).any():
         raise ValueError("indptr must not decrease")
-    csr = sp.csr_array((data, indices, indptr), shape=shape)
+    csr = sp.csr_array((np.asarray(data), indices, indptr), shape=shape)
     csr.check_format(full_check=True)
     index_type = np.int32 if csr.nnz <= _MAX_COLUMNS else np.int64
     csr.indices = csr.indices.astype(index_type, copy=False)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from tsenet.data.columns import equal_fields
 from tsenet.data.table import Table
 from tsenet.data.text import stop_words_of
 
@@ -258,16 +259,7 @@ class Scaling:
         n_columns = self.scale.size
         return np.sqrt(np.divide(n_columns, squares, out=np.zeros_like(squares), where=squares > 0))
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Scaling):
-            return NotImplemented
-        return (
-            np.array_equal(self.shift, other.shift)
-            and np.array_equal(self.scale, other.scale)
-            and np.array_equal(self.limit, other.limit)
-            and self.counts == other.counts
-        )
-
+    __eq__ = equal_fields
     __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
 
 

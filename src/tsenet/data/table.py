@@ -16,6 +16,7 @@ from tsenet.data.columns import (
     RESHAPE,
     Labeller,
     column_labeller,
+    equal_fields,
     numbers_of_objects,
     quoted,
     refuse_non_finite,
@@ -132,7 +133,8 @@ class Table:
                 _check_names(own_names, int(X.shape[1]))
             values = np.empty(X.shape)
             if values.size:
-                values, own_names, levels = frame_values(X, own_names, columns)
+                training_columns = None if columns is None else set(columns)
+                values, own_names, levels = frame_values(X, own_names, training_columns)
                 if sp.issparse(values):
                     values = canonical_csr(checked_csr(values))
                 values = _native_numbers(values)
@@ -224,25 +226,7 @@ class Table:
         categories = f", {n_categories} of categories" if n_categories else ""
         return f"Table({rows}, {kind or f'dense {self.values.dtype}'}{categories})"
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Table):
-            return NotImplemented
-        if (
-            self.is_sparse != other.is_sparse
-            or self.shape != other.shape
-            or self.values.dtype != other.values.dtype
-            or (self.names, self.levels) != (other.names, other.levels)
-            or self.named != other.named
-        ):
-            return False
-        if not self.is_sparse:
-            return bool(np.array_equal(self.values, other.values, equal_nan=True))
-        parts = ("indptr", "indices", "data")
-        return all(
-            np.array_equal(getattr(self.values, part), getattr(other.values, part))
-            for part in parts
-        )
-
+    __eq__ = equal_fields
     __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
 
 

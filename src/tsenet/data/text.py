@@ -270,14 +270,10 @@ def checked_vectorizer(vectorizer: Any) -> CountVectorizer:
     """Return a vectorizer that counts words; raise a DataError for any other."""
     from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
-    if isinstance(vectorizer, TfidfVectorizer):
+    if not isinstance(vectorizer, CountVectorizer) or isinstance(vectorizer, TfidfVectorizer):
         raise DataError(
-            "a TfidfVectorizer weights the counts, but the network does so itself (weighting='tfidf'): give a "
-            "CountVectorizer with the same options"
-        )
-    if not isinstance(vectorizer, CountVectorizer):
-        raise DataError(
-            f"vectorizer must be scikit-learn's CountVectorizer or None, not {vectorizer!r:.60}"
+            f"vectorizer must be scikit-learn's CountVectorizer or None, not {vectorizer!r:.60}; the network weights "
+            "the counts itself (weighting='tfidf')"
         )
     return vectorizer
 
