@@ -125,6 +125,7 @@ class TestModel:
         refused = run(*command, "subject", "--text", "a")
         assert refused.exit_code == 2
         assert "--text" in refused.stderr
+        assert "folder of shards" in error_of("evaluate", model, shards, "--quiet")
         (tmp_path / "d").mkdir()
         command = ("fit", tmp_path / "d", "--target", "y", "--out", tmp_path / "m")
         assert "is not a finished folder of shards" in error_of(*command, "--quiet")

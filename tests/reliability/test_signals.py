@@ -34,7 +34,7 @@ def data(tmp_path: Path) -> Path:
 def command(verb: str, data: Path, out: Path) -> list[str]:
     if verb == "fit":
         options = ["--target", "y", "--ignore", "text", "--out", str(out), "--jobs", "1"]
-        return ["fit", str(data), *options, "--set", "max_epochs=20000", "--set", "patience=2000"]
+        return ["fit", str(data), *options, "--set", "max_epochs=20000"]
     return [
         "topics",
         str(data),

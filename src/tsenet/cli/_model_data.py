@@ -49,6 +49,8 @@ def read_file(
     path: Path, progress: Progress, encoding: str | None = None, no_header: bool = False
 ) -> DataFile:
     """Read a file of rows."""
+    if (path / "shards.json").is_file():
+        raise DataError(f"{path} is a folder of shards, which only fit, predict and topics read")
     progress.start("reading rows", None)
     file = read_data(path, header=not no_header, **typed(encoding=encoding))
     progress.finish(f"{file.n_rows:,} rows")

@@ -104,9 +104,9 @@ def _parameters_of(function: str) -> list[tuple[str, Any, str]]:
     sections = re.split(r"\n(\w[\w ]*)\n-{3,}\n", pages)
     described = dict(zip(sections[1::2], sections[2::2], strict=True)).get("Parameters", "")
     entries = re.findall(r"^(\w+) ?:.*\n((?:[ \t]+.*\n?|\n)*)", described, re.MULTILINE)
-    texts = {name: " ".join(text.split()) for name, text in entries}
+    texts = {name: re.sub(r":\w+:`~?|`", "", " ".join(text.split())) for name, text in entries}
     return [
-        (name, parameter.default, re.split(r"(?<=[.:;]) (?=[A-Z\"`])", texts.get(name, ""))[0])
+        (name, parameter.default, re.split(r"(?<=\.) (?=[A-Z\"])", texts.get(name, ""))[0])
         for name, parameter in inspect.signature(loaded).parameters.items()
         if parameter.kind is parameter.KEYWORD_ONLY and name not in (*_OPTION_OF, *_NOT_SETTABLE)
     ]
@@ -122,7 +122,7 @@ def help_all(*functions: str) -> Any:
         listed: set[str] = set()
         for function in functions:
             rows = [
-                (f"{name}={default}", text.replace("``", ""))
+                (f"{name}={default}", text)
                 for name, default, text in _parameters_of(function)
                 if name not in listed
             ]
