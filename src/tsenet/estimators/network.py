@@ -1,15 +1,14 @@
-"""``TSENetClassifier`` and ``TSENetRegressor``, and what all estimators with a network share."""
+"""``TSENetClassifier`` and ``TSENetRegressor``."""
 
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import cached_property
 from inspect import signature
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +44,6 @@ from tsenet.estimators.base import (
     vectorizer_parts,
 )
 from tsenet.estimators.outside_memory import (
-    UsesCluster,
     fit_outside,
     is_outside_memory,
     tables_of,
@@ -62,7 +60,6 @@ from tsenet.training.targets import Targets, ValueTargets, learn_targets
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
-    from torch import nn
 
     from tsenet.network.batches import Inputs
     from tsenet.network.options import NetworkOptions
@@ -74,13 +71,10 @@ if TYPE_CHECKING:
     from tsenet.training.metrics import CrossValidatedScore
     from tsenet.training.recipe import RunSeeds, TrainedNetwork
     from tsenet.training.rows import TrainingRows
-    from tsenet.training.settings import TrainingSettings
+    from tsenet.training.settings import Recipe
 
 __all__ = [
     "CheckedRows",
-    "NetworkClassifier",
-    "NetworkEstimator",
-    "NetworkRegressor",
     "TSENetClassifier",
     "TSENetEstimator",
     "TSENetRegressor",
@@ -93,7 +87,6 @@ _EPOCHS_BETWEEN, _LAST_EPOCHS = (
 )  # of training between the rounds of pruning, and after the last
 
 Arrays = dict[str, NDArray[Any]]
-Settings = TypeVar("Settings", bound="TrainingSettings")
 
 
 class CheckedRows(NamedTuple):
@@ -104,11 +97,8 @@ class CheckedRows(NamedTuple):
     weights: NDArray[np.float64] | None  # (N,)
 
 
-class NetworkEstimator(TransformerMixin, BaseEstimator):
-    """Rows in, answers out. Subclasses fit a network and say how it computes outputs and hidden activations."""
-
-    n_jobs: int | None
-    verbose: Any
+class TSENetEstimator(TransformerMixin, BaseEstimator):
+    """An estimator whose network has the structure of its data; the base of classifier and regressor."""
 
     _parameter_constraints = {  # noqa: RUF012
         "density": [Interval(Real, 0, 1, closed="right"), None],
@@ -133,279 +123,12 @@ class NetworkEstimator(TransformerMixin, BaseEstimator):
     targets_: Targets
     binary_rule_: BinaryRule
     scaling_: Scaling
-    net_: nn.Module
     history_: History
     n_parameters_: int
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
     #: The fitted CountVectorizer that makes rows of texts; None for a model of tables.
     vectorizer_: Any = None
-
-    @abstractmethod
-    def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
-        """Raw outputs of the network: (n, C)."""
-
-    @abstractmethod
-    def _hidden_of(self, inputs: Inputs) -> NDArray[np.float32]:
-        """Activations of all its hidden units: (n, units)."""
-
-    # ---- reading
-
-    def _check_rows(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        *,
-        reset: bool,
-        classes: Any = None,
-        check_columns: bool = True,
-    ) -> CheckedRows:
-        """Check the user's rows; repeat them by whole weights; put them in the canonical order.
-
-        With ``reset``, the names of the columns and the kind of targets are learned from these rows.
-        """
-        X = self._count_words(X) if reset else rows_of_texts(X, self.vectorizer_)
-        table = Table.of(X, missing=True, columns=None if reset else self._training_columns())
-        name = type(self).__name__
-        if y is None:
-            raise DataError(f"{name} requires y to be passed, but the target y is None")
-        if check_columns:
-            self._check_columns(X, table, reset)
-        given = self._read_targets(y)
-        check_consistent_length(table.values, given.values)
-        if table.n_rows < 2 and reset:
-            raise DataError(f"{name} needs at least two rows, got n_samples = {table.n_rows}")
-        weights = _checked_weights(sample_weight, table.n_rows)
-        if weights is not None:
-            repeated = repeats_of(weights)
-            chosen = np.flatnonzero(weights) if repeated is None else repeated
-            weights = weights[chosen] if repeated is None else None
-            table, given = table.take(chosen), given.take(chosen)
-        targets = self._learn_targets(given, classes) if reset else self.targets_.encode(given)
-        order = canonical_order(table.values, targets, *(() if weights is None else (weights,)))
-        return CheckedRows(
-            table.take(order), targets[order], None if weights is None else weights[order]
-        )
-
-    def _count_words(self, X: Any) -> Any:
-        """The word counts of texts, whose vocabulary is learned; anything else as it is."""
-        X = list(X) if isinstance(X, Iterator) else X
-        if isinstance(X, list | tuple) and not X:
-            raise DataError("X is empty: there are no rows and no texts")
-        self.vectorizer_ = None
-        if not are_texts(X):
-            return X
-        chosen = getattr(self, "vectorizer", None)
-        self.vectorizer_, table = fit_vectorizer(X, chosen, progress_of(self.verbose))
-        return table
-
-    def _read_targets(self, y: Any) -> GivenTargets:
-        """Check targets; those missing, or marked by the parameter ``unlabeled``, are not known."""
-        return read_targets(y, is_classifier(self), getattr(self, "unlabeled", None))
-
-    def _learn_targets(self, given: GivenTargets, classes: Any = None) -> NDArray[Any]:
-        """Learn what the targets are, and encode them."""
-        self._set_targets(learn_targets(given, is_classifier(self), classes))
-        if is_classifier(self) and getattr(self, "unlabeled", None) is None:
-            warn_of_marker(given)
-        return self.targets_.encode(given)
-
-    def _set_targets(self, targets: Targets) -> None:
-        """Keep what the targets are; a classifier also has ``classes_``."""
-        self.targets_ = targets
-        if is_classifier(self):
-            self.classes_ = targets.classes  # type: ignore[union-attr]  # a regressor has values
-
-    def _training_rows(self, checked: CheckedRows) -> TrainingRows:
-        """The rows as the network reads them."""
-        from tsenet.network.batches import Inputs
-        from tsenet.training.rows import TrainingRows
-
-        table = checked.table
-        if table.is_sparse and self.scaling_.centres:
-            raise DataError("the network was first fitted on dense rows: continue with dense ones")
-        inputs = Inputs.of(self.scaling_.apply(table), self.binary_rule_)
-        groups = duplicate_groups(table.values)
-        return TrainingRows.of(inputs, checked.targets, checked.weights, groups)
-
-    def _settings(self, kind: type[Settings], **changes: Any) -> Settings:
-        """The parameters that training looks at, checked."""
-        self._validate_params()
-        names = {field.name for field in fields(kind)}
-        chosen = {n: v for n, v in self.get_params(deep=False).items() if n in names}
-        return kind(**{**chosen, **changes})
-
-    def network_inputs(self, X: Any) -> Iterator[Inputs]:
-        """Yield blocks of rows as the network reads them: scaled, categories one-hot.
-
-        Parameters
-        ----------
-        X : table, (N, V), texts, or a folder of shards
-            Rows with the columns that ``fit`` saw; words of a folder are matched by name.
-
-        Yields
-        ------
-        Inputs
-            Consecutive rows; folders and sparse tables that must become dense come in several blocks, others in one.
-        """
-        check_is_fitted(self, "history_")
-        from tsenet.network.batches import Inputs
-
-        if is_outside_memory(X):
-            for table in tables_of(X, self.binary_rule_.names_in):
-                yield from self.network_inputs(table)
-            return
-        X = rows_of_texts(X, self.vectorizer_)
-        table = Table.of(X, missing=True, columns=self._training_columns())
-        self._check_columns(X, table, False)
-        step = _SLAB if table.is_sparse and self.scaling_.centres else table.n_rows
-        for start in range(0, table.n_rows, step):
-            part = table.take(slice(start, start + step)) if step < table.n_rows else table
-            yield Inputs.of(self.scaling_.apply(part), self.binary_rule_)
-
-    def _training_columns(self) -> tuple[str, ...] | None:
-        """Names of the columns that ``fit`` saw, if they had any."""
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else tuple(names)
-
-    def _check_columns(self, X: Any, table: Table, reset: bool) -> None:
-        """scikit-learn's checks of names and number of features; it does not see the names of a Table."""
-        if not isinstance(X, Table):
-            check_table(self, X, table, reset=reset)
-        elif reset:
-            validate_data(self, X.values, skip_check_array=True)
-            if X.named:
-                self.feature_names_in_ = np.array(X.names, dtype=object)
-        else:
-            self.binary_rule_.check_columns(X)
-
-    # ---- answers
-
-    def _outputs(self, X: Any) -> NDArray[np.float64]:
-        """Raw outputs of the network: (N, C)."""
-        return _finite([self._outputs_of(part) for part in self.network_inputs(X)])
-
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """Activations of all hidden units, layer by layer: (N, units)."""
-        return _finite([self._hidden_of(part) for part in self.network_inputs(X)])
-
-    @property
-    def output_names_(self) -> tuple[str, ...] | None:
-        """A name for each raw output: the classes, for two classes only the second; None for regression."""
-        return self.targets_.output_names
-
-    @property
-    def output_scale_(self) -> NDArray[np.float64]:
-        """Factor (C,) from raw outputs to answers; 1 for classes, whose raw outputs are log-odds."""
-        return self.targets_.output_scale
-
-    @property
-    def output_shift_(self) -> NDArray[np.float64]:
-        """Shift (C,) from raw outputs to answers; 0 for classes."""
-        return self.targets_.output_shift
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = []
-        return tags
-
-
-class NetworkClassifier(ClassifierMixin, NetworkEstimator):
-    """Predictions of a classifier: two classes, many, or several labels at once."""
-
-    targets_: Any  # ClassTargets or LabelTargets
-    classes_: NDArray[Any]
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class (N,), or 0 and 1 for each label (N, C)."""
-        outputs = self._outputs(X)
-        classes: NDArray[Any] = self.targets_.decode(outputs)
-        return classes
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities: of each class (N, classes), or that each label holds (N, labels)."""
-        outputs = self._outputs(X)
-        probabilities: NDArray[np.float64] = self.targets_.probabilities(outputs)
-        return probabilities
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Raw outputs of the network.
-
-        Two classes: log-odds of the second (N,). More: a score for each (N, classes), whose softmax is
-        :meth:`predict_proba`. Labels: log-odds of each (N, labels).
-        """
-        outputs = self._outputs(X)
-        decision: NDArray[np.float64] = self.targets_.decision(outputs)
-        return decision
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of rows predicted right; for several labels, of rows with all known labels right.
-
-        Rows without a known label are left out.
-        """
-        check_is_fitted(self, "history_")
-        values, known = self._read_targets(y)
-        predicted = self.predict(X)
-        check_consistent_length(predicted, values, sample_weight)
-        if predicted.shape != values.shape or _are_texts(predicted) != _are_texts(values):
-            raise DataError(
-                f"y cannot be what the model predicts: it holds {values.tolist()[0]!r}, "
-                f"a prediction is {predicted.tolist()[0]!r}"
-            )
-        right = predicted == values
-        if values.ndim == 2:
-            right = (right | np.isnan(values)).all(axis=1)
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(np.average(right[known], weights=weights))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
-
-
-class NetworkRegressor(RegressorMixin, NetworkEstimator):
-    """Predictions of a regressor: one value or several."""
-
-    targets_: Any  # ValueTargets
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """The values: (N,), or (N, C) if ``fit`` saw a 2-D ``y``."""
-        outputs = self._outputs(X)
-        values: NDArray[np.float64] = _finite([self.targets_.decode(outputs)])
-        return values
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R², the mean of those of several targets; unknown values are left out."""
-        check_is_fitted(self, "history_")
-        values = self._read_targets(y).values
-        predicted = self.predict(X)
-        check_consistent_length(predicted, values, sample_weight)
-        if _columns(predicted).shape != _columns(values).shape:
-            raise DataError(f"y has the shape {values.shape}, but predictions {predicted.shape}")
-        power = power_near(np.nanmax(np.abs(values)))  # R² has no unit; its squares could overflow
-        values, predicted = values / power, predicted / power
-        scores = []
-        for true, answer in zip(_columns(values), _columns(predicted), strict=True):
-            known = ~np.isnan(true)
-            if known.any():
-                weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-                scores.append(r2_score(true[known], answer[known], sample_weight=weights))
-        return float(np.mean(scores))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-
-class TSENetEstimator(UsesCluster, NetworkEstimator):
-    """An estimator whose network has the structure of its data; the base of classifier and regressor."""
-
     _network_options: NetworkOptions
     tree_: LatentTree | None
     wiring_: Wiring
@@ -584,6 +307,139 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         }
         return cls(**{**recipe, **changes})
 
+    # ---- reading
+
+    def _check_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        reset: bool,
+        classes: Any = None,
+        check_columns: bool = True,
+    ) -> CheckedRows:
+        """Check the user's rows; repeat them by whole weights; put them in the canonical order.
+
+        With ``reset``, the names of the columns and the kind of targets are learned from these rows.
+        """
+        X = self._count_words(X) if reset else rows_of_texts(X, self.vectorizer_)
+        table = Table.of(X, missing=True, columns=None if reset else self._training_columns())
+        name = type(self).__name__
+        if y is None:
+            raise DataError(f"{name} requires y to be passed, but the target y is None")
+        if check_columns:
+            self._check_columns(X, table, reset)
+        given = self._read_targets(y)
+        check_consistent_length(table.values, given.values)
+        if table.n_rows < 2 and reset:
+            raise DataError(f"{name} needs at least two rows, got n_samples = {table.n_rows}")
+        weights = _checked_weights(sample_weight, table.n_rows)
+        if weights is not None:
+            repeated = repeats_of(weights)
+            chosen = np.flatnonzero(weights) if repeated is None else repeated
+            weights = weights[chosen] if repeated is None else None
+            table, given = table.take(chosen), given.take(chosen)
+        targets = self._learn_targets(given, classes) if reset else self.targets_.encode(given)
+        order = canonical_order(table.values, targets, *(() if weights is None else (weights,)))
+        return CheckedRows(
+            table.take(order), targets[order], None if weights is None else weights[order]
+        )
+
+    def _count_words(self, X: Any) -> Any:
+        """The word counts of texts, whose vocabulary is learned; anything else as it is."""
+        X = list(X) if isinstance(X, Iterator) else X
+        if isinstance(X, list | tuple) and not X:
+            raise DataError("X is empty: there are no rows and no texts")
+        self.vectorizer_ = None
+        if not are_texts(X):
+            return X
+        chosen = self.vectorizer
+        self.vectorizer_, table = fit_vectorizer(X, chosen, progress_of(self.verbose))
+        return table
+
+    def _read_targets(self, y: Any) -> GivenTargets:
+        """Check targets; those missing, or marked by the parameter ``unlabeled``, are not known."""
+        return read_targets(y, is_classifier(self), self.unlabeled)
+
+    def _learn_targets(self, given: GivenTargets, classes: Any = None) -> NDArray[Any]:
+        """Learn what the targets are, and encode them."""
+        self._set_targets(learn_targets(given, is_classifier(self), classes))
+        if is_classifier(self) and self.unlabeled is None:
+            warn_of_marker(given)
+        return self.targets_.encode(given)
+
+    def _set_targets(self, targets: Targets) -> None:
+        """Keep what the targets are; a classifier also has ``classes_``."""
+        self.targets_ = targets
+        if is_classifier(self):
+            self.classes_ = targets.classes  # type: ignore[union-attr]  # a regressor has values
+
+    def _training_rows(self, checked: CheckedRows) -> TrainingRows:
+        """The rows as the network reads them."""
+        from tsenet.network.batches import Inputs
+        from tsenet.training.rows import TrainingRows
+
+        table = checked.table
+        if table.is_sparse and self.scaling_.centres:
+            raise DataError("the network was first fitted on dense rows: continue with dense ones")
+        inputs = Inputs.of(self.scaling_.apply(table), self.binary_rule_)
+        groups = duplicate_groups(table.values)
+        return TrainingRows.of(inputs, checked.targets, checked.weights, groups)
+
+    def _recipe(self, **changes: Any) -> Recipe:
+        """The parameters of training, checked."""
+        from tsenet.training.settings import Recipe
+
+        self._validate_params()
+        names = {field.name for field in fields(Recipe)}
+        chosen = {n: v for n, v in self.get_params(deep=False).items() if n in names}
+        return Recipe(**{**chosen, **changes})
+
+    def network_inputs(self, X: Any) -> Iterator[Inputs]:
+        """Yield blocks of rows as the network reads them: scaled, categories one-hot.
+
+        Parameters
+        ----------
+        X : table, (N, V), texts, or a folder of shards
+            Rows with the columns that ``fit`` saw; words of a folder are matched by name.
+
+        Yields
+        ------
+        Inputs
+            Consecutive rows; folders and sparse tables that must become dense come in several blocks, others in one.
+        """
+        check_is_fitted(self, "history_")
+        from tsenet.network.batches import Inputs
+
+        if is_outside_memory(X):
+            for table in tables_of(X, self.binary_rule_.names_in):
+                yield from self.network_inputs(table)
+            return
+        X = rows_of_texts(X, self.vectorizer_)
+        table = Table.of(X, missing=True, columns=self._training_columns())
+        self._check_columns(X, table, False)
+        step = _SLAB if table.is_sparse and self.scaling_.centres else table.n_rows
+        for start in range(0, table.n_rows, step):
+            part = table.take(slice(start, start + step)) if step < table.n_rows else table
+            yield Inputs.of(self.scaling_.apply(part), self.binary_rule_)
+
+    def _training_columns(self) -> tuple[str, ...] | None:
+        """Names of the columns that ``fit`` saw, if they had any."""
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(names)
+
+    def _check_columns(self, X: Any, table: Table, reset: bool) -> None:
+        """scikit-learn's checks of names and number of features; it does not see the names of a Table."""
+        if not isinstance(X, Table):
+            check_table(self, X, table, reset=reset)
+        elif reset:
+            validate_data(self, X.values, skip_check_array=True)
+            if X.named:
+                self.feature_names_in_ = np.array(X.names, dtype=object)
+        else:
+            self.binary_rule_.check_columns(X)
+
     # ---- learning
 
     def fit(
@@ -626,9 +482,8 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         need_torch("training")
         from tsenet.training.metrics import score_of
         from tsenet.training.recipe import fit_network
-        from tsenet.training.settings import Recipe
 
-        recipe = self._settings(Recipe)
+        recipe = self._recipe()
         if is_outside_memory(X):
             in_memory = {"sample_weight": sample_weight, "eval_set": eval_set}
             with as_progress(progress_of(self.verbose)) as report:
@@ -684,9 +539,8 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         need_torch("training")
         from tsenet.network.compact import non_zero_weights
         from tsenet.training.recipe import continue_network, first_network
-        from tsenet.training.settings import Recipe
 
-        recipe = self._settings(Recipe, max_epochs=1, early_stopping=False)
+        recipe = self._recipe(max_epochs=1, early_stopping=False)
         first = not hasattr(self, "history_")
         with as_progress(progress_of(self.verbose)) as report:
             checked = self._check_rows(X, y, sample_weight, reset=first, classes=classes)
@@ -808,12 +662,11 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         from tsenet.network.compact import non_zero_weights
         from tsenet.training.pruning import pruning_sizes, remove_weakest
         from tsenet.training.recipe import train_as_before
-        from tsenet.training.settings import Recipe
 
         inputs = next(iter(self.network_inputs(X)))
         sizes = pruning_sizes(self.net_, inputs, n_parameters)
-        loss, recipe = self.targets_.loss(), self._settings(Recipe)
-        answers = loss.predict(self._outputs_of(inputs))
+        loss, recipe = self.targets_.loss(), self._recipe()
+        answers = loss.predict(self._predictor.outputs(inputs, None, self.n_jobs))
         if answers.shape[1] > loss.n_outputs:  # two classes have one output
             answers = answers[:, 1]
         with as_progress(progress_of(self.verbose)) as report:
@@ -842,7 +695,42 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         check_is_fitted(self, "history_")
         return self.wiring_ if self._learned_wiring is None else self._learned_wiring
 
-    # ---- answers
+    # ---- predictions
+
+    def _outputs(self, X: Any) -> NDArray[np.float64]:
+        """Raw outputs of the network: (N, C)."""
+        return _finite(
+            [self._predictor.outputs(part, None, self.n_jobs) for part in self.network_inputs(X)]
+        )
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Activations of all hidden units, layer by layer: (N, units)."""
+        return _finite(
+            [self._predictor.hidden(part, self.n_jobs) for part in self.network_inputs(X)]
+        )
+
+    @property
+    def output_names_(self) -> tuple[str, ...] | None:
+        """A name for each raw output: the classes, for two classes only the second; None for regression."""
+        return self.targets_.output_names
+
+    @property
+    def output_scale_(self) -> NDArray[np.float64]:
+        """Factor (C,) from raw outputs to answers; 1 for classes, whose raw outputs are log-odds."""
+        return self.targets_.output_scale
+
+    @property
+    def output_shift_(self) -> NDArray[np.float64]:
+        """Shift (C,) from raw outputs to answers; 0 for classes."""
+        return self.targets_.output_shift
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -878,7 +766,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         return self.net_.predictor()
 
     @cached_property
-    def net_(self) -> TSENet:  # type: ignore[override]
+    def net_(self) -> TSENet:
         """The network; that of a loaded model is made when it is first asked for, since it needs torch."""
         if self._stored is None:
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
@@ -886,13 +774,6 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         from tsenet.network.tsenet import TSENet
 
         return TSENet.of_arrays(self.wiring_, self._network_options, self._stored.arrays)
-
-    def _outputs_of(self, inputs: Inputs) -> NDArray[np.float64]:
-        return self._predictor.outputs(inputs, None, self.n_jobs)
-
-    def _hidden_of(self, inputs: Inputs) -> NDArray[np.float32]:
-        """Level by level, then the feature layer."""
-        return self._predictor.hidden(inputs, self.n_jobs)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the hidden units, one for each column that :meth:`transform` gives.
@@ -1062,7 +943,7 @@ class TSENetEstimator(UsesCluster, NetworkEstimator):
         )
 
 
-class TSENetClassifier(NetworkClassifier, TSENetEstimator):
+class TSENetClassifier(ClassifierMixin, TSENetEstimator):
     """Classifier whose sparse network has the structure of the data (tree skeleton expansion).
 
     ``fit`` learns a latent tree from ``X`` alone, adds links, and trains the network they make. Columns of a dense
@@ -1120,6 +1001,9 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
     True
     """
 
+    targets_: Any  # ClassTargets or LabelTargets
+    classes_: NDArray[Any]
+
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Train for one epoch on some rows; the first call learns structure and scale from its rows.
 
@@ -1151,8 +1035,55 @@ class TSENetClassifier(NetworkClassifier, TSENetEstimator):
             raise ValueError(f"classes is not the same as on the first call: {known}")
         return self._partial_fit(X, y, sample_weight, classes)
 
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class (N,), or 0 and 1 for each label (N, C)."""
+        outputs = self._outputs(X)
+        classes: NDArray[Any] = self.targets_.decode(outputs)
+        return classes
 
-class TSENetRegressor(NetworkRegressor, TSENetEstimator):
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities: of each class (N, classes), or that each label holds (N, labels)."""
+        outputs = self._outputs(X)
+        probabilities: NDArray[np.float64] = self.targets_.probabilities(outputs)
+        return probabilities
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Raw outputs of the network.
+
+        Two classes: log-odds of the second (N,). More: a score for each (N, classes), whose softmax is
+        :meth:`predict_proba`. Labels: log-odds of each (N, labels).
+        """
+        outputs = self._outputs(X)
+        decision: NDArray[np.float64] = self.targets_.decision(outputs)
+        return decision
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of rows predicted right; for several labels, of rows with all known labels right.
+
+        Rows without a known label are left out.
+        """
+        check_is_fitted(self, "history_")
+        values, known = self._read_targets(y)
+        predicted = self.predict(X)
+        check_consistent_length(predicted, values, sample_weight)
+        if predicted.shape != values.shape or _are_texts(predicted) != _are_texts(values):
+            raise DataError(
+                f"y cannot be what the model predicts: it holds {values.tolist()[0]!r}, "
+                f"a prediction is {predicted.tolist()[0]!r}"
+            )
+        right = predicted == values
+        if values.ndim == 2:
+            right = (right | np.isnan(values)).all(axis=1)
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(right[known], weights=weights))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class TSENetRegressor(RegressorMixin, TSENetEstimator):
     """Regressor whose sparse network has the structure of the data (tree skeleton expansion).
 
     It learns a latent tree from the columns, wires a network along it, and trains the network to make the squared error
@@ -1179,6 +1110,8 @@ n_features_in_, feature_names_in_, vectorizer_, source_
     True
     """
 
+    targets_: Any  # ValueTargets
+
     _parameter_constraints = {  # noqa: RUF012
         **TSENetEstimator._parameter_constraints,
         "class_weight": [None],
@@ -1199,6 +1132,35 @@ n_features_in_, feature_names_in_, vectorizer_, source_
         self
         """
         return self._partial_fit(X, y, sample_weight)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The values: (N,), or (N, C) if ``fit`` saw a 2-D ``y``."""
+        outputs = self._outputs(X)
+        values: NDArray[np.float64] = _finite([self.targets_.decode(outputs)])
+        return values
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R², the mean of those of several targets; unknown values are left out."""
+        check_is_fitted(self, "history_")
+        values = self._read_targets(y).values
+        predicted = self.predict(X)
+        check_consistent_length(predicted, values, sample_weight)
+        if _columns(predicted).shape != _columns(values).shape:
+            raise DataError(f"y has the shape {values.shape}, but predictions {predicted.shape}")
+        power = power_near(np.nanmax(np.abs(values)))  # R² has no unit; its squares could overflow
+        values, predicted = values / power, predicted / power
+        scores = []
+        for true, answer in zip(_columns(values), _columns(predicted), strict=True):
+            known = ~np.isnan(true)
+            if known.any():
+                weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+                scores.append(r2_score(true[known], answer[known], sample_weight=weights))
+        return float(np.mean(scores))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
 
 def _finite(parts: list[NDArray[Any]]) -> NDArray[Any]:
