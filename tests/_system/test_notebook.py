@@ -88,8 +88,7 @@ def test_explanation_folds_its_tail() -> None:
     found = explanation(810)
     text = Reader(found._repr_html_()).text
     rest = sum(part.contribution for part in found.features[10:])
-    share = rest / sum(part.contribution for part in found.features)
-    assert f"800 more ({100 * share:.2g} % of the absolute sum)" in text
+    assert "(800 more)" in text
     assert f"{rest:.4g}" in text
     assert f"{EVIL}9" in text
     assert f"{EVIL}10" not in text

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.builders import cpt_of, level_of, node_names, random_parents
+from tests.builders import planted_tree
 from tests.explain.report import newswire
 from tests.explain.report.corpus import classifier, documents, table, tree
-from tsenet.data.binary import BinaryRule
 from tsenet.explain.report import write_report
-from tsenet.skeleton.tree import LatentTree
 
 # A browser of its own: it starts without asking, does not phone home, and finds no host.
 FLAGS = (
@@ -34,7 +32,6 @@ HOW = (
     "no browser: install Debian's with `apt-get install chromium` (and `pip install playwright`), "
     "or name one in TSENET_BROWSER"
 )
-ARTEFACTS = Path(os.environ.get("TSENET_ARTEFACTS", Path(__file__).parents[2] / "out" / "browser"))
 
 
 def _missing() -> None:
@@ -110,17 +107,6 @@ def open_page(browser: Any) -> Iterator[Open]:
     assert wrong == []
 
 
-def large_tree(sizes: Sequence[int]) -> LatentTree:
-    """A random tree; its words become likelier with their groups."""
-    rng = np.random.default_rng(0)
-    parent = random_parents(rng, sizes)
-    on = np.stack([rng.uniform(0.01, 0.1, parent.size), rng.uniform(0.3, 0.9, parent.size)], 1)
-    names = node_names(sizes)
-    n = sizes[0]
-    rule = BinaryRule(names[:n], np.zeros(n), np.ones(n, bool), (None,) * n, named=False)
-    return LatentTree(parent, level_of(sizes), cpt_of(parent, on), names, rule)
-
-
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A network, a topic tree along a label, a tree of 5,000 topics over 20,000 words, and newswire of both kinds."""
@@ -141,16 +127,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         paths["newswire"], newswire.tree(), rows, along=areas, along_name="area", **options
     )
     write_report(paths["newswire-network"], newswire.classifier(), rows, areas, **options)
-    write_report(paths["large"], large_tree((20_000, 4_200, 680, 100, 20)), title="Large")
+    write_report(
+        paths["large"],
+        planted_tree(np.random.default_rng(0), (20_000, 4_200, 680, 100, 20)),
+        title="Large",
+    )
     return paths
-
-
-@pytest.fixture
-def keep() -> Callable[[Any, str], None]:
-    """Keep a picture of a page: ``keep(page, "name")``."""
-
-    def keep_(page: Any, name: str) -> None:
-        ARTEFACTS.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=ARTEFACTS / f"{name}.png")
-
-    return keep_

@@ -150,14 +150,6 @@ class TestPixelGroups:
         colours = plots.group_colours(groups, n_colours=5)
         assert all(colours[a] != colours[b] for a, b in touching(groups))
 
-    def test_equal_colours_lie_far_apart(self) -> None:
-        colours = plots.group_colours(np.arange(60).reshape(1, -1), n_colours=6)
-        for colour in range(6):
-            places = np.flatnonzero(colours == colour)
-            assert places.size >= 2
-            assert np.diff(places).min() >= 3
-        assert plots.group_colours(np.full((2, 2), -1)).size == 0
-
     @pytest.mark.parametrize("vision", VISION)
     def test_the_palette_can_be_told_apart(self, vision: str) -> None:
         seen = [as_seen(colour, vision) for colour in plots.PALETTE]
@@ -222,11 +214,6 @@ class TestReceptiveField:
             ((0.5, 0.5), (0.5, 1.5)),
             ((1.5, 0.5), (1.5, 1.5)),
         }
-
-    def test_a_unit_that_reads_all_needs_no_frame(self) -> None:
-        ax = plots.plot_receptive_field(self.units(Feature("x4", 0.5, 1.0)), "Z1.0", (2, 3))
-        assert not any(isinstance(c, LineCollection) for c in ax.collections)
-        assert plots.plot_receptive_field(self.units(), "Z1.0", (3, 2)).images  # a constant unit
 
     def test_bad_arguments(self) -> None:
         with pytest.raises(DataError, match="does not have 6 pixels"):

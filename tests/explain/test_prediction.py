@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 import torch
 
 from tests.explain.models import dense_rows, fitted, mixed_rows, sparse_rows, wiring
@@ -77,21 +76,6 @@ def test_every_kind_of_target(target: str) -> None:
     assert default.output == pytest.approx(wanted[5, chosen], rel=1e-4)
 
 
-def test_the_default_is_the_predicted_class() -> None:
-    for kind in ("binary", "classes"):
-        model = fitted(kind)
-        for i in CHOSEN:
-            X = dense_rows()
-            assert explain_prediction(model, X[i]).target == model.predict(X[i : i + 1])[0]
-
-
-def test_names_of_targets() -> None:
-    X = dense_rows()
-    assert explain_prediction(fitted("value"), X[0]).target == "y"
-    assert explain_prediction(fitted("values"), X[0], target=2).target == "y[2]"
-    assert explain_prediction(fitted("labels"), X[0], target=1).target == "1"
-
-
 def test_why_one_class_rather_than_another() -> None:
     X = dense_rows()
     model = fitted("classes")
@@ -159,29 +143,6 @@ def test_categories_and_numbers() -> None:
                 assert part.value == X[part.name].iloc[i]
 
 
-def test_no_skip_paths_no_bypass() -> None:
-    X = dense_rows()
-    model = fitted(skip_units=0, linear_skip=False)
-    for level in (1, 2, 3, 4):
-        found = explain_prediction(model, X[2], level=level, n=20)
-        check_sums(found, found.output)
-        assert found.bypass == 0
-        assert found.bypass_features == ()
-
-
-def test_rows_of_many_forms() -> None:
-    X = sparse_rows()
-    model = fitted(rows=X)
-    wanted = explain_prediction(model, one(X, 9))
-    for row in (
-        X.toarray()[9],
-        X.toarray()[9:10],
-        X.toarray()[9].tolist(),
-        sp.coo_array(one(X, 9)),
-    ):
-        assert explain_prediction(model, row).output == pytest.approx(wanted.output)
-
-
 def test_only_n_units_are_looked_into() -> None:
     model = fitted(linear_skip=False)
     found = explain_prediction(model, dense_rows()[0], n=2)
@@ -203,7 +164,7 @@ class TestAnswers:
         text = str(found).splitlines()
         assert text[0] == f"{found.target}: output {found.output:+.4g}"
         assert found.features[0].name in text[3]
-        assert "(10 more features)" in str(found)
+        assert "(10 more)" in str(found)
         assert "by unit of level 1" in text
         assert f"{found.units[0].name}: {found.units[0].features[0].name}" in str(found)
         # What is printed sums up too, to the digits shown.

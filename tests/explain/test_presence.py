@@ -15,7 +15,6 @@ from tsenet.data import BinaryRows
 from tsenet.explain import presence
 from tsenet.explain.bins import bins_of
 from tsenet.explain.presence import topic_activity, topic_probabilities
-from tsenet.progress import CallbackProgress
 
 #: The words below each latent of the tree of these tests; the last word is in no group.
 BELOW = ([0, 1], [2, 3], [4], [0, 1], [2, 3, 4])
@@ -84,10 +83,3 @@ def test_mixed_shares_are_those_of_all_rows(A: Any, B: Any, seed: int) -> None:
     mixed = parts[0].mixed_with(parts[1], len(B) / (len(A) + len(B)))
     for name in ("size", "word", "both"):
         np.testing.assert_allclose(getattr(mixed, name), getattr(both, name))
-
-
-def test_reports_its_progress() -> None:
-    seen: list[tuple[str, int, int | None]] = []
-    report = CallbackProgress(lambda stage, done, total: seen.append((stage, done, total)))
-    topic_activity(make_tree(), BinaryRows.of_dense(np.eye(6)), n_best=1, progress=report)
-    assert seen[-1] == ("rows of each topic", 1, 1)

@@ -6,8 +6,6 @@ import itertools
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -114,14 +112,6 @@ def test_nesting_and_order() -> None:
         assert sizes == sorted(sizes, reverse=True)
 
 
-def test_number_of_words() -> None:
-    tree = make_tree(3, positive=True)
-    long = {topic.name: topic.words for topic in every(topic_tree(tree))}
-    assert max(map(len, long.values())) > 1
-    for topic in every(topic_tree(tree, n_words=1)):
-        assert topic.words == long[topic.name][:1]
-
-
 def test_figures_from_data_are_shares_of_documents() -> None:
     tree = make_tree(1)
     X = (np.random.default_rng(0).random((57, 6)) < 0.4).astype(float)
@@ -174,47 +164,6 @@ def test_a_tree_without_latents() -> None:
     assert topic_tree(tree) == []
     assert topic_tree(tree, np.eye(2)) == []
     assert "No topics" in to_markdown([])
-
-
-def test_number_of_words_must_be_positive() -> None:
-    with pytest.raises(DataError, match="n_words"):
-        topic_tree(make_tree(), n_words=0)
-
-
-def test_sure_words_have_finite_information() -> None:
-    """Probabilities of 0 and 1 give neither NaN nor a warning."""
-    tree = make_tree(positive=True)
-    cpt = tree.cpt.copy()
-    cpt[:2, :, 1] = [0.0, 1.0]
-    cpt[:2, :, 0] = [1.0, 0.0]
-    sure = LatentTree(tree.parent, tree.level, cpt, tree.names, tree.rule)
-    on = sure.marginals()[6]
-    entropy = -on * math.log(on) - (1 - on) * math.log(1 - on)
-    (topic,) = (topic for topic in every(topic_tree(sure)) if topic.name == "Z1.0")
-    assert [word.information for word in topic.words] == pytest.approx([entropy, entropy])
-
-
-def test_json_says_all() -> None:
-    topics = topic_tree(make_tree(3, ("é", '"b"', "c", "d", "e", "f"), positive=True))
-    document = json.loads(to_json(topics))
-    assert document["format"] == "tsenet-topics"
-
-    def same(read: list[dict[str, Any]], made: tuple[Topic, ...] | list[Topic]) -> None:
-        assert len(read) == len(made)
-        for fields, topic in zip(read, made, strict=True):
-            words = fields.pop("words")
-            children = fields.pop("children")
-            assert fields == {
-                "name": topic.name,
-                "level": topic.level,
-                "title": topic.title,
-                "size": topic.size,
-                "coherence": topic.coherence,
-            }
-            assert words == [vars(word) for word in topic.words]
-            same(children, topic.children)
-
-    same(document["topics"], topics)
 
 
 def test_markdown_is_a_nested_list() -> None:
@@ -351,10 +300,11 @@ def test_chosen_topics() -> None:
     assert choose_topics((), 3) == []
 
 
-def test_a_large_family_needs_a_large_gain() -> None:
-    many = topic("Z2.0", 0.3, *(topic(f"Z1.{k}", 0.1, information=0.4) for k in range(5)))
-    two = topic("Z2.1", 0.3, *(topic(f"Z1.{k}", 0.1, information=0.6) for k in (7, 8)))
-    many, two = replace(many, information=0.5), replace(two, information=0.5)
-    # 1.5 nats for four topics more, 0.7 for one more: the second split first, though room is for either.
-    assert [t.name for t in choose_topics((many, two), 6)] == ["Z2.0", "Z1.7", "Z1.8"]
-    assert len(choose_topics((many, two), 7)) == 7
+def test_json_has_all_fields() -> None:
+    topics = topic_tree(make_tree(3, ("é", '"b"', "c", "d", "e", "f"), positive=True))
+    document = json.loads(to_json(topics))
+    assert document["format"] == "tsenet-topics"
+    read = document["topics"][0]
+    assert read["words"] == [vars(word) for word in topics[0].words]
+    assert (read["size"], read["coherence"]) == (topics[0].size, None)
+    assert [child["name"] for child in read["children"]] == [c.name for c in topics[0].children]

@@ -65,12 +65,6 @@ class TestNames:
         assert {len(unit.classes or ()) for unit in two.units} == {1}
         assert describe_units(fitted("value"), dense_rows()).class_names is None
 
-    def test_own_names_for_features(self, model: Any) -> None:
-        names = [f"word{j}" for j in range(12)]
-        assert describe_units(model, sparse_rows(), feature_names=names).feature_names == (*names,)
-        with pytest.raises(DataError, match="3 feature_names"):
-            describe_units(model, sparse_rows(), feature_names=names[:3])
-
     def test_a_latent_of_several_units_is_one(self) -> None:
         model = fitted(units_per_latent=3)
         found = describe_units(model, dense_rows())
@@ -120,14 +114,6 @@ class TestFeatures:
             assert sizes == sorted(sizes, reverse=True)
             label = [("" if f.correlation > 0 else "−") + f.name for f in unit.features[:3]]
             assert unit.label == (", ".join(label) or "(constant)")
-
-    def test_signed_order_keeps_positive_correlations(self, model: Any, units: Units) -> None:
-        signed = describe_units(model, sparse_rows(), n_features=4, order="signed", batch_size=50)
-        for unit, whole in zip(signed.units, units.units, strict=True):
-            best = sorted(
-                (f.correlation for f in whole.features if f.correlation > 0), reverse=True
-            )
-            assert [f.correlation for f in unit.features] == pytest.approx(best[:4])
 
     def test_weights_of_links(self, model: Any, units: Units) -> None:
         dense = next(iter(model.net_.layers)).dense_weight().detach().numpy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,9 +14,12 @@ from tsenet._system.notebook import Bar, Cell, table, titled
 from tsenet.data.binary import BinaryRule
 from tsenet.data.table import Table
 from tsenet.data.text import are_texts, count_words
-from tsenet.errors import DataError, MissingDependencyError
+from tsenet.errors import DataError
 from tsenet.explain.affine import AffineNetwork
 from tsenet.explain.units import checked_names, input_names, is_network
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "FeatureContribution",
@@ -26,6 +29,9 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+_Line = tuple[str, float, float]  # name, value, contribution
+
+_SHOWN_BEHIND = 5  # features shown behind a unit
 
 
 class FeatureContribution(NamedTuple):
@@ -136,95 +142,80 @@ class PredictionExplanation:
     units_bias: float
     n: int = field(default=10, repr=False)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """Return all parts as a pandas DataFrame with the columns view, name, value, contribution.
 
         ``view`` is ``"feature"`` or ``"unit"``; the contributions of each view sum to the output. ``value`` is a
         feature's value, a unit's activation.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingDependencyError("to_frame needs pandas: pip install pandas") from error
-        lines: list[tuple[str, str, float, float]] = [
-            *(("feature", *part) for part in self.features),
-            ("feature", "(bias)", np.nan, self.bias),
-            *(("unit", unit.name, unit.activation, unit.contribution) for unit in self.units),
-            ("unit", f"(past level {self.level})", np.nan, self.bypass),
-            ("unit", "(bias)", np.nan, self.units_bias),
+        import pandas as pd
+
+        lines = [
+            (view, *line)
+            for view, lines in (("feature", self._by_feature), ("unit", self._by_unit))
+            for line in lines
         ]
         return pd.DataFrame(lines, columns=["view", "name", "value", "contribution"])
 
+    @property
+    def _by_feature(self) -> list[_Line]:
+        return [*self.features, ("(bias)", np.nan, self.bias)]
+
+    @property
+    def _by_unit(self) -> list[_Line]:
+        return [
+            *((unit.name, unit.activation, unit.contribution) for unit in self.units),
+            (f"(past level {self.level})", np.nan, self.bypass),
+            ("(bias)", np.nan, self.units_bias),
+        ]
+
+    def _sections(self) -> list[tuple[str, list[Any]]]:
+        """Title and lines of both sums, as they are shown: the first parts, what the others add, and the rest."""
+        behind = {unit.name: unit.features for unit in self.units}
+        behind[f"(past level {self.level})"] = self.bypass_features
+        sections: list[tuple[str, list[Any]]] = []
+        for noun, lines, n_parts in (
+            ("feature", self._by_feature, len(self.features)),
+            (f"unit of level {self.level}", self._by_unit, len(self.units)),
+        ):
+            parts, rest = lines[:n_parts], lines[n_parts:]
+            others = parts[self.n :]
+            if others:
+                name = f"({len(others):,} more)"
+                rest.insert(0, (name, np.nan, sum(contribution for *_, contribution in others)))
+            shown = [*parts[: self.n], *(line for line in rest if line[2] != 0)]
+            named = [(_named(name, behind.get(name, ())), *values) for name, *values in shown]
+            sections.append((noun, named))
+        return sections
+
     def __str__(self) -> str:
-        lines = [f"{self.target}: output {self.output:+.4g}", "", "by feature"]
-        lines += _lines(self.features, self.n)
-        lines += [f"  {self.bias:+9.4f}  (bias)", "", f"by unit of level {self.level}"]
-        for unit in self.units[: self.n]:
-            behind = ", ".join(
-                f"{part.name} {part.contribution:+.3f}" for part in unit.features[:5]
-            )
-            lines.append(f"  {unit.contribution:+9.4f}  {unit.name}: {behind or '(biases)'}")
-        if len(self.units) > self.n:
-            rest = sum(unit.contribution for unit in self.units[self.n :])
-            lines.append(f"  {rest:+9.4f}  ({len(self.units) - self.n} more units)")
-        if self.bypass != 0:
-            behind = ", ".join(f"{p.name} {p.contribution:+.3f}" for p in self.bypass_features[:5])
-            lines.append(
-                f"  {self.bypass:+9.4f}  (past level {self.level}): {behind or '(biases)'}"
-            )
-        lines.append(f"  {self.units_bias:+9.4f}  (bias)")
-        return "\n".join(lines)
+        text = [f"{self.target}: output {self.output:+.4g}"]
+        for noun, lines in self._sections():
+            text += ["", f"by {noun}"]
+            for name, value, contribution in lines:
+                is_feature = noun == "feature" and not np.isnan(value)
+                text.append(
+                    f"  {contribution:+9.4f}  {name}" + (f" = {value:.4g}" if is_feature else "")
+                )
+        return "\n".join(text)
 
     def _repr_html_(self) -> str:
         """The first parts of both sums and what the rest adds, for notebooks."""
-        features = [(part.name, part.value, part.contribution) for part in self.features]
-        units = [
-            (
-                ": ".join([unit.name, ", ".join(part.name for part in unit.features[:3])]),
-                unit.activation,
-                unit.contribution,
-            )
-            for unit in self.units
-        ]
-        past = [(f"past level {self.level}", self.bypass)] if self.bypass else []
-        return titled(
-            self.target,
-            f"output {self.output:+.4g}",
-            _html_parts("feature", features, [("bias", self.bias)], self.n),
-            _html_parts(
-                f"unit of level {self.level}", units, [*past, ("bias", self.units_bias)], self.n
-            ),
-        )
+        tables = []
+        for noun, lines in self._sections():
+            most = max((abs(contribution) for *_, contribution in lines), default=0.0)
+            rows: list[list[Cell]] = [
+                [name, "" if np.isnan(value) else value, Bar(contribution, most), contribution]
+                for name, value, contribution in lines
+            ]
+            tables.append(table([noun, "value", "", "adds"], rows))
+        return titled(self.target, f"output {self.output:+.4g}", *tables)
 
 
-def _html_parts(
-    noun: str,
-    parts: Sequence[tuple[str, float, float]],
-    others: Sequence[tuple[str, float]],
-    n: int,
-) -> str:
-    """A table of the first parts and of what else adds to the sum; the rest of the parts is one line."""
-    rest = [part[2] for part in parts[n:]]
-    total = sum(abs(part[2]) for part in parts)
-    shown: list[tuple[str, str | float, float]] = list(parts[:n])
-    if rest:
-        share = 100 * sum(map(abs, rest)) / total if total else 0.0
-        shown.append(
-            (f"{len(rest):,} more ({share:.2g} % of the absolute sum)", "", float(sum(rest)))
-        )
-    shown += [(f"({name})", "", value) for name, value in others]
-    most = max((abs(value) for _, _, value in shown), default=0.0)
-    rows: list[list[Cell]] = [[name, value, Bar(adds, most), adds] for name, value, adds in shown]
-    return table([noun, "value", "", "adds"], rows)
-
-
-def _lines(parts: Sequence[FeatureContribution], n: int) -> list[str]:
-    """The first parts, one per line, and the sum of the others."""
-    lines = [f"  {part.contribution:+9.4f}  {part.name} = {part.value:.4g}" for part in parts[:n]]
-    if len(parts) > n:
-        rest = sum(part.contribution for part in parts[n:])
-        lines.append(f"  {rest:+9.4f}  ({len(parts) - n} more features)")
-    return lines
+def _named(name: str, behind: Sequence[FeatureContribution]) -> str:
+    """The name of a part, with the first features behind it."""
+    listed = (f"{part.name} {part.contribution:+.3f}" for part in behind[:_SHOWN_BEHIND])
+    return f"{name}: {', '.join(listed)}" if behind else name
 
 
 def explain_prediction(

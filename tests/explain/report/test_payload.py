@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 import tsenet
-from tests.builders import planted_tree
 from tests.explain.models import dense_rows, fitted, targets
 from tests.explain.report.corpus import classifier, documents, model, table, tree
 from tsenet.errors import DataError
@@ -78,16 +77,6 @@ class TestEveryModel:
                     wanted = [word.information, word.inside, word.outside]
                     assert values == pytest.approx(wanted, rel=5e-3)
 
-    def test_the_title_is_the_kind_unless_given(self, network: Payload) -> None:
-        assert network["title"] == "TSENetClassifier"
-        named = report_payload(tree(), title="Mine")
-        assert named["title"] == "Mine"
-
-    def test_same_model_same_payload(self, topics: Payload) -> None:
-        texts, subjects = documents()
-        again = report_payload(tree(), table(), texts=texts, along=subjects, along_name="subject")
-        assert again == topics
-
 
 class TestTree:
     def test_shares_are_of_rows_with_the_topic(self, topics: Payload) -> None:
@@ -110,15 +99,6 @@ class TestTree:
                 assert rows["texts"][str(row)] == texts[row]
         assert rows["truth"] == rows["predicted"] == {}
 
-    def test_rows_in_which_a_topic_is_off_are_left_out(self) -> None:
-        few = table().take(np.array([0]))
-        payload = report_payload(tree(), few)
-        posterior = tree().posterior(few)[0]
-        shown = [bool(flat) for flat in payload["rows"]["of"]]
-        assert not any(is_shown and p < 0.5 for is_shown, p in zip(shown, posterior, strict=True))
-        assert any(shown)
-        assert not all(shown)
-
     def test_along_a_column(self, topics: Payload) -> None:
         _, subjects = documents()
         along = topics["along"]
@@ -129,20 +109,6 @@ class TestTree:
         for u, shares in enumerate(along["of"]):
             wanted = [present[subjects == name, u].mean() for name in along["bins"]]
             assert np.array(shares) / 10_000 == pytest.approx(np.array(wanted), abs=6e-5)
-
-    def test_has_nothing_of_a_network(self, topics: Payload) -> None:
-        for key in ("links", "trained", "classes", "network", "training"):
-            assert topics[key] is None
-        assert topics["kind"] == "tree"
-        assert topics["nouns"]["unit"] == ["topic", "topics"]
-        assert topics["strengthKind"] == "log-odds"
-
-    def test_a_transformer_is_its_tree(self) -> None:
-        options = {"max_top": 2, "max_island": 4, "refine_steps": 3, "random_state": 0}
-        transformer = tsenet.LatentTreeTransformer(**options).fit(table())
-        payload = report_payload(transformer)
-        assert payload["names"] == list(transformer.tree_.names)
-        assert ("max_island", "4") in payload["settings"]
 
     def test_a_tree_without_latents(self, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.ERROR)
@@ -192,22 +158,6 @@ class TestNetwork:
             assert rows["truth"][str(row)] == subjects[row]
             assert rows["predicted"][str(row)] == predicted[row]
 
-    def test_classes(self, network: Payload) -> None:
-        found = describe_units(classifier(), table())
-        classes = network["classes"]
-        assert classes["names"] == ["politics", "space", "sport"]
-        assert classes["noun"] == ["class", "classes"]
-        _, subjects = documents()
-        assert classes["counts"] == [int((subjects == name).sum()) for name in classes["names"]]
-        for u, name in enumerate(network["names"][network["layers"][0] :]):
-            effects = found[name].classes
-            shown = dict(pairs(classes["of"][u]))
-            assert shown == pytest.approx(
-                {c: effect for c, effect in enumerate(effects) if effect}, rel=5e-3
-            )
-            sizes = [abs(effect) for effect in shown.values()]
-            assert sizes == sorted(sizes, reverse=True)
-
     def test_feature_layer_is_the_units_above_the_tree(self, network: Payload) -> None:
         found = describe_units(classifier(), table(), order="signed").level(3)
         layer = network["featureLayer"]
@@ -222,6 +172,15 @@ class TestNetwork:
             assert dict(pairs(layer["effects"][k])) == pytest.approx(effects, rel=5e-3)
             assert [row for row, _ in pairs(layer["rows"][k])] == [row.row for row in unit.rows]
 
+    def test_classes(self, network: Payload) -> None:
+        found, classes = describe_units(classifier(), table()), network["classes"]
+        assert classes["names"] == ["politics", "space", "sport"]
+        assert classes["counts"] == [int((documents()[1] == n).sum()) for n in classes["names"]]
+        assert classes["direct"] is None  # there is no linear skip
+        for u, name in enumerate(network["names"][network["layers"][0] :]):
+            effects = {c: effect for c, effect in enumerate(found[name].classes or ()) if effect}
+            assert dict(pairs(classes["of"][u])) == pytest.approx(effects, rel=5e-3)
+
     def test_totals_count_all_effects(self, network: Payload) -> None:
         found = describe_units(classifier(), table())
         classes = network["classes"]
@@ -233,11 +192,6 @@ class TestNetwork:
                 assert (n_above, n_below) == ((effects > 0).sum(), (effects < 0).sum())
                 assert above == pytest.approx(effects[effects > 0].sum(), rel=5e-3)
                 assert below == pytest.approx(-effects[effects < 0].sum(), rel=5e-3)
-
-    def test_without_a_linear_skip_inputs_do_not_speak(self, network: Payload) -> None:
-        classes = network["classes"]
-        assert classes["direct"] is None
-        assert classes["totals"][0][0] == [0, 0, 0, 0]
 
     def test_inputs_speak_by_the_linear_skip(self) -> None:
         fitted = model(documents()[1], linear_skip=True, init="principal")
@@ -251,14 +205,6 @@ class TestNetwork:
             shown = dict(pairs(flat))
             assert list(shown) == list(np.argsort(-np.abs(effect[:, c]), kind="stable"))
             assert shown == pytest.approx(dict(enumerate(effect[:, c])), rel=1e-2)
-
-    def test_links_say_how_many_there_are(self, network: Payload) -> None:
-        links = network["links"]
-        wiring = classifier().wiring_
-        n_added = sum(int((~layer.from_tree).sum()) for layer in wiring.layers)
-        assert sum(links["nBelow"]) == sum(links["nAbove"]) == n_added
-        assert sum(len(flat) // 2 for flat in links["of"]) == n_added  # few enough to show all
-        assert network["strengthKind"] == "weight"
 
     def test_links_are_cut_where_they_are_many(self) -> None:
         links = report_payload(classifier(), links_per_unit=1, links_per_node=1)["links"]
@@ -279,13 +225,6 @@ class TestNetwork:
         assert facts["denseFlops"] - facts["flops"] == 2 * missing
         assert [layer["name"] for layer in facts["layers"]][:2] == ["level 1", "level 2"]
 
-    def test_training_is_the_history(self, network: Payload) -> None:
-        history = classifier().history_
-        training = network["training"]
-        assert training["trainLoss"] == pytest.approx(history.train_loss, rel=1e-4)
-        assert training["validationLoss"] == pytest.approx(history.validation_loss, rel=1e-4)
-        assert (training["best"], training["stopped"]) == (history.best_epoch, history.stopped)
-
     def test_data_card(self, network: Payload) -> None:
         card = dict(network["data"])
         score = classifier().score(table(), documents()[1])
@@ -293,12 +232,6 @@ class TestNetwork:
         assert card["Documents in this report"] == "240"
         assert card["Words"] == "18"
         assert dict(network["settings"])["density"] == "0.7"
-
-    def test_without_data_the_tree_speaks(self) -> None:
-        payload = report_payload(classifier())
-        assert payload["trained"] is payload["rows"] is payload["classes"] is None
-        assert payload["units"]["fields"] == ["information", "inside", "outside"]
-        assert payload["nouns"]["input"] == ["input", "inputs"]
 
     def test_without_a_tree_the_links_speak(self) -> None:
         wiring = tsenet.expand(classifier().tree_, table())
@@ -388,14 +321,6 @@ class TestOtherTargets:
         }
         assert shown <= set(fitted.wiring_.names[0])
         assert "sky=blue" in payload["names"]
-
-
-class TestSize:
-    def test_a_large_wiring_is_cut(self) -> None:
-        big = planted_tree(np.random.default_rng(0), (2000, 300, 40))
-        payload = report_payload(big)
-        assert len(json.dumps(payload, separators=(",", ":"))) < 400_000
-        assert len(payload["units"]["label"]) == 340
 
 
 @pytest.mark.parametrize(
