@@ -7,8 +7,9 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import combinations, pairwise
 from numbers import Integral, Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -24,6 +25,7 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from tsenet.data.binary import BinaryRule
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
 from tsenet.data.text import (
@@ -42,27 +44,19 @@ from tsenet.estimators.outside_memory import (
     is_outside_memory,
     tables_of,
 )
-from tsenet.explain.presence import (
-    PRESENT,
-    Presence,
-    topic_activity,
-    topic_probabilities,
-    topics_above,
-)
-from tsenet.explain.scores import coherence
+from tsenet.explain.presence import PRESENT, topic_activity
+from tsenet.explain.scores import coherence, hierarchy_scores
 from tsenet.explain.topics import (
     Topic,
     TopicView,
+    TopicWord,
     choose_topics,
     every_topic,
-    topic_tree,
     view_topics,
-    with_coherence,
 )
 from tsenet.progress import as_progress
-from tsenet.scale.blocks import Blocks, in_blocks
-from tsenet.skeleton.hlta import learn_tree
-from tsenet.skeleton.pieces import count_pieces, sums_of
+from tsenet.scale.blocks import in_blocks
+from tsenet.skeleton.hierarchy import TopicDescription, TopicHierarchy, describe, learn_hierarchy
 from tsenet.skeleton.tree import LatentTree
 from tsenet.store.files import arrays_under
 
@@ -72,23 +66,21 @@ if TYPE_CHECKING:
 
 __all__ = ["TopicModel", "learn_words"]
 
-_TREE_OPTIONS = (
-    *("max_island", "max_top", "ud_threshold", "correlation_test", "structure_samples"),
-    *("refine_steps", "em_restarts", "piece_size", "leftovers", "full_depth"),
-)
 _MIN_GROUPED = 0.05  # fit() warns if a smaller share of the words is in topics
 _N_TYPICAL = 3  # typical documents of a topic
 _WINDOW = 10
+_LABEL_WORDS = 3
+_STORED_WORDS = 30  # words that are kept for each topic, of which top_words are shown
 _COHERENCE_DOCUMENTS = 20_000  # most documents on which coherence is measured
 
 
 class TopicModel(UsesCluster, TransformerMixin):
     """A hierarchy of topics, learned from documents.
 
-    A topic is a latent of the tree (:class:`tsenet.LatentTree`): it is on in some documents and makes its words more
-    likely there. Topics of level 1 are directly above the words; each higher level groups topics that occur together.
-    The number of topics is found, not given. The same ``random_state`` gives the same topics, on any number of
-    threads.
+    A topic is a latent of a tree over the words (:class:`tsenet.LatentTree`). Topics of level 1 are directly above the
+    words; each higher level joins topics whose documents use the same words, at least two under each. Topics are
+    learned from whole documents: words are tied if they occur together more often than documents of their length
+    explain, and words of general language count little. Nothing is random: the same documents give the same topics.
 
     Parameters
     ----------
@@ -109,35 +101,19 @@ class TopicModel(UsesCluster, TransformerMixin):
         the labels of these topics, which are always shown. The other topics are found as usual.
     top_words : int, default=10
         Maximum number of words that describe a topic.
-    min_size : int or float, default=0.001
+    levels : sequence of int, optional
+        Numbers of topics of the levels, from the top down, such as ``(8, 40, 200)``: each at least twice the one
+        before. Default: chosen from the documents; two or three levels, up to 20 topics on top.
+    n_topics : int, optional
+        Number of topics of level 1; the levels above are chosen. Not with ``levels``.
+    min_size : int or float, default=0
         Do not show topics that are present in fewer documents: a number of documents (int) or a share (float).
-    min_coherence : float, default=0.05
+    min_coherence : float, default=-1
         Do not show topics of level 1 whose words hardly occur together (NPMI within 10 words of text); −1 shows all.
-    max_island : int, default=15
-        Maximum number of words in a group.
-    max_top : int, default=30
-        Levels are added until one has at most this many topics.
-    ud_threshold : float, default=3.0
-        How much better two topics must be than one for a group to be split. Raise it for larger groups.
-    correlation_test : bool, default=True
-        Let a word join a group only if they correlate significantly.
-    structure_samples : int or None, default=None
-        Learn the structure from this many documents, drawn at random; None takes all.
-    refine_steps : int, default=100
-        Steps of stepwise EM over all parameters at the end.
-    em_restarts : int, default=3
-        Starts of each local EM.
-    piece_size : int, None or "auto", default="auto"
-        Cut longer documents into pieces of at most this many words, from which the tree is learned. None or 0 learns
-        from whole documents; "auto" cuts where lengths vary widely.
-    leftovers : {"auto", "leave", "attach"}, default="auto"
-        Whether words without a significant tie to a group stay in none or are attached to the closest one.
-    full_depth : bool or "auto", default="auto"
-        Whether to add levels down to ``max_top`` even if their topics are hardly correlated.
     random_state : int, Generator, RandomState, SeedSequence or None, default=None
-        Seed.
+        Seed of the documents drawn from a folder that does not fit into memory; nothing else depends on it.
     n_jobs : int or None, default=None
-        Threads; None for all cores. The result does not depend on it.
+        Threads that count words and read a folder; None for all cores. The result does not depend on it.
     progress : bool, callable, Progress or None, default=None
         Whether to show progress.
     client : distributed.Client, str or None, default=None
@@ -149,13 +125,14 @@ class TopicModel(UsesCluster, TransformerMixin):
     tree_ : LatentTree
         The model itself, with all topics, also those that are not shown.
     topics_ : pandas.DataFrame
-        The topics shown, one in each row: id, level, parent, label, words, size, coherence, documents. The size is the
-        share of the documents in which the topic is *present*: it is more likely on than off, and at least one of the
-        words below it occurs.
+        The topics shown, one in each row, in the order of the columns of :meth:`transform`: id, level, parent, label,
+        words, share (of the documents) and n_documents in which it is *present*, members (the words that belong to it
+        more than to other topics), coherence and documents (typical ones). Words describe a topic compared with the
+        others of its level, and are not repeated below it; see :meth:`transform` for presence.
     vocabulary_ : tuple of str
         The words.
     ungrouped_ : tuple of str
-        The words in no topic shown, most frequent first: most of them have no significant tie to any group.
+        The words in no topic shown, most frequent first: they have no significant tie to other words.
     vectorizer_ : CountVectorizer or None
         The fitted vectorizer that counts the words of texts; None if ``fit`` was given a table.
     n_documents_ : int
@@ -163,8 +140,7 @@ class TopicModel(UsesCluster, TransformerMixin):
 
     See Also
     --------
-    tsenet.learn_tree : Learns the tree.
-    tsenet.explain.topic_tree : Describes the topics of any tree.
+    tsenet.learn_tree : Learns a tree that is the likeliest model of the data.
 
     Examples
     --------
@@ -190,9 +166,11 @@ class TopicModel(UsesCluster, TransformerMixin):
         "min_documents": [Interval(Integral, 1, None, closed="left")],
         "select": [StrOptions({"frequency", "tfidf"})],
         "top_words": [Interval(Integral, 1, None, closed="left")],
+        "levels": ["array-like", None],
+        "n_topics": [Interval(Integral, 1, None, closed="left"), None],
         "min_size": [Interval(Real, 0, None, closed="left")],
         "min_coherence": [Interval(Real, -1, 1, closed="both")],
-        **TREE_CONSTRAINTS,
+        "n_jobs": TREE_CONSTRAINTS["n_jobs"],
     }
 
     tree_: LatentTree
@@ -203,9 +181,8 @@ class TopicModel(UsesCluster, TransformerMixin):
     _seeded: tuple[str, ...]  # ids of the topics of seed words, which are always shown
     _selection: tuple[str, ...] | None  # ids of the topics that reduce() chose
     _rows: BinaryRows | None  # the documents of fit; None in a model from a file
-    _probabilities: Any  # of the topics in these documents; None until they are needed
-    _piece_size: int | None  # words of the pieces that the tree was learned from
-    _n_pieces: int
+    _strengths: Any  # of the topics in these documents; None until they are needed
+    _hierarchy: TopicHierarchy
 
     def __init__(
         self,
@@ -217,18 +194,10 @@ class TopicModel(UsesCluster, TransformerMixin):
         select: Literal["frequency", "tfidf"] = "frequency",
         seed_words: Mapping[str, Sequence[str]] | Sequence[Sequence[str]] | None = None,
         top_words: int = 10,
-        min_size: float = 0.001,
-        min_coherence: float = 0.05,
-        max_island: int = 15,
-        max_top: int = 30,
-        ud_threshold: float = 3.0,
-        correlation_test: bool = True,
-        structure_samples: int | None = None,
-        refine_steps: int = 100,
-        em_restarts: int = 3,
-        piece_size: int | Literal["auto"] | None = "auto",
-        leftovers: Literal["auto", "leave", "attach"] = "auto",
-        full_depth: bool | Literal["auto"] = "auto",
+        levels: Sequence[int] | None = None,
+        n_topics: int | None = None,
+        min_size: float = 0,
+        min_coherence: float = -1,
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: Any = None,
@@ -241,18 +210,10 @@ class TopicModel(UsesCluster, TransformerMixin):
         self.select = select
         self.seed_words = seed_words
         self.top_words = top_words
+        self.levels = levels
+        self.n_topics = n_topics
         self.min_size = min_size
         self.min_coherence = min_coherence
-        self.max_island = max_island
-        self.max_top = max_top
-        self.ud_threshold = ud_threshold
-        self.correlation_test = correlation_test
-        self.structure_samples = structure_samples
-        self.refine_steps = refine_steps
-        self.em_restarts = em_restarts
-        self.piece_size = piece_size
-        self.leftovers = leftovers
-        self.full_depth = full_depth
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
@@ -268,7 +229,7 @@ class TopicModel(UsesCluster, TransformerMixin):
         texts : sequence of str, Documents, table, or a folder of shards
             The documents; or a sparse table of word counts whose columns have names (a :class:`tsenet.Table`). Of a
             folder that need not fit into memory (path, URL, ``ShardFolder`` or :class:`tsenet.scale.Blocks`), the
-            topics are learned from all documents and described by 20,000 of them, drawn at random.
+            topics are learned from 20,000 documents, drawn at random.
         y : ignored
 
         Returns
@@ -286,7 +247,7 @@ class TopicModel(UsesCluster, TransformerMixin):
             with in_blocks(texts, self.client) as blocks, as_progress(self.progress) as report:
                 described = drawn_documents(blocks, self.random_state, report)
                 self.vectorizer_ = folder_of(blocks).vectorizer()
-                return self._fit_counts(described, data=blocks)
+                return self._fit_counts(described, None, blocks.n_rows)
         texts = list(texts) if isinstance(texts, Iterator) else texts
         vectorizer = self.vectorizer
         if vectorizer is None:
@@ -297,40 +258,48 @@ class TopicModel(UsesCluster, TransformerMixin):
         return self._fit_counts(table, tokens)
 
     def _fit_counts(
-        self, table: Table, tokens: _Tokens | None = None, data: Blocks | None = None
+        self, table: Table, tokens: _Tokens | None = None, n_documents: int | None = None
     ) -> Self:
-        """Learn from word counts; with ``data``, the tree is learned from all of it and described by ``table``."""
+        """Learn from word counts of documents, which were drawn from ``n_documents``."""
         seeds = _seed_groups(self.seed_words, table.names)
-        options = {name: getattr(self, name) for name in _TREE_OPTIONS}
-        self.tree_ = learn_tree(
-            table if data is None else data,
-            **options,
-            seed_groups=[group for _, group in seeds],
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            progress=self.progress,
+        column = {word: k for k, word in enumerate(table.names)}
+        rule = BinaryRule.learn(table)
+        rows = self._rows = rule.apply(table)
+        if rows.n_rows < 2:
+            raise DataError(f"at least two documents are needed to learn topics, not {rows.n_rows}")
+        self._hierarchy = learn_hierarchy(
+            rows,
+            self._level_sizes(),
+            [[column[word] for word in group] for _, group in seeds],
         )
-        rows = self._rows = self.tree_.binary(table)
-        self.n_documents_ = rows.n_rows if data is None else data.n_rows
-        self._note_pieces(table.is_sparse, Blocks(rows) if data is None else data)
+        self.tree_ = self._hierarchy.latent_tree(rows, rule)
+        self.n_documents_ = rows.n_rows if n_documents is None else n_documents
         self._warn_about_unused_words()
-        self._labels, self._seeded = _topics_of_seeds(self.tree_, seeds, table.names)
+        self._seeded = self.tree_.latent_names[: len(seeds)]
+        self._labels = {
+            name: label for name, (label, _) in zip(self._seeded, seeds, strict=True) if label
+        }
         self._selection = None
-        self._probabilities = topic_probabilities(self.tree_, rows, n_jobs=self.n_jobs)
-        self._stats = _TopicStats.of(self.tree_, rows, self._probabilities, self.n_jobs)
-        self._stats.measure_coherence(self.tree_, table, tokens, self.top_words)
+        self._strengths = None
+        self._stats = _TopicStats.of(self._hierarchy, rows, self._strengths_of(None))
+        self._stats.measure_coherence(self.vocabulary_, table, tokens, self.top_words)
         self._clear_cache()
         return self
 
-    def _note_pieces(self, is_sparse: bool, data: Blocks) -> None:
-        """Note the size and number of the pieces of documents that :func:`learn_tree` learned from."""
-        size: Any = self.piece_size or None
-        if size == "auto" and not (is_sparse and self.correlation_test):
-            size = None
-        rows = data.then(self.tree_.binary)
-        sums = sums_of(rows)
-        self._piece_size = sums.piece_size() if size == "auto" else size
-        self._n_pieces = sum(count_pieces(rows, sums, self._piece_size))
+    def _level_sizes(self) -> tuple[int, ...] | int | None:
+        """Numbers of topics asked for, checked."""
+        if self.levels is None:
+            return None if self.n_topics is None else int(self.n_topics)
+        if self.n_topics is not None:
+            raise DataError("levels includes the number of topics of level 1: leave out n_topics")
+        sizes = tuple(self.levels)
+        whole = all(isinstance(size, Integral) and size >= 1 for size in sizes)
+        if not sizes or not whole or any(b < 2 * a for a, b in pairwise(sizes)):
+            raise DataError(
+                "levels are numbers of topics from the top down, each at least twice the one before, such as "
+                f"(8, 40, 200); not {self.levels!r}"
+            )
+        return tuple(int(size) for size in sizes)
 
     def _warn_about_unused_words(self) -> None:
         """Warn if nearly all words are in no group, as with few documents."""
@@ -344,9 +313,9 @@ class TopicModel(UsesCluster, TransformerMixin):
             )
 
     def partial_fit(self, texts: Any, y: Any = None) -> Self:
-        """Update the probabilities with new documents; vocabulary and topics stay.
+        """Update the topics with new documents; vocabulary, levels and the words that describe topics stay.
 
-        Each document weighs as much as each document before. Sizes follow; coherence and the typical documents stay
+        Each document weighs as much as each document before. Shares follow; coherence and the typical documents stay
         those of ``fit``.
 
         Parameters
@@ -362,31 +331,32 @@ class TopicModel(UsesCluster, TransformerMixin):
         """
         if not hasattr(self, "tree_"):
             return self.fit(texts)
-        from tsenet.skeleton.update import update_tree
-
         rows = self.tree_.binary(self._table(texts))
-        self.tree_, self._n_pieces = update_tree(
-            self.tree_,
-            rows,
-            n_seen=self._n_pieces,
-            piece_size=self._piece_size,
-            n_jobs=self.n_jobs,
+        if not rows.n_rows:
+            return self
+        self._hierarchy = self._hierarchy.updated(rows)
+        old, new = self.tree_, self._hierarchy.latent_tree(rows, self.tree_.rule)
+        weight = rows.n_rows / (self.n_documents_ + rows.n_rows)
+        below = slice(0, old.layer(old.n_levels).start)  # links inside the top level stay
+        same = np.flatnonzero(old.parent[below] == new.parent[below])
+        cpt = old.cpt.copy()
+        cpt[same] = (1.0 - weight) * old.cpt[same] + weight * new.cpt[same]
+        self.tree_ = replace(old, cpt=cpt)
+        share = (1.0 - weight) * self._stats.share + weight * _shares(
+            self._hierarchy.strengths(rows)
         )
-        new = _TopicStats.of(self.tree_, rows, None, self.n_jobs)
-        weight = rows.n_rows / max(1, self.n_documents_ + rows.n_rows)
-        presence = self._stats.presence.mixed_with(new.presence, weight)
-        self._stats = replace(self._stats, presence=presence)
+        self._stats = replace(self._stats, share=share)
         self.n_documents_ += rows.n_rows
-        self._probabilities = None
+        self._strengths = None
         if self._rows is not None:
             self._rows = BinaryRows.concatenate([self._rows, rows])
         self._clear_cache()
         return self
 
     def fit_transform(self, texts: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Learn the topics of documents, and return their probabilities in these documents.
+        """Learn the topics of documents, and return their strengths in these documents.
 
-        The same as :meth:`fit` and :meth:`transform` in turn, but the words are counted and the probabilities computed
+        The same as :meth:`fit` and :meth:`transform` in turn, but the words are counted and the strengths computed
         only once.
 
         Parameters
@@ -405,7 +375,7 @@ class TopicModel(UsesCluster, TransformerMixin):
         self.fit(texts, **fit_params)
         if is_outside_memory(texts):
             return self.transform(texts)
-        return self._probabilities_of(None)[:, self._columns(None)]
+        return self._strengths_of(None)[:, self._columns(None)]
 
     # ---- topics shown
 
@@ -432,7 +402,8 @@ class TopicModel(UsesCluster, TransformerMixin):
         check_is_fitted(self, "tree_")
         parent = {below.name: topic.name for topic in self._shown for below in topic.children}
         columns = [self._column(topic.name) for topic in self._shown]
-        typical = self._stats.typical[columns]
+        share, typical = self._stats.share[columns], self._stats.typical[columns]
+        members = self._members()
         return _pandas().DataFrame(
             {
                 "id": [topic.name for topic in self._shown],
@@ -440,11 +411,26 @@ class TopicModel(UsesCluster, TransformerMixin):
                 "parent": [parent.get(topic.name) for topic in self._shown],
                 "label": [topic.title for topic in self._shown],
                 "words": [[(word.word, word.weight) for word in t.words] for t in self._shown],
-                "size": [topic.size for topic in self._shown],
+                "share": share,
+                "n_documents": np.rint(share * self.n_documents_).astype(np.int64),
+                "members": [members[column] for column in columns],
                 "coherence": self._stats.coherence[columns],
                 "documents": [documents[documents >= 0].tolist() for documents in typical],
             }
         )
+
+    def _members(self) -> list[list[str]]:
+        """The words that belong to each latent, most frequent first."""
+        order = np.argsort(-self._stats.word_share, kind="stable")
+        order = order[self._hierarchy.main_topic[order] >= 0]
+        members: list[list[str]] = [[] for _ in self.tree_.latent_names]
+        start = 0
+        for path, size in zip(self._hierarchy.paths, self._hierarchy.sizes, strict=True):
+            for word in order.tolist():
+                topic = path[self._hierarchy.main_topic[word]]
+                members[start + topic].append(self.tree_.names[word])
+            start += size
+        return members
 
     @property
     def vocabulary_(self) -> tuple[str, ...]:
@@ -456,35 +442,80 @@ class TopicModel(UsesCluster, TransformerMixin):
     def ungrouped_(self) -> tuple[str, ...]:
         """The words in no topic of ``topics_``, most frequent first."""
         check_is_fitted(self, "tree_")
-        shown = [self._column(topic.name) for topic in self._shown]
-        alone = np.flatnonzero(~np.isin(topics_above(self.tree_), shown).any(axis=0))
-        order = np.argsort(-self._stats.presence.word[alone], kind="stable")
-        return tuple(self.tree_.names[v] for v in alone[order])
+        members = self._members()
+        shown = {w for topic in self._shown for w in members[self._column(topic.name)]}
+        order = np.argsort(-self._stats.word_share, kind="stable")
+        return tuple(self.tree_.names[v] for v in order if self.tree_.names[v] not in shown)
 
     @cached_property
     def view_(self) -> TopicView:
         """The topics as nested :class:`tsenet.explain.Topic`, and those that are not shown, with the reasons."""
         check_is_fitted(self, "tree_")
-        scores = {
-            name: float(score)
-            for name, score in zip(self.tree_.latent_names, self._stats.coherence, strict=True)
-            if not np.isnan(score)
-        }
-        topics = topic_tree(
-            self.tree_,
-            n_words=self.top_words,
-            titles=self._labels,
-            presence=self._stats.presence,
-        )
+        topics = self._nested()
         least = self.min_size
         if isinstance(least, int) and not isinstance(least, bool):
             least = least / max(1, self.n_documents_)
         return view_topics(
-            with_coherence(topics, scores),
+            topics,
             min_size=least,
+            max_size=1.0,
             min_coherence=self.min_coherence,
-            keep=self._seeded,
+            keep=self._seeded if least > 0 or self.min_coherence > -1 else self._described,
         )
+
+    @property
+    def _described(self) -> list[str]:
+        """Ids of the topics that have words."""
+        has_words = (self._stats.words >= 0).any(axis=1)
+        return [n for n, has in zip(self.tree_.latent_names, has_words, strict=True) if has]
+
+    def _nested(self) -> list[Topic]:
+        """All topics, nested; the label of a topic avoids words of its siblings."""
+        stats, tree = self._stats, self.tree_
+        described = [
+            tuple(
+                TopicWord(
+                    tree.names[word],
+                    float(tree_weight),
+                    inside=float(shares[1]),
+                    outside=float(shares[0]),
+                    weight=float(tree_weight),
+                )
+                for word, tree_weight, shares in zip(
+                    *(stats.words[k], stats.score[k], stats.word_shares[k]), strict=True
+                )
+                if word >= 0
+            )[: self.top_words]
+            for k in range(tree.n_latents)
+        ]
+        start = tree.n_observed
+
+        def topic_of(node: int, siblings: Sequence[int]) -> Topic:
+            k = node - start
+            words = [word.word for word in described[k]]
+            others = {word.word for v in siblings if v != node for word in described[v - start]}
+            label = [word for word in words if word not in others][:_LABEL_WORDS]
+            label += [word for word in words if word not in label][: _LABEL_WORDS - len(label)]
+            below = [] if tree.level[node] == 1 else children[node]
+            topics = [topic_of(child, below) for child in below]
+            score = stats.coherence[k]
+            return Topic(
+                name=tree.names[node],
+                level=int(tree.level[node]),
+                title=self._labels.get(tree.names[node]) or ", ".join(label),
+                size=float(stats.share[k]),
+                words=described[k],
+                children=tuple(sorted(topics, key=lambda topic: (-topic.size, topic.name))),
+                information=float(stats.information[k]),
+                coherence=None if np.isnan(score) else float(score),
+            )
+
+        children: dict[int, list[int]] = defaultdict(list)
+        for node in range(start, tree.layer(tree.n_levels).start):
+            children[int(tree.parent[node])].append(node)
+        top = range(*tree.layer(tree.n_levels).indices(tree.n_nodes))
+        topics = [topic_of(node, top) for node in top]
+        return sorted(topics, key=lambda topic: (-topic.size, topic.name))
 
     @cached_property
     def _chosen(self) -> list[Topic]:
@@ -526,9 +557,7 @@ class TopicModel(UsesCluster, TransformerMixin):
         return self
 
     def merge(self, topics: Sequence[str], texts: Any = None) -> Self:
-        """Merge topics of one level into the first of them, which is then on where any of them was.
-
-        The new probabilities follow exactly from the old ones.
+        """Merge topics of one level into the first of them, which takes over the words and topics below the others.
 
         Parameters
         ----------
@@ -547,37 +576,42 @@ class TopicModel(UsesCluster, TransformerMixin):
         DataError
             If there is no topic of an id, or the topics are of different levels.
         """
-        from tsenet.skeleton.merge import merge_latents
-
         check_is_fitted(self, "tree_")
-        for name in topics:
-            self._column(name)
+        columns = [self._column(name) for name in dict.fromkeys(topics)]
+        if len(columns) < 2:
+            raise DataError("merging needs at least two different topics")
+        levels = {int(self.tree_.level[self.tree_.n_observed + column]) for column in columns}
+        if len(levels) > 1:
+            raise DataError(
+                f"only topics of one level can be merged, but these are of levels {sorted(levels)}"
+            )
         texts = list(texts) if isinstance(texts, Iterator) else texts
         table = tokens = None
         if texts is not None:
             with _recorded_words(self.vectorizer_, texts) as tokens:
                 table = self._table(texts)
         rows = self._rows_of(table)
+        level = levels.pop()
+        start = self.tree_.layer(level).start - self.tree_.n_observed
         before = dict(zip(self.tree_.latent_names, self._stats.coherence, strict=True))
-        self.tree_ = merge_latents(self.tree_, topics)
-        self._probabilities = None
-        probabilities = self._probabilities_of(None) if table is None else None
-        self._stats = _TopicStats.of(self.tree_, rows, probabilities, self.n_jobs)
+        self._hierarchy, moved = self._hierarchy.merged(level, [k - start for k in columns])
+        names = [name for name, k in zip(self.tree_.latent_names, moved, strict=True) if k >= 0]
+        self.tree_ = self._hierarchy.latent_tree(rows, self.tree_.rule, names)
+        self._strengths = None
+        strengths = self._strengths_of(table)
+        self._stats = _TopicStats.of(self._hierarchy, rows, strengths)
         # The words of the merged topic and of those above it have changed.
         changed = {topics[0], *_above(self.tree_, topics[0])}
         self._stats.coherence[:] = [
             np.nan if name in changed else before[name] for name in self.tree_.latent_names
         ]
         if table is not None:
-            self._stats.measure_coherence(self.tree_, table, tokens, self.top_words)
-        self._labels = {
-            name: label for name, label in self._labels.items() if name in self.tree_.names
-        }
+            self._stats.measure_coherence(self.vocabulary_, table, tokens, self.top_words)
+        self._labels = {name: label for name, label in self._labels.items() if name in names}
         seeded = (topics[0] if name in topics else name for name in self._seeded)
         self._seeded = tuple(dict.fromkeys(seeded))
         if self._selection is not None:
-            gone = set(topics[1:])
-            self._selection = tuple(name for name in self._selection if name not in gone)
+            self._selection = tuple(name for name in self._selection if name in names)
         self._clear_cache()
         return self
 
@@ -612,12 +646,15 @@ class TopicModel(UsesCluster, TransformerMixin):
         texts: Any,
         *,
         level: int | None = None,
-        min_probability: float = 0.01,
+        min_strength: float = 0.01,
     ) -> Any:
-        """Return the probability of each topic in each document.
+        """Return the strength of each topic in each document, from 0 to 1.
 
-        It is P(topic on | document), exact in the model, and 0 for a topic that has no word in the document; so an
-        empty document has no topic. A topic is present in a document if it has a probability of at least 0.5.
+        The evidence for a topic is the share of the document's words that belong to it, weighted by how much each word
+        tells about topics. If it is at least half that of the document's main topic of that level, the topic is
+        *present*: its strength is 0.5 plus half its share. Otherwise the strength is the ratio to the main topic. A
+        topic is at least as strong as those below it. So every document with a word of a topic has topics at each
+        level; others, such as an empty one, have none.
 
         Parameters
         ----------
@@ -625,8 +662,8 @@ class TopicModel(UsesCluster, TransformerMixin):
             The documents.
         level : int, optional
             Only the topics of this level; default: all of ``topics_``.
-        min_probability : float, default=0.01
-            Leave out smaller probabilities.
+        min_strength : float, default=0.01
+            Leave out smaller strengths.
 
         Returns
         -------
@@ -637,38 +674,38 @@ class TopicModel(UsesCluster, TransformerMixin):
         columns = self._columns(level)
         if is_outside_memory(texts):
             blocks = [
-                self._probabilities_of(table, min_probability)[:, columns]
+                self._strengths_of(table, min_strength)[:, columns]
                 for table in tables_of(texts, self.vocabulary_)
             ]
             return sp.vstack(blocks, format="csr")
-        return self._probabilities_of(self._table(texts), min_probability)[:, columns]
+        return self._strengths_of(self._table(texts), min_strength)[:, columns]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Ids of the topics, one for each column that :meth:`transform` gives without ``level``."""
         check_is_fitted(self, "tree_")
         return np.array(self._names(None), dtype=object)
 
-    def topics_of(self, text: str, *, min_probability: float = PRESENT) -> pd.DataFrame:
-        """Return the topics that are present in one document, the most probable first.
+    def topics_of(self, text: str, *, min_strength: float = PRESENT) -> pd.DataFrame:
+        """Return the topics that are present in one document, the strongest first.
 
         Parameters
         ----------
         text : str
             The document.
-        min_probability : float, default=0.5
-            Leave out topics that are less probable.
+        min_strength : float, default=0.5
+            Leave out weaker topics.
 
         Returns
         -------
         pandas.DataFrame
-            Columns id, level, label and probability.
+            Columns id, level, label and strength.
         """
         if not isinstance(text, str):
             raise DataError(
                 f"topics_of takes one text, not a {type(text).__name__}: use transform for several"
             )
         pandas = _pandas()
-        row = self.transform([text], min_probability=min_probability).toarray()[0]
+        row = self.transform([text], min_strength=min_strength).toarray()[0]
         order = np.argsort(-row, kind="stable")[: np.count_nonzero(row)]
         chosen = [self._shown[k] for k in order]
         return pandas.DataFrame(
@@ -676,12 +713,12 @@ class TopicModel(UsesCluster, TransformerMixin):
                 "id": [topic.name for topic in chosen],
                 "level": [topic.level for topic in chosen],
                 "label": [topic.title for topic in chosen],
-                "probability": row[order],
+                "strength": row[order],
             }
         )
 
     def documents_of(self, topic: str, texts: Any = None, *, n_documents: int = 10) -> pd.DataFrame:
-        """Return the documents in which a topic is present, the most probable first.
+        """Return the documents in which a topic is present, the strongest first.
 
         Parameters
         ----------
@@ -695,13 +732,13 @@ class TopicModel(UsesCluster, TransformerMixin):
         Returns
         -------
         pandas.DataFrame
-            Columns document (its number, from 0) and probability.
+            Columns document (its number, from 0) and strength.
         """
         pandas = _pandas()
         column = self._column(topic)
-        on = self._probabilities_of(texts)[:, [column]].toarray().ravel()
+        on = self._strengths_of(texts)[:, [column]].toarray().ravel()
         order = np.argsort(-on, kind="stable")[: np.count_nonzero(on >= PRESENT)][:n_documents]
-        return pandas.DataFrame({"document": order, "probability": on[order]})
+        return pandas.DataFrame({"document": order, "strength": on[order]})
 
     def per_class(
         self, labels: Sequence[Any], texts: Any = None, *, level: int | None = None
@@ -753,6 +790,75 @@ class TopicModel(UsesCluster, TransformerMixin):
             A row for each time (the start of the bin), in order, and a column for each topic.
         """
         return self._group_shares(_time_bins(timestamps, n_bins), texts, level)
+
+    # ---- how good the topics are
+
+    def evaluate(self, texts: Any = None) -> pd.DataFrame:
+        """Score the topics of each level on documents, at best on some that the model has not seen.
+
+        Parameters
+        ----------
+        texts : sequence of str, Documents, or table, optional
+            The documents; default: those the model was fitted on.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each level, the top one first, with the scores that :func:`tsenet.explain.hierarchy_scores`
+            describes, and ``word_coverage``, the share of the words in a topic.
+        """
+        rows = self._rows_of(texts)
+        present = self._strengths_of(texts)[:, self._columns(None)] >= PRESENT
+        table = Table.of(rows.to_csr(), names=self.vocabulary_)
+        frame = _pandas().DataFrame(hierarchy_scores(self._chosen, table, present))
+        frame["word_coverage"] = 1.0 - len(self.ungrouped_) / max(1, self.tree_.n_observed)
+        return frame
+
+    def stability(self, texts: Any, *, n_seeds: int = 3) -> pd.DataFrame:
+        """Measure how much the topics depend on which documents they are learned from.
+
+        Models are learned from random nine tenths of the documents. For each pair of them, the strongest topics of all
+        documents are compared by adjusted mutual information: 1 if the topics divide the documents alike, 0 by chance.
+
+        Parameters
+        ----------
+        texts : sequence of str, or table
+            The documents.
+        n_seeds : int, default=3
+            Number of models, at least 2.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each level, the top one first: ``level`` and ``ami``, the mean over pairs.
+        """
+        from sklearn.metrics import adjusted_mutual_info_score
+
+        if n_seeds < 2:
+            raise DataError(f"n_seeds must be at least 2, not {n_seeds}")
+        self._validate_params()
+        texts = list(texts) if isinstance(texts, Iterator) else texts
+        vectorizer = self.vectorizer or word_vectorizer(
+            n_words=self.n_words, stop_words=self.stop_words, min_documents=self.min_documents
+        )
+        _, table, _ = learn_words(texts, vectorizer, self.select)
+        rows = BinaryRule.learn(table).apply(table)
+        main: list[
+            list[NDArray[np.int64]]
+        ] = []  # of each model, its strongest topics, top level first
+        for seed in range(n_seeds):
+            drawn = np.random.default_rng(seed).permutation(rows.n_rows)[
+                : -(-9 * rows.n_rows // 10)
+            ]
+            hierarchy = learn_hierarchy(rows.take(np.sort(drawn)), self._level_sizes())
+            ends = np.cumsum(hierarchy.sizes)[:-1]
+            levels = np.hsplit(hierarchy.strengths(rows).toarray(), ends)[::-1]
+            main.append([np.where(level.any(axis=1), level.argmax(axis=1), -1) for level in levels])
+        scores = [
+            np.mean([adjusted_mutual_info_score(*pair) for pair in combinations(level, 2)])
+            for level in zip(*main, strict=False)
+        ]
+        return _pandas().DataFrame({"level": range(len(scores), 0, -1), "ami": scores})
 
     # ---- page and files
 
@@ -807,20 +913,18 @@ class TopicModel(UsesCluster, TransformerMixin):
                 activity = topic_activity(
                     self.tree_,
                     rows,
-                    self._probabilities_of(None) if texts is None else None,
+                    self._hierarchy.strengths(rows)
+                    if texts is not None
+                    else self._strengths_of(None),
                     n_best=settings.n_rows,
                     bins=bins,
                     n_jobs=self.n_jobs,
                     progress=report,
                 )
         if activity is not None and texts is not None:  # the same topics, in these documents
-            known = topic_tree(
-                self.tree_,
-                n_words=self.top_words,
-                titles=self._labels,
-                presence=activity.presence,
+            topics = _with_sizes(
+                topics, dict(zip(self.tree_.latent_names, activity.presence.size, strict=True))
             )
-            topics = _with_shares_of(topics, {topic.name: topic for topic in every_topic(known)})
         write_report(
             *(path, self.tree_, table),
             texts=quotes,
@@ -858,11 +962,17 @@ class TopicModel(UsesCluster, TransformerMixin):
             "seeded": list(self._seeded),
             "selection": None if self._selection is None else list(self._selection),
             "n_documents": int(self.n_documents_),
-            "n_pieces": int(self._n_pieces),
-            "piece_size": self._piece_size,
         }
         arrays = {f"tree.{name}": array for name, array in arrays.items()}
-        return meta, {**arrays, **self._stats.to_arrays()}
+        counts = self._hierarchy.counts
+        topics = {
+            "topics.weight": self._hierarchy.weight,
+            "topics.paths": self._hierarchy.paths,
+            "topics.counts": counts.data,
+            "topics.columns": counts.indices.astype(np.int64),
+            "topics.starts": counts.indptr.astype(np.int64),
+        }
+        return meta, {**arrays, **topics, **self._stats.to_arrays()}
 
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
@@ -876,9 +986,8 @@ class TopicModel(UsesCluster, TransformerMixin):
         model._seeded = tuple(meta["seeded"])
         model._selection = None if chosen is None else tuple(chosen)
         model.n_documents_ = int(meta["n_documents"])
-        model._n_pieces = int(meta["n_pieces"])
-        model._piece_size = meta["piece_size"]
-        model._rows = model._probabilities = None
+        model._rows = model._strengths = None
+        model._hierarchy = _checked_hierarchy(arrays_under("topics", arrays), tree)
         model._stats = _TopicStats.from_arrays(arrays, tree)
         unknown = {*model._labels, *model._seeded, *(model._selection or ())} - set(
             tree.latent_names
@@ -903,14 +1012,14 @@ class TopicModel(UsesCluster, TransformerMixin):
             raise DataError("a model from a file holds no documents: give them as texts=")
         return self._rows
 
-    def _probabilities_of(self, texts: Any, least: float = 0.01) -> Any:
-        """P(topic on | document) of topics that have a word in the document; by default the documents of ``fit``."""
+    def _strengths_of(self, texts: Any, least: float = 0.01) -> Any:
+        """Strength of all topics in documents; by default those of ``fit``."""
         rows = self._rows_of(texts)
         if texts is not None or least < 0.01:
-            return topic_probabilities(self.tree_, rows, least, self.n_jobs)
-        if self._probabilities is None:
-            self._probabilities = topic_probabilities(self.tree_, rows, n_jobs=self.n_jobs)
-        return self._probabilities
+            return self._hierarchy.strengths(rows, least)
+        if self._strengths is None:
+            self._strengths = self._hierarchy.strengths(rows)
+        return self._strengths
 
     def _column(self, topic: str) -> int:
         """Column of a topic among the latents."""
@@ -937,7 +1046,7 @@ class TopicModel(UsesCluster, TransformerMixin):
     def _group_shares(self, groups: pd.Series, texts: Any, level: int | None) -> pd.DataFrame:
         """Share of the documents of each group in which each topic is present."""
         columns = self._columns(level)
-        present = self._probabilities_of(texts)[:, columns] >= PRESENT
+        present = self._strengths_of(texts)[:, columns] >= PRESENT
         if len(groups) != present.shape[0]:
             raise DataError(f"{len(groups)} values for {present.shape[0]} documents")
         pandas = _pandas()
@@ -965,14 +1074,13 @@ def _above(tree: LatentTree, topic: str) -> list[str]:
     return ancestors
 
 
-def _with_shares_of(topics: Sequence[Topic], known: Mapping[str, Topic]) -> list[Topic]:
-    """Nested topics with the sizes and words of the topics of the same name in ``known``."""
+def _with_sizes(topics: Sequence[Topic], sizes: Mapping[str, float]) -> list[Topic]:
+    """Nested topics with other sizes, by name."""
     return [
         replace(
             topic,
-            size=known[topic.name].size,
-            words=known[topic.name].words,
-            children=tuple(_with_shares_of(topic.children, known)),
+            size=float(sizes[topic.name]),
+            children=tuple(_with_sizes(topic.children, sizes)),
         )
         for topic in topics
     ]
@@ -1129,109 +1237,136 @@ def _seed_groups(
     return kept
 
 
-def _topics_of_seeds(
-    tree: LatentTree, seeds: Sequence[tuple[str, Sequence[str]]], words: Sequence[str]
-) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Labels of the topics that contain the seed words, by topic id, and the ids of all these topics.
-
-    Raises
-    ------
-    DataError
-        If the words of a group are in no topic, because one of them occurs in no document or in every one.
-    """
-    labels, names = {}, []
-    for label, group in seeds:
-        above = {int(tree.parent[words.index(word)]) for word in group}
-        if len(above) > 1 or -1 in above:
-            raise DataError(
-                f"the seed words {', '.join(map(repr, group))} cannot be in one topic: each has to occur in some "
-                "documents, but not in all"
-            )
-        name = tree.names[above.pop()]
-        names.append(name)
-        if label:
-            labels[name] = label
-    return labels, tuple(names)
-
-
 # ---- statistics of topics
+
+
+def _checked_hierarchy(arrays: Mapping[str, NDArray[Any]], tree: LatentTree) -> TopicHierarchy:
+    """The hierarchy in a file, checked against its tree."""
+    weight, paths, data, columns, starts = (
+        np.array(arrays[name]) for name in ("weight", "paths", "counts", "columns", "starts")
+    )
+    n_words, sizes = tree.n_observed, tree.layer_sizes[1:]
+    fits = (
+        weight.shape == (n_words,)
+        and paths.shape == (len(sizes), sizes[0])
+        and starts.shape == (n_words + 1,)
+        and all(array.dtype == np.int64 for array in (paths, columns, starts))
+        and all(array.dtype == np.float64 for array in (weight, data))
+        and columns.shape == data.shape == (starts[-1],)
+        and starts[0] == 0
+        and bool((np.diff(starts) >= 0).all())
+        and bool(((columns >= 0) & (columns < sizes[0])).all())
+        and all(
+            np.array_equal(np.unique(path), np.arange(size))
+            for path, size in zip(paths, sizes, strict=True)
+        )
+        and all(len(set(zip(*pair, strict=True))) == pair[0].max() + 1 for pair in pairwise(paths))
+        and np.array_equal(paths[0], np.arange(sizes[0]))
+    )
+    if not fits or not all(np.isfinite(a).all() and (a >= 0).all() for a in (weight, data)):
+        raise ValueError("the hierarchy of topics does not fit the tree")
+    counts = sp.csr_array((data, columns, starts), shape=(n_words, sizes[0]))
+    return TopicHierarchy(weight, counts, paths)
+
+
+def _shares(strengths: Any) -> NDArray[np.float64]:
+    """Share of the documents in which each topic is present."""
+    return np.asarray((strengths >= PRESENT).sum(axis=0)) / max(1, strengths.shape[0])
 
 
 @dataclass(frozen=True, eq=False)
 class _TopicStats:
-    """Statistics of the L latents of a tree in documents.
+    """Statistics of the L topics of a hierarchy in documents; W words describe each.
 
     Attributes
     ----------
-    presence : Presence
-        In how many documents each topic is present, and its words with it.
-    coherence : float64 (L,)
-        NPMI of the topic's words; NaN where not measured.
+    share, information, coherence : float64 (L,)
+        Share of the documents in which it is present, what it tells about words, and the NPMI of its words (NaN where
+        not measured).
+    words, score, word_shares : int64 (L, W), float64 (L, W) and (L, W, 2)
+        See :class:`tsenet.skeleton.hierarchy.TopicDescription`.
+    word_share : float64 (V,)
+        Share of the documents in which each word occurs.
     typical : int64 (L, 3)
-        The documents in which it is most certainly present; −1 where there are fewer.
+        The documents in which it is strongest; −1 where there are fewer.
     """
 
-    presence: Presence
+    share: NDArray[np.float64]
+    information: NDArray[np.float64]
     coherence: NDArray[np.float64]
+    words: NDArray[np.int64]
+    score: NDArray[np.float64]
+    word_shares: NDArray[np.float64]
+    word_share: NDArray[np.float64]
     typical: NDArray[np.int64]
 
     @classmethod
-    def of(
-        cls, tree: LatentTree, rows: BinaryRows, probabilities: Any, n_jobs: int | None
-    ) -> _TopicStats:
+    def of(cls, hierarchy: TopicHierarchy, rows: BinaryRows, strengths: Any) -> _TopicStats:
         """Statistics without coherence, which stays NaN."""
-        activity = topic_activity(tree, rows, probabilities, n_best=_N_TYPICAL, n_jobs=n_jobs)
-        return cls(activity.presence, np.full(tree.n_latents, np.nan), activity.rows)
+        described: TopicDescription = describe(hierarchy, rows, _STORED_WORDS)
+        by_topic = strengths.tocsc()
+        typical = np.full((by_topic.shape[1], _N_TYPICAL), -1)
+        for topic, (start, stop) in enumerate(pairwise(by_topic.indptr.tolist())):
+            strength, row = by_topic.data[start:stop], by_topic.indices[start:stop]
+            best = np.lexsort((row, -strength))[:_N_TYPICAL]
+            best = best[strength[best] >= PRESENT]
+            typical[topic, : best.size] = row[best]
+        return cls(
+            share=described.n_documents / rows.n_rows,
+            information=described.information,
+            coherence=np.full(typical.shape[0], np.nan),
+            words=described.words,
+            score=described.score,
+            word_shares=described.shares,
+            word_share=described.word_documents / rows.n_rows,
+            typical=typical,
+        )
 
     def measure_coherence(
-        self, tree: LatentTree, table: Table, tokens: _Tokens | None, n_words: int
+        self, vocabulary: Sequence[str], table: Table, tokens: _Tokens | None, n_words: int
     ) -> None:
         """Fill in the coherence where it is NaN: within 10 words of text, or in whole documents without tokens."""
-        column = {name: k for k, name in enumerate(tree.latent_names)}
-        topics = [
-            topic
-            for topic in every_topic(topic_tree(tree, n_words=n_words))
-            if len(topic.words) > 1 and np.isnan(self.coherence[column[topic.name]])
-        ]
-        if not topics:
+        missing = np.isnan(self.coherence) & ((self.words[:, :n_words] >= 0).sum(axis=1) > 1)
+        topics = np.flatnonzero(missing)
+        if not topics.size:
             return
-        words = [[word.word for word in topic.words] for topic in topics]
+        words = [[vocabulary[w] for w in self.words[k, :n_words] if w >= 0] for k in topics]
         if tokens is None:
             scores = coherence(words, table, n_words=n_words)
         else:
             scores = coherence(words, tokens, window=_WINDOW, n_words=n_words)
-        for topic, score in zip(topics, scores.per_topic, strict=True):
-            self.coherence[column[topic.name]] = score
+        self.coherence[topics] = scores.per_topic
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The file form."""
-        return {
-            "facts.size": self.presence.size,
-            "facts.word": self.presence.word,
-            "facts.both": self.presence.both,
-            "facts.coherence": self.coherence,
-            "facts.typical": self.typical,
-        }
+        return {f"facts.{field.name}": getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], tree: LatentTree) -> _TopicStats:
         """Rebuild and check the statistics of a tree's topics."""
         n_latents, n_words = tree.n_latents, tree.n_observed
+        listed = n_latents, _STORED_WORDS
         shapes = {
-            "size": (n_latents,),
-            "word": (n_words,),
-            "both": (tree.n_levels, n_words),
+            "share": (n_latents,),
+            "information": (n_latents,),
             "coherence": (n_latents,),
+            "words": listed,
+            "score": listed,
+            "word_shares": (*listed, 2),
+            "word_share": (n_words,),
             "typical": (n_latents, _N_TYPICAL),
         }
         stats = {name: np.array(arrays[f"facts.{name}"]) for name in shapes}
-        if any(stats[name].shape != shape for name, shape in shapes.items()):
-            raise ValueError("the statistics of the topics do not fit the tree")
-        shares = [stats[name] for name in ("size", "word", "both")]
-        for values in shares:
-            if not ((values >= 0) & (values <= 1)).all():
+        for name, shape in shapes.items():
+            kind = np.int64 if name in ("words", "typical") else np.float64
+            if stats[name].shape != shape or stats[name].dtype != kind:
+                raise ValueError("the statistics of the topics do not fit the tree")
+        for name in ("share", "word_share", "word_shares"):
+            if not ((stats[name] >= 0) & (stats[name] <= 1)).all():
                 raise ValueError("a share of documents in the file is not between 0 and 1")
-        return cls(Presence(*shares), stats["coherence"], stats["typical"])
+        if not ((stats["words"] >= -1) & (stats["words"] < n_words)).all():
+            raise ValueError("a topic in the file has a word that is not in the vocabulary")
+        return cls(**stats)
 
 
 def _pandas() -> Any:

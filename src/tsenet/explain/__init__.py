@@ -14,6 +14,7 @@ from tsenet.explain.prediction import (
 from tsenet.explain.scores import (
     Coherence,
     coherence,
+    hierarchy_scores,
     topic_diversity,
 )
 from tsenet.explain.topics import (
@@ -47,6 +48,7 @@ __all__ = [
     "describe_units",
     "every_topic",
     "explain_prediction",
+    "hierarchy_scores",
     "to_json",
     "to_markdown",
     "topic_diversity",

@@ -1,8 +1,9 @@
-"""Scores of topics: coherence (NPMI), in documents or in sliding windows, and diversity."""
+"""Scores of topics: coherence (NPMI), in documents or in sliding windows, diversity, and how well levels fit."""
 
 from __future__ import annotations
 
 from array import array
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 from tsenet.data.frames import is_frame
 from tsenet.data.table import Table
 from tsenet.errors import DataError
+from tsenet.explain.topics import Topic, every_topic
 
-__all__ = ["Coherence", "coherence", "topic_diversity"]
+__all__ = ["Coherence", "coherence", "hierarchy_scores", "topic_diversity"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -170,6 +172,125 @@ def topic_diversity(topics: Sequence[Sequence[str]], *, n_words: int = 25) -> fl
     if not words:
         raise DataError("the topics hold no words")
     return len(set(words)) / len(words)
+
+
+def hierarchy_scores(
+    topics: Sequence[Topic], table: Table, present: Any, *, n_words: int = 10
+) -> dict[str, list[float]]:
+    """Score the levels of a hierarchy of topics on documents.
+
+    Words are compared by NPMI over whole documents. The scores of pairs of topics are those of TopMost (Wu et al. 2024;
+    TraCo, AAAI 2024); means are over the pairs of a level and the one above.
+
+    Parameters
+    ----------
+    topics : sequence of Topic
+        Nested topics, such as ``TopicModel.view_.topics``.
+    table : Table
+        The documents, as counts of words; its columns are named after the words.
+    present : csr_array of bool, shape (documents, topics)
+        In which documents topics are present, in the order of :func:`every_topic`.
+    n_words : int, default=10
+        Words of each topic to compare.
+
+    Returns
+    -------
+    dict of str to list
+        A value for each level, the top one first:
+
+        - ``level``, ``n_topics``
+        - ``npmi``: mean NPMI of the pairs of words of a topic; 0 for words that never occur together
+        - ``diversity``: share of the words of all topics that are different
+        - ``coverage``: share of the documents in which a topic is present
+        - ``pcc``: NPMI of words of a topic with those of the one above; a word in both counts as −1
+        - ``pccx``: the same without the words in both
+        - ``pcd``, ``pncd``: share of the words of a topic and of the one above (``pncd``: of any other of that
+          level) that are in one of them only
+        - ``sibling_diversity``: share of the words of the topics below one that occur in one of them only
+        - ``negative_edges``: share of the topics that are less often present with the one above than without it
+
+        The last six are NaN for the top level.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from tsenet import Table
+    >>> from tsenet.explain import Topic, TopicWord, hierarchy_scores
+    >>> words = [TopicWord(word, 1.0, 1.0, 0.0) for word in ("goal", "team")]
+    >>> topic = Topic("Z1.0", level=1, title="goal", size=0.5, words=tuple(words))
+    >>> table = Table.of(sp.csr_array([[1, 1], [1, 1], [0, 0], [0, 0]]), names=["goal", "team"])
+    >>> present = sp.csr_array([[True], [True], [False], [False]])
+    >>> round(hierarchy_scores([topic], table, present)["npmi"][0], 3)
+    1.0
+    """
+    shown = list(every_topic(topics))
+    column = {name: k for k, name in enumerate(table.names)}
+    words = [[column[w.word] for w in topic.words[:n_words] if w.word in column] for topic in shown]
+    above = {id(child): k for k, topic in enumerate(shown) for child in topic.children}
+    parent = [above.get(id(topic), -1) for topic in shown]
+    documents = sp.csc_array(table.values != 0).astype(np.float64)
+    on = sp.csc_array(present)
+
+    def npmi(first: Sequence[int], second: Sequence[int], missing: float | None) -> Floats:
+        n = documents.shape[0]
+        joint = (documents[:, first].T @ documents[:, second]).toarray() / n
+        rates = [np.asarray(documents[:, w].sum(axis=0)).ravel() / n for w in (first, second)]
+        together = joint + 1e-10
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = np.log(together / np.outer(*rates)) / -np.log(together)
+        score = np.where(joint >= 1.0, 1.0, score)
+        if missing is not None:
+            score = np.where(joint == 0.0, missing, score)
+        return np.asarray(np.where(np.outer(*rates) > 0, score, 0.0))
+
+    result: dict[str, list[float]] = defaultdict(list)
+    for level in sorted({topic.level for topic in shown}, reverse=True):
+        here = [k for k, topic in enumerate(shown) if topic.level == level]
+        coherent = [npmi(words[k], words[k], 0.0)[np.triu_indices(len(words[k]), 1)] for k in here]
+        used = [w for k in here for w in words[k]]
+        result["level"].append(level)
+        result["n_topics"].append(len(here))
+        result["npmi"].append(_mean([pairs.mean() if pairs.size else 0.0 for pairs in coherent]))
+        result["diversity"].append(len(set(used)) / max(1, len(used)))
+        result["coverage"].append(_mean((on[:, here].sum(axis=1) > 0).tolist()))
+        pairs_below = [(parent[k], k) for k in here if parent[k] >= 0]
+        pcc, pccx = [], []
+        for upper, lower in pairs_below:
+            both = set(words[upper]) & set(words[lower])
+            alone = [[w for w in words[k] if w not in both] for k in (upper, lower)]
+            pccx.append(npmi(*alone, None).ravel())
+            pcc.append(np.concatenate([pccx[-1], np.full(len(both) ** 2, -1.0)]))
+        others = {p for p, _ in pairs_below}
+        result["pcc"].append(_mean(np.concatenate([[], *pcc])))
+        result["pccx"].append(_mean(np.concatenate([[], *pccx])))
+        result["pcd"].append(_mean([_once(words[p], words[k]) for p, k in pairs_below]))
+        result["pncd"].append(
+            _mean([_once(words[p], words[k]) for p in others for k in here if parent[k] != p])
+        )
+        result["sibling_diversity"].append(
+            _mean([_once(*(words[k] for q, k in pairs_below if q == p)) for p in others])
+        )
+        result["negative_edges"].append(
+            _mean([_is_negative(on[:, [p]], on[:, [k]]) for p, k in pairs_below])
+        )
+    return dict(result)
+
+
+def _mean(values: Any) -> float:
+    """Mean; NaN of nothing."""
+    return float(np.mean(values)) if len(values) else float("nan")
+
+
+def _once(*topics: Sequence[int]) -> float:
+    """Share of the words of some topics that occur in one of them only."""
+    counts = Counter(word for topic in topics for word in topic)
+    return sum(n == 1 for n in counts.values()) / max(1, sum(map(len, topics)))
+
+
+def _is_negative(upper: Any, lower: Any) -> bool:
+    """Whether a topic is less often present with the one above than without it."""
+    n, n_upper, n_lower = upper.shape[0], upper.sum(), lower.sum()
+    return bool(upper.multiply(lower).sum() * n < n_upper * n_lower)
 
 
 def _first_words(topics: Sequence[Sequence[str]], n_words: int) -> list[list[str]]:
