@@ -64,7 +64,7 @@ class TestResults:
         model = tsenet.load(results / "model.tsenet")
         assert tsenet.load(results / "tree.tsenet") == model.tree_
         assert sorted(model.vocabulary_) == WORDS
-        shown = dict(zip(model.topics_["id"], model.topics_["size"], strict=True))
+        shown = dict(zip(model.topics_["id"], model.topics_["share"], strict=True))
         document = json.loads((results / "topics.json").read_text("utf-8"))
         listed = every_topic(document["topics"])
         assert {topic["name"]: topic["size"] for topic in listed} == shown
@@ -79,13 +79,13 @@ class TestResults:
 
     def test_the_topics_of_each_document(self, results: Path) -> None:
         table = pd.read_csv(results / "documents.csv")
-        assert table.columns.tolist() == ["id", "topic", "probability"]
+        assert table.columns.tolist() == ["id", "topic", "strength"]
         assert table["id"].drop_duplicates().tolist() == [f"'=d{k}" for k in range(121)]
-        assert (table["probability"].dropna() >= 0.5).all()
+        assert (table["strength"].dropna() >= 0.5).all()
         first = table[table["id"] == "'=d0"]
         expected = tsenet.load(results / "model.tsenet").topics_of(DOCUMENTS[0])
         assert first["topic"].tolist() == expected["id"].tolist()
-        assert first["probability"].tolist() == expected["probability"].round(4).tolist()
+        assert first["strength"].tolist() == expected["strength"].round(4).tolist()
         assert table[table["id"] == "'=d120"].isna().sum().tolist() == [0, 1, 1]  # no text
 
     def test_the_readme_shows_what_is_printed(self, results: Path) -> None:
@@ -102,7 +102,7 @@ class TestResults:
 
     def test_the_same_for_any_number_of_threads(self, data: Path, results: Path, out: Path) -> None:
         command = ("topics", data, "--text", "body", "--id", "id", "--out", out)
-        fine(*command, "--set", "refine_steps=2", "--jobs", "2", "--quiet")
+        fine(*command, "--jobs", "2", "--quiet")
         for file in FILES:
             assert (out / file).read_bytes() == (results / file).read_bytes(), file
 
@@ -113,7 +113,7 @@ class TestResults:
         assert names(out) == ["documents.csv"]
         after = pd.read_csv(out / "documents.csv")
         before = pd.read_csv(results / "documents.csv").iloc[: len(after)]
-        assert after[["topic", "probability"]].equals(before[["topic", "probability"]])
+        assert after[["topic", "strength"]].equals(before[["topic", "strength"]])
         for option in (("--words", "9"), ("--set", "top_words=3")):
             refused = run(*command, "--out", out, *option)
             assert refused.exit_code == 2
@@ -128,7 +128,7 @@ class TestResults:
         assert printed["duplicates"] == len(DOCUMENTS) - len(set(DOCUMENTS))
         assert printed["written"] == [name for name in FILES if name != "topics.html"]
         model = tsenet.load(out / "model.tsenet")
-        assert (model.top_words, model.random_state, model.refine_steps) == (2, 5, 2)
+        assert (model.top_words, model.random_state) == (2, 5)
         assert "heaven" in model.topics_["label"].tolist()
         assert model.vectorizer_.max_df == 0.9
         assert model.vectorizer_.min_df == 2  # the model's own default
@@ -235,7 +235,7 @@ class TestProgram:
             signal.signal(signal.SIGINT, before)
 
     def test_runs(self, data: Path, out: Path) -> None:
-        settings = shlex.split("--text body --set refine_steps=2")
+        settings = shlex.split("--text body")
         process = self.start("topics", data, "--out", out, *settings)
         stdout, stderr = process.communicate(timeout=300)
         assert process.returncode == 0, stderr
@@ -270,28 +270,11 @@ class TestProgram:
         assert stderr.strip() == message
         assert names(out.parent) == []
 
-    def test_interrupted_while_learning(self, data: Path, out: Path) -> None:
-        out.mkdir()
-        (out / "topics.md").write_text("old")
-        days = ("--set", "refine_steps=100000000")  # of work
-        process = self.start("topics", data, "--text", "body", "--out", out, "--force", *days)
-        assert process.stderr is not None
-        while "kernels" not in process.stderr.readline():
-            assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        _, stderr = process.communicate(timeout=60)
-        assert process.returncode == 130
-        assert stderr.splitlines()[-1] == "interrupted, nothing written"
-        assert "Traceback" not in stderr
-        assert names(out) == ["topics.md"]
-        assert (out / "topics.md").read_text() == "old"
-        assert names(out.parent) == ["topics"]
-
     def test_bars_on_a_terminal(self, data: Path, out: Path) -> None:
         ours, theirs = pty.openpty()
         arguments = ["topics", str(data), "--text", "body", "--out", str(out)]
         with subprocess.Popen(
-            [sys.executable, "-m", "tsenet", *arguments, "--set", "refine_steps=2"],
+            [sys.executable, "-m", "tsenet", *arguments],
             stdout=subprocess.PIPE,
             stderr=theirs,
             env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},

@@ -158,7 +158,7 @@ class TestDocuments:
     def test_topics_of_one_text(self, fitted: TopicModel) -> None:
         found = fitted.topics_of("A goal in the last minute; the referee and the stadium")
         assert subject_of(fitted.topics_.set_index("id").loc[found["id"][0], "words"]) == 0
-        assert found["strength"][0] > 0.9
+        assert found["strength"][0] > 0.75
         assert found["strength"].is_monotonic_decreasing
 
     def test_classes_and_time(self, fitted: TopicModel, texts: list[str]) -> None:

@@ -84,10 +84,7 @@ def test_set_output_gives_pandas(fitted: LatentTreeTransformer, frame: pd.DataFr
 
 def test_parameters_are_those_of_learn_tree() -> None:
     ours = LatentTreeTransformer().get_params()
-    of_one_run = {"seed_groups"}  # seed words are those of one corpus: see TopicModel
-    theirs = tsenet.learn_tree.__kwdefaults__
-    wanted = {name: value for name, value in theirs.items() if name not in of_one_run}
-    assert ours == {**wanted, "client": None}
+    assert ours == {**tsenet.learn_tree.__kwdefaults__, "client": None}
 
 
 def test_pipeline_learns_and_posteriors_tell_the_group(rows: NDArray[np.float64]) -> None:

@@ -120,8 +120,8 @@ def test_a_tree_and_its_latents(folder: Path, documents: sp.csr_array, client: A
 
 def test_topics(folder: Path, documents: sp.csr_array, client: Any, tmp_path: Path) -> None:
     table = Table.of(documents, NAMES)
-    whole = TopicModel(max_top=3, random_state=0).fit(table)
-    model = TopicModel(max_top=3, random_state=0, client=client).fit(folder)
+    whole = TopicModel(random_state=0).fit(table)
+    model = TopicModel(random_state=0, client=client).fit(folder)
     assert same_tree(model.tree_, whole.tree_)
     assert model.n_documents_ == 900
     assert (model.transform(folder) != model.transform(table)).nnz == 0

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from tsenet.expansion import expand, wiring
-from tsenet.skeleton import hlta, merge, tree, update
+from tsenet.skeleton import hlta, tree
 
 
 @pytest.mark.parametrize(
@@ -16,8 +16,6 @@ from tsenet.skeleton import hlta, merge, tree, update
     [
         (hlta, {"learn_tree"}),
         (tree, {"LatentTree"}),
-        (merge, {"merge_latents"}),
-        (update, {"update_tree"}),
         (expand, {"expand"}),
         (wiring, {"Wiring", "WiringLayer"}),
     ],

@@ -70,7 +70,7 @@ def test_general_words_weigh_little(learned: TopicHierarchy) -> None:
 
 
 @settings(max_examples=8, deadline=None)
-@given(st.lists(st.integers(2, 4), min_size=1, max_size=3), st.integers(0, 3))
+@given(st.lists(st.integers(2, 3), min_size=1, max_size=3), st.integers(0, 3))
 def test_levels_have_the_sizes_asked_for(factors: list[int], seed: int) -> None:
     sizes = tuple(np.cumprod(factors).tolist())
     documents, _ = planted(300, seed)
@@ -134,7 +134,7 @@ def test_topics_merge(learned: TopicHierarchy, rows: BinaryRows) -> None:
     assert sorted(column[kept]) == list(range(sum(merged.sizes)))
     after = merged.strengths(rows, least=0).toarray()
     others = np.setdiff1d(np.flatnonzero(column[: learned.sizes[0]] >= 0), [0])
-    clear = (before[:, others].argmax(axis=1) == 1) & (before[:, others].max(axis=1) > 0.8)
+    clear = (before[:, others].argmax(axis=1) == 1) & (before[:, others].max(axis=1) > 0.7)
     assert (after[clear][:, column[others]].argmax(axis=1) == 1).mean() > 0.9
     top, _ = learned.merged(2, list(range(N_THEMES)))
     assert top.sizes == (learned.sizes[0], 1)

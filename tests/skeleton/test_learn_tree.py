@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
 from tests.builders import draw_rows, one_latent_rows, planted_tree
@@ -212,3 +213,15 @@ def test_no_seed_is_allowed() -> None:
     on = planted_rows(18, 400)
 
     assert_sound(learn(on.astype(float), random_state=None, refine_steps=3), on)
+
+
+def test_max_island_is_the_most_words_in_a_group() -> None:
+    """One topic of 30 words, and many loose ones that would all be attached to it."""
+    rng = np.random.default_rng(1)
+    topic = rng.random((600, 1)) < 0.3
+    X = rng.random((600, 40)) < np.where(topic, [0.5] * 30 + [0.12] * 10, [0.05] * 40)
+    for limit in (5, 8):
+        tree = learn_tree(
+            sp.csr_array(X.astype(float)), max_island=limit, random_state=0, refine_steps=0
+        )
+        assert max(len(group) for group in tree.groups(1)) <= limit

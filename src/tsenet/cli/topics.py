@@ -105,7 +105,7 @@ def topics(
     if id_column is None and data.is_dir() and not is_sharded:
         id_column = "file"
     documents: Any = None
-    probabilities: Iterable[Any] = []
+    strengths: Iterable[Any] = []
     with (
         atomic_folder(out, force=force) as folder,
         open_progress(quiet) as progress,
@@ -124,7 +124,7 @@ def topics(
             run: dict[str, Any] = {"random_state": seed, "n_jobs": jobs, "progress": progress}
             found = tsenet.TopicModel(**run, **parameters)
             if blocks is None:
-                probabilities = [found.fit_transform(documents)]
+                strengths = [found.fit_transform(documents)]
             else:
                 found.fit(blocks).set_params(progress=None)
             _write_topics(found, folder, progress)
@@ -139,12 +139,12 @@ def topics(
                 )
         progress.start("topics of documents", None)
         if blocks is not None:
-            probabilities = blocks.map(found.transform)
+            strengths = blocks.map(found.transform)
         elif model is not None:
-            probabilities = [found.transform(documents)]
+            strengths = [found.transform(documents)]
         ids = None if id_column is None else documents.columns[id_column]
         n_documents, n_without = _write_documents(
-            found, probabilities, id_column or "document", ids, folder / "documents.csv"
+            found, strengths, id_column or "document", ids, folder / "documents.csv"
         )
         progress.finish()
         written = sorted(path.name for path in folder.iterdir())
@@ -209,14 +209,14 @@ def _write_topics(model: TopicModel, folder: Path, progress: Progress) -> None:
 
 
 def _write_documents(
-    model: TopicModel, probabilities: Iterable[Any], key: str, ids: Any, path: Path
+    model: TopicModel, strengths: Iterable[Any], key: str, ids: Any, path: Path
 ) -> tuple[int, int]:
-    """Write the topics that are present in each document as csv, the most probable first.
+    """Write the topics that are present in each document as csv, the strongest first.
 
     Parameters
     ----------
     model : TopicModel
-    probabilities : iterable of csr_array
+    strengths : iterable of csr_array
         Probabilities of the topics in the documents, part by part.
     key : str
         Name of the column that holds the documents' keys.
@@ -238,15 +238,15 @@ def _write_documents(
     names = model.get_feature_names_out()
     n_documents = n_without = 0
     with path.open("w", encoding="utf-8", newline="") as stream:
-        for part in probabilities:
+        for part in strengths:
             entries = part.tocoo()
             entries.data[entries.data < PRESENT] = 0
             entries.eliminate_zeros()
             without = np.setdiff1d(np.arange(part.shape[0]), entries.row)
-            present = {"topic": names[entries.col], "probability": entries.data}
+            present = {"topic": names[entries.col], "strength": entries.data}
             rows = [pd.DataFrame({key: entries.row, **present}), pd.DataFrame({key: without})]
-            frame = pd.concat(rows).sort_values([key, "probability"], ascending=[True, False])
-            frame["probability"] = frame["probability"].round(4)
+            frame = pd.concat(rows).sort_values([key, "strength"], ascending=[True, False])
+            frame["strength"] = frame["strength"].round(4)
             frame[key] += n_documents
             if ids is not None:
                 frame[key] = ["" if ids[row] is None else str(ids[row]) for row in frame[key]]

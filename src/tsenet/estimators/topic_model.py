@@ -267,11 +267,11 @@ class TopicModel(UsesCluster, TransformerMixin):
         rows = self._rows = rule.apply(table)
         if rows.n_rows < 2:
             raise DataError(f"at least two documents are needed to learn topics, not {rows.n_rows}")
-        self._hierarchy = learn_hierarchy(
-            rows,
-            self._level_sizes(),
-            [[column[word] for word in group] for _, group in seeds],
-        )
+        groups = [[column[word] for word in group] for _, group in seeds]
+        with as_progress(self.progress) as report:
+            report.start("topics", None)
+            self._hierarchy = learn_hierarchy(rows, self._level_sizes(), groups)
+            report.finish(f"{'-'.join(map(str, self._hierarchy.sizes))} topics")
         self.tree_ = self._hierarchy.latent_tree(rows, rule)
         self.n_documents_ = rows.n_rows if n_documents is None else n_documents
         self._warn_about_unused_words()
@@ -466,8 +466,8 @@ class TopicModel(UsesCluster, TransformerMixin):
     @property
     def _described(self) -> list[str]:
         """Ids of the topics that have words."""
-        has_words = (self._stats.words >= 0).any(axis=1)
-        return [n for n, has in zip(self.tree_.latent_names, has_words, strict=True) if has]
+        names = zip(self.tree_.latent_names, self._stats.words, strict=True)
+        return [name for name, words in names if (words >= 0).any()]
 
     def _nested(self) -> list[Topic]:
         """All topics, nested; the label of a topic avoids words of its siblings."""
@@ -1271,7 +1271,8 @@ def _checked_hierarchy(arrays: Mapping[str, NDArray[Any]], tree: LatentTree) -> 
 
 def _shares(strengths: Any) -> NDArray[np.float64]:
     """Share of the documents in which each topic is present."""
-    return np.asarray((strengths >= PRESENT).sum(axis=0)) / max(1, strengths.shape[0])
+    n_present: NDArray[np.float64] = np.asarray((strengths >= PRESENT).sum(axis=0), np.float64)
+    return n_present / max(1, strengths.shape[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -257,8 +257,8 @@ def hierarchy_scores(
         pcc, pccx = [], []
         for upper, lower in pairs_below:
             both = set(words[upper]) & set(words[lower])
-            alone = [[w for w in words[k] if w not in both] for k in (upper, lower)]
-            pccx.append(npmi(*alone, None).ravel())
+            first, second = ([w for w in words[k] if w not in both] for k in (upper, lower))
+            pccx.append(npmi(first, second, None).ravel())
             pcc.append(np.concatenate([pccx[-1], np.full(len(both) ** 2, -1.0)]))
         others = {p for p, _ in pairs_below}
         result["pcc"].append(_mean(np.concatenate([[], *pcc])))

@@ -39,8 +39,8 @@ PRESENT = 0.5
 
 _STRATA = 20  # classes of document length
 # Two words are tied if they occur together this many standard deviations more often than expected, with this gain in
-# nats (a test at the level 0.005).
-_MIN_Z, _MIN_GAIN = 2.5, 4.0
+# nats (a test at the level 0.025).
+_MIN_Z, _MIN_GAIN = 2.5, 2.5
 _DIMENSIONS = 100  # of the word vectors
 _CONCENTRATION = 5.0  # how closely the first topics follow their groups of words
 _SPARSITY = 0.4  # occurrences taken from every topic of a document in each step
@@ -110,8 +110,9 @@ class TopicHierarchy:
         """Strength of every topic in every document, from 0 to 1: csr_array (N, L), levels from 1 up.
 
         The evidence for a topic is the weighted share of the document's words that belong to it. If it is at least half
-        that of the document's main topic of that level, the topic is present: its strength is 0.5 plus half its share.
-        Otherwise the strength is the ratio to the main topic. A topic is at least as strong as those below it.
+        that of the document's main topic of that level, the topic is present: its strength is 0.5 plus half its share,
+        where one word of no topic is added to each document. Otherwise the strength is the ratio to the main topic. A
+        topic is at least as strong as those below it.
 
         Parameters
         ----------
@@ -135,7 +136,9 @@ class TopicHierarchy:
             yield block, shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-12)
 
     def _strength_blocks(self, rows: BinaryRows) -> Iterator[tuple[sp.csr_array, Floats]]:
-        for block, shares in self.evidence(rows):
+        for block, evidence in self.evidence(rows):
+            total = block @ self.weight
+            shares = evidence * (total / (total + 1.0))[:, None]
             levels: list[Floats] = []
             for level, topic in enumerate(self.paths):
                 amount = shares @ np.eye(self.sizes[level])[topic]
@@ -219,15 +222,15 @@ class TopicHierarchy:
             below = np.arange(n_words, int(starts[-2]))
             with_parent[below] += (states[:, below] * states[:, parent[below]]).sum(axis=0)
         n_rows = rows.n_rows
-        here = slice(int(starts[-2]), level.size)
-        rate = on[here] / n_rows
+        tops = slice(int(starts[-2]), level.size)
+        rate = on[tops] / n_rows
         together = top / n_rows
         information = np.stack(
             [binary_information(t, r, rate) for t, r in zip(together, rate, strict=True)]
         )
-        above = chow_liu_parents(information)
-        parent[here] = np.where(above >= 0, above + starts[-2], -1)
-        with_parent[here] = top[np.arange(above.size), above]
+        link = chow_liu_parents(information)
+        parent[tops] = np.where(link >= 0, link + starts[-2], -1)
+        with_parent[tops] = top[np.arange(link.size), link]
         parent_on = on[parent]
         chance = np.stack(
             [
@@ -248,7 +251,9 @@ def _joint_counts(block: sp.csr_array, present: Floats, topic: Ints) -> Floats:
     of_row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
     above = topic[block.indices]
     both = np.where(above >= 0, present[of_row, above], 0.0)
-    return np.bincount(block.indices, weights=both, minlength=block.shape[1])
+    return np.asarray(
+        np.bincount(block.indices, weights=both, minlength=block.shape[1]), np.float64
+    )
 
 
 # ---- words that describe topics
@@ -430,9 +435,7 @@ def _word_ties(rows: BinaryRows) -> tuple[sp.csr_array, Floats]:
     most 1, its root. Words of general language are tied a little to everything, and have low weights.
     """
     length = np.diff(rows.indptr)
-    cuts = (
-        np.unique(np.quantile(length, np.linspace(0, 1, _STRATA + 1)[1:-1])) if length.size else []
-    )
+    cuts = np.unique(np.quantile(length, np.linspace(0, 1, _STRATA + 1)[1:-1]))
     stratum = np.digitize(length, cuts)
     n = np.bincount(stratum).astype(np.float64)
     documents = sp.csr_array(rows.to_csr().astype(np.float64))
@@ -460,7 +463,7 @@ def _word_ties(rows: BinaryRows) -> tuple[sp.csr_array, Floats]:
         )
         clear = gain > _MIN_GAIN
         i, j, log_ratio, gain = i[clear], j[clear], log_ratio[clear], gain[clear]
-        deviance[words] = np.bincount(i, weights=np.maximum(gain - 3.0, 0.0), minlength=itself.size)
+        deviance[words] = np.bincount(i, weights=gain - 2.0, minlength=itself.size)
         parts.append(sp.csr_array((log_ratio, (i, j)), shape=joint.shape))
     per_occurrence = deviance / np.maximum(rows.counts(), 1)
     positive = per_occurrence[per_occurrence > 0]
@@ -591,7 +594,7 @@ def _levels(leaves: TopicHierarchy, rows: BinaryRows, sizes: Sequence[int] | Non
         total = np.zeros((size, profile.shape[1]))
         np.add.at(total, group, profile * mass[:, None])
         profile = _unit(total)
-        mass = np.bincount(group, weights=mass)
+        mass = np.asarray(np.bincount(group, weights=mass), np.float64)
     return np.stack(paths)
 
 
@@ -628,7 +631,7 @@ def _join(profile: Floats, mass: Floats, size: int) -> Ints:
     n = profile.shape[0]
     if size == 1:
         return np.zeros(n, np.int64)
-    cuts = cut_tree(ward(profile))
+    cuts: NDArray[np.int64] = cut_tree(ward(profile))
     for n_groups in range(size, n + 1):
         label = cuts[:, n - n_groups]
         count = np.bincount(label)

@@ -37,7 +37,6 @@ class TreeOptions:
     structure_samples: int | None
     refine_steps: int
     piece_size: int | None = None
-    seed_groups: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         islands, samples = self.islands, self.structure_samples
@@ -74,7 +73,6 @@ def learn_tree(
     piece_size: int | Literal["auto"] | None = "auto",
     leftovers: Literal["auto", "leave", "attach"] = "auto",
     full_depth: bool | Literal["auto"] = "auto",
-    seed_groups: Sequence[Sequence[str]] = (),
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: Any = None,
@@ -124,9 +122,6 @@ def learn_tree(
     full_depth : bool or "auto", default="auto"
         Whether levels are added down to ``max_top`` even if most latents are not significantly correlated over all
         pairs, as with short texts. If not, the tree ends there with a warning. "auto": True for a sparse table.
-    seed_groups : sequence of sequences of str, default=()
-        Variables, by name, that shall be in one group of level 1; each group is completed with the variables that are
-        tied most closely to it. The other groups are searched for as usual.
     random_state : int, Generator, RandomState, SeedSequence or None, default=None
         The seed. The same seed gives the same tree for any ``n_jobs``. None takes a new seed.
     n_jobs : int or None, default=None
@@ -194,7 +189,6 @@ def learn_tree(
             structure_samples,
             refine_steps,
             piece_size,
-            _numbers_of(seed_groups, rule.names, max_island),
         )
         return _learn(rows, sums, rule, options, seed_sequence(random_state), workers, report)
 
@@ -207,30 +201,6 @@ def _check_choices(piece_size: Any, leftovers: Any, full_depth: Any) -> None:
         raise ValueError(f"leftovers must be 'auto', 'leave' or 'attach', not {leftovers!r}")
     if full_depth not in (True, False, "auto"):
         raise ValueError(f"full_depth must be True, False or 'auto', not {full_depth!r}")
-
-
-def _numbers_of(
-    groups: Sequence[Sequence[str]], names: Sequence[str], max_island: int
-) -> tuple[tuple[int, ...], ...]:
-    """The variables of each given group, checked."""
-    place = {name: k for k, name in enumerate(names)}
-    numbers = []
-    taken: set[str] = set()
-    for group in groups:
-        if isinstance(group, str):
-            raise ValueError(f"a group of seed_groups is a list of names, not the string {group!r}")
-        for name in group:
-            if name not in place:
-                raise ValueError(f"seed_groups names {name!r}, which is no variable of the table")
-            if name in taken:
-                raise ValueError(f"seed_groups names {name!r} twice")
-            taken.add(name)
-        if not 2 <= len(group) <= max_island:
-            raise ValueError(
-                f"a group of seed_groups has 2 to max_island={max_island} names, not {len(group)}"
-            )
-        numbers.append(tuple(sorted(place[name] for name in group)))
-    return tuple(numbers)
 
 
 def _learn(
@@ -308,7 +278,6 @@ def _stack(
             workers,
             progress,
             place_constant=bool(layers),
-            seed_groups=() if layers else options.seed_groups,
             information=None if layers else information,
         )
         if learned is None or (layers and learned[0].n_latents >= layers[-1].n_latents):

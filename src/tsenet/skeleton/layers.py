@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +24,6 @@ from tsenet.skeleton.islands import Island, IslandFinder, IslandOptions, discove
 from tsenet.skeleton.kernels import completion_kernels
 from tsenet.skeleton.kernels.completion_kernels import Assignment
 from tsenet.skeleton.kernels.pair_kernels import Csr
-from tsenet.skeleton.seeded import seeded_islands
 
 N_PARTNERS = 128
 
@@ -40,7 +39,6 @@ def learn_layer(
     progress: Progress,
     *,
     place_constant: bool = False,
-    seed_groups: Sequence[Sequence[int]] = (),
     information: Information | None = None,
 ) -> tuple[Layer, SoftRows] | None:
     """Group the variables of binary rows under one layer of latents.
@@ -52,8 +50,6 @@ def learn_layer(
     place_constant : bool
         Whether variables that never vary get a latent too. False for the first layer. True for the layers above:
         a latent of the layer below that is constant in the completed data still belongs to the tree.
-    seed_groups : sequence of sequences of int
-        Variables that shall be in one group.
     information : callable or None
         Finds each variable's best partners; None counts the pairs in ``rows``.
 
@@ -72,8 +68,7 @@ def learn_layer(
         pairs = pair_information(counter, n_partners, workers, progress)
     else:
         pairs = information(counter, n_partners)
-    seeded = seeded_islands(counter, pairs, options, seed_groups)
-    finder, islands = _search(counter, pairs, options, key, workers, progress, seeded=seeded)
+    finder, islands = _search(counter, pairs, options, key, workers, progress)
     if place_constant and 2 * finder.alive.sum() > counter.varies.sum():
         if not options.full_depth:
             return None  # most groups of the new layer would hold uncorrelated variables
@@ -86,8 +81,6 @@ def learn_layer(
         islands = [_single_island(counter, options)]
         finder.alive[islands[0].members] = False
     layer = _layer_of(islands, rows.n_columns)
-    fixed = np.zeros(rows.n_columns, bool)
-    fixed[[v for group in seed_groups for v in group]] = True
     soft = complete(rows, layer, workers)
     left = np.flatnonzero(finder.alive | (place_constant & ~counter.varies)).astype(np.int32)
     rounds = options.reassignment_rounds if options.correlation_test else 0
@@ -101,7 +94,7 @@ def learn_layer(
         soft = complete(rows, layer, workers)
     progress.advance()
     for _ in range(rounds):
-        layer, moved = _reassign(layer, soft, counter, options, workers, fixed)
+        layer, moved = _reassign(layer, soft, counter, options, workers)
         progress.advance(1, f"{moved} variables moved")
         if not moved:
             break
@@ -109,7 +102,7 @@ def learn_layer(
     if rounds:  # the last round may have left groups of one variable: dissolve them
         before = layer.latent_of
         layer, _ = _reassign(
-            layer, soft, counter, options, workers, fixed, only_alone=True, may_leave=may_leave
+            layer, soft, counter, options, workers, only_alone=True, may_leave=may_leave
         )
         if not np.array_equal(layer.latent_of, before):
             soft = complete(rows, layer, workers)
@@ -125,14 +118,11 @@ def _search(
     workers: Workers,
     progress: Progress,
     min_gain: float | None = None,
-    seeded: Sequence[Island] = (),
 ) -> tuple[IslandFinder, list[Island]]:
-    """All islands, the ``seeded`` ones first; ``min_gain`` replaces the bar of the correlation test."""
+    """All islands; ``min_gain`` replaces the bar of the correlation test."""
     finder = IslandFinder(counter, information, options, key, workers, min_gain)
     progress.start("islands", int(counter.varies.sum()))
-    islands = list(seeded)
-    for island in seeded:
-        finder.alive[island.members] = False
+    islands = []
     for island in finder.islands():
         islands.append(island)
         progress.advance(island.members.size)
@@ -220,7 +210,6 @@ def _reassign(
     counter: PairCounter,
     options: IslandOptions,
     workers: Workers,
-    fixed: NDArray[np.bool_],
     *,
     only_alone: bool = False,
     may_leave: bool = False,
@@ -230,8 +219,7 @@ def _reassign(
     The greedy search assigns a variable while the groups are still growing. Now that they are complete, each variable
     is compared with the best other latent. It moves if, by BIC, its own group (without it) tells nothing about it
     given the other latent, while the other latent tells something about it given its own group. If both latents tell
-    something, it stays: the next layer expresses what they share. A variable alone in its group always moves, a
-    ``fixed`` one never. With
+    something, it stays: the next layer expresses what they share. A variable alone in its group always moves. With
     ``options.leave_out`` no group grows beyond ``max_island``, and with ``may_leave`` too a variable that is alone in
     its group leaves it.
 
@@ -241,7 +229,7 @@ def _reassign(
     size = np.bincount(layer.latent_of[layer.latent_of >= 0], minlength=layer.n_latents)
     alone = (layer.latent_of >= 0) & (size[layer.latent_of] == 1)
     considered = alone if only_alone else layer.latent_of >= 0
-    placed = np.flatnonzero(considered & counter.varies & ~fixed).astype(np.int32)
+    placed = np.flatnonzero(considered & counter.varies).astype(np.int32)
     best, joint = _best_latents(placed, hard, layer.latent_of, counter, workers)
     met = best >= 0
     placed, best, joint = placed[met], best[met], joint[met]
