@@ -1271,8 +1271,8 @@ def _checked_hierarchy(arrays: Mapping[str, NDArray[Any]], tree: LatentTree) -> 
 
 def _shares(strengths: Any) -> NDArray[np.float64]:
     """Share of the documents in which each topic is present."""
-    n_present: NDArray[np.float64] = np.asarray((strengths >= PRESENT).sum(axis=0), np.float64)
-    return n_present / max(1, strengths.shape[0])
+    n_present = (strengths >= PRESENT).sum(axis=0)
+    return np.asarray(n_present / max(1, strengths.shape[0]), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
