@@ -15,8 +15,6 @@ import json
 import lzma
 import os
 import sys
-import tarfile
-import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,23 +37,13 @@ from tsenet.errors import DataError, MissingDependencyError
 if TYPE_CHECKING:
     from tsenet.data.binary import BinaryRule
 
-__all__ = [
-    "OPENERS",
-    "Chunk",
-    "DataFile",
-    "Documents",
-    "opener_of",
-    "read_chunks",
-    "read_data",
-    "read_documents",
-    "report_damage",
-]
+__all__ = ["Chunk", "DataFile", "Documents", "read_chunks", "read_data", "read_documents"]
 
 #: Values by column; all lists have the same length. A missing value is None or "".
 Chunk = dict[str, list[Any]]
 
-#: The function that opens a file with each compression suffix.
-OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+# The function that opens a file with each compression suffix.
+_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 
 _STDIN = Path("-")
 _TABULAR = (".csv", ".tsv")
@@ -77,14 +65,7 @@ _SPARSE_PARTS = {
     "offsets",
     "_is_array",
 }
-_DAMAGE: tuple[type[Exception], ...] = (
-    OSError,
-    EOFError,
-    lzma.LZMAError,
-    zlib.error,
-    zipfile.BadZipFile,
-    tarfile.TarError,
-)
+_DAMAGE: tuple[type[Exception], ...] = (OSError, EOFError, lzma.LZMAError, zlib.error)
 
 
 # ---- tables
@@ -527,23 +508,17 @@ def read_documents(
     {'animal': ['cat', 'dog']}
     """
     path = Path(path)
-    found = _read_columns(path, list(dict.fromkeys([text, *columns])), header, encoding)
-    texts = texts_of_column(found.pop(text, []), text, path)
-    if not texts:
-        raise DataError(f"{path} holds no documents")
-    texts = [content if content.strip() else "" for content in texts]
-    return Documents(texts, found, texts.count(""))
-
-
-def texts_of_column(values: Iterable[Any], name: str, path: Path, first_row: int = 1) -> list[str]:
-    """Return the texts of a column, "" where missing; raise a DataError for what is no text or number."""
+    others = _read_columns(path, list(dict.fromkeys([text, *columns])), header, encoding)
     texts = []
-    for row, value in enumerate(values, start=first_row):
+    for row, value in enumerate(others.pop(text, []), start=1):
         if not (is_missing(value) or isinstance(value, str | int | float)):
             kind = type(value).__name__
-            raise DataError(f"{path}, row {row}: {quoted(name)} holds a {kind}, not a text")
-        texts.append("" if is_missing(value) else str(value))
-    return texts
+            raise DataError(f"{path}, row {row}: {quoted(text)} holds a {kind}, not a text")
+        content = "" if is_missing(value) else str(value)
+        texts.append(content if content.strip() else "")
+    if not texts:
+        raise DataError(f"{path} holds no documents")
+    return Documents(texts, others, texts.count(""))
 
 
 # ---- chunks of rows
@@ -661,14 +636,14 @@ def _format_of(path: Path) -> str:
     """Return the suffix that names the format, without a compression suffix."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     known: tuple[str, ...] = (*_TEXT_FORMATS, *_PARQUET)
-    if len(suffixes) > 1 and suffixes[-1] in OPENERS:
+    if len(suffixes) > 1 and suffixes[-1] in _OPENERS:
         suffixes.pop()
         known = _TEXT_FORMATS
     if not suffixes or suffixes[-1] not in known:
         raise DataError(
             f"cannot tell the format of {path.name}: its name should end in "
             f"{', '.join((*_TEXT_FORMATS, *_PARQUET))} (the text formats also with "
-            f"{', '.join(OPENERS)})"
+            f"{', '.join(_OPENERS)})"
         )
     return suffixes[-1]
 
@@ -781,7 +756,7 @@ def _parse_json(text: str, where: str) -> Any:
 
 def _folder_records(folder: Path, encoding: str) -> Iterator[dict[str, Any]]:
     """Yield the text, name and folder of each text file in a folder and its subfolders, sorted by name."""
-    endings = tuple(f".txt{suffix}" for suffix in ("", *OPENERS))
+    endings = tuple(f".txt{suffix}" for suffix in ("", *_OPENERS))
     files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     names = sorted(
         name
@@ -808,7 +783,7 @@ def _parquet_chunks(path: Path, columns: Sequence[str] | None) -> Iterator[Chunk
         raise MissingDependencyError(
             "reading parquet needs pyarrow: pip install tsenet[text]"
         ) from error
-    with report_damage(f"{path} is damaged or not a parquet file", (pyarrow.ArrowException,)):
+    with _report_damage(f"{path} is damaged or not a parquet file", (pyarrow.ArrowException,)):
         schema = pyarrow.parquet.read_schema(path)
         _check_columns(schema.names if columns is None else columns, schema.names, path)
         with pyarrow.parquet.ParquetFile(path) as file:
@@ -819,23 +794,11 @@ def _parquet_chunks(path: Path, columns: Sequence[str] | None) -> Iterator[Chunk
 # ---- opening files
 
 
-def opener_of(path: Path) -> Callable[..., Any]:
-    """Return the function that opens a file by its suffix, :func:`open` for a plain one."""
-    return OPENERS.get(path.suffix.lower(), open)
-
-
 @contextmanager
-def report_damage(message: str, others: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-    """Turn the errors of a damaged or wrongly named archive into a DataError.
+def _report_damage(message: str, others: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+    """Turn the errors of a damaged or wrongly named file into a DataError.
 
     Errors of the operating system, such as a missing file, are passed on unchanged.
-
-    Parameters
-    ----------
-    message : str
-        What is damaged; the cause is added after a colon.
-    others : tuple of exception types, default=()
-        Other errors that mean damage.
     """
     try:
         yield
@@ -860,8 +823,10 @@ def _open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
             yield io.StringIO(sys.stdin.buffer.read().decode(encoding), newline="")
             return
         with (
-            report_damage(f"{path} is damaged or not a {path.suffix} file"),
-            opener_of(path)(path, mode="rt", encoding=encoding, newline="") as file,
+            _report_damage(f"{path} is damaged or not a {path.suffix} file"),
+            _OPENERS.get(path.suffix.lower(), open)(
+                path, mode="rt", encoding=encoding, newline=""
+            ) as file,
         ):
             yield file
     except UnicodeDecodeError as error:

@@ -15,7 +15,7 @@ from tsenet.data.columns import equal_fields
 from tsenet.data.table import Table
 from tsenet.data.text import stop_words_of
 
-__all__ = ["Scaling", "power_near"]
+__all__ = ["Scaling", "overflow_safe_scale"]
 
 # Cells scaled at a time.
 _BLOCK = 1 << 22
@@ -103,7 +103,7 @@ class Scaling:
             return cls.of_counts(table.n_rows, n_with, table.names)
         if table.is_sparse:
             data = table.values.data.astype(np.float64)
-            power = power_near(np.abs(data).max(initial=0.0))
+            power = overflow_safe_scale(np.abs(data).max(initial=0.0))
             square = float(np.square(data / power).sum())
             mean_square = square / (table.n_rows * table.n_columns)
             scale = mean_square**-0.5 / power if mean_square > 0 else 1.0
@@ -114,7 +114,7 @@ class Scaling:
             )
         n_missing = sum(np.isnan(block).sum(axis=0) for block in _blocks(table.values))
         n_known = np.maximum(1, table.n_rows - n_missing)
-        power = power_near(_largest(table.values))
+        power = overflow_safe_scale(_largest(table.values))
         shift = sum(_total(block / power) for block in _blocks(table.values)) / n_known
         square = sum(_total(np.square(block / power - shift)) for block in _blocks(table.values))
         shift, deviation = shift * power, np.sqrt(square / n_known) * power
@@ -122,7 +122,7 @@ class Scaling:
         varies = deviation > np.maximum(1e-12 * np.abs(shift), 1.0 / _LARGEST_SCALE)
         shares_a_unit = _share_a_unit(table.values, varies)
         if shares_a_unit:
-            common = power_near(deviation[varies].max())
+            common = overflow_safe_scale(deviation[varies].max())
             shared = np.sqrt(np.square(deviation[varies] / common).mean()) * common
             deviation = np.where(varies, shared, deviation)
         deviation = np.where(varies, deviation, np.maximum(1.0, 1e-15 * np.abs(shift)))
@@ -263,17 +263,17 @@ class Scaling:
     __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
 
 
-def power_near(size: Any) -> Any:
-    """Return the power of two below a size if its square could overflow or vanish, else 1.
+def overflow_safe_scale(magnitude: Any) -> Any:
+    """Return a power of two near a magnitude whose square could overflow or vanish, and 1 for others.
 
     Dividing by a power of two rounds nothing.
     """
-    odd = (size > 1e100) | ((size < 1e-100) & (size > 0))
-    return np.where(odd, np.ldexp(1.0, np.frexp(size)[1] - 1), 1.0)
+    extreme = (magnitude > 1e100) | ((magnitude < 1e-100) & (magnitude > 0))
+    return np.where(extreme, np.ldexp(1.0, np.frexp(magnitude)[1] - 1), 1.0)
 
 
 def _share_a_unit(values: Any, varies: npt.NDArray[np.bool_]) -> bool:
-    """Whether dense columns look like pixels: many of them, and half of those that vary span the whole range."""
+    """Return whether dense columns look like pixels: many of them, and half of those that vary span the whole range."""
     if varies.sum() < _FEWEST_OF_A_UNIT:
         return False
     # fmin and fmax leave missing values out
@@ -282,7 +282,7 @@ def _share_a_unit(values: Any, varies: npt.NDArray[np.bool_]) -> bool:
 
 
 def _are_counts(values: Any) -> bool:
-    """Say whether sparse rows look like word counts: non-negative integers, with different sums per row.
+    """Return whether sparse rows look like word counts: non-negative integers, with different sums per row.
 
     Rows that all have the same sum are usually one-hot categories, which tf-idf would weight by their rarity.
     """

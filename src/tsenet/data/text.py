@@ -330,14 +330,13 @@ class TermCounts(NamedTuple):
     @classmethod
     def of(cls, vectorizer: CountVectorizer, texts: Iterable[str]) -> TermCounts:
         """Count the terms of some documents."""
-        analyze, found = vectorizer.build_analyzer(), cls(0, Counter(), Counter())
-        n_documents = 0
-        for text in texts_of(texts):
+        analyze, documents = vectorizer.build_analyzer(), texts_of(texts)
+        counts = cls(len(documents), Counter(), Counter())
+        for text in documents:
             terms = analyze(text)
-            found.n_times.update(terms)
-            found.n_with.update(set(terms))
-            n_documents += 1
-        return found._replace(n_documents=n_documents)
+            counts.n_times.update(terms)
+            counts.n_with.update(set(terms))
+        return counts
 
     def add(self, other: TermCounts) -> TermCounts:
         """Return the counts of both; the counters of the first are changed."""
@@ -566,12 +565,12 @@ def _patterns() -> tuple[Any, Any]:
 # ---- stop words
 
 
-def stop_words_of(given: str | Path | Collection[str] | None) -> Collection[str]:
+def stop_words_of(choice: str | Path | Collection[str] | None) -> Collection[str]:
     """Return the words that a user's choice stands for.
 
     Parameters
     ----------
-    given : str, Path, collection of str, or None
+    choice : str, Path, collection of str, or None
         ``"english"``; another language by its name or ISO 639-1 code; a file; the words; ``"none"`` or None for none.
 
     Returns
@@ -591,13 +590,13 @@ def stop_words_of(given: str | Path | Collection[str] | None) -> Collection[str]
     >>> "the" in stop_words_of("english"), "und" in stop_words_of("german")
     (True, True)
     """
-    if given is None or (isinstance(given, str) and given == "none"):
+    if choice is None or (isinstance(choice, str) and choice == "none"):
         return ()
-    if isinstance(given, Path):
-        return read_stop_words(given)
-    if not isinstance(given, str):
-        return given
-    if given == "english":
+    if isinstance(choice, Path):
+        return read_stop_words(choice)
+    if not isinstance(choice, str):
+        return choice
+    if choice == "english":
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return frozenset(ENGLISH_STOP_WORDS) | _ENGLISH_FRAGMENTS
@@ -605,12 +604,12 @@ def stop_words_of(given: str | Path | Collection[str] | None) -> Collection[str]
         import stopwordsiso
     except ImportError as error:
         raise MissingDependencyError(
-            f"stop words {given!r} need stopwordsiso: pip install tsenet[text]"
+            f"stop words {choice!r} need stopwordsiso: pip install tsenet[text]"
         ) from error
-    code = _CODES.get(given.lower(), given.lower())
+    code = _CODES.get(choice.lower(), choice.lower())
     if not stopwordsiso.has_lang(code):
         raise DataError(
-            f"there are no stop words for the language {given!r}: give 'english', one of "
+            f"there are no stop words for the language {choice!r}: give 'english', one of "
             f"{', '.join(_CODES)}, an ISO 639-1 code of {', '.join(sorted(stopwordsiso.langs()))}, "
             "a file of words, or the words themselves"
         )

@@ -31,7 +31,7 @@ from tsenet._system.packages import need_torch
 from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet.data.binary import BinaryRule
 from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
-from tsenet.data.scaling import Scaling, power_near
+from tsenet.data.scaling import Scaling, overflow_safe_scale
 from tsenet.data.table import Table
 from tsenet.data.text import are_texts, rows_of_texts
 from tsenet.errors import DataError
@@ -1147,7 +1147,9 @@ n_features_in_, feature_names_in_, vectorizer_, source_
         check_consistent_length(predicted, values, sample_weight)
         if _columns(predicted).shape != _columns(values).shape:
             raise DataError(f"y has the shape {values.shape}, but predictions {predicted.shape}")
-        power = power_near(np.nanmax(np.abs(values)))  # R² has no unit; its squares could overflow
+        power = overflow_safe_scale(
+            np.nanmax(np.abs(values))
+        )  # R² has no unit; its squares could overflow
         values, predicted = values / power, predicted / power
         scores = []
         for true, answer in zip(_columns(values), _columns(predicted), strict=True):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from tsenet.data.scaling import power_near
+from tsenet.data.scaling import overflow_safe_scale
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
@@ -284,7 +284,7 @@ class ValueTargets(_Comparable):
         if not known.any(axis=0).all():
             raise DataError("a column of y holds no known value")
         count = known.sum(axis=0)
-        power = power_near(np.abs(np.where(known, column, 0.0)).max(axis=0))
+        power = overflow_safe_scale(np.abs(np.where(known, column, 0.0)).max(axis=0))
         column = np.where(known, column / power, 0.0)
         shift = column.sum(axis=0) / count
         square = np.square(np.where(known, column - shift, 0.0)).sum(axis=0) / count
