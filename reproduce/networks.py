@@ -36,6 +36,7 @@ class Layers(nn.Module):
         self.biases = nn.ParameterList(torch.zeros(upper) for _, upper in shapes)
         self.dropout = dropout
         self.masked = True
+        self.sparse = False
         for k, shape in enumerate(shapes):
             self.register_buffer(f"mask{k}", torch.ones(shape, dtype=torch.bool))
 
@@ -47,8 +48,14 @@ class Layers(nn.Module):
     def set_mask(self, k: int, mask: NDArray[np.bool_]) -> None:
         """Remove all weights of layer k but these."""
         self.mask(k).copy_(torch.from_numpy(mask))
-        with torch.no_grad():
-            self.weights[k].mul_(self.mask(k))
+        self.sparse = True
+        self.clear_removed()
+
+    @torch.no_grad()
+    def clear_removed(self) -> None:
+        """Set removed weights to 0: the optimiser's momentum moves them even without a gradient."""
+        for k, weight in enumerate(self.weights):
+            weight.mul_(self.mask(k))
 
     def forward(self, x: Any) -> torch.Tensor:
         """Return raw outputs (B, C)."""
@@ -184,6 +191,8 @@ class DenseNetwork(BaseEstimator):
                 optimiser.zero_grad()
                 self._loss(order[start : start + self.batch_size]).backward()
                 optimiser.step()
+                if net.sparse:
+                    net.clear_removed()
             net.eval()
             with torch.no_grad():
                 loss = float(self._loss(self._held))
