@@ -96,18 +96,38 @@ def test_help_names_every_benchmark() -> None:
         assert f" {name} " in run.stdout
 
 
-def test_fit_compares_with_another_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fit_compares_two_sides_turn_by_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     from benchmarks import fit
 
-    rng = np.random.default_rng(0)
-    X = (rng.random((120, 20)) < 0.3).astype(np.float32)
-    X[:, 1:5] = X[:, :1]
+    X = (np.random.default_rng(0).random((60, 20)) < 0.3).astype(np.float32)
     y = X[:, 0].astype(int)
     monkeypatch.setattr(fit, "_rows", lambda name: (X, y, X, y))
-    lines = fit.run(ROOT, ["digits"], repeats=1).splitlines()
+    seconds = {ROOT: iter([2.0, 4.0, 3.0]), Path("other"): iter([1.0, 2.0, 1.5])}
+    sides = []
+
+    def report(root: Path, path: Path, method: str) -> dict[str, float]:
+        sides.append(root)
+        return {"cpu": next(seconds[root]), "accuracy": 0.5, "peak": 1e6}
+
+    monkeypatch.setattr(fit, "_in_process", report)
+    lines = fit.run(Path("other"), ["digits"], repeats=3).splitlines()
     cells = [cell.strip() for cell in lines[2].split("|")[1:-1]]
-    assert cells[:3] == ["digits", "120", "2"]
-    assert float(cells[5]) > 0
-    assert cells[6] == cells[7]  # the same code has the same accuracy
+    assert cells == ["digits", "60", "2", "3.00", "1.50", "2.00", "50.00", "50.00", "1"]
+    assert sides == [ROOT, Path("other")] * 3
     with pytest.raises(SystemExit, match="unknown case"):
         fit.run(None, ["nothing"], repeats=1)
+
+
+def test_a_fit_runs_in_a_process_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from benchmarks import fit
+
+    X = sp.csr_array((np.random.default_rng(0).random((90, 20)) < 0.3).astype(np.float32))
+    y = X[:, [0]].toarray().ravel().astype(int)
+    monkeypatch.setattr(fit, "_rows", lambda name: (X, y, X, y))
+    path = tmp_path / "rows.npz"
+    assert fit._prepare("digits", path) == (90, 2)
+    report = fit._in_process(ROOT, path, "lr")
+    assert report["cpu"] > 0
+    assert report["accuracy"] > 0.9
