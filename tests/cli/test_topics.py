@@ -189,7 +189,7 @@ class TestErrors:
             (["{data}x", "--text", "body"], "format"),
             (["absent.csv", "--text", "body"], "absent.csv: No such file"),
             (["{data}", "--text", "body", "--stop-words", "nope"], "'nope'"),
-            (["{data}", "--text", "body", "--stop-words", "no.txt"], "there is no file no.txt"),
+            (["{data}", "--text", "body", "--stop-words", "no.txt"], "there is no file"),
             (["{data}", "--text", "body", "--set", "tokenizer=spacy"], "'unicode'"),
             (["{data}", "--text", "body", "--set", "top_words=-1"], "top_words"),
             (["{data}", "--text", "body", "--set", "min_documents=999"], "vocabulary"),

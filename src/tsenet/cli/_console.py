@@ -191,19 +191,11 @@ def open_progress(quiet: bool) -> Iterator[Progress]:
         with RichProgress() as bars:
             yield bars
     else:
-        logger = logging.getLogger("tsenet")
-        handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(logging.Formatter("%(message)s"))
-        stages = logger.getChild("progress")
-        handler.addFilter(lambda line: line.name == stages.name or line.levelno > logging.INFO)
-        level = logger.level
-        logger.addHandler(handler)
+        logger = logging.getLogger("tsenet.cli")
+        logger.handlers = [logging.StreamHandler(sys.stderr)]
+        logger.propagate = False
         logger.setLevel(logging.INFO)
-        try:
-            yield LogProgress(stages)
-        finally:
-            logger.setLevel(level)
-            logger.removeHandler(handler)
+        yield LogProgress(logger)
 
 
 def warm_up(progress: Progress, *, network: bool = True) -> None:

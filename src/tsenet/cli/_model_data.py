@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -99,7 +99,7 @@ def _warn(file: DataFile, message: str) -> None:
 # ---- rows to learn from
 
 
-def training_table(file: DataFile, left_out: set[str]) -> tuple[Table, list[str] | None]:
+def training_table(file: DataFile, left_out: Sequence[str]) -> tuple[Table, list[str] | None]:
     """Return all columns but ``left_out`` as a table, and their names; None for an array without names.
 
     Raises
@@ -116,55 +116,37 @@ def training_table(file: DataFile, left_out: set[str]) -> tuple[Table, list[str]
     table = file.table(names)
     for j, (name, levels) in enumerate(zip(table.names, table.levels, strict=True)):
         if levels is not None:
-            _check_categories(file, name, len(levels))
-        elif _numbers_rows(table.values[:, j]):
-            _warn(
-                file,
-                f"column {quoted(name)} only numbers the rows: if it is their key, give --id {shlex.quote(name)}",
-            )
+            _check_categories(file, name, levels)
+        elif table.n_rows >= _FEWEST_NUMBERED and (np.diff(table.values[:, j]) == 1).all():
+            key = f"if it is their key, give --id {shlex.quote(name)}"
+            _warn(file, f"column {quoted(name)} only numbers the rows: {key}")
     return table, names
 
 
-def _numbers_rows(values: NDArray[Any]) -> bool:
-    return (
-        len(values) >= _FEWEST_NUMBERED
-        and values[0] in (0, 1)
-        and np.array_equal(values, np.arange(len(values)) + values[0])
-    )
-
-
-def _check_categories(file: DataFile, name: str, n_levels: int) -> None:
+def _check_categories(file: DataFile, name: str, levels: Sequence[str]) -> None:
     """Refuse a column of keys or free text; warn of one that may have been meant as numbers."""
     texts = _texts(file, name).dropna()
     _, other = _numbers(texts)
-    option, label = shlex.quote(name), f"column {quoted(name)}"
-    is_key = is_free_text(n_levels, file.n_rows)
-    number_like = 2 * texts.map(lambda cell: bool(_NUMBER_LIKE.match(cell))).sum() > len(texts)
-    if 2 * len(other) <= len(texts):
-        strays = f"not in {len(other):,} of {len(texts):,} rows, such as {quoted(other.iloc[0])}"
-        if is_key:
-            raise DataError(
-                f"{file.path}: {label} holds numbers, but {strays}: correct these cells or leave them blank; or leave "
-                f"the column out with --ignore {option}"
-            )
-        _warn(
-            file,
-            f"{label} is read as {n_levels} categories: it holds numbers, but {strays}. Leave these cells blank to "
-            "have it read as numbers",
+    are_numbers = 2 * len(other) <= len(texts)
+    look_like_numbers = 2 * sum(map(bool, map(_NUMBER_LIKE.match, texts))) > len(texts)
+    label, hint = f"column {quoted(name)}", ""
+    if are_numbers:
+        hint = (
+            f" It holds numbers, but not in {len(other):,} of {len(texts):,} rows, such as {quoted(other.iloc[0])}: "
+            "correct these cells or leave them blank."
         )
-    elif is_key:
-        numbers = " If it holds numbers, write them as 1234.5; dates as 2024-05-31."
+    elif look_like_numbers:
+        hint = " If it holds numbers, write them as 1234.5; dates as 2024-05-31."
+    if is_free_text(len(levels), file.n_rows):
+        option = shlex.quote(name)
         raise DataError(
-            f"{file.path}: {label} holds {n_levels:,} different texts in {file.n_rows:,} rows: a key or free text."
-            f"{numbers if number_like else ''} If it is a key, give --id {option}; to learn from its words, "
-            f"--text {option}; to leave it out, --ignore {option}"
+            f"{file.path}: {label} holds {len(levels):,} different texts in {file.n_rows:,} rows: a key or free text."
+            f"{hint} If it is a key, give --id {option}; to learn from its words, --text {option}; to leave it out, "
+            f"--ignore {option}"
         )
-    elif n_levels > MOST_CLASSES and number_like:
-        _warn(
-            file,
-            f"{label} is read as {n_levels} categories, such as {quoted(texts.iloc[0])}. If it holds numbers, write "
-            "them as 1234.5; dates as 2024-05-31",
-        )
+    if are_numbers or (look_like_numbers and len(levels) > MOST_CLASSES):
+        shown = quoted(levels[0])
+        _warn(file, f"{label} is read as {len(levels)} categories, such as {shown}.{hint}")
 
 
 # ---- new rows
@@ -191,10 +173,6 @@ def model_input(fitted: Any, file: DataFile) -> Table:
             raise DataError(
                 f"{file.path} holds rows without column names, but the model knows its columns by name "
                 f"({listed(source['columns'], 5)}): give a csv, json or parquet file"
-            )
-        if file.rows.shape[1] != len(rule.names_in):
-            raise DataError(
-                f"{file.path} has {file.rows.shape[1]:,} columns, but the model was fitted on {len(rule.names_in):,}"
             )
         return file.table(())
     if hasattr(fitted, "binary_rule_") and not rule.named:
@@ -226,65 +204,61 @@ def has_target(values: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray(known if known.ndim == 1 else known.any(axis=1))
 
 
-def _target_texts(file: DataFile, name: str, unlabeled: str | None) -> pd.Series:
-    """A target as texts, None where it is blank, holds the marker, or marks a missing number."""
-    text = _texts(file, name).str.strip()
-    text = text.where((text != "") & (text != (unlabeled or "").strip()), None)
-    numbers, other = _numbers(text)
-    return text if not other.empty or numbers.isna().all() else text.where(numbers.notna(), None)
+def _target(
+    file: DataFile, name: str, unlabeled: str | None
+) -> tuple[pd.Series, pd.Series, pd.Series]:
+    """A target as texts, None where it is missing; as numbers; and the texts that are no numbers."""
+    texts = _texts(file, name).str.strip()
+    texts = texts.where((texts != "") & (texts != (unlabeled or "").strip()), None)
+    numbers, other = _numbers(texts)
+    if other.empty:
+        texts = texts.where(numbers.notna(), None)
+    return texts, numbers, other
 
 
-def _target_numbers(file: DataFile, name: str, unlabeled: str | None) -> NDArray[np.float64]:
-    numbers, other = _numbers(_target_texts(file, name, unlabeled))
-    if not other.empty:
-        raise DataError(
-            f"{file.path}: column {quoted(name)} holds values that are not numbers, such as {quoted(other.iloc[0])}"
-        )
-    return np.asarray(numbers, np.float64)
+def _target_numbers(file: DataFile, names: list[str], unlabeled: str | None) -> NDArray[np.float64]:
+    """Targets that hold numbers: (N,), or (N, C) for several."""
+    columns = []
+    for name in names:
+        _, numbers, other = _target(file, name, unlabeled)
+        if not other.empty:
+            wrong = quoted(other.iloc[0])
+            raise DataError(
+                f"{file.path}: column {quoted(name)} holds values that are not numbers, such as {wrong}"
+            )
+        columns.append(numbers.to_numpy(np.float64))
+    return np.stack(columns, axis=1) if len(names) > 1 else np.asarray(columns[0])
 
 
 def target_of(
     file: DataFile, names: list[str], task: str, unlabeled: str | None
 ) -> tuple[NDArray[Any], bool]:
     """Return the target, (N,) or (N, C) with None or NaN where a row has none, and whether it holds classes."""
-    if len(names) > 1:
-        values = np.stack([_target_numbers(file, name, unlabeled) for name in names], axis=1)
-        labels = bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
-        classifies = labels if task == "auto" else task == "classification"
-    else:
-        values, classifies = _one_target(file, names[0], task, unlabeled)
-    known = has_target(values)
-    if not known.any():
+    texts, numbers, other = _target(file, names[0], unlabeled)
+    n_known, n_numbers = texts.notna().sum(), numbers.nunique()
+    label = f"{file.path}: column {quoted(names[0])}"
+    if not n_known and len(names) == 1:
         raise DataError(f"{file.path}: no row has a value in {listed(names)}")
-    if len(names) == 1 and classifies and len(set(values[known].tolist())) == 1:
-        raise DataError(
-            f"{file.path}: column {quoted(names[0])} holds only one class, {quoted(values[known][0])}: "
-            "a classifier needs two"
-        )
-    return values, classifies
-
-
-def _one_target(
-    file: DataFile, name: str, task: str, unlabeled: str | None
-) -> tuple[NDArray[Any], bool]:
-    text = _target_texts(file, name, unlabeled)
-    numbers, other = _numbers(text)
-    n_known, n_numbers = int(text.notna().sum()), numbers.nunique()
+    if len(names) > 1:
+        values = _target_numbers(file, names, unlabeled)
+        is_quantity = not np.isin(values[~np.isnan(values)], (0.0, 1.0)).all()
+        classifies = not is_quantity if task == "auto" else task == "classification"
+        return values, classifies
     whole = bool(other.empty and (numbers.dropna() % 1 == 0).all())
-    if task == "auto" and other.empty and (not whole or n_numbers > MOST_CLASSES):
-        task = "regression"
-    elif task == "auto" and n_numbers > MOST_CLASSES and 2 * len(other) < n_known:
+    is_quantity = other.empty and (not whole or n_numbers > MOST_CLASSES)
+    if task == "auto" and n_numbers > MOST_CLASSES and 0 < 2 * len(other) < n_known:
         raise DataError(
-            f"{file.path}: column {quoted(name)} holds numbers, but not in {len(other):,} of {n_known:,} rows, such as "
-            f"{quoted(other.iloc[0])}: correct these cells or leave them blank; or give --task classification"
+            f"{label} holds numbers, but not in {len(other):,} of {n_known:,} rows, such as {quoted(other.iloc[0])}: "
+            "correct these cells or leave them blank; or give --task classification"
         )
-    if task == "regression":
-        return _target_numbers(file, name, unlabeled), False
-    known = text.dropna()
+    if task == "regression" or (task == "auto" and is_quantity):
+        return _target_numbers(file, names, unlabeled), False
+    known = texts.dropna()
+    if known.nunique() == 1:
+        raise DataError(f"{label} holds only one class, {quoted(known.iloc[0])}: give two or more")
     if whole and (known == numbers[known.index].map("{:.0f}".format)).all():  # "007" is a name
-        text = text.map(int, na_action="ignore")
-    values = text.astype(object).where(text.notna(), None).to_numpy()
-    return (values if len(known) < len(text) else np.array(values.tolist())), True
+        texts = texts.map(int, na_action="ignore").astype(object).where(texts.notna(), None)
+    return np.array(texts.tolist(), object if len(known) < len(texts) else None), True
 
 
 def truth_of(
@@ -297,31 +271,24 @@ def truth_of(
     DataError
         If the columns cannot be what the model predicts.
     """
-    if unlabeled is None:
-        unlabeled = (fitted.source_ or {}).get("unlabeled")
-    classes = getattr(fitted, "classes_", None)
+    unlabeled = unlabeled or (fitted.source_ or {}).get("unlabeled")
     n_targets = fitted.targets_.n_targets
     if len(names) != n_targets:
         raise DataError(f"the model predicts {n_targets} columns, but {len(names)} are given")
-    if n_targets > 1:
-        return np.stack([_target_numbers(file, name, unlabeled) for name in names], axis=1)
-    if classes is None:
-        return _target_numbers(file, names[0], unlabeled)
-    text = _target_texts(file, names[0], unlabeled)
-    numbers, other = _numbers(text)
-    if not text.notna().any():
-        raise DataError(f"{file.path}: no row has a value in {quoted(names[0])}")
-    class_of = {str(value): value for value in classes.tolist()}
-    if classes.dtype.kind in "iuf" and other.empty:  # 1, 1.0 and 1e0 are one class
-        class_of = {str(float(value)): value for value in classes.tolist()}
-        text = numbers.map(str).where(numbers.notna(), None)
-    known = text.dropna()
+    if n_targets > 1 or not hasattr(fitted, "classes_"):
+        return _target_numbers(file, names, unlabeled)
+    classes = fitted.classes_.tolist()
+    texts, numbers, other = _target(file, names[0], unlabeled)
+    class_of = {str(value): value for value in classes}
+    if fitted.classes_.dtype.kind in "iuf" and other.empty:  # 1, 1.0 and 1e0 are one class
+        class_of = {str(float(value)): value for value in classes}
+        texts = numbers.map(str).where(numbers.notna(), None)
+    known = texts.dropna()
     unknown = known[~known.isin(list(class_of))]
-    if 2 * len(unknown) > len(known):
-        shown = ", ".join(map(quoted, unknown.unique()[:3]))
+    if known.empty or 2 * len(unknown) > len(known):
+        shown = f", such as {listed(unknown.unique(), 3)}" if len(unknown) else ""
         raise DataError(
             f"{file.path}: column {quoted(names[0])} cannot be the truth: {len(unknown):,} of {len(known):,} values "
-            f"are classes unknown to the model, such as {shown}; it predicts {listed(classes.tolist(), 8)}"
+            f"are classes unknown to the model{shown}; it predicts {listed(classes, 8)}"
         )
-    values = [class_of.get(value, value) for value in text.where(text.notna(), None)]
-    return np.array(values, object)
+    return np.array([class_of.get(value, value) for value in texts.tolist()], object)

@@ -32,7 +32,7 @@ _OPTION_OF = {
     "stop_words": "--stop-words",
     "unlabeled": "--unlabeled",
 }
-_NOT_SETTABLE = ("vectorizer", "wiring", "client", "progress", "verbose")
+_NOT_SETTABLE = ("vectorizer", "wiring", "progress", "verbose")
 
 
 def option(metavar: str, help: str, *flags: str, **limits: Any) -> Any:
@@ -148,24 +148,12 @@ def vectorizer_of(
     own = inspect.signature(word_vectorizer).parameters
     module, _, name = estimator.rpartition(".")
     signature = inspect.signature(getattr(importlib.import_module(module), name)).parameters
-    options = typed(n_words=words, stop_words=_stop_words_of(stop_words))
+    options: dict[str, Any] = typed(n_words=words, stop_words=stop_words)
+    if stop_words is not None and (Path(stop_words).is_file() or Path(stop_words).suffix):
+        options["stop_words"] = Path(stop_words)
     options |= {name: settings.pop(name) for name in list(settings) if name in own}
     defaults = {name: signature[name].default for name in own if name in signature}
     return word_vectorizer(**{**defaults, **options}) if options else None
-
-
-def _stop_words_of(choice: str | None) -> str | list[str] | Path | None:
-    """What ``--stop-words`` means: a language, none, or a file of words."""
-    if choice is None or choice == "none":
-        return None if choice is None else []
-    path = Path(choice)
-    if path.is_file():
-        return path
-    if path.suffix or path.name != choice:
-        raise DataError(
-            f"--stop-words: there is no file {choice}; give a language, none, or a file of words"
-        )
-    return choice
 
 
 # ---- options from a file
@@ -186,22 +174,20 @@ def _read_config(ctx: typer.Context, path: Path | None) -> Path | None:
                 f"{path}: {name!r} is not a command: write the options of tsenet {ctx.info_name} "
                 f"below a line [{ctx.info_name}]"
             )
-    options: dict[str, Any] = {
-        max(option.opts, key=len).lstrip("-"): option for option in ctx.command.params
-    }
-    found: dict[str, Any] = {}
+    known: dict[str, Any] = {max(p.opts, key=len).lstrip("-"): p for p in ctx.command.params}
+    options: dict[str, Any] = {}
     for key, value in tables.get(str(ctx.info_name), {}).items():
-        option = options.get(key.replace("_", "-"))
-        if option is None and "set" in options:
+        parameter = known.get(key.replace("_", "-"))
+        if parameter is None and "set" in known:
             ctx.meta.setdefault(SETTINGS, {})[key.replace("-", "_")] = value
-        elif option is None or option.name == "config":
+            continue
+        if parameter is None or parameter.name == "config":
             raise DataError(f"{path}: {key!r} is not an option of tsenet {ctx.info_name}")
-        elif isinstance(value, list) and not option.multiple:
+        several = getattr(parameter, "multiple", False) or parameter.nargs != 1
+        if isinstance(value, list) and not several:
             raise DataError(f"{path}: {key!r} must be one value, not {value!r}")
-        else:
-            several = getattr(option, "multiple", False) and not isinstance(value, list)
-            found[str(option.name)] = [value] if several else value
-    ctx.default_map = found
+        options[parameter.name] = [value] if several and not isinstance(value, list) else value
+    ctx.default_map = options
     return path
 
 
@@ -216,37 +202,33 @@ Data = Annotated[
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by tsenet fit.")]
-Encoding = Annotated[
-    str | None, option("NAME", "Encoding of a text file, such as latin-1; default: utf-8.")
-]
+Encoding = Annotated[str | None, option("NAME", "Encoding of a text file, such as latin-1.")]
 NoHeader = Annotated[
-    bool,
-    typer.Option("--no-header", help="The csv has no header line: its columns are called 1, 2, …"),
+    bool, typer.Option("--no-header", help="The csv has no header: its columns are 1, 2, …")
+]
+Out = Annotated[Path, option("FILE", "File to write; - for stdout.", "--out", "-o")]
+IdColumn = Annotated[str | None, option("COLUMN", "Key of the rows, which outputs repeat.", "--id")]
+Text = Annotated[str | None, option("COLUMN", "Column of the text; default: text.")]
+Along = Annotated[str | None, option("COLUMN", "Show the topics along its dates or labels.")]
+Workers = Annotated[
+    str | None, option("WHERE", "Number of processes to start, or address of a Dask cluster.")
 ]
 Unlabeled = Annotated[
-    str | None, option("VALUE", "Marks rows without a target, besides blank cells.")
+    str | None, option("VALUE", "Marks rows without a target, like a blank cell.")
 ]
-Words = Annotated[
-    int | None, option("N", "Keep only the N most frequent words; default: 10000.", min=2)
-]
+Words = Annotated[int | None, option("N", "Keep only the N most frequent words.", min=2)]
 StopWords = Annotated[
     str | None,
-    option(
-        "WHICH",
-        "Words to leave out: a language such as english, none, or a file of words; default: none "
-        "(topics: english).",
-    ),
+    option("WHICH", "Words to leave out: a language such as english, none, or a file of words."),
 ]
 # The one default that is the command line's own: the same command gives the same result.
 Seed = Annotated[int, option("N", "Same seed, same result.", min=0)]
 Jobs = Annotated[
-    int | None, option("N", "Threads; default: all cores. The result does not depend on it.", min=1)
+    int | None, option("N", "Threads; default: all cores. Does not affect the result.", min=1)
 ]
 Set = Annotated[
     list[str] | None,
-    option(
-        "NAME=VALUE", "Set any other parameter; may be repeated. --help-all lists them.", "--set"
-    ),
+    option("NAME=VALUE", "Set any other parameter (repeatable); see --help-all.", "--set"),
 ]
 Config = Annotated[
     Path | None,

@@ -21,7 +21,7 @@ from tsenet.cli._options import option
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
-    from tsenet.data import ShardFolder
+    pass
 
 __all__ = ["fit"]
 
@@ -49,30 +49,18 @@ def fit(
     context: typer.Context,
     data: options.Data,
     target: Annotated[
-        list[str],
-        option("COLUMN", "Column to predict; several for several labels."),
+        list[str], option("COLUMN", "Column to predict; several for several labels.")
     ],
-    out: Annotated[
-        Path,
-        option("MODEL", "Model file to write; - for stdout.", "--out", "-o"),
-    ],
+    out: options.Out,
     text: Annotated[
         str | None, option("COLUMN", "Learn from the words of this column alone.")
     ] = None,
-    id_column: Annotated[
-        str | None,
-        option(
-            "COLUMN", "Key of the rows: nothing is learned from it, and predict repeats it.", "--id"
-        ),
-    ] = None,
+    id_column: options.IdColumn = None,
     ignore: Annotated[list[str] | None, option("COLUMN", "Column to leave out.")] = None,
     unlabeled: options.Unlabeled = None,
     task: Annotated[
         Task,
-        typer.Option(
-            help="auto: regression if the target holds numbers that are not whole, or more "
-            "than 20 different ones."
-        ),
+        typer.Option(help="auto: regression for numbers with fractions or more than 20 values."),
     ] = Task.auto,
     preset: Annotated[
         Preset,
@@ -102,19 +90,26 @@ def fit(
     """
     import tsenet
     from tsenet._system.packages import need_torch
+    from tsenet.data import open_shards
 
     parameters = options.read_settings(context, settings, _ESTIMATOR, options.WORDS)
-    _check_roles(target, text, id_column)
+    roles = [*target, *options.typed(text=text, id=id_column).values()]
+    if len(set(roles)) < len(roles):
+        raise DataError("--target, --text and --id must name different columns, each only once")
     check_output(out, force, data, config, stop_words)
     need_torch("training")
     X: Any
+    y: Any
     source: dict[str, Any] = {"targets": target, **options.typed(unlabeled=unlabeled)}
     with open_progress(quiet) as progress:
         if is_shard_folder(data):
             reason = "a folder of shards has its columns already"
             options.refuse_options(context, _OF_FILES, reason)
-            X, y, classifies = _shards(data, target, task)
-            parameters |= options.typed(unlabeled=_marker(X, target, unlabeled))
+            X, y = open_shards(data), target[0] if len(target) == 1 else target
+            classes = [X.classes.get(name, ()) for name in target]  # None for numbers
+            classifies = task is Task.classification or (task is Task.auto and None not in classes)
+            marker = [value for value in classes[0] or () if str(value) == unlabeled]
+            parameters |= options.typed(unlabeled=marker[0] if marker else unlabeled)
         else:
             from tsenet.cli._model_data import read_file, target_of, training_table
 
@@ -122,14 +117,15 @@ def fit(
             parameters |= options.typed(vectorizer=vectorizer)
             file = read_file(data, progress, encoding, no_header)
             y, classifies = target_of(file, target, task.value, unlabeled)
-            keys = [] if id_column is None else [id_column]
-            for name in keys:
-                file.column(name)  # its error lists the columns
-            source |= options.typed(id=id_column)
+            left_out = [*target, *(ignore or ())]
+            if id_column is not None:
+                file.column(id_column)  # its error lists the columns
+                source["id"] = id_column
+                left_out.append(id_column)
             if text is not None:
                 X, source["text"] = file.texts(text), text
             else:
-                X, source["columns"] = training_table(file, {*target, *(ignore or ()), *keys})
+                X, source["columns"] = training_table(file, left_out)
         warm_up(progress)
         kind = tsenet.TSENetClassifier if classifies else tsenet.TSENetRegressor
         make = kind.paper if preset is Preset.paper else kind
@@ -141,41 +137,6 @@ def fit(
     _print_fit(model, X, y, out, as_json)
 
 
-def _check_roles(target: list[str], text: str | None, id_column: str | None) -> None:
-    """Raise a DataError if a column is named twice."""
-    for name in target:
-        if target.count(name) > 1:
-            raise DataError(f"--target names {name!r} twice")
-        for flag, other in (("--text", text), ("--id", id_column)):
-            if name == other:
-                raise DataError(f"{flag} and --target name the same column, {name!r}")
-
-
-def _shards(data: Path, target: list[str], task: Task) -> tuple[ShardFolder, Any, bool]:
-    """A folder of shards, its label columns, and whether these hold classes."""
-    from tsenet.cli._model_data import MOST_CLASSES
-    from tsenet.data import open_shards
-
-    folder = open_shards(data)
-    labels = target[0] if len(target) == 1 else target
-    if task is not Task.auto:
-        return folder, labels, task is Task.classification
-    for name in target:
-        values = folder.classes.get(name, ())
-        numbers = values is not None and all(type(value) in (int, float) for value in values)
-        if values is None or (numbers and len(values) > MOST_CLASSES):
-            return folder, labels, False
-        if len(target) > 1 and not set(values) <= {0, 1}:
-            return folder, labels, False
-    return folder, labels, True
-
-
-def _marker(folder: ShardFolder, target: list[str], unlabeled: str | None) -> Any:
-    """The class of a folder that ``--unlabeled`` spells."""
-    classes = folder.classes.get(target[0]) or ()
-    return next((value for value in classes if str(value) == unlabeled), unlabeled)
-
-
 def _print_fit(model: Any, X: Any, y: Any, out: Path, as_json: bool) -> None:
     """Print what a model was fitted to, its size, and its cross-validated score."""
     from tsenet.cli._model_data import has_target
@@ -184,8 +145,6 @@ def _print_fit(model: Any, X: Any, y: Any, out: Path, as_json: bool) -> None:
     history, score = model.history_, model.cv_score_
     n_rows = getattr(X, "n_rows", None) or len(X)
     n_unlabelled = 0 if isinstance(y, str | list) else int((~has_target(y)).sum())
-    best = history.best_epoch
-    loss = None if best is None else history.validation_loss[best]
     fields = {
         "out": out,
         "rows": n_rows,
@@ -194,8 +153,6 @@ def _print_fit(model: Any, X: Any, y: Any, out: Path, as_json: bool) -> None:
         "layers": model.wiring_.layer_sizes,
         "parameters": model.n_parameters_,
         "epochs": history.n_epochs,
-        "stopped": history.stopped,
-        "validation_loss": loss,
         "cross_validated": None if score is None else score._asdict(),
     }
     sizes = "-".join(map(str, model.wiring_.layer_sizes))
@@ -208,8 +165,7 @@ def _print_fit(model: Any, X: Any, y: Any, out: Path, as_json: bool) -> None:
         lines.append(
             f"{n_unlabelled:,} of {n_rows:,} rows have no {names}: they are unlabelled rows"
         )
-    note = "" if loss is None else f", best validation loss {loss:.4f} in epoch {best + 1}"
-    lines.append(f"{count_of(history.n_epochs, 'epoch')}{note}; written to {out}")
+    lines.append(f"{count_of(history.n_epochs, 'epoch')}; written to {out}")
     if score is None:
         lines.append("no cross-validated score; tsenet evaluate scores the model on other rows")
     else:

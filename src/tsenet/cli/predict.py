@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
@@ -38,26 +38,10 @@ def predict(
     context: typer.Context,
     model: options.Model,
     data: options.Data,
-    out: Annotated[
-        Path,
-        option("FILE", "csv or jsonl file to write; default, or -: csv to stdout.", "--out", "-o"),
-    ] = STDOUT,
-    id_column: Annotated[
-        str | None,
-        option(
-            "COLUMN",
-            "Column to repeat next to the predictions; default: the --id of fit, if DATA has it; of a folder "
-            "of txt files, their names.",
-            "--id",
-        ),
-    ] = None,
+    out: options.Out = STDOUT,
+    id_column: options.IdColumn = None,
     explain: Annotated[
-        int | None,
-        option(
-            "N",
-            "Add the N strongest reasons of each prediction: columns and what they add to the output.",
-            min=1,
-        ),
+        int | None, option("N", "Add the N strongest reasons for each prediction.", min=1)
     ] = None,
     encoding: options.Encoding = None,
     no_header: options.NoHeader = False,
@@ -76,7 +60,7 @@ def predict(
     such as =A1, get a leading ' in the csv. The rows of a folder made by tsenet shard are read a part at a time.
     """
     from tsenet._system.atomic import atomic_write
-    from tsenet.cli._model_data import load_model
+    from tsenet.cli._model_data import load_model, model_input, read_file
 
     if out.suffix.lower() in _OTHER_FORMATS:
         raise DataError(f"predictions are written as csv or jsonl: {out} has the name of neither")
@@ -87,9 +71,15 @@ def predict(
         if is_shard_folder(data):
             reason = "a folder of shards has its columns already"
             options.refuse_options(context, ("encoding", "no_header", "explain"), reason)
-            parts = _predicted_shards(fitted, data, id_column)
+            rows: Iterable[tuple[Table, dict[str, Any]]] = _read_shards(fitted, data, id_column)
         else:
-            parts = _predicted_file(fitted, data, id_column, explain, progress, encoding, no_header)
+            file = read_file(data, progress, encoding, no_header)
+            key = (fitted.source_ or {}).get("id")
+            if id_column is None and (key in file.columns or data.is_dir()):
+                id_column = key if key in file.columns else "file"
+            keys = {} if id_column is None else {id_column: file.texts(id_column)}
+            rows = [(model_input(fitted, file), keys)]
+        parts = (_predictions(fitted, *part, explain, progress) for part in rows)
         if out == STDOUT:
             try:
                 _write(parts, sys.stdout, as_lines)
@@ -103,30 +93,10 @@ def predict(
     print_result(as_json, fields, f"{n_rows:,} predictions written to {out}")
 
 
-def _predicted_file(
-    fitted: Any,
-    data: Path,
-    id_column: str | None,
-    explain: int | None,
-    progress: Progress,
-    encoding: str | None,
-    no_header: bool,
-) -> Iterator[pd.DataFrame]:
-    """The predictions of a file."""
-    from tsenet.cli._model_data import model_input, read_file
-
-    file = read_file(data, progress, encoding, no_header)
-    key = (fitted.source_ or {}).get("id")
-    if id_column is None and (key in file.columns or data.is_dir()):
-        id_column = key if key in file.columns else "file"
-    ids = {} if id_column is None else {id_column: file.texts(id_column)}
-    X = model_input(fitted, file)
-    reasons = {} if explain is None else _reasons(fitted, X, explain, progress)
-    yield _predictions(fitted, X, ids, reasons)
-
-
-def _predicted_shards(fitted: Any, data: Path, id_column: str | None) -> Iterator[pd.DataFrame]:
-    """The predictions of a folder of shards, a partition at a time; words are matched by name."""
+def _read_shards(
+    fitted: Any, data: Path, id_column: str | None
+) -> Iterator[tuple[Table, dict[str, Any]]]:
+    """Yield the rows and keys of a folder of shards, a partition at a time; words are matched by name."""
     from tsenet.data import open_shards
     from tsenet.estimators.outside_memory import columns_of_words, with_words
 
@@ -134,12 +104,13 @@ def _predicted_shards(fitted: Any, data: Path, id_column: str | None) -> Iterato
     words = fitted.binary_rule_.names_in
     columns = columns_of_words(folder, words)
     for partition in folder.partitions:
-        table = with_words(folder.read(partition), words, columns)
-        ids = folder.read_labels(partition, [] if id_column is None else [id_column])
-        yield _predictions(fitted, table, ids, {})
+        keys = folder.read_labels(partition, [] if id_column is None else [id_column])
+        yield with_words(folder.read(partition), words, columns), keys
 
 
-def _predictions(fitted: Any, X: Any, ids: dict[str, Any], reasons: dict[str, Any]) -> pd.DataFrame:
+def _predictions(
+    fitted: Any, X: Table, keys: dict[str, Any], explain: int | None, progress: Progress
+) -> pd.DataFrame:
     """Keys, predictions, probabilities and reasons of rows, side by side."""
     import pandas as pd
 
@@ -147,12 +118,13 @@ def _predictions(fitted: Any, X: Any, ids: dict[str, Any], reasons: dict[str, An
     predicted = fitted.predict(X).reshape(-1, fitted.targets_.n_targets)
     if len(targets) != predicted.shape[1]:
         targets = [f"prediction {k}" for k in range(predicted.shape[1])]
-    columns = [*ids.items(), *zip(targets, predicted.T, strict=True)]
+    columns = [*keys.items(), *zip(targets, predicted.T, strict=True)]
     if hasattr(fitted, "classes_"):
         labels = targets if len(targets) > 1 else fitted.classes_.tolist()
         shares = fitted.predict_proba(X).round(6)
         columns += [(f"P({label})", share) for label, share in zip(labels, shares.T, strict=True)]
-    columns += reasons.items()
+    if explain is not None:
+        columns += _reasons(fitted, X, explain, progress).items()
     frame = pd.concat([pd.Series(values) for _, values in columns], axis=1)
     return frame.set_axis([name for name, _ in columns], axis=1)
 
@@ -173,7 +145,7 @@ def _reasons(fitted: Any, table: Table, n: int, progress: Progress) -> dict[str,
     return {f"reason {k + 1}": list(column) for k, column in enumerate(columns)}
 
 
-def _write(parts: Iterator[pd.DataFrame], stream: IO[str], as_lines: bool) -> tuple[int, list[str]]:
+def _write(parts: Iterable[pd.DataFrame], stream: IO[str], as_lines: bool) -> tuple[int, list[str]]:
     """Write predictions as csv or JSON lines; return the number of rows and the columns."""
     n_rows, names = 0, []
     for frame in parts:

@@ -21,21 +21,15 @@ __all__ = ["report"]
 def report(
     context: typer.Context,
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model, or a tree.tsenet.")],
-    out: Annotated[Path, option("FILE", "Page to write: html; - for stdout.", "--out", "-o")],
-    data: Annotated[
-        Path | None,
-        option("DATA", "Rows that show what moves the units; also as tsenet fit reads it."),
-    ] = None,
+    out: options.Out,
+    data: Annotated[Path | None, option("DATA", "Rows, which show what moves the units.")] = None,
     target: Annotated[
-        list[str] | None,
-        option("COLUMN", "Column of the truth; default: as in the model, if DATA has it."),
+        list[str] | None, option("COLUMN", "Column of the truth; default: that of fit.")
     ] = None,
-    text: Annotated[str | None, option("COLUMN", "Column of the text, for a topic tree.")] = None,
-    along: Annotated[
-        str | None, option("COLUMN", "Dates or labels to show the topics along, for a topic tree.")
-    ] = None,
+    text: options.Text = None,
+    along: options.Along = None,
     show: Annotated[
-        str | None, option("COLUMN", "What to show of each row; default: its text, if any.")
+        str | None, option("COLUMN", "What to show of each row; default: its text.")
     ] = None,
     title: Annotated[str | None, option("TEXT", "Title; default: the model file's name.")] = None,
     encoding: options.Encoding = None,

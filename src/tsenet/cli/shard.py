@@ -24,13 +24,10 @@ def shard(
             help="Files with the same columns: csv, tsv, json, jsonl, parquet, txt, or a folder of txt files.",
         ),
     ],
-    out: Annotated[
-        str,
-        option("DIR", "Folder to make, or a URL such as s3://bucket/folder.", "--out", "-o"),
-    ],
-    text: Annotated[str | None, option("COLUMN", "Column of the text; default: text.")] = None,
+    out: Annotated[str, option("DIR", "Folder to make, or a URL.", "--out", "-o")],
+    text: options.Text = None,
     label: Annotated[
-        list[str] | None, option("COLUMN", "Keep a column as a label; may be repeated.")
+        list[str] | None, option("COLUMN", "Keep a column as a label (repeatable).")
     ] = None,
     words: options.Words = None,
     stop_words: options.StopWords = None,
@@ -38,16 +35,9 @@ def shard(
     encoding: options.Encoding = None,
     no_header: options.NoHeader = False,
     rows_per_partition: Annotated[
-        int | None, option("N", "Rows that are read at once; default: 16384.", min=1)
+        int | None, option("N", "Rows that are read at once.", min=1)
     ] = None,
-    workers: Annotated[
-        str | None,
-        option(
-            "WHERE",
-            "Count words in this number of processes started here, or on the Dask cluster of this address "
-            "(tcp://host:port).",
-        ),
-    ] = None,
+    workers: options.Workers = None,
     config: options.Config = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,

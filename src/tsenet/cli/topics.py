@@ -41,24 +41,11 @@ def topics(
     ],
     out: Annotated[Path, option("DIR", "Folder to make for the results.", "--out", "-o")],
     model: Annotated[
-        Path | None,
-        option("FILE", "Find the topics of this model (model.tsenet) in DATA; learn none."),
+        Path | None, option("FILE", "Find the topics of this model.tsenet; learn none.")
     ] = None,
-    text: Annotated[
-        str | None,
-        option("COLUMN", "Column of the text (a number with --no-header); default: text."),
-    ] = None,
-    id_column: Annotated[
-        str | None,
-        option(
-            "COLUMN",
-            "Key of the documents in documents.csv; default: their numbers from 0, or the names of txt files.",
-            "--id",
-        ),
-    ] = None,
-    along: Annotated[
-        str | None, option("COLUMN", "Show the topics along its dates or labels.")
-    ] = None,
+    text: options.Text = None,
+    id_column: options.IdColumn = None,
+    along: options.Along = None,
     words: options.Words = None,
     stop_words: options.StopWords = None,
     no_explorer: Annotated[
@@ -67,17 +54,8 @@ def topics(
     settings: options.Set = None,
     encoding: options.Encoding = None,
     no_header: options.NoHeader = False,
-    workers: Annotated[
-        str | None,
-        option(
-            "WHERE",
-            "For a folder of shards: a number of processes to start here, or the address of a Dask cluster "
-            "(tcp://host:port).",
-        ),
-    ] = None,
-    memory: Annotated[
-        str | None, option("SIZE", "For a folder of shards: memory of each process, such as 2GB.")
-    ] = None,
+    workers: options.Workers = None,
+    memory: Annotated[str | None, option("SIZE", "Memory of each process, such as 2GB.")] = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     config: options.Config = None,
@@ -239,7 +217,7 @@ def _write_documents(
     n_documents = n_without = 0
     with path.open("w", encoding="utf-8", newline="") as stream:
         for part in strengths:
-            entries = part.tocoo()
+            entries = part.tocoo(copy=True)
             entries.data[entries.data < PRESENT] = 0
             entries.eliminate_zeros()
             without = np.setdiff1d(np.arange(part.shape[0]), entries.row)
