@@ -32,7 +32,7 @@ _OPTION_OF = {
     "stop_words": "--stop-words",
     "unlabeled": "--unlabeled",
 }
-_NOT_SETTABLE = ("vectorizer", "wiring", "progress", "verbose")
+_NOT_SETTABLE = ("vectorizer", "wiring", "client", "progress", "verbose")
 
 
 def option(metavar: str, help: str, *flags: str, **limits: Any) -> Any:
