@@ -35,7 +35,7 @@ from tsenet.data import read_documents
 
 documents = read_documents("docs.csv", "text")
 model = tsenet.TopicModel(n_words=2000, min_documents=5, random_state=0).fit(documents)
-model.topics_[["id", "level", "label", "size", "coherence"]].head(8).round(3)
+model.topics_[["id", "level", "label", "share", "coherence"]].head(8).round(3)
 
 # %% [markdown]
 # `coherence` is the NPMI of a topic's words within ten words of text: 1 if they always occur together, 0 if they are independent. Words
@@ -59,14 +59,14 @@ _ = plot_tree(model.tree_, axes, max_topics=45, n_words=4)  # The topics of the 
 # %% [markdown]
 # ## Which topics has this text?
 #
-# Posteriors are exact in the model, for texts that it has never seen, too.
+# Also for texts that it has never seen.
 
 # %%
 question = "Fit a smoothing spline through noisy samples, choosing the knots automatically."
 model.topics_of(question).head(5)
 
 # %% [markdown]
-# The other direction: the documents in which a topic is most probable.
+# The other direction: the documents in which a topic is strongest.
 
 # %%
 topics = model.topics_

@@ -211,16 +211,17 @@ class TopicHierarchy:
         for here, above in enumerate(self.parents):
             parent[starts[here] : starts[here + 1]] = above + starts[here + 1]
         on = np.zeros(level.size)
+        on[:n_words] = rows.counts()
         with_parent = np.zeros(level.size)
         top = np.zeros((sizes[-1], sizes[-1]))
+        below = np.arange(n_words, int(starts[-2]))  # topics that have one above
         for block, strength in self._strength_blocks(rows):
             present = (strength >= PRESENT).astype(np.float64)
-            states = np.hstack([block.toarray(), present])
-            on += states.sum(axis=0)
+            on[n_words:] += present.sum(axis=0)
             top += present[:, -sizes[-1] :].T @ present[:, -sizes[-1] :]
             with_parent[:n_words] += _joint_counts(block, present, self.main_topic)
-            below = np.arange(n_words, int(starts[-2]))
-            with_parent[below] += (states[:, below] * states[:, parent[below]]).sum(axis=0)
+            pairs = present[:, below - n_words] * present[:, parent[below] - n_words]
+            with_parent[below] += pairs.sum(axis=0)
         n_rows = rows.n_rows
         tops = slice(int(starts[-2]), level.size)
         rate = on[tops] / n_rows
@@ -398,7 +399,8 @@ def learn_hierarchy(
     n_topics = sizes if isinstance(sizes, int) else sizes[-1] if sizes else None
     is_fixed = n_topics is not None
     if n_topics is None:
-        n_topics = min(room, max(2, rows.n_rows // 10), round(0.8 * np.sqrt(rows.n_rows)), 200)
+        evidence = min(rows.n_rows, rows.nnz / 30)  # titles tell less than articles
+        n_topics = min(room, max(2, rows.n_rows // 10), round(0.8 * np.sqrt(evidence)), 200)
         n_topics = max(n_topics, len(seed_groups), 1)
     if n_topics < len(seed_groups):
         raise DataError(
