@@ -164,3 +164,10 @@ def test_few_documents_and_documents_without_ties(n_rows: int) -> None:
     assert learn_hierarchy(few).strengths(few).shape[0] == n_rows
     nothing = BinaryRows.of_dense(np.zeros((n_rows, 5), bool))
     assert learn_hierarchy(nothing).strengths(nothing).nnz == 0
+
+
+@pytest.mark.parametrize("sizes", [1, (1,), (1, 4)])
+def test_one_topic_has_words_too(rows: BinaryRows, sizes: int | tuple[int, ...]) -> None:
+    hierarchy = learn_hierarchy(rows, sizes)
+    assert hierarchy.sizes[-1] == 1
+    assert (describe(hierarchy, rows, 5).words >= 0).all(axis=1).all()

@@ -318,6 +318,8 @@ def describe(hierarchy: TopicHierarchy, rows: BinaryRows, n_words: int) -> Topic
         lift = np.log(np.maximum(rate, 1e-12) / np.maximum(base, 1e-12)[:, None])
         here = slice(starts[level], starts[level + 1])
         information[here] = np.maximum((rate * lift).sum(axis=0) * mass, 0.0) / max(1, rows.n_rows)
+        if sizes[level] == 1:  # nothing to compare with
+            lift = hierarchy.weight[:, None]
         value = np.where(lift > _MIN_LIFT, rate**_FREQUENCY * lift, 0.0)
         value[with_leaf @ onto < 2] = 0.0
         if level:
