@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from benchmarks.corpora import zipf_blocks
 from benchmarks.measure import in_own_process, peak_bytes, warm_up
@@ -50,7 +49,7 @@ def run(n_rows: int, n_sampled: int, memory: str) -> str:
 
 def make_folder(folder: Path, n_rows: int) -> Path:
     """Write the documents a block at a time."""
-    from tsenet.data.shard_writer import ShardWriter
+    from tsenet.data import ShardWriter
 
     names = [f"w{j}" for j in range(N_WORDS)]
     with ShardWriter(folder, names=names, sparse=True, labels=[], counts=False) as writer:
@@ -62,12 +61,12 @@ def make_folder(folder: Path, n_rows: int) -> Path:
 def learn(folder: str, way: str, n_sampled: int, memory: str) -> dict[str, Any]:
     """Learn a tree and expand it in one of the ways."""
     import tsenet
-    from tsenet.data.shards import open_shards
+    from tsenet.scale import Blocks
 
     warm_up()
     X: Any = Path(folder)
     if way == "memory":
-        X = sp.vstack([block.table.values for block in open_shards(folder).blocks()], format="csr")
+        X = Blocks(folder).take()
     with ExitStack() as stack:
         client = None
         if way.endswith(("worker", "workers")):
