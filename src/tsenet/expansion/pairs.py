@@ -270,9 +270,9 @@ def _count_tile(layer: _Completed, first: int, counts: UnitCounts, workers: Work
 
 
 def _add(a: _Counts, b: _Counts) -> _Counts:
-    """The counts over the rows of both."""
-    return _Counts(
-        [UnitCounts(*map(np.add, x, y)) for x, y in zip(a.units, b.units, strict=True)],
-        list(map(np.add, a.on, b.on)),
-        list(map(np.add, a.parent_on, b.parent_on)),
-    )
+    """The counts over the rows of both, in the arrays of the first: they are large."""
+    for total, more in zip(a.units, b.units, strict=True):
+        for array, added in zip(total, more, strict=True):
+            np.add(array, added, out=array)
+    on = list(map(np.add, a.on, b.on))
+    return _Counts(a.units, on, list(map(np.add, a.parent_on, b.parent_on)))

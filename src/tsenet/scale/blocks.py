@@ -254,11 +254,16 @@ class Blocks:
         stage: str = "",
         progress: Progress | None = None,
     ) -> Any:
-        """Combine ``function(block)`` of all blocks; ``combine`` must be associative to the bit and change neither."""
+        """Combine ``function(block)`` of all blocks.
+
+        ``combine`` must be associative to the bit. It may change its first argument, but not the second.
+        """
         if self.cluster is None or self.folder is None:
             return reduce(combine, self.map(function, stage=stage, progress=progress))
         parts = self.folder.partitions
-        n_spans = min(len(parts), 2 * self.cluster.n_slots)
+        n_spans = min(
+            len(parts), self.cluster.n_slots
+        )  # results may be large: few are added on workers
         ends = [round(k * len(parts) / n_spans) for k in range(n_spans + 1)]
         spans = [parts[a:b] for a, b in pairwise(ends)]
         report = Progress() if progress is None else progress
