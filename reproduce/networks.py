@@ -147,6 +147,9 @@ class DenseNetwork(BaseEstimator):
         """Choose the labelled rows, hold some out and make the network."""
         known = np.flatnonzero(~np.isnan(y) if y.ndim == 1 else ~np.isnan(y).all(axis=1))
         targets = y[known].astype(np.float32)
+        if self.regression:
+            self._centre, self._scale = float(targets.mean()), float(targets.std()) or 1.0
+            targets = (targets - self._centre) / self._scale
         if y.ndim == 2 or self.regression:
             self._targets = torch.from_numpy(targets if y.ndim == 2 else targets[:, None])
             n_outputs = self._targets.shape[1]
@@ -184,12 +187,14 @@ class DenseNetwork(BaseEstimator):
         torch.manual_seed(self.random_state)
         rng = np.random.default_rng(self.random_state)
         best_loss, best_epoch, best = np.inf, 0, copy.deepcopy(net.state_dict())
+        # few rows would otherwise give one step per epoch, and stop before anything is learned
+        size = min(self.batch_size, max(16, self._fitted.size // 10))
         for epoch in range(n_epochs):
             order = rng.permutation(self._fitted)
             net.train()
-            for start in range(0, order.size, self.batch_size):
+            for start in range(0, order.size, size):
                 optimiser.zero_grad()
-                self._loss(order[start : start + self.batch_size]).backward()
+                self._loss(order[start : start + size]).backward()
                 optimiser.step()
                 if net.sparse:
                     net.clear_removed()
@@ -239,7 +244,7 @@ class DenseNetwork(BaseEstimator):
         """Return the most probable class, or the number: (N,)."""
         output = self._outputs(X, self.net_)
         if self.regression:
-            return output[:, 0]
+            return self._centre + self._scale * output[:, 0]
         answer: NDArray[Any] = self.classes_[output.argmax(axis=1)]
         return answer
 
