@@ -651,10 +651,10 @@ class TopicModel(UsesCluster, TransformerMixin):
         """Return the strength of each topic in each document, from 0 to 1.
 
         The evidence for a topic is the share of the document's words that belong to it, weighted by how much each word
-        tells about topics. If it is at least half that of the document's main topic of that level, the topic is
-        *present*: its strength is 0.5 plus half its share. Otherwise the strength is the ratio to the main topic. A
-        topic is at least as strong as those below it. So every document with a word of a topic has topics at each
-        level; others, such as an empty one, have none.
+        tells about topics, as far as it exceeds the topic's mean share. If it is at least half that of the document's
+        main topic of that level, the topic is *present*: its strength is 0.5 plus half its share. Otherwise the
+        strength is the ratio to the main topic. A topic is at least as strong as those below it. So every document
+        with a word of a topic has topics at each level; others, such as an empty one, have none.
 
         Parameters
         ----------
@@ -968,6 +968,7 @@ class TopicModel(UsesCluster, TransformerMixin):
         topics = {
             "topics.weight": self._hierarchy.weight,
             "topics.paths": self._hierarchy.paths,
+            "topics.usual": self._hierarchy.usual,
             "topics.counts": counts.data,
             "topics.columns": counts.indices.astype(np.int64),
             "topics.starts": counts.indptr.astype(np.int64),
@@ -1242,16 +1243,18 @@ def _seed_groups(
 
 def _checked_hierarchy(arrays: Mapping[str, NDArray[Any]], tree: LatentTree) -> TopicHierarchy:
     """The hierarchy in a file, checked against its tree."""
-    weight, paths, data, columns, starts = (
-        np.array(arrays[name]) for name in ("weight", "paths", "counts", "columns", "starts")
+    weight, paths, usual, data, columns, starts = (
+        np.array(arrays[name])
+        for name in ("weight", "paths", "usual", "counts", "columns", "starts")
     )
     n_words, sizes = tree.n_observed, tree.layer_sizes[1:]
     fits = (
         weight.shape == (n_words,)
         and paths.shape == (len(sizes), sizes[0])
+        and usual.shape == (sizes[0],)
         and starts.shape == (n_words + 1,)
         and all(array.dtype == np.int64 for array in (paths, columns, starts))
-        and all(array.dtype == np.float64 for array in (weight, data))
+        and all(array.dtype == np.float64 for array in (weight, usual, data))
         and columns.shape == data.shape == (starts[-1],)
         and starts[0] == 0
         and bool((np.diff(starts) >= 0).all())
@@ -1263,10 +1266,10 @@ def _checked_hierarchy(arrays: Mapping[str, NDArray[Any]], tree: LatentTree) -> 
         and all(len(set(zip(*pair, strict=True))) == pair[0].max() + 1 for pair in pairwise(paths))
         and np.array_equal(paths[0], np.arange(sizes[0]))
     )
-    if not fits or not all(np.isfinite(a).all() and (a >= 0).all() for a in (weight, data)):
+    if not fits or not all(np.isfinite(a).all() and (a >= 0).all() for a in (weight, usual, data)):
         raise ValueError("the hierarchy of topics does not fit the tree")
     counts = sp.csr_array((data, columns, starts), shape=(n_words, sizes[0]))
-    return TopicHierarchy(weight, counts, paths)
+    return TopicHierarchy(weight, counts, paths, usual)
 
 
 def _shares(strengths: Any) -> NDArray[np.float64]:

@@ -48,7 +48,7 @@ _SPARE = 1.25  # topics to start with for each topic wanted: the smallest are dr
 _N_PASSES = 20
 _N_STEPS = 6  # EM steps on the mixture of each document
 _N_STARTS = 3
-_MAX_ENTRIES = 2_000_000  # words of documents that topics are learned from
+_MAX_ENTRIES = 1_000_000  # words of documents that topics are learned from
 _MIN_MEMBERSHIP = 0.02  # smaller P(topic | word) are set to 0
 _FREQUENCY = (
     0.85  # power of a word's rate in a topic against its lift, for the words that describe it
@@ -73,11 +73,15 @@ class TopicHierarchy:
         Expected occurrences of each word in each topic of level 1.
     paths : int64 (levels, K)
         The topic of each level, from level 1 up, that each topic of level 1 belongs to.
+    usual : float64 (K,)
+        Mean share of each topic of level 1 in a document. Only what exceeds it is evidence, so that topics of general
+        language, which are spread evenly over all documents, are not the main topic of most.
     """
 
     weight: Floats
     counts: sp.csr_array
     paths: Ints
+    usual: Floats
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -109,10 +113,10 @@ class TopicHierarchy:
     def strengths(self, rows: BinaryRows, least: float = 0.01) -> sp.csr_array:
         """Strength of every topic in every document, from 0 to 1: csr_array (N, L), levels from 1 up.
 
-        The evidence for a topic is the weighted share of the document's words that belong to it. If it is at least half
-        that of the document's main topic of that level, the topic is present: its strength is 0.5 plus half its share,
-        where one word of no topic is added to each document. Otherwise the strength is the ratio to the main topic. A
-        topic is at least as strong as those below it.
+        The evidence for a topic is the weighted share of the document's words that belong to it, as far as it exceeds
+        the topic's mean share. If it is at least half that of the document's main topic of that level, the topic is
+        present: its strength is 0.5 plus half its share, where one word of no topic is added to each document.
+        Otherwise the strength is the ratio to the main topic. A topic is at least as strong as those below it.
 
         Parameters
         ----------
@@ -132,8 +136,8 @@ class TopicHierarchy:
         for start in range(0, rows.n_rows, _BLOCK_ROWS):
             block = rows.take(slice(start, min(start + _BLOCK_ROWS, rows.n_rows))).to_csr()
             block = sp.csr_array(block.astype(np.float64))
-            shares = (block @ links).toarray()
-            yield block, shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-12)
+            shares = _proportions((block @ links).toarray())
+            yield block, _proportions(np.maximum(shares - self.usual, 0.0))
 
     def _strength_blocks(self, rows: BinaryRows) -> Iterator[tuple[sp.csr_array, Floats]]:
         for block, evidence in self.evidence(rows):
@@ -185,7 +189,8 @@ class TopicHierarchy:
             columns.append(new)
         _, leaf = np.unique(paths[0], return_index=True)
         counts = sp.csr_array(self.counts @ sp.csr_array(np.eye(leaf.size)[paths[0]]))
-        return TopicHierarchy(self.weight, counts, paths[:, leaf]), np.concatenate(columns)
+        usual = np.asarray(np.bincount(paths[0], weights=self.usual), np.float64)
+        return TopicHierarchy(self.weight, counts, paths[:, leaf], usual), np.concatenate(columns)
 
     # ---- the same as a latent tree
 
@@ -245,6 +250,11 @@ class TopicHierarchy:
         cpt = np.stack([1.0 - chance, chance], axis=2)
         names = (*rule.names, *(topics or latent_names(level, set(rule.names))))
         return LatentTree(parent.astype(np.int32), level, cpt, names, rule)
+
+
+def _proportions(values: Floats) -> Floats:
+    """Rows that sum to 1; rows of 0 stay."""
+    return np.asarray(values / np.maximum(values.sum(axis=1, keepdims=True), 1e-12))
 
 
 def _joint_counts(block: sp.csr_array, present: Floats, topic: Ints) -> Floats:
@@ -410,7 +420,7 @@ def learn_hierarchy(
         )
     if not tied.size and not seed_groups and not is_fixed:
         none = sp.csr_array((rows.n_columns, 1))
-        return TopicHierarchy(weight, none, np.zeros((1, 1), np.int64))
+        return TopicHierarchy(weight, none, np.zeros((1, 1), np.int64), np.zeros(1))
     step = max(1, round(rows.nnz / _MAX_ENTRIES))
     sample = rows if step == 1 else rows.take(slice(0, rows.n_rows, step))
     enough = n_topics if is_fixed else 0.7 * n_topics
@@ -425,7 +435,11 @@ def learn_hierarchy(
             f"{n_topics} topics were asked for, but these {rows.n_rows:,} documents, in which {tied.size:,} words "
             f"occur together with others, have only {counts.shape[1]}: ask for fewer, or give more documents"
         )
-    leaves = TopicHierarchy(weight, counts, np.arange(counts.shape[1])[None])
+    n_leaves = counts.shape[1]
+    leaves = TopicHierarchy(weight, counts, np.arange(n_leaves)[None], np.zeros(n_leaves))
+    if n_leaves > 1:
+        usual = sum(shares.sum(axis=0) for _, shares in leaves.evidence(sample)) / sample.n_rows
+        leaves = replace(leaves, usual=usual)
     paths = _levels(leaves, sample, sizes if isinstance(sizes, Sequence) else None)
     return replace(leaves, paths=paths)
 
