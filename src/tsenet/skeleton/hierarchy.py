@@ -633,7 +633,8 @@ def _automatic_sizes(profile: Floats, n_topics: int) -> list[int]:
         return []
     height = ward(profile)[:, 2][::-1]  # height[k - 1] joins k + 1 groups into k
     largest = min(20, n_topics // 2)
-    top = int(np.clip(round(np.sqrt(n_topics)), min(6, largest), largest))
+    least = min(largest, max(6, min(8, n_topics // 5)))
+    top = int(np.clip(round(np.sqrt(n_topics)), least, largest))
     gaps = height[1 : largest - 1] / np.maximum(height[2:largest], 1e-12)  # of 3, 4, … groups
     if gaps.size and gaps.max() > _CLEAR_GAP:
         top = int(np.argmax(gaps)) + 3
