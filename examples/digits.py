@@ -27,7 +27,7 @@ from sklearn.neural_network import MLPClassifier
 
 import tsenet
 from tsenet.explain.plots import connected_share, pixel_groups, plot_pixel_groups
-from tsenet.progress import RichProgress
+from tsenet.progress import BarProgress
 
 SHAPE = (8, 8)
 SEEDS = (0, 1, 2)
@@ -61,7 +61,7 @@ def run(console: Console, out: Path, *, with_networks: bool) -> None:
     X, y = load_digits(return_X_y=True)
     test = np.arange(len(X)) % 5 == 4  # every fifth image is held out
     console.print(f"[bold]scikit-learn's digits[/bold]: {(~test).sum():,} images of 64 pixels\n")
-    with RichProgress() as progress:
+    with BarProgress() as progress:
         progress.start("compiling", None)  # seconds the first time, later read from a cache
         tsenet.warmup()
         tree = tsenet.learn_tree(X[~test], max_top=10, random_state=0, progress=progress)
@@ -175,7 +175,7 @@ def compare_classifiers(console: Console) -> None:
     lines.add_column("Classifier")
     for heading in ("Accuracy", "Seconds"):
         lines.add_column(heading, justify="right")
-    with RichProgress() as progress:
+    with BarProgress() as progress:
         progress.start("classifiers", len(classifiers) * len(SEEDS))
         for name, make in classifiers.items():
             scores, started = [], time.perf_counter()

@@ -11,24 +11,16 @@ import logging
 import sys
 import time
 from collections.abc import Callable
-from importlib import import_module
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    import rich.progress
+from typing import Any, Self
 
 __all__ = [
+    "BarProgress",
     "CallbackProgress",
     "LogProgress",
-    "NotebookProgress",
     "Progress",
-    "RichProgress",
     "as_progress",
 ]
-
-_BAR = 20  # characters
-_REFRESH = 0.2  # seconds between updates of a notebook's output
 
 #: A function that is called as ``function(stage, done, total)``; `total` is None if unknown.
 ProgressCallback = Callable[[str, int, "int | None"], None]
@@ -195,191 +187,50 @@ class CallbackProgress(Progress):
         self._function(stage, done, done)
 
 
-class RichProgress(Progress):
-    """Show a progress bar per stage on stderr, with rich.
-
-    Inside a ``with`` block all stages share one display; outside, each stage has its own. rich is
-    imported when the first stage starts.
+class BarProgress(Progress):
+    """Show a bar per stage on stderr, with tqdm; in a notebook the bars stay in the saved output.
 
     Examples
     --------
-    >>> from tsenet.progress import RichProgress
-    >>> with RichProgress() as progress:
+    >>> from tsenet.progress import BarProgress
+    >>> with BarProgress() as progress:
     ...     progress.start("counting words", 3)
     ...     progress.advance()
     """
 
     def __init__(self) -> None:
-        self._display: rich.progress.Progress | None = None
-        self._task: rich.progress.TaskID | None = None
-        self._depth = 0
-
-    def __enter__(self) -> Self:
-        self._depth += 1
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            self.close()
+        self._bar: Any = None
 
     def start(self, stage: str, total: int | None = None) -> None:
-        """Add a bar, and open the display if none is open."""
+        """Open a bar; tqdm is imported for the first one."""
+        from tqdm import tqdm
+
         self.finish()
-        if self._display is None:
-            self._display = _rich_display()
-            self._display.start()
-        self._task = self._display.add_task(stage, total=total, note="")
+        self._bar = tqdm(desc=stage, total=total, file=sys.stderr, dynamic_ncols=True)
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         """Advance the bar and show the note next to it."""
-        if self._display is None or self._task is None:
-            return
-        if note:
-            self._display.update(self._task, advance=steps, note=note)
-        else:
-            self._display.update(self._task, advance=steps)
+        if self._bar is not None:
+            if note:
+                self._bar.set_postfix_str(note, refresh=False)
+            self._bar.update(steps)
 
     def finish(self, note: str = "") -> None:
-        """Fill the bar and, outside a ``with`` block, close the display."""
-        if self._display is not None and self._task is not None:
-            task = self._display.tasks[self._display.task_ids.index(self._task)]
-            done = task.completed if task.total is None else task.total
-            # A bar without a total never stops moving: a stage of unknown length counts as one step.
-            self._display.update(
-                self._task, total=done or 1, completed=done or 1, note=note or task.fields["note"]
-            )
-            self._task = None
-        if self._depth == 0:
-            self.close()
+        """Fill the bar and close it."""
+        if self._bar is not None and self._bar.total is not None:
+            self._bar.update(self._bar.total - self._bar.n)
+        self._close(note)
 
     def close(self) -> None:
-        """Stop the display and leave its last state on the screen."""
-        display, self._display, self._task = self._display, None, None
-        if display is not None:
-            display.stop()
+        """Leave the bar as it is, after an error."""
+        self._close("")
 
-
-class NotebookProgress(Progress):
-    """Show a line of text per stage in a notebook, in one output that is updated in place.
-
-    It needs no widgets: a saved or executed notebook keeps the last state, which is one line per finished stage.
-
-    Examples
-    --------
-    >>> from tsenet.progress import NotebookProgress
-    >>> NotebookProgress().start("counting words", 3)  # outside a notebook it says nothing
-    """
-
-    def __init__(self) -> None:
-        self._lines: list[str] = []
-        self._stage: str | None = None
-        self._note = ""
-        self._done = 0
-        self._total: int | None = None
-        self._started = self._shown = 0.0
-        self._depth = 0
-        self._handle: Any = None
-
-    def __enter__(self) -> Self:
-        self._depth += 1
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            self.close()
-
-    def start(self, stage: str, total: int | None = None) -> None:
-        """Add a line, and an output if none is open."""
-        self.finish()
-        self._stage, self._total, self._done, self._note = stage, total, 0, ""
-        self._started = time.perf_counter()
-        self._show(self._line())
-
-    def advance(self, steps: int = 1, note: str = "") -> None:
-        """Count the steps; the output is updated a few times a second."""
-        self._done += steps
-        self._note = note or self._note
-        if self._stage is not None and time.perf_counter() - self._shown >= _REFRESH:
-            self._show(self._line())
-
-    def finish(self, note: str = "") -> None:
-        """Write the stage's last line and, outside a ``with`` block, leave the output."""
-        if self._stage is not None:
-            self._note = note or self._note
-            self._done = self._done if self._total is None else self._total
-            self._lines.append(self._line())
-            self._stage = None
-            self._show()
-        if self._depth == 0:
-            self.close()
-
-    def close(self) -> None:
-        """Leave the output as it is; what comes next has an output of its own."""
-        if self._stage is not None:  # left by an error
-            self._lines.append(self._line())
-            self._stage = None
-            self._show()
-        self._lines, self._handle = [], None
-
-    def _line(self) -> str:
-        """The open stage: bar, name, steps, time, note."""
-        share = 0.0 if not self._total else min(1.0, self._done / self._total)
-        bar = "█" * round(_BAR * share) + "░" * (_BAR - round(_BAR * share)) if self._total else ""
-        steps = f"{self._done}/{self._total}" if self._total else f"{self._done}" * (self._done > 0)
-        seconds = f"{time.perf_counter() - self._started:.1f} s"
-        return "  ".join(filter(None, [self._stage, bar, steps, seconds, self._note]))
-
-    def _show(self, *open_line: str) -> None:
-        text = "\n".join([*self._lines, *open_line])
-        self._shown = time.perf_counter()
-        if self._handle is None:
-            self._handle = _notebook_output(text)
-        else:
-            self._handle.update({"text/plain": text}, raw=True)
-
-
-def in_notebook() -> bool:
-    """Whether this program runs in the kernel of a notebook. IPython is not imported for the answer."""
-    module = sys.modules.get("IPython")
-    shell = None if module is None else module.get_ipython()
-    return hasattr(shell, "kernel")
-
-
-def _notebook_output(text: str) -> Any:
-    """Show text as an output of the notebook; the handle updates it. None where there is no notebook."""
-    if not in_notebook():
-        return None
-    show = import_module("IPython.display").display
-    return show({"text/plain": text}, raw=True, display_id=True)
-
-
-def _rich_display() -> rich.progress.Progress:
-    """Make the (not yet started) display: name, bar, count, time, note."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Display
-
-    return Display(
-        # Stage names and notes may contain words of the user's data, which must not be read as markup.
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[note]}", markup=False),
-        console=Console(stderr=True),
-    )
+    def _close(self, note: str) -> None:
+        bar, self._bar = self._bar, None
+        if bar is not None:
+            if note:
+                bar.set_postfix_str(note)
+            bar.close()
 
 
 def as_progress(value: bool | Progress | ProgressCallback | None) -> Progress:
@@ -388,8 +239,8 @@ def as_progress(value: bool | Progress | ProgressCallback | None) -> Progress:
     Parameters
     ----------
     value : None, bool, Progress or callable
-        None or False: log messages only (logger ``tsenet``). True: progress bars on stderr, or in a notebook
-        an output of text that stays in the saved notebook. A callable is called as ``value(stage, done, total)``.
+        None or False: log messages only (logger ``tsenet``). True: progress bars on stderr. A callable is called as
+        ``value(stage, done, total)``.
 
     Returns
     -------
@@ -404,12 +255,12 @@ def as_progress(value: bool | Progress | ProgressCallback | None) -> Progress:
     --------
     >>> from tsenet.progress import as_progress
     >>> type(as_progress(True)).__name__
-    'RichProgress'
+    'BarProgress'
     """
     if value is None or value is False:
         return LogProgress()
     if value is True:
-        return NotebookProgress() if in_notebook() else RichProgress()
+        return BarProgress()
     if isinstance(value, Progress):
         return value
     if callable(value) and not isinstance(value, type):

@@ -183,12 +183,12 @@ def _plain(value: Any) -> Any:
 @contextmanager
 def open_progress(quiet: bool) -> Iterator[Progress]:
     """Show bars on a terminal; a line per finished stage where stderr goes to a file or another program."""
-    from tsenet.progress import LogProgress, Progress, RichProgress
+    from tsenet.progress import BarProgress, LogProgress, Progress
 
     if quiet:
         yield Progress()
     elif sys.stderr.isatty():
-        with RichProgress() as bars:
+        with BarProgress() as bars:
             yield bars
     else:
         logger = logging.getLogger("tsenet.cli")
