@@ -1,7 +1,7 @@
 """Threads for kernels: a stage is cut into chunks, each chunk's kernel runs without the GIL.
 
 The chunks never depend on the number of threads, each owns its part of the output, and results come back in
-chunk order, so a stage gives the same bytes for any ``n_jobs``. Why not numba's ``prange``: docs/adr/0002.
+chunk order, so a stage gives the same bytes for any ``n_jobs``. Why not numba's ``prange``: docs/decisions.md.
 """
 
 from __future__ import annotations

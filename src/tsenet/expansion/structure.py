@@ -89,9 +89,8 @@ def usual_density(rows: Table | Blocks, tree: LatentTree) -> float:
     """The share of the layer below that a unit reads, if the user does not say.
 
     About eight units should read each column of sparse rows, however many units there are: fewer lose accuracy, more
-    make any wiring as good as the learned one (docs/adr/0014-taught-networks.md). Dense rows keep the paper's 0.05,
-    but at least four latents read each column: in a small table most would read two or three columns
-    (docs/adr/0023-tables-and-images.md).
+    make any wiring as good as the learned one. Dense rows keep the paper's 0.05, but at least four latents read each
+    column: in a small table most would read two or three columns. Measurements: docs/decisions.md.
     """
     n_latents = tree.layer_sizes[1]
     if not rows.is_sparse:
@@ -100,7 +99,7 @@ def usual_density(rows: Table | Blocks, tree: LatentTree) -> float:
 
 
 def usual_link_rule(rows: Table | Blocks) -> LinkRule:
-    """How links are chosen, if the user does not say (docs/adr/0025-context-links.md)."""
+    """How links are chosen, if the user does not say (docs/decisions.md)."""
     return "context" if rows.is_sparse else "balanced"
 
 

@@ -1,4 +1,4 @@
-"""Pieces of documents: rows of about equal length, from which structure is learned (ADR 12).
+"""Pieces of documents: rows of about equal length, from which structure is learned (docs/decisions.md).
 
 In a long document nearly every word is more likely, so the lengths of documents correlate all words, and the groups and
 latents found are partly about length. Rows cut into pieces of about equal size do not have this correlation, and no

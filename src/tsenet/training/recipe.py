@@ -15,7 +15,7 @@ With ``init="principal"``:
    weights come from the held-out fold, and the linear skip is left out unless it clearly helps. With few labels both
    count alike, and on bags of words the linear part first learns from the network in turn.
 
-Reasons and measurements: docs/adr/0014-taught-networks.md.
+Reasons and measurements: docs/decisions.md, "Linear teacher and student network".
 """
 
 from __future__ import annotations

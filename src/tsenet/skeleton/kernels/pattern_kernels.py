@@ -1,4 +1,4 @@
-"""The pattern table of a growing island (docs/adr/0003).
+"""The pattern table of a growing island (docs/decisions.md).
 
 All rows with the same values of the members share one entry. Joint counts of any members, and the likelihood of the
 whole group, are then sums over the table. Testing a candidate costs its own rows plus the table, whatever N is.
