@@ -284,7 +284,7 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         0.5, and training stops when a tenth of the labelled rows, held out, sees no more progress. There is no linear
         skip, and rows without a label serve the structure alone. ``paper(skip_units=0)`` is the paper's Backbone. The
         paper trains one network for each of Tox21's tasks: give ``fit`` one column of labels at a time.
-        What the defaults do otherwise: docs/results/differences.md.
+        How the defaults differ: docs/results/paper.md.
 
         Parameters
         ----------

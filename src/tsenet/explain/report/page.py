@@ -39,21 +39,16 @@ def write_report(
         shows only what the model holds.
     y : array-like, optional
         Targets of the rows, for the score and the number of rows of each class.
-    texts : sequence of str, optional
-        What to show of each row. The page quotes it.
-    along : sequence or Bins, optional
-        A date, label or number for each row; only for trees, whose topics are then shown along it.
-    along_name : str, default="label"
-        What ``along`` is called on the page.
-    topics : sequence of Topic, optional
-        Topics of the tree to show, nested; default: all latents.
-    activity : Activity, optional
-        What :func:`tsenet.explain.presence.topic_activity` computed for the tree's latents in the rows, with the bins
-        of ``along``. Without it, it is computed from ``X``; with it, ``X`` may be left out.
-    progress : None, bool, Progress or callable, default=None
-        How to report progress: True draws a bar, a callable gets ``(stage, done, total)``, None is silent.
     **options
-        Fields of ``ReportOptions``, such as ``title``.
+        Fields of ``ReportOptions``, such as ``title``, and
+
+        - ``texts``, sequence of str: what to show of each row. The page quotes it.
+        - ``along``, sequence or Bins: a date, label or number for each row; only for trees, whose topics are then shown
+          along it. ``along_name``, str: what it is called on the page; "label" by default.
+        - ``topics``, sequence of Topic: topics of the tree to show, nested; all latents by default.
+        - ``activity``, Activity: what :func:`tsenet.explain.presence.topic_activity` computed for the tree's latents in
+          the rows, with the bins of ``along``. ``X`` may then be left out.
+        - ``progress``, bool, Progress or callable: True draws a bar, a callable gets ``(stage, done, total)``.
 
     Raises
     ------
