@@ -17,9 +17,8 @@ def test_it_starts_at_nothing_and_is_counted() -> None:
     assert linear_skip.n_parameters - plain.n_parameters == 4 * N_INPUTS
     assert plain.linear_skip is None
     summary = linear_skip.summary()
-    assert summary.n_parameters == linear_skip.n_parameters
-    assert sum(row.parameters for row in summary.layers) == linear_skip.n_parameters
-    assert [row.name for row in summary.layers][-2:] == ["output", "linear skip"]
+    assert summary["parameters"].sum() == linear_skip.n_parameters
+    assert summary.index.tolist()[-2:] == ["output", "linear skip"]
 
 
 def test_alone_it_is_a_linear_model() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,7 +18,9 @@ from tsenet.network.initial_weights import draw_weights
 from tsenet.network.options import Activation, NetworkOptions
 from tsenet.network.predictor import Predictor
 from tsenet.network.sparse_linear import SparseLinear, activated
-from tsenet.network.summary import LayerSummary, Summary
+
+if TYPE_CHECKING:
+    import pandas
 
 
 class DenseGroup(nn.Module):
@@ -248,23 +250,34 @@ class TSENet(nn.Module):
         """Number of trained numbers."""
         return sum(parameter.numel() for parameter in self.parameters())
 
-    def summary(self) -> Summary:
-        """Units, links, share of dense, parameters, bytes and FLOPs of each layer."""
-        rows = []
-        for k, layer in enumerate(self.layers, start=1):
-            links = layer.links
-            rows.append(
-                LayerSummary.of(f"level {k}", links.n_units, links.n_weights, links.n_inputs)
-            )
-        groups = [*((f"skip {k}", skip) for k, skip in enumerate(self.skips)), ("top", self.top)]
-        weights = [(name, group.weight) for name, group in [*groups, ("output", self.output)]]
+    def summary(self) -> pandas.DataFrame:
+        """Sizes of each layer, next to those of a dense one.
+
+        Returns
+        -------
+        DataFrame
+            A row for each level, skip group, the top group, the outputs and the linear skip. ``share`` is the number of
+            links as a share of a dense layer's, ``parameters`` counts links and biases, ``bytes`` is their size in
+            float32, and ``flops`` is for one row without zeros.
+        """
+        import pandas as pd
+
+        sizes = [
+            (f"level {k}", layer.links.n_inputs, layer.links.n_units, layer.links.n_weights)
+            for k, layer in enumerate(self.layers, start=1)
+        ]
+        groups = [*((f"skip {k}", group) for k, group in enumerate(self.skips)), ("top", self.top)]
+        for name, group in [*groups, ("output", self.output)]:
+            sizes.append((name, *group.weight.shape, group.weight.numel()))
         if self.linear_skip is not None:
-            weights.append(("linear skip", self.linear_skip))
-        for name, weight in weights:
-            n_inputs, n_units = weight.shape
-            biases = 0 if name == "linear skip" else n_units
-            rows.append(LayerSummary.of(name, n_units, n_inputs * n_units, n_inputs, biases))
-        return Summary(tuple(rows), self.n_parameters)
+            sizes.append(("linear skip", *self.linear_skip.shape, self.linear_skip.numel()))
+        table = pd.DataFrame(sizes, columns=["layer", "inputs", "units", "links"])
+        table = table.set_index("layer")
+        table["share"] = table["links"] / (table["inputs"] * table["units"]).clip(lower=1)
+        biases = table["units"].where(table.index != "linear skip", 0)
+        table["parameters"] = table["links"] + biases
+        table["bytes"], table["flops"] = 4 * table["parameters"], 2 * table["links"]
+        return table
 
 
 _predictors: WeakKeyDictionary[TSENet, Predictor] = WeakKeyDictionary()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, softmax
+from scipy.special import expit, log_softmax, softmax
 from torch import Tensor
 from torch.nn import functional
 
@@ -186,6 +186,23 @@ class MulticlassLoss(Loss):
         if weights is not None:
             weight = weight * weights.to(outputs.dtype)
         return _mean(functional.cross_entropy(outputs, true, reduction="none"), weight)
+
+    def gradient(
+        self, outputs: Floats, targets: NDArray[Any], weights: NDArray[Any] | None = None
+    ) -> tuple[float, Floats]:
+        """Mean loss and its derivative in closed form: linear models ask for it hundreds of times."""
+        share: NDArray[Any] = targets
+        if targets.ndim == 1:  # all zeros where the class is unknown
+            share = np.asarray(targets[:, None] == np.arange(self.n_outputs), np.float64)
+        if self.class_weights is not None:
+            share = share * np.array(self.class_weights)
+        if weights is not None:
+            share = share * weights[:, None]
+        total = share.sum() or 1.0
+        log_probability = log_softmax(outputs, axis=1)
+        mean = -np.vdot(share, log_probability) / total
+        slope = np.exp(log_probability) * share.sum(axis=1, keepdims=True) - share
+        return float(mean), np.asarray(slope / total, outputs.dtype)
 
     def predict(self, outputs: Floats) -> NDArray[np.float64]:
         """P(class) of every class: (n, C)."""

@@ -39,7 +39,7 @@ from tsenet.progress import Progress, as_progress
 
 if TYPE_CHECKING:
     from tsenet.data.binary import BinaryRule
-    from tsenet.network.summary import Summary
+    from tsenet.network.tsenet import TSENet
     from tsenet.progress import ProgressCallback
     from tsenet.skeleton.tree import LatentTree
     from tsenet.training.history import History
@@ -255,7 +255,7 @@ def _network_payload(request: _Request, progress: Progress) -> Payload:
     payload = _common(request, graph, model.binary_rule_, "unit")
     payload["kind"] = "classifier" if hasattr(model, "classes_") else "regressor"
     payload["links"] = graph.links
-    payload["network"] = _network_facts(model.net_.summary())
+    payload["network"] = _network_facts(model.net_)
     if model.history_.n_epochs:
         payload["training"] = _training_facts(model.history_)
     else:
@@ -425,19 +425,18 @@ def _direct_effects(model: Any, table: Table) -> NDArray[np.float64] | None:
 # ---- facts
 
 
-def _network_facts(summary: Summary) -> Payload:
+def _network_facts(net: TSENet) -> Payload:
     """A network and the dense one of the same layers; bytes in float32, FLOPs for one row without zeros."""
-    rows = [(row, round(row.links / row.share)) for row in summary.layers if row.links]
-    links, dense = sum(row.links for row, _ in rows), sum(n for _, n in rows)
-    n_dense = summary.n_parameters + dense - links
+    layers = net.summary()
+    layers = layers[layers["links"] > 0]
+    layers = layers.assign(dense=layers["inputs"] * layers["units"])
+    links, dense = int(layers["links"].sum()), int(layers["dense"].sum())
+    n_dense = net.n_parameters + dense - links
     return {
-        "layers": [
-            {"name": row.name, "units": row.units, "links": row.links, "dense": n}
-            for row, n in rows
-        ],
-        "parameters": summary.n_parameters,
+        "layers": layers[["units", "links", "dense"]].reset_index(names="name").to_dict("records"),
+        "parameters": net.n_parameters,
         "denseParameters": n_dense,
-        "bytes": 4 * summary.n_parameters,
+        "bytes": 4 * net.n_parameters,
         "denseBytes": 4 * n_dense,
         "flops": 2 * links,
         "denseFlops": 2 * dense,
