@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
 
 import tsenet
 from tests.scale.test_blocks import same_tree
@@ -18,7 +16,6 @@ from tsenet import (
     Table,
     TopicModel,
     TSENetClassifier,
-    TSENetRegressor,
 )
 from tsenet._system.seeds import seed_sequence
 from tsenet.data import write_shards
@@ -57,7 +54,7 @@ def test_a_folder_is_fitted_by_one_more_argument(
     folder: Path, documents: sp.csr_array, subject: list[str], client: Any
 ) -> None:
     table = Table.of(documents, NAMES)
-    model = TSENetClassifier(**{**QUICK, "max_epochs": 25}, client=client).fit(folder)
+    model = TSENetClassifier(**{**QUICK, "max_epochs": 25}).fit(Blocks(folder, client=client))
     # The structure is that of these rows in memory, bit for bit, also the links by context, which need rows. (`fit`
     # in memory sorts the rows first.)
     tree_seed, wiring_seed, _ = seed_sequence(0).spawn(3)
@@ -82,7 +79,7 @@ def test_a_folder_is_fitted_by_one_more_argument(
 
 def test_the_cluster_changes_nothing(folder: Path, client: Any, tmp_path: Path) -> None:
     here = TSENetClassifier(**QUICK, link_rule="balanced").fit(folder, "subject")
-    there = TSENetClassifier(**QUICK, link_rule="balanced", client=client).fit(str(folder))
+    there = TSENetClassifier(**QUICK, link_rule="balanced").fit(Blocks(str(folder), client=client))
     assert same_weights(here, there)
     for model, name in ((here, "here"), (there, "there")):
         model.save(tmp_path / name)
@@ -96,21 +93,10 @@ def test_labels_and_blocks_may_be_given(folder: Path, subject: list[str]) -> Non
     assert same_weights(TSENetClassifier(**QUICK).fit(folder, subject), of_column)
 
 
-def test_copies_share_the_cluster_and_pickles_do_not_hold_it(folder: Path, client: Any) -> None:
-    for kind in (TSENetClassifier, TSENetRegressor, LatentTreeTransformer, TopicModel):
-        estimator = kind(client=client, max_top=9)
-        copy = clone(estimator)
-        assert copy.client is client
-        assert copy.max_top == 9
-        assert pickle.loads(pickle.dumps(estimator)).client is None
-    shown = TopicModel(progress=lambda *_: None)
-    assert pickle.loads(pickle.dumps(shown)).progress is None
-
-
 def test_a_tree_and_its_latents(folder: Path, documents: sp.csr_array, client: Any) -> None:
     table = Table.of(documents, NAMES)
     whole = tsenet.learn_tree(table, max_top=3, random_state=0)
-    model = LatentTreeTransformer(max_top=3, random_state=0, client=client).fit(folder)
+    model = LatentTreeTransformer(max_top=3, random_state=0).fit(Blocks(folder, client=client))
     assert same_tree(model.tree_, whole)
     assert model.n_features_in_ == 60
     assert list(model.feature_names_in_) == NAMES
@@ -121,7 +107,7 @@ def test_a_tree_and_its_latents(folder: Path, documents: sp.csr_array, client: A
 def test_topics(folder: Path, documents: sp.csr_array, client: Any, tmp_path: Path) -> None:
     table = Table.of(documents, NAMES)
     whole = TopicModel(random_state=0).fit(table)
-    model = TopicModel(random_state=0, client=client).fit(folder)
+    model = TopicModel(random_state=0).fit(Blocks(folder, client=client))
     assert same_tree(model.tree_, whole.tree_)
     assert model.n_documents_ == 900
     assert (model.transform(folder) != model.transform(table)).nnz == 0

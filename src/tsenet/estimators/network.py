@@ -174,7 +174,6 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: Any = False,
-        client: Any = None,
     ) -> None:
         """Set the parameters; ``fit`` checks them.
 
@@ -247,9 +246,6 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
             Seed. The same int gives the same model.
         verbose : bool, callable or Progress, default=False
             Whether to show progress; a callable gets ``(stage, done, total)``.
-        client : distributed.Client, str or None, default=None
-            Dask cluster, or the address of its scheduler, whose workers learn the structure if ``fit`` is given a
-            folder of shards or a Dask collection. Copies of the estimator share it; files and pickles do not hold it.
         """
         self.density = density
         self.link_rule = link_rule
@@ -273,7 +269,6 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-        self.client = client
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
@@ -459,8 +454,8 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
             The words of texts are counted by ``vectorizer``; the model keeps the fitted one (``vectorizer_``), so that
             it predicts texts too. A folder of shards (path, URL, ``ShardFolder`` or
             :class:`tsenet.scale.Blocks`) or a Dask array or dataframe need not fit into memory: the structure is
-            learned from all rows, by the workers of ``client`` if there is one. The network is trained in this process
-            on a stream of the rows that have a label, without the linear teacher.
+            learned from all rows, on a cluster with ``Blocks(X, client=client)``. The network is trained in this
+            process on a stream of the rows that have a label, without the linear teacher.
         y : array-like, (N,) or (N, C); for a folder also the names of its label columns
             None, NaN, ``pandas.NA`` and blank text are unknown targets, as is a classifier's ``unlabeled``. Structure
             and first weights are learned from rows without a known target too. Default for a folder: its label column.
@@ -1210,8 +1205,8 @@ def _checked_weights(given: Any, n_rows: int) -> NDArray[np.float64] | None:
 
 
 def _parameters_as_json(params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON holds them, without the cluster; the classes of weights need not be strings, so pairs."""
-    plain = {name: as_json(value) for name, value in params.items() if name != "client"}
+    """Parameters as JSON holds them; the classes of weights need not be strings, so pairs."""
+    plain = {name: as_json(value) for name, value in params.items()}
     if isinstance(params["class_weight"], dict | list):
         plain["class_weight"] = _weights_as_pairs(params["class_weight"])
     return plain

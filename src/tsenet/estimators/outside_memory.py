@@ -6,7 +6,7 @@ The structure is learned by the same functions as in memory, from :class:`tsenet
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _DESCRIBED = 20_000
 
 __all__ = [
-    "UsesCluster",
+    "WithoutDisplay",
     "columns_of_words",
     "drawn_documents",
     "fit_outside",
@@ -41,25 +41,15 @@ __all__ = [
 ]
 
 
-class UsesCluster(BaseEstimator):
-    """An estimator with the parameter ``client``: copies share it. Pickles hold neither it nor a progress display."""
+_DISPLAYS = ("progress", "verbose")
 
-    client: Any
 
-    def __sklearn_clone__(self) -> Self:
-        from sklearn.base import clone
-
-        others = {
-            name: clone(value, safe=False)
-            for name, value in self.get_params(deep=False).items()
-            if name != "client"
-        }
-        return type(self)(**others, client=self.client)
+class WithoutDisplay(BaseEstimator):
+    """An estimator whose pickles hold no progress display: workers of a cluster get copies of it."""
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
-        shown = {k: None for k in ("progress", "verbose") if not _is_plain(state.get(k))}
-        return {**state, **shown, "client": None}
+        return {**state, **{k: None for k in _DISPLAYS if not _is_plain(state.get(k))}}
 
 
 def _is_plain(value: Any) -> bool:
@@ -153,7 +143,7 @@ def fit_outside(
             "linear_skip=True needs all rows in memory: leave it at 'auto', which trains the "
             "network alone on a folder"
         )
-    with in_blocks(X, estimator.client) as blocks:
+    with in_blocks(X) as blocks:
         folder = folder_of(blocks)
         if not folder.is_sparse:
             raise DataError(

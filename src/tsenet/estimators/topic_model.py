@@ -38,7 +38,7 @@ from tsenet.data.text import (
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.estimators.base import TREE_CONSTRAINTS, as_json, fill_vectorizer, vectorizer_parts
 from tsenet.estimators.outside_memory import (
-    UsesCluster,
+    WithoutDisplay,
     drawn_documents,
     folder_of,
     is_outside_memory,
@@ -74,7 +74,7 @@ _STORED_WORDS = 30  # words that are kept for each topic, of which top_words are
 _COHERENCE_DOCUMENTS = 20_000  # most documents on which coherence is measured
 
 
-class TopicModel(UsesCluster, TransformerMixin):
+class TopicModel(WithoutDisplay, TransformerMixin):
     """A hierarchy of topics, learned from documents.
 
     A topic is a latent of a tree over the words (:class:`tsenet.LatentTree`). Topics of level 1 are directly above the
@@ -116,9 +116,7 @@ class TopicModel(UsesCluster, TransformerMixin):
         Threads that count words and read a folder; None for all cores. The result does not depend on it.
     progress : bool, callable, Progress or None, default=None
         Whether to show progress.
-    client : distributed.Client, str or None, default=None
-        Dask cluster, or the address of its scheduler, whose workers do the passes over the data if :meth:`fit` is given
-        a folder of shards or a Dask collection. Copies share it; files and pickles do not hold it.
+
 
     Attributes
     ----------
@@ -201,7 +199,6 @@ class TopicModel(UsesCluster, TransformerMixin):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: Any = None,
-        client: Any = None,
     ) -> None:
         self.n_words = n_words
         self.stop_words = stop_words
@@ -217,7 +214,6 @@ class TopicModel(UsesCluster, TransformerMixin):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
-        self.client = client
 
     # ---- learning
 
@@ -244,7 +240,7 @@ class TopicModel(UsesCluster, TransformerMixin):
         """
         self._validate_params()
         if is_outside_memory(texts):
-            with in_blocks(texts, self.client) as blocks, as_progress(self.progress) as report:
+            with in_blocks(texts) as blocks, as_progress(self.progress) as report:
                 described = drawn_documents(blocks, self.random_state, report)
                 self.vectorizer_ = folder_of(blocks).vectorizer()
                 return self._fit_counts(described, None, blocks.n_rows)
@@ -952,7 +948,6 @@ class TopicModel(UsesCluster, TransformerMixin):
         check_is_fitted(self, "tree_")
         tree, arrays = self.tree_.to_parts()
         params = {name: as_json(value) for name, value in self.get_params(deep=False).items()}
-        del params["client"]
         meta = {
             # How it was run is no part of the model: the same topics are the same file.
             "params": {**params, "n_jobs": None, "progress": None},

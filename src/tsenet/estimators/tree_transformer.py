@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from tsenet.data.table import Table
 from tsenet.estimators.base import TREE_CONSTRAINTS, as_json, check_table, note_columns
-from tsenet.estimators.outside_memory import UsesCluster, folder_of, is_outside_memory
+from tsenet.estimators.outside_memory import WithoutDisplay, folder_of, is_outside_memory
 from tsenet.scale.blocks import in_blocks
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
 
 
-class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
+class LatentTreeTransformer(WithoutDisplay, TransformerMixin, BaseEstimator):
     """Learn a hierarchical latent tree; turn rows into the probabilities of its latents.
 
     Parameters
@@ -54,9 +54,7 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
         Threads; None for all cores. The result does not depend on it.
     progress : bool, callable, Progress or None, default=None
         Whether to show progress; a callable gets ``(stage, done, total)``.
-    client : distributed.Client, str or None, default=None
-        Dask cluster, or the address of its scheduler, whose workers do the passes over the data if ``X`` is a
-        folder of shards or a Dask collection. Copies share it; files and pickles do not hold it.
+
 
     Attributes
     ----------
@@ -95,7 +93,6 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: Any = None,
-        client: Any = None,
     ) -> None:
         self.max_island = max_island
         self.max_top = max_top
@@ -110,15 +107,13 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
-        self.client = client
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the tree of ``X``, a table, a folder or :class:`tsenet.scale.Blocks`; ``y`` is ignored."""
         self._validate_params()
         options = self.get_params(deep=False)
-        del options["client"]
         if is_outside_memory(X):
-            with in_blocks(X, self.client) as blocks:
+            with in_blocks(X) as blocks:
                 self.tree_ = learn_tree(blocks, **options)
                 note_columns(self, folder_of(blocks))
             return self
@@ -131,7 +126,7 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
         """P(z=1|x) of every latent: (rows, latents), level by level."""
         if is_outside_memory(X):
             check_is_fitted(self)
-            with in_blocks(X, self.client) as blocks:
+            with in_blocks(X) as blocks:
                 return self.tree_.posterior(blocks, n_jobs=self.n_jobs)
         table = self._table(X)
         return self.tree_.posterior(table, n_jobs=self.n_jobs)
@@ -140,7 +135,7 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
         """Exact ln P(x) of each row under the tree: (rows,)."""
         if is_outside_memory(X):
             check_is_fitted(self)
-            with in_blocks(X, self.client) as blocks:
+            with in_blocks(X) as blocks:
                 return self.tree_.log_likelihood(blocks, n_jobs=self.n_jobs)
         table = self._table(X)
         return self.tree_.log_likelihood(table, n_jobs=self.n_jobs)
@@ -186,7 +181,6 @@ class LatentTreeTransformer(UsesCluster, TransformerMixin, BaseEstimator):
         """The file form: parameters and tree. Random state and progress are kept only if they are plain values."""
         check_is_fitted(self)
         params = {name: as_json(value) for name, value in self.get_params(deep=False).items()}
-        del params["client"]
         names = getattr(self, "feature_names_in_", None)
         tree, arrays = self.tree_.to_parts()
         meta = {

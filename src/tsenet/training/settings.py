@@ -17,16 +17,18 @@ __all__ = ["Recipe", "TrainingSettings"]
 
 _RATE = 1e-3
 _RATE_DENSE = 3e-3  # where it falls to 0 in the end
-_STEPS = 1600  # at least so many in a training, also on small tables …
-_EPOCHS = 20  # … and so many epochs on large ones
+_BATCH_SPARSE, _BATCH_DENSE = 512, 128
+# A training takes at least 1,600 steps or sees 300,000 rows, and takes at least 15 or 20 epochs.
+_STEPS, _ROWS_SEEN = 1600, 300_000
+_EPOCHS_SPARSE, _EPOCHS_DENSE = 15, 20
 _MOST_EPOCHS = 150
 _PATIENT_STEPS = 40  # an epoch of fewer steps counts for less patience
 _ROWS_IN_ALL = 4_000_000  # rows that a training passes at most, in at least five epochs
 _STEPS_DROPPED = 3200  # with dropout of dense inputs: no row is ever the same
 _INPUT_DROPOUT = 0.2
-_MANY_LATENTS = 100  # of dense rows; with so many their units need more dropout
+_MANY_LATENTS = 100  # of dense rows; with this many or more their units need more dropout
 _UNITS_SPARSE, _UNITS_DENSE = 2, 8  # of each latent …
-_LEAST_WIDTH, _MOST_WIDTH = 128, 2048  # … but so many of the first level, of dense rows
+_LEAST_WIDTH, _MOST_WIDTH = 128, 2048  # … but this many of the first level, of dense rows
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,13 @@ class TrainingSettings:
             Whether values of the input are dropped.
         """
         rate = _RATE if sparse else _RATE_DENSE
-        usual = min(256 if sparse else 128, max(16, n_rows // 16))
+        usual = min(_BATCH_SPARSE if sparse else _BATCH_DENSE, max(16, n_rows // 16))
         batch_size = min(usual, n_rows) if self.batch_size is None else self.batch_size
         n_batches = -(-n_rows // batch_size)
-        steps = _STEPS_DROPPED if dropped and not sparse else _STEPS
-        enough = max(_EPOCHS, -(-steps // n_batches))
+        steps = min(_STEPS, _ROWS_SEEN // batch_size)
+        if dropped and not sparse:
+            steps = _STEPS_DROPPED
+        enough = max(_EPOCHS_SPARSE if sparse else _EPOCHS_DENSE, -(-steps // n_batches))
         epochs = min(enough, _MOST_EPOCHS, max(5, _ROWS_IN_ALL // n_rows))
         return TrainingOptions(
             learning_rate=rate if self.learning_rate is None else self.learning_rate,
@@ -134,7 +138,6 @@ def _units_of_dense(wiring: Wiring) -> int:
     n_latents = wiring.layer_sizes[1]
     wide_enough = max(_UNITS_DENSE, -(-_LEAST_WIDTH // n_latents))
     wanted = min(wide_enough, _MOST_WIDTH // n_latents)
-    # Each number has kernels of its own: powers of two are few, and compiled ahead (`tsenet.warmup`).
     return min(
         (2, 4, 8, 16, 32), key=lambda units: abs(math.log2(units) - math.log2(max(wanted, 1)))
     )
