@@ -71,7 +71,7 @@ class TestShard:
 
 class TestTopics:
     def test_are_those_of_the_file(self, data: Path, shards: Path, tmp_path: Path) -> None:
-        common = ("--quiet", "--no-explorer", "--set", "refine_steps=5", "--jobs", "1", "--out")
+        common = ("--quiet", "--no-explorer", "--jobs", "1", "--out")
         fine("topics", data, *common, tmp_path / "a")
         fine("topics", shards, "--memory", "1GB", *common, tmp_path / "b")
         one, other = (tsenet.load(tmp_path / name / "tree.tsenet") for name in "ab")
@@ -91,7 +91,7 @@ class TestTopics:
 
     @pytest.mark.slow
     def test_workers(self, shards: Path, tmp_path: Path) -> None:
-        common = ("--quiet", "--no-explorer", "--set", "refine_steps=5", "--out")
+        common = ("--quiet", "--no-explorer", "--out")
         fine("topics", shards, *common, tmp_path / "here")
         fine("topics", shards, "--workers", "2", "--memory", "1GB", *common, tmp_path / "two")
         one, other = (tsenet.load(tmp_path / name / "tree.tsenet") for name in ("here", "two"))

@@ -25,8 +25,9 @@ def data(tmp_path: Path) -> Path:
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["y", "text", *"abcdefg"])
-        for row in rows(300).astype(int).tolist():
-            words = [f"word{k}" for k, on in enumerate(row) if on]
+        draw = random.Random(0)
+        for number, row in enumerate(rows(300).astype(int).tolist()):
+            words = [f"word{number % 4}{draw.randrange(9)}" for _ in range(8)]
             writer.writerow([row[0], " ".join(["the", *words]), *row[1:]])
     return path
 

@@ -104,18 +104,15 @@ def test_class_weights_count_once_where_a_teacher_follows_them() -> None:
         {"learning_rate": -1.0},
         {"batch_size": 0},
         {"max_epochs": 0},
-        {"validation_fraction": 1.0},
-        {"patience": 0},
         {"linear_skip": "maybe"},
         {"init": "zeros"},
         {"dropout": 1.0},
-        {"activation": "gelu"},
         {"skip_units": -1},
         {"feature_units": 0},
     ],
 )
 def test_bad_settings_are_refused_before_any_work(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
+    with pytest.raises(ValueError, match=f"'{next(iter(wrong))}' parameter"):
         TSENetClassifier(**wrong).fit(ROWS, CLASSES)
 
 
