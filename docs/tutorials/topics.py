@@ -70,13 +70,14 @@ model.topics_of(question).head(5)
 
 # %%
 topics = model.topics_
-spline = topics[(topics["level"] == 1) & topics["label"].str.contains("spline")]["id"].iloc[0]
+words = topics[topics["level"] == 1]["words"].map(", ".join)
+spline = topics.loc[words[words.str.contains("spline")].index[0], "id"]
 names = [name for name, _ in found.values()]
 for document in model.documents_of(spline, n_documents=5)["document"]:
     print(names[document])
 
 # %% [markdown]
-# ## Topics beside labels
+# ## Topics and labels
 #
 # The modules were not used. Do the topics follow them all the same? `per_class` gives the share of each class's documents that have a
 # topic.
