@@ -70,7 +70,7 @@ model.topics_of(question).head(5)
 
 # %%
 topics = model.topics_
-words = topics[topics["level"] == 1]["words"].map(", ".join)
+words = topics[topics["level"] == 1]["words"].map(str)
 spline = topics.loc[words[words.str.contains("spline")].index[0], "id"]
 names = [name for name, _ in found.values()]
 for document in model.documents_of(spline, n_documents=5)["document"]:
