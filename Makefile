@@ -66,9 +66,8 @@ coverage: $(QUALITY_INSTALLED) ## Branches of src that the tests run, kernels in
 	$(BIN)/coverage report
 
 # Tests that call kernels directly, on data small enough for plain Python.
-PYTHON_MODE := tests/network/test_activation_kernels.py tests/network/test_sparse_kernels.py tests/network/test_forward_kernels.py \
-	tests/network/test_directions.py tests/skeleton/test_em_kernels.py tests/skeleton/test_island_kernels.py tests/expansion \
-	tests/skeleton/test_completion.py --deselect=tests/network/test_sparse_kernels.py::test_every_kernel_has_a_check
+PYTHON_MODE := tests/network/test_sparse_linear.py tests/network/test_directions.py tests/skeleton/test_em_kernels.py \
+	tests/skeleton/test_island_kernels.py tests/skeleton/test_completion.py tests/expansion
 
 mutation: $(QUALITY_INSTALLED) ## Change modules in small ways in a copy of the tree; do their tests notice? (ARGS=--help)
 	$(BIN)/python scripts/mutation.py $(ARGS)
@@ -108,10 +107,10 @@ docs: $(DOCS_INSTALLED) ## Build the documentation site into site/ and check its
 tutorials: $(DOCS_INSTALLED) ## Run the tutorials and store their output (ARGS=topics runs one)
 	$(BIN)/python scripts/tutorials.py $(ARGS)
 
-figures: $(DOCS_INSTALLED) ## Draw the figures of the method anew
+figures: $(DOCS_INSTALLED) ## Redraw the figures of the method
 	$(BIN)/python scripts/method_figures.py
 
-gallery: $(DOCS_INSTALLED) ## Draw the pictures of the gallery anew; those of large data sets need TSENET_DATA
+gallery: $(DOCS_INSTALLED) ## Redraw the pictures of the gallery; those of large data sets need TSENET_DATA
 	PYTHONPATH=. $(BIN)/python scripts/gallery.py $(ARGS)
 
 explorer: ## Check, test and build the report page's program from explorer-src/ (needs Node.js)

@@ -18,7 +18,6 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 SLOW_FOLDERS = {"benchmarks", "browser", "examples", "reliability", "reproduce"}
 #: Modules that fit many networks, or flip every bit of a file.
 SLOW_MODULES = {
-    "network/test_sparse_kernels.py",
     "store/test_files.py",
     "skeleton/test_without_jit.py",
     "training/test_pruning.py",

@@ -3,8 +3,8 @@
 # %% [markdown]
 # # Deploy without torch
 #
-# Train once, then answer where there is no torch: from the model's own file, or as ONNX without Python. On the
-# way the network is pruned. You need `pip install 'tsenet[train,onnx,plot]'` to train and export.
+# Train once, then predict where torch is not installed: from the model's own file, or as ONNX without Python. On the
+# way, the network is pruned. You need `pip install 'tsenet[train,onnx,plot]'` to train and export.
 #
 # ## Train and save
 
@@ -19,9 +19,9 @@ model.save("digits.tsenet")
 print(f"{model.n_parameters_:,} parameters, {model.score(X[1200:], y[1200:]):.1%} on other images")
 
 # %% [markdown]
-# ## Smaller first
+# ## Prune it first
 #
-# `prune` removes the weakest weights and trains the others further. File and predictions shrink with it.
+# `prune` removes the weakest weights and trains the others further. The file becomes smaller and predictions faster.
 
 # %%
 from pathlib import Path
@@ -43,7 +43,7 @@ axes.semilogx(sizes, scores, "o-", color="#00796b")
 _ = axes.set(xlabel="parameters", ylabel="accuracy on 300 images")  # Accuracy against parameters
 
 # %% [markdown]
-# We choose by these 300 images, and keep the other 297 for the last figure.
+# We choose a size on these 300 images, and keep the other 297 for the final score.
 
 # %%
 chosen = tsenet.load("digits-4000.tsenet")
@@ -85,7 +85,7 @@ print("the same answers")
 #
 # ## ONNX
 #
-# Scaling and missing values are part of the graph: the ONNX model reads rows as your table has them.
+# Scaling and missing values are handled in the graph: the ONNX model takes rows as they are in your table.
 
 # %%
 import onnxruntime
@@ -105,6 +105,6 @@ print(
 # %% [markdown]
 # ## Where to go next
 #
-# - [Deployment](../guide/deploy.md): start, memory and texts, a service, what ONNX cannot hold.
-# - [File format](../file-format.md): what is in a `.tsenet` file, and why it holds no pickle.
+# - [Deployment](../guide/deploy.md): texts, a service, the limits of ONNX.
+# - [File format](../file-format.md): what is in a `.tsenet` file, and why it is not a pickle.
 # - [Small networks](../results/text.md#small-networks): pruning measured on AG's News, where pruned logistic regression is ahead at 20,000 parameters.

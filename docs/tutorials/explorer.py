@@ -33,15 +33,15 @@ print(f"digits.html: {Path('digits.html').stat().st_size / 1000:.0f} kB")
 # Open it in a browser: it works offline and makes no requests. [The page of a model of texts](../explorer.md) is part of this site. In
 # it,
 #
-# 1. the **map** shows the topics of the top level by size, the **tree** beside it what they consist of: click a dot to open it;
-# 2. a click on a unit opens its **panel**: the inputs of its group, the inputs it correlates with after training, the classes it speaks
-#    for and against, the rows that activate it most;
+# 1. the **map** shows the topics of the top level by size, the **tree** next to it what they consist of: click a dot to open it;
+# 2. a click on a unit opens its **panel**: the inputs of its group, the inputs it correlates with after training, the classes it
+#    supports and opposes, the rows that activate it most;
 # 3. dashed lines are the links that expansion added to the tree;
 # 4. **Classes** lists the units for and against each class; *show in the tree* colours tree and map by it.
 #
 # ## The same facts in Python
 #
-# What the page shows of a unit is what `describe_units` returns.
+# What the page shows about a unit is what `describe_units` returns.
 
 # %%
 from tsenet.explain import describe_units
@@ -58,7 +58,7 @@ print(
 
 # %% [markdown]
 # For pixels a picture says more. These are the correlations of three units with all pixels, orange positive and violet
-# negative; framed are the pixels that a unit has links from.
+# negative; pixels linked to a unit are framed.
 
 # %%
 import matplotlib.pyplot as plt
@@ -83,5 +83,5 @@ _ = plot_history(model.history_, axes)  # Losses by epoch
 # ## Where to go next
 #
 # - [The explorer of a model of texts](../explorer.md), live.
-# - [The explorer](../guide/report.md): every part of the page, reports from the shell, how the page is made safe.
+# - [The explorer](../guide/report.md): every part of the page, reports from the shell, security.
 # - [What a network has learned](../guide/explain.md): why this prediction, scores of topics, plots.

@@ -3,8 +3,8 @@
 # %% [markdown]
 # # Classify with few labels
 #
-# Labels cost time; rows are often free. Here a classifier learns from about 800 texts of which 40 have a label, and we compare it with
-# logistic regression, which can use the 40 only. You need `pip install 'tsenet[train,plot,text]'`.
+# Labels cost time; rows are often free. Here a classifier learns from about 800 texts, 40 of them labelled, and we compare it with
+# logistic regression, which can only use those 40. You need `pip install 'tsenet[train,plot,text]'`.
 #
 # ## The task
 #
@@ -13,7 +13,7 @@
 # %% include docstrings
 
 # %% [markdown]
-# We keep the modules with at least 50 documents, and put 300 documents aside for the test.
+# We keep the modules with at least 50 documents, and set 300 documents aside as a test set.
 
 # %%
 from collections import Counter
@@ -60,7 +60,7 @@ model = tsenet.TSENetClassifier(random_state=0).fit(list(texts[train]), partly)
 print(f"TSE-Net, {len(known)} labels and all texts: {model.score(list(texts[test]), y[test]):.1%}")
 
 # %% [markdown]
-# The rival: tf-idf and logistic regression on the labelled texts.
+# For comparison: tf-idf and logistic regression on the labelled texts.
 
 # %%
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -110,7 +110,7 @@ _ = axes.legend()  # Accuracy against the number of labels
 # [Few labels](../results/text.md) has repeated runs on public sets, with rivals that learn from rows without labels too: on AG's News
 # EM naive Bayes and the linear teacher alone are level with the network at 100 labels, on 20 Newsgroups only the latter is.
 #
-# ## Why this answer?
+# ## Why this prediction?
 
 # %%
 from tsenet.explain import explain_prediction
@@ -122,6 +122,6 @@ explain_prediction(model, texts[test][position], n=4)
 # %% [markdown]
 # ## Where to go next
 #
-# - [Few labels, many rows](../guide/few-labels.md): what happens inside, other ways to mark unlabelled rows, and when it does not pay.
-# - [Classification and regression](../guide/classify.md): all of the estimator.
+# - [Few labels, many rows](../guide/few-labels.md): what happens inside, other ways to mark unlabelled rows, and when not to use it.
+# - [Classification and regression](../guide/classify.md): everything about the estimator.
 # - [Read a model in the explorer](explorer.md), and [deploy it without torch](deploy.md).

@@ -3,7 +3,7 @@
 # %% [markdown]
 # # More rows than memory
 #
-# Write the rows once as a folder of shards, and give that folder instead of the table: to one process with little memory, or to
+# Write the rows once as a folder of shards, and pass that folder instead of the table: to one process with little memory, or to
 # several on a Dask cluster. The result is the same tree, bit for bit. You need `pip install 'tsenet[dask,text]'`.
 #
 # The corpus below is small, so that everything runs in seconds; nothing in the code would change for a larger one.
@@ -13,8 +13,8 @@
 # %% [markdown]
 # ## 1. Shards
 #
-# `tsenet shard` reads the file twice, for the vocabulary and for the counts; it never holds all of it. `--label` keeps a column beside
-# the rows.
+# `tsenet shard` reads the file twice, for the vocabulary and for the counts; it never loads all of it. `--label` keeps a column along
+# with the rows.
 
 # %%
 # !tsenet shard docs.csv --out shards --words 2000 --stop-words english --set min_documents=5 --label module --quiet
@@ -29,7 +29,7 @@ print(folder.shape, "rows and words;", len(folder.partitions), "partitions")
 # %% [markdown]
 # ## 2. One process, a fixed amount of memory
 #
-# The name of the folder stands where a table would. `Blocks` opens it once for several calls. `memory_limit` is an amount to plan with:
+# Pass the name of the folder instead of a table. `Blocks` opens it once for several calls. Work is planned for `memory_limit`:
 # what cannot fit is refused before the work begins.
 
 # %%
@@ -81,7 +81,7 @@ print("the same tree:", tsenet.learn_tree(counts, random_state=0) == tree)
 # %% [markdown]
 # ## 4. A network on top
 #
-# `tsenet fit` reads a folder of shards, too, a batch at a time. It needs `tsenet[train]`.
+# `tsenet fit` also reads a folder of shards, a batch at a time. It needs `tsenet[train]`.
 
 # %%
 # !tsenet fit shards --target module --out model.tsenet --set max_epochs=5 --quiet

@@ -3,12 +3,12 @@
 # %% [markdown]
 # # A table of measurements
 #
-# tsenet reads any table: numbers, categories, missing values. Here it groups 30 measurements of cells, classifies tumours, and says
+# tsenet reads any table: numbers, categories, missing values. Here it groups 30 measurements of cells, classifies tumours, and shows
 # which groups of measurements decided. You need `pip install 'tsenet[train,plot,text]'`.
 #
 # ## The rows
 #
-# scikit-learn ships the Wisconsin breast cancer data: 569 samples, ten properties of the cells in each, of which the table holds the
+# scikit-learn ships the Wisconsin breast cancer data: 569 samples with ten properties of their cells; for each property the table has the
 # mean, the standard error and the worst value.
 
 # %%
@@ -50,7 +50,7 @@ axes.vlines(edges, -0.5, len(order) - 0.5, color="black", linewidth=0.8)
 _ = figure.colorbar(image, label="correlation")  # Correlations in the order of the tree's groups
 
 # %% [markdown]
-# The tree is a probability model, too: a row it finds improbable is unusual.
+# The tree is also a probability model: a row with a low likelihood is unusual.
 
 # %%
 surprise = -tree.log_likelihood(X)
@@ -59,7 +59,7 @@ print("least probable rows:", surprise.argsort()[::-1][:5])
 # %% [markdown]
 # ## Classify, with gaps in the table
 #
-# A tenth of all values is removed. Missing values need no filling in.
+# A tenth of all values is removed. Missing values need not be filled in.
 
 # %%
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -106,6 +106,6 @@ _ = axes.set_xlabel(
 # ## Where to go next
 #
 # - [Any table](../guide/tables.md): how columns become binary, categories, errors and what to do about them.
-# - [Scoreboard](../results/tables.md): seven other tables, on three of which boosted trees are ahead of tsenet by half a point or more, and on three behind.
+# - [Tables and images](../results/tables.md): other tables, on some of which boosted trees are ahead of tsenet.
 # - [What a network has learned](../guide/explain.md): units, contributions, plots.
 # - Molecules: [data sets](../guide/reproduce.md#data-sets) has Tox21, whose rows are compounds (`tsenet[chem]`).

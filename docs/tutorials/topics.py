@@ -8,7 +8,7 @@
 #
 # ## The corpus
 #
-# A tutorial that has to run offline needs texts that every reader has. The documentation of SciPy and scikit-learn is installed with
+# This tutorial runs offline, so it needs texts that every reader has. The documentation of SciPy and scikit-learn is installed with
 # tsenet: each public function and class has a docstring. We take its prose, and the module as a label that we do **not** use for learning.
 
 # %% include docstrings
@@ -16,7 +16,7 @@
 # %% [markdown]
 # ## One command
 #
-# `--words 2000 --set min_documents=5` keeps the 2,000 most frequent words that are in at least five documents: in a small corpus rarer ones
+# `--words 2000 --set min_documents=5` keeps the 2,000 most frequent words that are in at least five documents: in a small corpus, rarer ones
 # cannot be told from noise.
 
 # %%
@@ -24,7 +24,7 @@
 # !head -n 24 topics/topics.md | cut -c 1-110
 
 # %% [markdown]
-# Each line is a topic: the share of documents that have it, the words that set it apart, and its name. Indented below are the
+# Each line is a topic: the share of documents in which it is present, the words that set it apart, and its name. Indented below are the
 # topics that it consists of. The folder also has `topics.html`, the [explorer](../explorer.md) for the browser.
 #
 # ## The same in Python
@@ -57,9 +57,9 @@ figure, axes = plt.subplots(figsize=(9, 9), layout="constrained")
 _ = plot_tree(model.tree_, axes, max_topics=45, n_words=4)  # The topics of the upper levels
 
 # %% [markdown]
-# ## Which topics has this text?
+# ## Which topics does a text have?
 #
-# Also for texts that it has never seen.
+# This also works for texts that the model has not seen.
 
 # %%
 question = "Fit a smoothing spline through noisy samples, choosing the knots automatically."
@@ -79,8 +79,8 @@ for document in model.documents_of(spline, n_documents=5)["document"]:
 # %% [markdown]
 # ## Topics and labels
 #
-# The modules were not used. Do the topics follow them all the same? `per_class` gives the share of each class's documents that have a
-# topic.
+# The modules were not used. Do the topics follow them nevertheless? `per_class` gives the share of each class's documents in which a
+# topic is present.
 
 # %%
 modules = [module for _, module in found.values()]
@@ -99,7 +99,7 @@ _ = figure.colorbar(
 # %% [markdown]
 # ## Keep it
 #
-# A saved model holds its vocabulary and tokenizer, so it reads texts; it holds no documents.
+# A saved model includes its vocabulary and tokenizer, so it reads texts; it contains no documents.
 
 # %%
 model.save("docstrings.tsenet")
@@ -112,4 +112,4 @@ assert again.tree_ == model.tree_
 # - [Topics of documents](../guide/topics.md): fewer topics, guided topics, topics over time, all options.
 # - [Texts](../guide/text.md): other files, scripts and languages.
 # - [Classify with few labels](few-labels.md): the same corpus, and 40 labels.
-# - [Topics beside other methods](../results/topics.md): how coherent they are, measured.
+# - [Topics and hierarchy](../results/topics.md): comparisons with other topic models.
