@@ -66,14 +66,13 @@ question = "Fit a smoothing spline through noisy samples, choosing the knots aut
 model.topics_of(question).head(5)
 
 # %% [markdown]
-# The other direction: the documents in which a topic is strongest.
+# The other direction: the documents in which its topic of level 1 is strongest.
 
 # %%
 topics = model.topics_
-words = topics[topics["level"] == 1]["words"].map(str)
-spline = topics.loc[words[words.str.contains("spline")].index[0], "id"]
+low = model.topics_of(question).query("level == 1")["id"].iloc[0]
 names = [name for name, _ in found.values()]
-for document in model.documents_of(spline, n_documents=5)["document"]:
+for document in model.documents_of(low, n_documents=5)["document"]:
     print(names[document])
 
 # %% [markdown]
