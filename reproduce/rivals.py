@@ -253,9 +253,9 @@ class LinearTeacher(ClassifierMixin, BaseEstimator):
         from tsenet.data.order import duplicate_groups
         from tsenet.network.batches import Inputs
         from tsenet.progress import Progress
+        from tsenet.training.labelled import TrainingRows
         from tsenet.training.linear_teacher import fit_linear_teacher
         from tsenet.training.losses import BinaryLoss, MulticlassLoss
-        from tsenet.training.rows import TrainingRows
 
         table = Table.of(X)
         known = ~np.isnan(y)

@@ -16,9 +16,9 @@ from tsenet.network.batches import Inputs
 from tsenet.network.tsenet import TSENet
 from tsenet.training.engine import Engine
 from tsenet.training.history import History
+from tsenet.training.labelled import Labelled
 from tsenet.training.loop import Validation
 from tsenet.training.losses import BinaryLoss, Loss
-from tsenet.training.rows import Labelled
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -16,6 +16,7 @@ from tsenet.network.batches import Inputs
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import as_progress
 from tsenet.training.calibration import blend_weights
+from tsenet.training.labelled import Labelled
 from tsenet.training.linear_teacher import (
     LinearTeacher,
     NaiveBayesEM,
@@ -24,7 +25,6 @@ from tsenet.training.linear_teacher import (
     fit_linear_teacher,
 )
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, MultilabelLoss, RegressionLoss
-from tsenet.training.rows import Labelled
 
 RNG = np.random.default_rng(0)
 N_ROWS, N_WORDS, N_CLASSES = 600, 60, 3

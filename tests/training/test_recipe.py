@@ -12,8 +12,8 @@ from tests.builders import one_latent_rows
 from tests.network.wirings import random_wiring
 from tsenet import TSENetClassifier
 from tsenet.network.batches import Inputs
+from tsenet.training.labelled import TrainingRows
 from tsenet.training.recipe import RunSeeds, hold_out
-from tsenet.training.rows import TrainingRows
 from tsenet.training.settings import Recipe, TrainingSettings
 from tsenet.training.targets import ClassTargets
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsenet.training.rows import split_rows
+from tsenet.training.labelled import split_rows
 
 
 def test_every_row_is_on_one_side() -> None:

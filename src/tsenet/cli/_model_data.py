@@ -19,7 +19,7 @@ from tsenet.cli._options import typed
 from tsenet.data import count_words
 from tsenet.data.binary import is_free_text
 from tsenet.data.columns import listed, quoted
-from tsenet.data.files import DataFile, read_data
+from tsenet.data.readers import DataFile, read_data
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.progress import Progress

@@ -168,7 +168,7 @@ def _open_shards(data: Path, workers: str | None, memory: str | None) -> Blocks:
 
 def _write_topics(model: TopicModel, folder: Path, progress: Progress) -> None:
     """Write the model, its tree, and its topics for programs and to read."""
-    from tsenet.explain.topics import to_json, to_markdown
+    from tsenet.explain.topic_words import to_json, to_markdown
     from tsenet.store import save
 
     if not len(model.get_feature_names_out()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tsenet.data.binary import BinaryRule
-from tsenet.data.files import DataFile, Documents, read_chunks, read_data, read_documents
+from tsenet.data.readers import DataFile, Documents, read_chunks, read_data, read_documents
 from tsenet.data.rows import BinaryRows, constant_columns
 from tsenet.data.scaling import Scaling
 from tsenet.data.sharding import shard_documents

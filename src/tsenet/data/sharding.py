@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tsenet.data.columns import is_missing, quoted
-from tsenet.data.files import read_chunks
+from tsenet.data.readers import read_chunks
 from tsenet.data.shards import ROWS_PER_GROUP, ShardFolder, ShardWriter
 from tsenet.data.text import (
     TermCounts,

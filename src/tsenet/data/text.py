@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tsenet.data.columns import count_of
-from tsenet.data.files import Documents, read_documents
+from tsenet.data.readers import Documents, read_documents
 from tsenet.data.table import Table
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.progress import as_progress

@@ -67,10 +67,10 @@ if TYPE_CHECKING:
     from tsenet.network.tsenet import TSENet
     from tsenet.training.engine import AdamState
     from tsenet.training.history import History
+    from tsenet.training.labelled import TrainingRows
     from tsenet.training.loop import Validation
     from tsenet.training.metrics import CrossValidatedScore
     from tsenet.training.recipe import RunSeeds, TrainedNetwork
-    from tsenet.training.rows import TrainingRows
     from tsenet.training.settings import Recipe
 
 __all__ = [
@@ -373,7 +373,7 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
     def _training_rows(self, checked: CheckedRows) -> TrainingRows:
         """The rows as the network reads them."""
         from tsenet.network.batches import Inputs
-        from tsenet.training.rows import TrainingRows
+        from tsenet.training.labelled import TrainingRows
 
         table = checked.table
         if table.is_sparse and self.scaling_.centres:

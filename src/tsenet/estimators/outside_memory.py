@@ -130,8 +130,8 @@ def fit_outside(
         If the folder, its labels, a parameter, or an argument that is for rows in memory does not suit.
     """
     from tsenet.training.folder import FolderRows
+    from tsenet.training.labelled import is_known
     from tsenet.training.recipe import fit_to_folder
-    from tsenet.training.rows import is_known
 
     for name, value in in_memory.items():
         if value is not None:

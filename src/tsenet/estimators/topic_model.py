@@ -46,7 +46,7 @@ from tsenet.estimators.outside_memory import (
 )
 from tsenet.explain.presence import PRESENT, topic_activity
 from tsenet.explain.scores import coherence, hierarchy_scores
-from tsenet.explain.topics import (
+from tsenet.explain.topic_words import (
     Topic,
     TopicView,
     TopicWord,

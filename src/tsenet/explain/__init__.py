@@ -17,7 +17,7 @@ from tsenet.explain.scores import (
     hierarchy_scores,
     topic_diversity,
 )
-from tsenet.explain.topics import (
+from tsenet.explain.topic_words import (
     Topic,
     TopicView,
     TopicWord,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from tsenet.errors import DataError, MissingDependencyError
-from tsenet.explain.topics import Topic, every_topic, topic_tree
+from tsenet.explain.topic_words import Topic, every_topic, topic_tree
 from tsenet.explain.units import Units
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tsenet.data.frames import is_frame
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.explain.topics import Topic, every_topic
+from tsenet.explain.topic_words import Topic, every_topic
 
 __all__ = ["Coherence", "coherence", "hierarchy_scores", "topic_diversity"]
 

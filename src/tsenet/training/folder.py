@@ -21,8 +21,8 @@ from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.network.batches import Inputs
 from tsenet.progress import Progress
+from tsenet.training.labelled import FEWEST_ROWS, batch_bounds, is_known
 from tsenet.training.loop import Batch, Validation
-from tsenet.training.rows import FEWEST_ROWS, batch_bounds, is_known
 
 __all__ = ["FolderRows"]
 

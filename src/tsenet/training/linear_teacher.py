@@ -27,8 +27,8 @@ from tsenet.data.order import first_of_groups
 from tsenet.network.batches import Inputs, is_bag
 from tsenet.progress import Progress
 from tsenet.training.calibration import blend_weights, losses_by_part, standard_error
+from tsenet.training.labelled import Labelled
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, RegressionLoss
-from tsenet.training.rows import Labelled
 
 __all__ = [
     "Linear",

@@ -46,7 +46,7 @@ class Batch(NamedTuple):
 
 
 class Source(Protocol):
-    """Rows to train on, in memory (:class:`tsenet.training.rows.Labelled`) or in a folder."""
+    """Rows to train on, in memory (:class:`tsenet.training.labelled.Labelled`) or in a folder."""
 
     @property
     def n_rows(self) -> int:

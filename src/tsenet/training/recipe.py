@@ -48,6 +48,7 @@ from tsenet.training.calibration import (
 from tsenet.training.engine import AdamState, Engine
 from tsenet.training.folder import FolderRows
 from tsenet.training.history import History
+from tsenet.training.labelled import Labelled, TrainingRows, split_rows
 from tsenet.training.linear_teacher import (
     Linear,
     LinearTeacher,
@@ -57,7 +58,6 @@ from tsenet.training.linear_teacher import (
 from tsenet.training.loop import Score, TrainingOptions, Validation, train
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, without_class_weights
 from tsenet.training.pruning import remove_again
-from tsenet.training.rows import Labelled, TrainingRows, split_rows
 from tsenet.training.settings import Recipe, TrainingSettings
 from tsenet.training.targets import Targets
 

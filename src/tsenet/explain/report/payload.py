@@ -33,7 +33,7 @@ from tsenet.explain.bins import Bins, bins_of
 from tsenet.explain.presence import Activity, topic_activity
 from tsenet.explain.report import views
 from tsenet.explain.report.views import Graph, short
-from tsenet.explain.topics import Topic, every_topic
+from tsenet.explain.topic_words import Topic, every_topic
 from tsenet.explain.units import Moments, Unit, describe_units, is_network, rule_of, tree_of
 from tsenet.progress import Progress, as_progress
 

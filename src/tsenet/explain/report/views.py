@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.explain.topics import Topic, TopicWord, every_topic, topic_tree
+from tsenet.explain.topic_words import Topic, TopicWord, every_topic, topic_tree
 
 if TYPE_CHECKING:
     from tsenet.expansion.wiring import Wiring
