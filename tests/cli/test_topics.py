@@ -58,6 +58,16 @@ def every_topic(topics: list[Any]) -> list[Any]:
     return [each for topic in topics for each in (topic, *every_topic(topic["children"]))]
 
 
+def test_levels_have_the_sizes_asked_for(data: Path, out: Path) -> None:
+    given = ("topics", data, "--text", "body", "--out", out, "--quiet", "--no-explorer")
+    fine(*given, "--levels", "2,4")
+    assert tsenet.load(out / "model.tsenet").tree_.layer_sizes[1:] == (4, 2)
+    for wrong in (("--levels", "2,x"), ("--levels", "2,3"), ("--levels", "2,4", "--topics", "3")):
+        refused = run(*given, "--force", *wrong)
+        assert refused.exit_code in (1, 2)
+        assert "level" in refused.stderr
+
+
 class TestResults:
     def test_all_files_show_the_same_topics(self, results: Path) -> None:
         assert names(results) == FILES

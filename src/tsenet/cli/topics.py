@@ -46,6 +46,12 @@ def topics(
     text: options.Text = None,
     id_column: options.IdColumn = None,
     along: options.Along = None,
+    levels: Annotated[
+        str | None, option("N,N,…", "Topics of each level, from the top down, such as 8,40,200.")
+    ] = None,
+    n_topics: Annotated[
+        int | None, option("N", "Topics of the lowest level; those above are chosen.", "--topics")
+    ] = None,
     words: options.Words = None,
     stop_words: options.StopWords = None,
     no_explorer: Annotated[
@@ -79,7 +85,7 @@ def topics(
     for name in ("", *_FILES):
         refuse_inputs(out / name, data, config, stop_words)
     vectorizer = options.vectorizer_of(parameters, words, stop_words, _MODEL)
-    parameters |= options.typed(vectorizer=vectorizer)
+    parameters |= options.typed(vectorizer=vectorizer, levels=_sizes_of(levels), n_topics=n_topics)
     if id_column is None and data.is_dir() and not is_sharded:
         id_column = "file"
     documents: Any = None
@@ -144,9 +150,21 @@ def _check_options(context: typer.Context, is_sharded: bool) -> None:
         options.refuse_options(context, ("workers", "memory"), reason)
     if context.params["model"] is not None:
         reason = "a model has its topics already"
-        options.refuse_options(context, (*_OF_WORDS, "settings", "along"), reason)
+        options.refuse_options(
+            context, (*_OF_WORDS, "levels", "n_topics", "settings", "along"), reason
+        )
     if context.params["no_explorer"]:
         options.refuse_options(context, ("along",), "only topics.html shows it")
+
+
+def _sizes_of(levels: str | None) -> tuple[int, ...] | None:
+    """``8,40,200`` as numbers."""
+    try:
+        return None if levels is None else tuple(int(size) for size in levels.split(","))
+    except ValueError as error:
+        raise typer.BadParameter(
+            "give whole numbers, such as 8,40,200", param_hint="--levels"
+        ) from error
 
 
 def _open_shards(data: Path, workers: str | None, memory: str | None) -> Blocks:
