@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = "src/tsenet"
 #: Modules, and the tests that check them.
 TESTED = {
-    "training/rows": "tests/training/test_split.py",
+    "training/labelled": "tests/training/test_split.py",
     "skeleton/layers": "tests/skeleton/test_layers.py",
     "skeleton/kernels/completion_kernels": "tests/skeleton/test_completion.py "
     "tests/skeleton/test_layers.py::test_of_two_equal_latents_the_first_is_taken",

@@ -85,7 +85,7 @@ def atomic_folder(path: str | os.PathLike[str], *, force: bool = False) -> Itera
     Yields
     ------
     pathlib.Path
-        A temporary folder beside ``path``; write flat files into it.
+        A temporary folder next to ``path``; write flat files into it.
 
     Raises
     ------

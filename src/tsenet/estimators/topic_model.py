@@ -97,7 +97,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         Which ``n_words`` words to keep, or ``max_features`` of the vectorizer: the most frequent ones, or those with
         the highest mean tf-idf, as in the HLTA papers (arXiv 1605.06650).
     seed_words : mapping of str to list of str, or list of lists of str, optional
-        Guided topics: words that shall be in one topic of level 1, at least two for each. The keys of a mapping become
+        Guided topics: words that start one topic of level 1, at least two for each. The keys of a mapping become
         the labels of these topics, which are always shown. The other topics are found as usual.
     top_words : int, default=10
         Maximum number of words that describe a topic.

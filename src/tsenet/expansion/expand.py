@@ -21,7 +21,7 @@ from tsenet.scale.blocks import Blocks
 from tsenet.skeleton.tree import LatentTree
 
 LinkRule = Literal["balanced", "context", "top-k", "random", "tree"]
-_COLUMNS_PER_BLOCK = 2048  # similarities with all latents are in memory for so many at a time
+_COLUMNS_PER_BLOCK = 2048  # columns whose similarities with all latents are in memory at a time
 
 # Contexts of columns: which others they occur with, along the leading singular directions of all rows. A rare word
 # meets few latents often enough for its information about them to be more than noise. Its context, pooled over all

@@ -113,7 +113,7 @@ class _Units(NamedTuple):
 
 
 def tiles_of(n_units: int) -> int:
-    """Tiles of a level of so many units."""
+    """Tiles of a level."""
     return -(-n_units // UNITS_PER_TILE)
 
 

@@ -180,7 +180,7 @@ def leading_directions(
 ) -> Float32:
     """Weights of a sparse layer: unit j of a latent has the j-th principal direction of the columns it reads.
 
-    Directions have length 1. Those with next to no variance beside the latent's first are left out. Where
+    Directions have length 1. Those with next to no variance relative to the latent's first are left out. Where
     a latent has more units than directions, the next units have the opposite directions, then random mixtures.
 
     Parameters
@@ -270,7 +270,7 @@ def _directions_of(columns: Float32, k: int) -> NDArray[np.float64]:
 
 
 def _is_kept(variance: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether directions of some variances (…, k), ascending, vary enough beside the last."""
+    """Whether directions of some variances (…, k), ascending, vary enough relative to the last."""
     most: NDArray[np.float64] = variance[..., -1:]
     return np.asarray((variance >= _LEAST_VARIANCE * most) & (most > 0))
 

@@ -21,7 +21,7 @@ __all__ = ["Predictor", "activate"]
 
 Floats = NDArray[Any]  # float32 or float64, as the network's parameters
 _CHUNK_ROWS = 256  # one task of a thread
-_FEW_ROWS = 64  # up to so many, SciPy is as fast as the kernels, and there is nothing to compile
+_FEW_ROWS = 64  # with at most this many, SciPy is as fast as the kernels, and nothing is compiled
 
 
 class Activations(NamedTuple):

@@ -49,7 +49,7 @@ PER_ENTRY = 40
 POSTERIORS = 80 << 20
 # Bytes of this process per entry of the structure sample, per row of it, and per variable.
 SAMPLE_PER_ENTRY, SAMPLE_PER_ROW, PER_VARIABLE = 60, 60, 5000
-# Bytes per row of the folder: a random order of all pieces, of which there are a few per row.
+# Bytes per row of the folder: a random order of all pieces, a few per row.
 PER_ROW_OF_ALL = 24
 # Bytes per entry of a structure sample in a worker: the rows, the columns, and one of them as it arrives.
 SENT_PER_ENTRY = 24

@@ -194,7 +194,7 @@ def learn_tree(
 
 
 def _check_choices(piece_size: Any, leftovers: Any, full_depth: Any) -> None:
-    """Refuse words that are none of the choices; :class:`TreeOptions` checks numbers."""
+    """Refuse unknown choices; :class:`TreeOptions` checks numbers."""
     if isinstance(piece_size, str) and piece_size != "auto":
         raise ValueError(f"piece_size must be 'auto', None, 0 or at least 2, not {piece_size!r}")
     if leftovers not in ("auto", "leave", "attach"):

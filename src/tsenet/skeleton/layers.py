@@ -27,7 +27,7 @@ from tsenet.skeleton.kernels.pair_kernels import Csr
 
 N_PARTNERS = 128
 
-#: Finds each variable's best partners, so many, in the rows that the counter holds.
+#: Callable (counter, n_partners) → PairInformation: the best partners of each variable in the counter's rows.
 Information = Callable[[PairCounter, int], PairInformation]
 
 

@@ -29,8 +29,8 @@ __all__ = [
 ]
 
 Arrays = dict[str, NDArray[Any]]
-_FEW = 10_000_000  # a network of so many weights may be any part zeros …
-_MOST = 200  # … a larger one has at most so many weights for each that is stored
+_FEW = 10_000_000  # up to this many weights, any share may be zeros …
+_MOST = 200  # … a larger network has at most this many weights for each stored one
 
 
 class NetworkParts(NamedTuple):

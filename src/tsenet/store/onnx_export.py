@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["write_onnx"]
 
 _OPSET, _IR = 17, 8  # of 2022: every runtime in use reads them
-_SMALL = 1 << 14  # a sparse layer of so many weights, zeros counted, is written as a dense one
+_SMALL = 1 << 14  # sparse layers of at most this many weights are written as dense
 _MOST_LINKS = 0.25  # as is one with more than this share of all links
 _LARGEST_FILE = 2**31 - 2**20  # bytes; protobuf has no larger message
 

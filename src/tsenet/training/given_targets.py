@@ -101,7 +101,7 @@ def _array_of(y: Any) -> NDArray[Any]:
     given: NDArray[Any] = np.asarray(y)
     if given.dtype.kind != "U" or not isinstance(y, list | tuple):
         return given
-    objects = np.array(y, dtype=object)  # NumPy makes the text "nan" of a NaN beside texts
+    objects = np.array(y, dtype=object)  # among strings, NumPy turns NaN into the text "nan"
     return given if all(isinstance(value, str) for value in objects.flat) else objects
 
 

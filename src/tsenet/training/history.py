@@ -29,7 +29,7 @@ class History:
     best_epoch : int or None
         Number, from 0, of the epoch with the best validation score; None if there is none.
     stopped : str or None
-        Why training ended: ``"max_epochs"``, ``"early_stopping"`` or ``"diverged"``; None while it goes on.
+        Why training ended: ``"max_epochs"``, ``"early_stopping"`` or ``"diverged"``; None while it continues.
     """
 
     train_loss: tuple[float, ...] = ()

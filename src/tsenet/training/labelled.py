@@ -16,7 +16,7 @@ from tsenet.training.loop import Batch
 
 __all__ = ["Labelled", "TrainingRows", "batch_bounds", "is_known", "split_rows"]
 
-#: Below so many rows a validation part would be too small to tell anything.
+#: With fewer rows, a validation part would be too small to be informative.
 FEWEST_ROWS = 20
 
 
@@ -100,7 +100,7 @@ class TrainingRows:
 
 
 def is_known(targets: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which rows have a target: (N,). Class −1 and NaN are none."""
+    """Which rows have a target: (N,). Class −1 and NaN mean that there is none."""
     if targets.ndim == 2:
         return np.asarray(~np.isnan(targets).all(axis=1))
     return np.asarray(targets >= 0 if targets.dtype.kind in "iu" else ~np.isnan(targets))

@@ -169,7 +169,7 @@ def _upward_row(items: Array, model: TreeArrays, base: AllOff, row: Upward) -> t
 
 @kernel
 def _working_memory(n_nodes: int) -> Upward:
-    """Memory for the upward pass over a tree of so many nodes, with no node marked."""
+    """Memory for the upward pass over a tree of ``n_nodes`` nodes, with no node marked."""
     return Upward(
         np.empty((n_nodes, 2)),
         np.empty((n_nodes, 2)),
