@@ -180,9 +180,9 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         density : float or None, default=None
-            Links of a unit, as a share of the layer below. None: 0.05 for dense rows, more if fewer than about four
-            latents would read each column; for sparse rows, enough for about eight units to read each column. Lower
-            it for a smaller, faster network.
+            Links of a unit, as a share of the layer below. None: for sparse rows, the share at which about eight
+            latents read each column; for dense rows 0.05, or more if fewer than four latents would read each column.
+            Lower it for a smaller, faster network.
         link_rule : {"balanced", "context", "top-k", "random", "tree"} or None, default=None
             How links are added to the tree; see :func:`tsenet.expand`. None: ``"context"`` for sparse rows,
             ``"balanced"`` for dense ones. ``"top-k"`` is the paper's rule, ``"random"`` a control, ``"tree"`` adds
@@ -197,49 +197,51 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
             How counts in sparse rows, such as word counts, are weighted: tf-idf, in which English stop words have half
             their weight; or not at all, the paper's bag of words. It has no effect on other tables.
         skip_units : int or None, default=None
-            Feature units that read each layer below the top, the input included. None: none, or 100 with
+            Feature units that read each layer below the top, including the input. None: 0, or 100 with
             ``init="random"``. 0, together with ``linear_skip=False``, is the paper's Backbone.
         feature_units : int, default=100
             Feature units that read the top layer. Lower it for a smaller network.
         dropout : float or None, default=None
-            Share of the units left out in each step of training. None: 0.3 for sparse rows, 0.1 for dense ones, 0.2
-            for dense ones with many latents. Raise it if the network overfits.
+            Share of the units dropped in each training step. None: 0.3 for sparse rows, 0.1 for dense rows, 0.2 for
+            dense rows with 100 or more latents. Raise it if the network overfits.
         units_per_latent : int or None, default=None
-            Units of each latent. None: 2 for sparse rows; 8 for dense ones, more where the first level would have
-            fewer than 128 units, fewer where it would have more than 2,048. 1 is the paper's.
+            Units of each latent. None: 2 for sparse rows; 8 for dense rows, more if the first level would have fewer
+            than 128 units, fewer if it would have more than 2,048. The paper has 1.
         linear_skip : bool or "auto", default="auto"
-            Linear skip connections: the outputs are a blend of the network and of a linear model of the input (wide
-            and deep). False: the network alone. ``"auto"``: the blend, if held-out rows clearly prefer it.
+            Linear skip from the input to the outputs: predictions are a blend of the network and a linear model, as in
+            wide-and-deep networks. False: the network alone. ``"auto"``: the blend, unless all rows are labelled and
+            it does not clearly help on held-out rows.
         init : {"principal", "random"}, default="principal"
-            Initial weights, and how they are trained. ``"principal"``: each unit starts along a principal direction of
-            the columns or units that it reads; the network learns from the labelled rows and, for the others, from the
-            predictions of a linear model. ``"random"``: random weights, trained on labelled rows alone with early
-            stopping, as in the paper.
+            Initial weights, and how the network is trained. ``"principal"``: each unit starts along a principal
+            direction of the columns or units that it reads; the network learns from the labelled rows and, on the
+            others, from the predictions of a linear teacher. ``"random"``: random weights, trained only on labelled
+            rows with early stopping, as in the paper.
         learning_rate : float or None, default=None
-            Adam's step size. None: 1e-3, or 3e-3 for dense rows with ``init="principal"``, where it falls to 0 in the
-            end.
+            Adam's learning rate. None: 1e-3, or 3e-3 for dense rows with ``init="principal"``. With
+            ``init="principal"`` it falls to 0 during training.
         batch_size : int or None, default=None
-            Rows in a step. None: 256, fewer on small and on dense tables. Raise it on a GPU.
+            Rows per step. None: 512 for sparse rows, 128 for dense rows, 256 with ``init="random"``; fewer for small
+            tables. Raise it on a GPU.
         max_epochs : int or None, default=None
-            Passes over the training rows. None: at least 20, more on small tables; with ``init="random"`` at most 100.
-            Sparse rows, and all rows with ``init="random"``, stop earlier when a tenth of the labelled rows, held out,
-            shows no progress for five epochs.
+            Maximum number of passes over the training rows. None: depends on the number of rows, usually 15 to 20 and
+            more for small tables; 100 with ``init="random"``. Training stops earlier, when held-out rows show no
+            progress for at least five epochs, with ``init="random"`` and on sparse rows that are all labelled.
         class_weight : dict, list of dict, "balanced" or None, default=None
-            Classifier only: weights of the classes in the loss; for several labels a dict of the weights of 0 and 1
-            for all, or one dict each.
+            Classifier only: weights of the classes in the loss. For multi-label targets: one dict of the weights of 0
+            and 1 for all labels, or one dict per label.
         unlabeled : default=None
             A value in ``y`` that marks rows without a target, such as −1, scikit-learn's convention. None, NaN,
-            ``pandas.NA`` and blank text always do.
+            ``pandas.NA`` and blank text always mark them.
         vectorizer : CountVectorizer or None, default=None
             How texts become counts of words; no effect on tables. None: the 10,000 most frequent words, in any script
             (:func:`tsenet.data.word_vectorizer`); from 10,000 texts on, words that occur in only one are left out.
-            Give scikit-learn's ``CountVectorizer`` for other words, such as ``CountVectorizer(ngram_range=(1, 2))``.
-            It is saved with the model unless it holds functions of your own.
+            Pass scikit-learn's ``CountVectorizer`` for other words, such as ``CountVectorizer(ngram_range=(1, 2))``.
+            It is saved with the model, unless it contains your own functions: such a model cannot be saved.
         wiring : Wiring or None, default=None
             A wiring to use instead of learning one, from :func:`tsenet.expand` or another model's ``wiring_``: one
             structure serves every fold, seed and target.
         device : str, default="auto"
-            Where to train, as torch names it. ``"auto"``: a GPU if there is one, else the CPU.
+            Torch device for training. ``"auto"``: a GPU if there is one, else the CPU.
         n_jobs : int or None, default=None
             Threads; None for all cores. The result does not depend on it.
         random_state : int, Generator, RandomState, SeedSequence or None, default=None
