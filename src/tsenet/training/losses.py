@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, softmax
 from torch import Tensor
 from torch.nn import functional
 
@@ -198,10 +198,13 @@ class MulticlassLoss(Loss):
             share = share * np.array(self.class_weights)
         if weights is not None:
             share = share * weights[:, None]
-        total = share.sum() or 1.0
-        log_probability = log_softmax(outputs, axis=1)
-        mean = -np.vdot(share, log_probability) / total
-        slope = np.exp(log_probability) * share.sum(axis=1, keepdims=True) - share
+        of_row = share.sum(axis=1, keepdims=True)
+        total = float(of_row.sum()) or 1.0
+        below = outputs - outputs.max(axis=1, keepdims=True)  # ≤ 0: no overflow
+        odds = np.exp(below)
+        sums = odds.sum(axis=1, keepdims=True)
+        mean = (np.vdot(of_row, np.log(sums)) - np.vdot(share, below)) / total
+        slope = odds * (of_row / sums) - share
         return float(mean), np.asarray(slope / total, outputs.dtype)
 
     def predict(self, outputs: Floats) -> NDArray[np.float64]:
