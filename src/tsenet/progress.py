@@ -8,6 +8,7 @@ shown.
 from __future__ import annotations
 
 import logging
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -206,7 +207,16 @@ class BarProgress(Progress):
         from tqdm import tqdm
 
         self.finish()
-        self._bar = tqdm(desc=stage, total=total, file=sys.stderr, dynamic_ncols=True)
+        width, height = shutil.get_terminal_size((100, 24))  # also of terminals that say 0
+        counted = "" if total is None else "  {bar:20}  {n_fmt}/{total_fmt}"
+        self._bar = tqdm(
+            desc=stage,
+            total=total,
+            file=sys.stderr,
+            ncols=width,
+            nrows=height,
+            bar_format=f"{{desc}}{counted}  {{elapsed}}{{postfix}}",
+        )
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         """Advance the bar and show the note next to it."""

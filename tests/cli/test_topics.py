@@ -295,7 +295,7 @@ class TestProgram:
                 shown += chunk
         os.close(ours)
         assert process.returncode == 0, shown
-        assert "━".encode() in shown
+        assert "█".encode() in shown
         assert b"reading documents" in shown
         assert names(out) == FILES
 
