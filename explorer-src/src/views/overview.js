@@ -59,7 +59,7 @@ export class Overview {
     if (!payload.units.share.length) return `Area: number of ${nouns.input[1]} below.`;
     const known = payload.rows && payload.kind === "tree";
     const what = known
-      ? `that have ${article(nouns.unit[0])}: it is more likely on than off, and one of its ${nouns.input[1]} occurs`
+      ? `in which ${article(nouns.unit[0])} is present`
       : `in which ${article(nouns.unit[0])} is on, as the tree expects it`;
     return (
       `Percentage: share of ${nouns.row[1]} ${what}. ` +
