@@ -70,16 +70,3 @@ def test_shares_rows_and_bins(X: Any, seed: int, block: int, known: bool) -> Non
                 share = present[inside, latent].mean()
                 assert found.along[latent, k] == pytest.approx(share)
     assert (found.presence.both[:, 5] == 0).all()
-
-
-@settings(max_examples=30, deadline=None)
-@given(rows, rows, seeds)
-def test_mixed_shares_are_those_of_all_rows(A: Any, B: Any, seed: int) -> None:
-    tree = make_tree(seed)
-    if not len(A) + len(B):
-        return
-    parts = [topic_activity(tree, BinaryRows.of_dense(X), n_best=1).presence for X in (A, B)]
-    both = topic_activity(tree, BinaryRows.of_dense(np.concatenate([A, B])), n_best=1).presence
-    mixed = parts[0].mixed_with(parts[1], len(B) / (len(A) + len(B)))
-    for name in ("size", "word", "both"):
-        np.testing.assert_allclose(getattr(mixed, name), getattr(both, name))

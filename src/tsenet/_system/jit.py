@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]  # a kernel's docstring names dtype and shape
 Int = Any  # a whole number; inside a kernel numba infers which, and int and np.int64 mix
-#: Whether ``NUMBA_DISABLE_JIT=1`` has switched the compiler off: kernels are then plain Python.
-JIT_IS_OFF = bool(getattr(numba.config, "DISABLE_JIT", False))
 F = TypeVar("F", bound=Callable[..., Any])
 
 

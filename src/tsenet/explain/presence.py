@@ -76,15 +76,6 @@ class Presence:
         shares = np.stack([_ratio(without, 1.0 - size), _ratio(both, size)], axis=1)
         return np.minimum(shares, 1.0)
 
-    def mixed_with(self, new: Presence, weight: float) -> Presence:
-        """The shares after new rows have joined, which make up ``weight`` of all rows."""
-        old = 1.0 - weight
-        return Presence(
-            old * self.size + weight * new.size,
-            old * self.word + weight * new.word,
-            old * self.both + weight * new.both,
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class Activity:

@@ -60,8 +60,6 @@ class Engine:
         Of the dropout masks.
     n_jobs : int or None, default=None
         Threads of `outputs`; None takes every core. Results do not depend on it.
-    n_threads : int, default=1
-        Threads of a step; on it the last bits of the weights depend.
     input_dropout : float, default=0.0
         Share of the values of each batch that are dropped.
     adam : AdamState, optional
@@ -77,11 +75,9 @@ class Engine:
         device: str | torch.device = "cpu",
         seed: int = 0,
         n_jobs: int | None = None,
-        n_threads: int = 1,
         input_dropout: float = 0.0,
         adam: AdamState | None = None,
     ) -> None:
-        self.n_threads = n_threads
         self.input_dropout = input_dropout
         self.device = torch.device(device)
         self.net = net.to(self.device)

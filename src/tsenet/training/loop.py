@@ -140,7 +140,7 @@ def train(
             began = time.perf_counter()
             batches = source.batches(seed, history.n_epochs, n_batches)
             try:
-                with torch_threads(engine.n_threads):
+                with torch_threads(1):
                     loss, rate = _epoch(
                         engine, batches, n_batches, options, history, report, after_step
                     )

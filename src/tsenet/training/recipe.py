@@ -616,7 +616,6 @@ def train_network(
     *,
     score: Score | None = None,
     after_step: Callable[[], None] | None = None,
-    after_epoch: Callable[[History], None] | None = None,
 ) -> History:
     """Run the training loop on the rows that were kept."""
     return train(
@@ -628,7 +627,6 @@ def train_network(
         progress=report,
         seed=order_seed,
         after_step=after_step,
-        after_epoch=after_epoch,
     )
 
 
