@@ -19,8 +19,8 @@ from tsenet.data import (
     ShardFolder,
     ShardWriter,
     count_words,
-    files,
     open_shards,
+    readers,
     shard_documents,
     sharding,
     vectorize,
@@ -274,7 +274,7 @@ def content(folder: Path) -> dict[str, bytes]:
 def test_any_number_of_processes_writes_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_CHUNK_ROWS", 8)
+    monkeypatch.setattr(readers, "_CHUNK_ROWS", 8)
     paths, _ = write_texts(tmp_path)
     for name, n_workers in (("one", None), ("two", 2)):
         shard_documents(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from tests.explain.test_topics import make_tree
+from tests.explain.test_topic_words import make_tree
 from tsenet.data import BinaryRows
 from tsenet.explain import presence
 from tsenet.explain.bins import bins_of
