@@ -139,7 +139,7 @@ def help_all(*functions: str) -> Any:
 def vectorizer_of(
     settings: dict[str, Any], words: int | None, stop_words: str | None, estimator: str = WORDS
 ) -> Any:
-    """Return the vectorizer that options describe, taking its parameters out of ``settings``; None if there are none.
+    """Return the vectorizer that options describe, taking its parameters out of ``settings``; None without any.
 
     Parameters that are not typed have the estimator's defaults.
     """

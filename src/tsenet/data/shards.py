@@ -407,7 +407,7 @@ class ShardWriter:
     counts : bool, default=True
         Whether to keep how often a word is in a document; else only that it is.
     levels : sequence, default=()
-        Levels of each column that holds categories, None for the others; () if there are none.
+        Levels of each column that holds categories, None for the others; () without such columns.
     named : bool, default=True
         Whether the names are the user's.
     counter : mapping or None, default=None

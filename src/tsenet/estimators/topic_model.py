@@ -35,7 +35,7 @@ from tsenet.data.text import (
     vectorize,
     word_vectorizer,
 )
-from tsenet.errors import DataError, MissingDependencyError
+from tsenet.errors import DataError
 from tsenet.estimators.base import TREE_CONSTRAINTS, as_json, fill_vectorizer, vectorizer_parts
 from tsenet.estimators.outside_memory import (
     WithoutDisplay,
@@ -400,7 +400,9 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         columns = [self._column(topic.name) for topic in self._shown]
         share, typical = self._stats.share[columns], self._stats.typical[columns]
         members = self._members()
-        return _pandas().DataFrame(
+        import pandas
+
+        return pandas.DataFrame(
             {
                 "id": [topic.name for topic in self._shown],
                 "level": [topic.level for topic in self._shown],
@@ -700,7 +702,8 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             raise DataError(
                 f"topics_of takes one text, not a {type(text).__name__}: use transform for several"
             )
-        pandas = _pandas()
+        import pandas
+
         row = self.transform([text], min_strength=min_strength).toarray()[0]
         order = np.argsort(-row, kind="stable")[: np.count_nonzero(row)]
         chosen = [self._shown[k] for k in order]
@@ -730,7 +733,8 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         pandas.DataFrame
             Columns document (its number, from 0) and strength.
         """
-        pandas = _pandas()
+        import pandas
+
         column = self._column(topic)
         on = self._strengths_of(texts)[:, [column]].toarray().ravel()
         order = np.argsort(-on, kind="stable")[: np.count_nonzero(on >= PRESENT)][:n_documents]
@@ -755,7 +759,8 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         pandas.DataFrame
             A row for each class, a column for each topic.
         """
-        pandas = _pandas()
+        import pandas
+
         return self._group_shares(pandas.Series(list(labels), name="class"), texts, level)
 
     def over_time(
@@ -806,7 +811,9 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         rows = self._rows_of(texts)
         present = self._strengths_of(texts)[:, self._columns(None)] >= PRESENT
         table = Table.of(rows.to_csr(), names=self.vocabulary_)
-        frame = _pandas().DataFrame(hierarchy_scores(self._chosen, table, present))
+        import pandas
+
+        frame = pandas.DataFrame(hierarchy_scores(self._chosen, table, present))
         frame["word_coverage"] = 1.0 - len(self.ungrouped_) / max(1, self.tree_.n_observed)
         return frame
 
@@ -854,7 +861,9 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             np.mean([adjusted_mutual_info_score(*pair) for pair in combinations(level, 2)])
             for level in zip(*main, strict=False)
         ]
-        return _pandas().DataFrame({"level": range(len(scores), 0, -1), "ami": scores})
+        import pandas
+
+        return pandas.DataFrame({"level": range(len(scores), 0, -1), "ami": scores})
 
     # ---- page and files
 
@@ -1045,7 +1054,8 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         present = self._strengths_of(texts)[:, columns] >= PRESENT
         if len(groups) != present.shape[0]:
             raise DataError(f"{len(groups)} values for {present.shape[0]} documents")
-        pandas = _pandas()
+        import pandas
+
         number, values = pandas.factorize(groups, sort=True)  # −1 for a document without a value
         known = np.flatnonzero(number >= 0)
         member = sp.csr_array(
@@ -1084,7 +1094,8 @@ def _with_sizes(topics: Sequence[Topic], sizes: Mapping[str, float]) -> list[Top
 
 def _time_bins(timestamps: Sequence[Any], n_bins: int | None) -> pd.Series:
     """Dates or numbers; if there are more than ``n_bins`` distinct ones, the start of the bin that each is in."""
-    pandas = _pandas()
+    import pandas
+
     times = pandas.Series(list(timestamps), name="time")
     if not pandas.api.types.is_numeric_dtype(times):
         times = pandas.to_datetime(times)
@@ -1366,14 +1377,3 @@ class _TopicStats:
         if not ((stats["words"] >= -1) & (stats["words"] < n_words)).all():
             raise ValueError("a topic in the file has a word that is not in the vocabulary")
         return cls(**stats)
-
-
-def _pandas() -> Any:
-    """Pandas, or an error that says how to install it."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingDependencyError(
-            "data frames of topics need pandas: pip install 'tsenet[text]'"
-        ) from error
-    return pandas

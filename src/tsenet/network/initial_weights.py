@@ -191,7 +191,7 @@ def leading_directions(
         Rows of what it reads. They are centred; sparse rows without negative values are scaled to length 1 first.
     from_tree : ndarray of bool
         Whether each link of the wiring's layer is part of the tree: the weights of these have a positive sum (or those
-        of all links, if there are none).
+        of all links, if the latent has none).
     seed : int, default=0
         Of the first guess of the iteration, and of random directions.
 

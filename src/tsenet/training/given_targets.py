@@ -106,7 +106,7 @@ def _array_of(y: Any) -> NDArray[Any]:
 
 
 def _missing(given: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which entries are None, NaN, ``pandas.NA`` or blank text."""
+    """Find the entries that are None, NaN, ``pandas.NA`` or blank text."""
     if given.dtype.kind == "f":
         return np.asarray(np.isnan(given))
     if given.dtype.kind == "U":
