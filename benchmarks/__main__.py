@@ -48,19 +48,32 @@ def skeleton(
 
 @app.command()
 def topics(
-    corpus: Annotated[
-        str, typer.Option(help="Names, separated by commas.")
-    ] = "20newsgroups,ag_news",
-    method: Annotated[str, typer.Option(help="Only these, separated by commas.")] = "",
-    validation: Annotated[
-        bool, typer.Option("--validation", help="Hold out training documents, not the test part.")
+    corpus: Annotated[str, typer.Option(help="Names, separated by commas; default: all.")] = "",
+    model: Annotated[str, typer.Option(help="Models, separated by semicolons; default: all.")] = "",
+    levels: Annotated[
+        str, typer.Option(help="Such as 10,50,200; default: those that TopicModel chooses.")
+    ] = "",
+    top_words: Annotated[int, typer.Option(help="Words of a topic that count.")] = 10,
+    stability: Annotated[
+        bool, typer.Option("--stability", help="Also compare models of two random nine tenths.")
     ] = False,
+    pairs: Annotated[int, typer.Option(help="Print random parents and children to read.")] = 0,
+    final: Annotated[
+        bool, typer.Option("--final", help="Score on the test documents, not on training ones.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the scores to this csv file.")] = None,
 ) -> None:
-    """Topics next to LDA, hLDA, NMF and CorEx: coherence, classes, CPU, memory (TSENET_DATA)."""
+    """Hierarchies of topics next to LDA, NMF, BERTopic, KeyNMF and hLDA (TSENET_DATA, TSENET_EMBEDDINGS)."""
     from benchmarks import topics as benchmark
 
-    methods = method.split(",") if method else list(benchmark.METHODS)
-    print(benchmark.run(corpus.split(","), methods, validation))
+    scores = benchmark.run(
+        corpus.split(",") if corpus else benchmark.CORPORA,
+        model.split(";") if model else list(benchmark.METHODS),
+        [int(size) for size in levels.split(",")] if levels else None,
+        top_words, final, stability, pairs,
+    )  # fmt: skip
+    if out is not None:
+        scores.round(4).to_csv(out, index=False)
 
 
 @app.command()

@@ -1,227 +1,509 @@
-"""Topics next to LDA and hLDA (tomotopy), NMF (scikit-learn) and CorEx: coherence, classes, CPU, memory.
+"""``TopicModel`` next to other hierarchies of topics: words, levels, labels, stability, CPU seconds, memory.
 
-Every method gets the same 5,000 words, chosen from the training documents, and runs on one thread in a process of its
-own. A method whose package is not installed is left out with a message.
+Every model is a :class:`Hierarchy`: words of topics in levels, the parent of each topic, and a function that tells how
+strong topics are in documents. All models get the same words and the same documents, about the same numbers of topics,
+one thread and a process of their own; scores are of documents that they have not seen. A model whose packages are not
+installed is left out with a message.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from benchmarks.measure import in_own_process, peak_bytes, warm_up
-from reproduce.data import DATA, count_words, load
-from reproduce.markdown import table
-from tsenet.data.text import words_of
-from tsenet.explain import coherence, topic_diversity
+from benchmarks.measure import in_own_process, peak_bytes, reset_peak, warm_up
+from reproduce.data import count_words, load
+from tsenet import Table
+from tsenet.explain import Topic, TopicWord, hierarchy_scores
 
-N_WORDS = 5_000
-SIZES = (25, 150)
-TOP_WORDS = 10
+CORPORA = ("20newsgroups", "ag_news", "imdb", "stackoverflow", "dbpedia", "nyt")
+N_WORDS = 10_000
 MOST_DOCUMENTS = 15_000
-JUNK = 0.05  # a topic with a lower w10 in the training texts is junk
+HELD_OUT = 0.2
+JUNK_SHARE, JUNK_NPMI = 0.003, 0.05
 SWEEPS = 300
+#: The subjects of 20 Newsgroups, by class number.
+_SUBJECTS = {
+    "religion": (1, 16, 20),
+    "computers": (2, 3, 4, 5, 6),
+    "sale": (7,),
+    "recreation": (8, 9, 10, 11),
+    "science": (12, 13, 14, 15),
+    "politics": (17, 18, 19),
+}
 
 Floats = NDArray[np.float64]
-#: Words of each topic, best first; documents × topics of the training and of the held-out documents; CPU s of the fit.
-Result = tuple[list[list[str]], Floats, Floats, float]
 
 
-@dataclass(frozen=True)
-class Corpus:
-    """Texts, word counts and classes of training and held-out documents; ``words`` names the columns."""
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """Documents.
 
-    texts: tuple[list[str], list[str]]
-    counts: tuple[Any, Any]
-    classes: tuple[NDArray[Any], NDArray[Any]]
+    Attributes
+    ----------
+    texts : list of str
+        Empty for a bag of words.
+    counts : csr_array (documents, words)
+    classes, broad : ndarray of str (documents,)
+        Classes, and six subjects of 20 Newsgroups' classes.
+    words : ndarray of str (words,)
+    vectors : ndarray (documents, any) or None
+        Vectors of an encoder.
+    """
+
+    texts: list[str]
+    counts: Any
+    classes: NDArray[Any]
     words: NDArray[Any]
+    vectors: NDArray[Any] | None = None
+    broad: NDArray[Any] | None = None
+
+    def take(self, rows: NDArray[np.int64]) -> Documents:
+        """Return some of the documents."""
+        texts = [self.texts[k] for k in rows] if self.texts else []
+        vectors = None if self.vectors is None else self.vectors[rows]
+        broad = None if self.broad is None else self.broad[rows]
+        return Documents(texts, self.counts[rows], self.classes[rows], self.words, vectors, broad)
 
 
-def corpus(name: str, validation: bool) -> Corpus:
-    """Read a corpus; with ``validation`` a fifth of the training documents takes the place of the test documents."""
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """Topics in levels.
+
+    Attributes
+    ----------
+    words : list of list of list of str
+        Words of each topic of each level, the top level and the strongest word first.
+    parent : list of list of int
+        For each level, the number of each topic's parent in the level above; empty for the top level.
+    strengths : function of Documents
+        Returns for each level an array (documents, topics). The strongest topic is the main one of a document, those at
+        least half as strong are present; a row of zeros has no topic.
+    """
+
+    words: list[list[list[str]]]
+    parent: list[list[int]]
+    strengths: Callable[[Documents], Sequence[Any]]
+
+
+# ---- documents
+
+
+def corpus(name: str, final: bool = False, n_words: int = N_WORDS) -> tuple[Documents, Documents]:
+    """Documents to fit, and others: a fifth of the training documents, or with ``final`` the test documents."""
     train = load(name, "train")
     order = np.random.default_rng(0).permutation(train.y.size)[:MOST_DOCUMENTS]
-    fit, held = train.take(np.sort(order)), None
-    if validation:
-        n_held = order.size // 5
-        fit, held = train.take(np.sort(order[n_held:])), train.take(np.sort(order[:n_held]))
-    held = load(name, "test") if held is None else held
-    X, X_held, words = count_words(fit.X, held.X, N_WORDS)
-    return Corpus((fit.X, held.X), (X, X_held), (fit.y, held.y), np.array(words))
+    n_held = 0 if final else round(HELD_OUT * order.size)
+    fit = train.take(np.sort(order[n_held:]))
+    held = load(name, "test") if final else train.take(np.sort(order[:n_held]))
+    vectors = [
+        _vectors(name, "train", np.sort(order[n_held:])),
+        _vectors(name, "test", None) if final else _vectors(name, "train", np.sort(order[:n_held])),
+    ]
+    if isinstance(fit.X, list):
+        *counts, words = count_words(fit.X, held.X, n_words)
+        texts = [fit.X, held.X]
+    else:
+        counts, words, texts = [fit.X, held.X], fit.names, [[], []]
+    subject = {str(k): subject for subject, classes in _SUBJECTS.items() for k in classes}
+
+    def subjects(classes: NDArray[Any]) -> NDArray[Any] | None:
+        return np.array([subject[k] for k in classes]) if name == "20newsgroups" else None
+
+    first, second = (
+        Documents(text, count, rows.y, np.array(words), vector, subjects(rows.y))
+        for text, count, rows, vector in zip(texts, counts, (fit, held), vectors, strict=True)
+    )
+    return first, second
 
 
-# ---- methods
+def _vectors(name: str, side: str, rows: NDArray[np.int64] | None) -> NDArray[Any] | None:
+    """Vectors of an encoder for rows of a file, from the folder that ``TSENET_EMBEDDINGS`` names."""
+    path = Path(os.environ.get("TSENET_EMBEDDINGS", "")) / f"{name}-{side}.npy"
+    if not path.is_file():
+        return None
+    vectors: NDArray[Any] = np.load(path)
+    if rows is None:
+        return vectors
+    return vectors[rows] if rows.max() < len(vectors) else None
 
 
-def _tsenet(data: Corpus, n_topics: int) -> Result:
-    from sklearn.feature_extraction.text import CountVectorizer
+# ---- models
 
+
+def _tsenet(data: Documents, sizes: Sequence[int] | None, top_words: int) -> Hierarchy:
     from tsenet import TopicModel
 
-    warm_up()
-    vectorizer = CountVectorizer(
-        vocabulary=data.words.tolist(), tokenizer=words_of, lowercase=False
-    )
-    start = time.process_time()
-    model = TopicModel(vectorizer=vectorizer, random_state=0, n_jobs=1)
-    model.fit(data.texts[0]).reduce(n_topics)
-    topics = [[word for word, _ in words] for words in model.topics_["words"]]
-    cpu = time.process_time() - start
-    train, test = (model.transform(texts).toarray() for texts in data.texts)
-    return topics, train, test, cpu
+    def table(documents: Documents) -> Table:
+        return Table.of(documents.counts, names=documents.words.tolist())
+
+    model = TopicModel(levels=sizes, top_words=top_words, random_state=0, n_jobs=1)
+    topics = model.fit(table(data)).topics_
+    levels = sorted(topics["level"].unique(), reverse=True)
+    rows = [np.flatnonzero(topics["level"] == level) for level in levels]
+    names = [topics["id"].iloc[chosen].tolist() for chosen in rows]
+    words = [[[word for word, _ in topics["words"].iloc[k]] for k in chosen] for chosen in rows]
+    parent = [[]] + [
+        [above.index(topics["parent"].iloc[k]) for k in chosen]
+        for above, chosen in zip(names, rows[1:], strict=False)
+    ]
+
+    def strengths(documents: Documents) -> list[Any]:
+        found = model.transform(table(documents)).toarray()
+        return [np.where(found >= 0.5, found, 0.0)[:, chosen] for chosen in rows]
+
+    return Hierarchy(words, parent, strengths)
 
 
-def _tomotopy(kind: str) -> Callable[[Corpus, int], Result]:
-    def run(data: Corpus, n_topics: int) -> Result:
-        import tomotopy
+def ward(
+    weights: Any,
+    shapes: Floats,
+    sizes: Sequence[int],
+    words: NDArray[Any],
+    strengths: Callable[[Documents], Any],
+    top_words: int,
+    describe: Callable[[Any], Any] = lambda weights: weights,
+) -> Hierarchy:
+    """Join the topics of a flat model to ``sizes`` by Ward's method.
 
-        bags = [_bags(counts, data.words) for counts in data.counts]
-        start = time.process_time()
-        models = {
-            "LDA": (tomotopy.LDAModel, {"k": n_topics}),
-            "hLDA": (tomotopy.HLDAModel, {"depth": 3}),
-        }
-        make, options = models[kind]
-        model = make(**options, seed=0)
-        kept = [k for k, bag in enumerate(bags[0]) if bag]
-        for k in kept:
-            model.add_doc(bags[0][k])
-        model.train(SWEEPS if kind == "LDA" else SWEEPS // 3, workers=1)
-        cpu = time.process_time() - start
-        live = list(range(model.k))
-        if kind == "hLDA":
-            live = [k for k in live if model.is_live_topic(k) and model.num_docs_of_topic(k) > 10]
-        topics = [[word for word, _ in model.get_topic_words(k, TOP_WORDS)] for k in live]
-        shares = [np.full((len(part), len(live)), 1.0 / len(live)) for part in bags]
-        shares[0][kept] = [np.asarray(doc.get_topic_dist())[live] for doc in model.docs]
-        held = [k for k, bag in enumerate(bags[1]) if bag]
-        documents = [model.make_doc(bags[1][k]) for k in held]
-        model.infer(documents, iterations=100, workers=1)
-        shares[1][held] = [np.asarray(doc.get_topic_dist())[live] for doc in documents]
-        return topics, shares[0], shares[1], cpu
+    ``weights`` (topics, words) are added up for a parent and made into a description by ``describe``; ``shapes``
+    (topics, any) are what the method compares, ``strengths`` those of the flat model.
+    """
+    from scipy.cluster.hierarchy import cut_tree, linkage
 
-    return run
+    tree = linkage(shapes, "ward")
+    members, described, parent = [], [], []
+    for size in [*sizes[:-1], len(shapes)]:
+        group = cut_tree(tree, size)[:, 0] if size < len(shapes) else np.arange(size)
+        members.append(sp.csr_array((np.ones(group.size), (np.arange(group.size), group))))
+        joined = np.asarray(describe(members[-1].T @ weights))
+        described.append([words[np.argsort(-row)[:top_words]].tolist() for row in joined])
+    for above, below in pairwise(members):
+        parent.append((below.T @ above).toarray().argmax(axis=1).tolist())
+
+    def of_levels(documents: Documents) -> list[Any]:
+        found = strengths(documents)
+        return [found @ group for group in members]
+
+    return Hierarchy(described, [[], *parent], of_levels)
 
 
-def _bags(counts: Any, words: NDArray[Any]) -> list[list[str]]:
+def _lda(data: Documents, sizes: Sequence[int], top_words: int) -> Hierarchy:
+    import tomotopy
+
+    model = tomotopy.LDAModel(k=sizes[-1], seed=0)
+    for bag in _bags(data):
+        if bag:
+            model.add_doc(bag)
+    model.train(SWEEPS, workers=1)
+    column = {word: k for k, word in enumerate(data.words)}
+    at = [column[word] for word in model.used_vocabs]
+    weights = np.zeros((model.k, data.words.size))
+    weights[:, at] = [model.get_topic_word_dist(k) for k in range(model.k)]
+    share = model.get_count_by_topics() / sum(model.get_count_by_topics())
+    shares = partial(_tomotopy_shares, model)
+    return ward(weights * share[:, None], np.sqrt(weights), sizes, data.words, shares, top_words)
+
+
+def _hlda(data: Documents, sizes: Sequence[int], top_words: int) -> Hierarchy:
+    """Sizes are its own; the root, which holds all documents, is left out."""
+    import tomotopy
+
+    model = tomotopy.HLDAModel(depth=len(sizes) + 1, seed=0)
+    for bag in _bags(data):
+        if bag:
+            model.add_doc(bag)
+    model.train(SWEEPS // 3, workers=1)
+    live = [k for k in range(model.k) if model.is_live_topic(k)]
+    levels = [[k for k in live if model.level(k) == depth + 1] for depth in range(len(sizes))]
+    words = [
+        [[word for word, _ in model.get_topic_words(k, top_words)] for k in level]
+        for level in levels
+    ]
+    parent = [
+        [above.index(model.parent_topic(k)) for k in level] for above, level in pairwise(levels)
+    ]
+
+    def strengths(documents: Documents) -> list[Any]:
+        found = _tomotopy_shares(model, documents)
+        return [found[:, level] for level in levels]
+
+    return Hierarchy(words, [[], *parent], strengths)
+
+
+def _bags(data: Documents) -> list[list[str]]:
+    counts = sp.csr_array(data.counts)
     repeats = counts.data.astype(np.int64)
     spans = zip(counts.indptr[:-1], counts.indptr[1:], strict=True)
-    return [words[np.repeat(counts.indices[a:b], repeats[a:b])].tolist() for a, b in spans]
+    return [data.words[np.repeat(counts.indices[a:b], repeats[a:b])].tolist() for a, b in spans]
 
 
-def _nmf(data: Corpus, n_topics: int) -> Result:
+def _tomotopy_shares(model: Any, documents: Documents) -> Floats:
+    bags = _bags(documents)
+    kept = [k for k, bag in enumerate(bags) if bag]
+    inferred = [model.make_doc(bags[k]) for k in kept]
+    model.infer(inferred, iterations=100, workers=1)
+    shares = np.zeros((len(bags), model.k))
+    shares[kept] = [document.get_topic_dist() for document in inferred]
+    return shares
+
+
+def _nmf(data: Documents, sizes: Sequence[int], top_words: int) -> Hierarchy:
     from sklearn.decomposition import NMF
     from sklearn.feature_extraction.text import TfidfTransformer
 
-    start = time.process_time()
-    weights = TfidfTransformer(sublinear_tf=True).fit(data.counts[0])
-    model = NMF(n_topics, init="nndsvd", random_state=0, max_iter=200)
-    train = model.fit_transform(weights.transform(data.counts[0]))
-    cpu = time.process_time() - start
-    topics = [data.words[np.argsort(-part)[:TOP_WORDS]].tolist() for part in model.components_]
-    test = model.transform(weights.transform(data.counts[1]))
-    return topics, train / train.std(), test / train.std(), cpu
+    tfidf = TfidfTransformer(sublinear_tf=True).fit(data.counts)
+    model = NMF(sizes[-1], init="nndsvd", random_state=0, max_iter=200)
+    scale = model.fit_transform(tfidf.transform(data.counts)).std(axis=0)
+
+    def strengths(documents: Documents) -> Floats:
+        found: Floats = model.transform(tfidf.transform(documents.counts)) / scale
+        return found
+
+    weights = model.components_ * scale[:, None]
+    shapes = weights / np.linalg.norm(weights, axis=1, keepdims=True)
+    return ward(weights, shapes, sizes, data.words, strengths, top_words)
 
 
-def _corex(data: Corpus, n_topics: int) -> Result:
-    from corextopic.corextopic import Corex
+def _bertopic(encoder: bool, data: Documents, sizes: Sequence[int], top_words: int) -> Hierarchy:
+    """Default settings, with its topics reduced to the size of the lowest level."""
+    from bertopic import BERTopic
+    from bertopic.vectorizers import ClassTfidfTransformer
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import Normalizer
+    from umap import UMAP
 
-    train, test = (sp.csr_matrix(counts > 0, dtype=float) for counts in data.counts)
-    start = time.process_time()
-    model = Corex(n_hidden=n_topics, seed=0, max_iter=100).fit(train, words=data.words.tolist())
-    cpu = time.process_time() - start
-    described = model.get_topics(n_words=TOP_WORDS)
-    topics = [[word for word, _, sign in topic if sign > 0] for topic in described]
-    vectors = [model.transform(part, details=True)[0] for part in (train, test)]
-    return topics, vectors[0], vectors[1], cpu
+    reduction = make_pipeline(TfidfTransformer(), TruncatedSVD(100, random_state=0), Normalizer())
+    if not encoder:
+        reduction.fit(data.counts)
+
+    def vectors(documents: Documents) -> Any:
+        return documents.vectors if encoder else reduction.transform(documents.counts)
+
+    model = BERTopic(
+        language="multilingual",  # keeps words as they are
+        embedding_model=None,
+        umap_model=UMAP(
+            n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=0
+        ),
+        vectorizer_model=CountVectorizer(tokenizer=str.split, token_pattern=None, lowercase=False),
+        nr_topics=sizes[-1] + 1,  # and the outliers
+    )
+    texts = [" ".join(bag) for bag in _bags(data)]
+    found = np.asarray(model.fit_transform(texts, vectors(data))[0])
+    n_topics = int(found.max()) + 1
+    kept = np.flatnonzero(found >= 0)
+    one_hot = sp.csr_array((np.ones(kept.size), (kept, found[kept])), (found.size, n_topics))
+    weights = (one_hot.T @ data.counts).toarray()
+    with np.errstate(divide="ignore"):  # words of outliers only
+        describe = ClassTfidfTransformer().fit(sp.csr_matrix(weights))
+
+    def tfidf(counts: Any) -> Any:
+        return describe.transform(sp.csr_matrix(counts)).toarray()
+
+    shapes = tfidf(weights)
+
+    def strengths(documents: Documents) -> Floats:
+        main = np.asarray(model.transform([""] * len(documents.classes), vectors(documents))[0])
+        return (main[:, None] == np.arange(n_topics)).astype(np.float64)
+
+    return ward(
+        weights, shapes / np.linalg.norm(shapes, axis=1, keepdims=True),
+        sizes, data.words, strengths, top_words, tfidf,
+    )  # fmt: skip
 
 
-METHODS: dict[str, tuple[str, Callable[[Corpus, int], Result]]] = {
-    "tsenet": ("tsenet", _tsenet),
-    "LDA": ("tomotopy", _tomotopy("LDA")),
-    "hLDA": ("tomotopy", _tomotopy("hLDA")),
-    "NMF": ("sklearn", _nmf),
-    "CorEx": ("corextopic", _corex),
+def _keynmf(data: Documents, sizes: Sequence[int], top_words: int) -> Hierarchy:
+    from sklearn.feature_extraction.text import CountVectorizer
+    from turftopic import KeyNMF
+
+    from tsenet.data.text import words_of
+
+    vectorizer = CountVectorizer(
+        vocabulary=data.words.tolist(), tokenizer=words_of, lowercase=False
+    )
+    model = KeyNMF(sizes[-1], vectorizer=vectorizer, random_state=0)
+    scale = model.fit_transform(data.texts, embeddings=data.vectors).std(axis=0)
+    weights = np.asarray(model.components_) * scale[:, None]
+    shapes = weights / np.linalg.norm(weights, axis=1, keepdims=True)
+
+    def strengths(documents: Documents) -> Floats:
+        found: Floats = model.transform(documents.texts, embeddings=documents.vectors) / scale
+        return found
+
+    return ward(weights, shapes, sizes, model.get_vocab(), strengths, top_words)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A model, the packages it needs, and whether it needs vectors of an encoder or texts."""
+
+    fit: Callable[[Documents, Any, int], Hierarchy]
+    packages: tuple[str, ...] = ()
+    vectors: bool = False
+
+
+METHODS = {
+    "tsenet": Method(_tsenet),
+    "LDA + Ward": Method(_lda, ("tomotopy",)),
+    "NMF + Ward": Method(_nmf),
+    "BERTopic, SVD": Method(partial(_bertopic, False), ("bertopic", "umap", "hdbscan")),
+    "BERTopic, MiniLM": Method(partial(_bertopic, True), ("bertopic", "umap", "hdbscan"), True),
+    "KeyNMF, MiniLM": Method(_keynmf, ("turftopic",), True),
+    "hLDA": Method(_hlda, ("tomotopy",)),
 }
 
 
 # ---- scores
 
 
-def measure(name: str, method: str, n_topics: int, validation: bool) -> dict[str, float]:
-    """Run one method and score it, in a process of its own."""
-    data = corpus(name, validation)
-    topics, train, test, cpu = METHODS[method][1](data, n_topics)
-    scores = {"CPU s": cpu, "MB": peak_bytes() / 1e6, "topics": float(len(topics))}
-    return scores | score_words(topics, data) | score_documents((train, test), data)
+def score(model: Hierarchy, held: Documents, top_words: int = 10) -> pd.DataFrame:
+    """Score a hierarchy on documents, one row for each level, the top one first.
 
+    The scores are those of :func:`tsenet.explain.hierarchy_scores`, and: ``junk``, the share of topics present in less
+    than 0.3 % of the documents or with an NPMI below .05; ``nmi`` and ``purity`` of the main topics with the classes;
+    ``nmi_broad`` with the six subjects of 20 Newsgroups.
+    """
+    from sklearn.metrics import normalized_mutual_info_score as nmi
 
-def score_words(topics: list[list[str]], data: Corpus) -> dict[str, float]:
-    """Score the words of topics: coherence within 10 words and within documents, diversity, coverage, junk."""
-    described = [topic[:TOP_WORDS] for topic in topics if len(topic) > 1]
-    scores: dict[str, float] = {}
-    for part, texts in zip(("", " held out"), data.texts, strict=True):
-        tokens = [words_of(text) for text in texts]
-        near = coherence(described, tokens, window=10)
-        scores[f"w10{part}"] = near.score
-        scores[f"NPMI{part}"] = coherence(described, tokens).score
-        if not part:
-            scores["junk"] = float(np.mean(np.array(near.per_topic) < JUNK))
-    shown = np.isin(data.words, sorted({word for topic in described for word in topic}))
-    present = data.counts[0][:, np.flatnonzero(shown)]
-    scores["coverage"] = float((np.diff(present.indptr) > 0).mean())
-    scores["diversity"] = topic_diversity(described, n_words=TOP_WORDS)
+    table = Table.of(held.counts, names=held.words.tolist())
+    strengths = [np.asarray(part) for part in model.strengths(held)]
+    present = [(part > 0) & (part >= part.max(axis=1, keepdims=True) / 2) for part in strengths]
+    nested, order = _nested(model)
+    on = sp.csr_array(np.column_stack([present[level][:, k] for level, k in order]))
+    scores = pd.DataFrame(hierarchy_scores(nested, table, on, n_words=top_words))
+    junk, labels, broad = [], [], []
+    for level, words in enumerate(model.words):
+        flat = [Topic("", 1, "", 0.0, _words(topic)) for topic in words]
+        npmi = [
+            hierarchy_scores([topic], table, on[:, :1], n_words=top_words)["npmi"][0]
+            for topic in flat
+        ]
+        rare = present[level].mean(axis=0) < JUNK_SHARE
+        junk.append(np.mean(rare | (np.array(npmi) < JUNK_NPMI)))
+        main = main_topics(strengths[level])
+        if held.broad is not None:
+            broad.append(nmi(held.broad, main))
+        counts = pd.crosstab(main, held.classes)
+        labels.append((nmi(held.classes, main), counts.max(axis=1).sum() / main.size))
+    scores.insert(4, "junk", junk)
+    scores[["nmi", "purity"]] = labels
+    if broad:
+        scores["nmi_broad"] = broad
     return scores
 
 
-def score_documents(vectors: tuple[Floats, Floats], data: Corpus) -> dict[str, float]:
-    """Score document vectors: NMI of the largest topic with the class, accuracy of logistic regression on them."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.metrics import normalized_mutual_info_score
-
-    scores = {}
-    for part, rows, classes in zip(("", " held out"), vectors, data.classes, strict=True):
-        scores[f"NMI{part}"] = float(normalized_mutual_info_score(classes, rows.argmax(axis=1)))
-    classifier = LogisticRegression(max_iter=300).fit(vectors[0], data.classes[0])
-    scores["LR held out"] = float(classifier.score(vectors[1], data.classes[1]))
-    return scores
+def main_topics(strengths: Any) -> NDArray[np.int64]:
+    """The strongest topic of each document, −1 for none."""
+    return np.where(strengths.max(axis=1) > 0, strengths.argmax(axis=1), -1)
 
 
-COLUMNS = (
-    *("topics", "w10", "w10 held out", "NPMI", "NPMI held out", "diversity", "coverage", "junk"),
-    *("NMI", "NMI held out", "LR held out", "CPU s", "MB"),
-)
+def _words(words: Sequence[str]) -> tuple[TopicWord, ...]:
+    return tuple(TopicWord(word, 1.0, 1.0, 0.0) for word in words)
 
 
-def run(names: list[str], methods: list[str], validation: bool) -> str:
-    """Compare all methods on all corpora."""
-    body = []
+def _nested(model: Hierarchy) -> tuple[list[Topic], list[tuple[int, int]]]:
+    """Topics as nested objects, and their levels and numbers in the order of ``every_topic``."""
+    order: list[tuple[int, int]] = []
+
+    def topic(level: int, k: int) -> Topic:
+        order.append((level, k))
+        below = level + 1 < len(model.words)
+        children = [c for c, p in enumerate(model.parent[level + 1]) if p == k] if below else []
+        name = f"{level}.{k}"
+        nested = tuple(topic(level + 1, child) for child in children)
+        return Topic(
+            name, len(model.words) - level, name, 0.0, _words(model.words[level][k]), nested
+        )
+
+    return [topic(0, k) for k in range(len(model.words[0]))], order
+
+
+# ---- the command
+
+
+def measure(
+    name: str, method: str, sizes: list[int] | None, top_words: int = 10,
+    final: bool = False, stability: bool = False, n_pairs: int = 0,
+) -> dict[str, Any]:  # fmt: skip
+    """Fit one model on one corpus and score it, in a process of its own."""
+    from sklearn.metrics import adjusted_mutual_info_score
+
+    fit, held = corpus(name, final)
+    if method == "tsenet":
+        warm_up()
+    elif METHODS[method].vectors and fit.vectors is None:
+        return {"missing": f"vectors of {name} (TSENET_EMBEDDINGS)"}
+    reset_peak()
+    start = time.process_time()
+    model = METHODS[method].fit(fit, sizes, top_words)
+    cost = {"cpu_s": time.process_time() - start, "mb": peak_bytes() / 1e6}
+    scores = score(model, held, top_words).assign(**cost)
+    if stability:
+        main = []
+        for seed in (1, 2):
+            rows = np.random.default_rng(seed).permutation(fit.classes.size)
+            part = fit.take(np.sort(rows[: rows.size * 9 // 10]))
+            part_sizes = [len(level) for level in model.words]
+            found = METHODS[method].fit(part, part_sizes, top_words).strengths(held)
+            main.append([main_topics(np.asarray(level)) for level in found])
+        scores["ami"] = [adjusted_mutual_info_score(a, b) for a, b in zip(*main, strict=True)]
+    return {"scores": scores.to_dict("list"), "pairs": _pairs(model, n_pairs)}
+
+
+def _pairs(model: Hierarchy, n: int) -> list[str]:
+    """Random pairs of a topic and one below it, to read."""
+    edges = [
+        (level, k) for level in range(1, len(model.words)) for k in range(len(model.words[level]))
+    ]
+    chosen = np.random.default_rng(7).permutation(len(edges))[:n]
+    lines = []
+    for level, k in (edges[place] for place in chosen):
+        above, below = model.words[level - 1][model.parent[level][k]], model.words[level][k]
+        lines.append(f"- {', '.join(above[:6])} → {', '.join(below[:6])}")
+    return lines
+
+
+def run(
+    names: Sequence[str], methods: Sequence[str], sizes: list[int] | None = None, top_words: int = 10,
+    final: bool = False, stability: bool = False, n_pairs: int = 0,
+) -> pd.DataFrame:  # fmt: skip
+    """Compare models on corpora; without ``sizes``, all have as many topics as ``TopicModel`` chooses."""
+    rows = []
     for name in names:
-        for n_topics in SIZES:
-            for method in methods:
-                if importlib.util.find_spec(METHODS[method][0]) is None:
-                    print(
-                        f"{method} is left out: {METHODS[method][0]} is not installed", flush=True
-                    )
-                    continue
-                if method == "hLDA" and n_topics != SIZES[0]:
-                    continue  # it chooses the number of topics itself
-                arguments = {"name": name, "method": method, "n_topics": n_topics}
-                scores = in_own_process(
-                    "benchmarks.topics:measure", **arguments, validation=validation
-                )
-                cells = [_cell(column, scores[column]) for column in COLUMNS]
-                body.append([DATA[name].title, method, *cells])
-                print(*body[-1], flush=True)
-    return table(["corpus", "method", *COLUMNS], body)
-
-
-def _cell(column: str, value: float) -> str:
-    return f"{value:.0f}" if column in ("topics", "CPU s", "MB") else f"{value:.3f}"
+        asked = sizes
+        for method in dict.fromkeys(["tsenet", *methods] if sizes is None else methods):
+            absent = [p for p in METHODS[method].packages if importlib.util.find_spec(p) is None]
+            if absent:
+                print(f"{method} is left out: {', '.join(absent)} is not installed", flush=True)
+                continue
+            found = in_own_process(
+                "benchmarks.topics:measure",
+                name=name, method=method, sizes=asked, top_words=top_words, final=final,
+                stability=stability, n_pairs=n_pairs,
+            )  # fmt: skip
+            if "missing" in found:
+                print(f"{method} is left out: no {found['missing']}", flush=True)
+                continue
+            scores = pd.DataFrame(found["scores"])
+            scores.insert(0, "corpus", name)
+            scores.insert(1, "model", method)
+            print(scores.round(3).to_string(index=False), *found["pairs"], sep="\n", flush=True)
+            rows.append(scores)
+            if method == "tsenet" and asked is None:
+                asked = scores["n_topics"].astype(int).tolist()
+    return pd.concat(rows, ignore_index=True)
