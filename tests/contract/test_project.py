@@ -37,7 +37,7 @@ def text_files() -> Iterator[tuple[Path, str]]:
     for folder in FOLDERS:
         paths += [path for path in (ROOT / folder).rglob("*") if path.is_file()]
     for path in sorted(paths):
-        if "__pycache__" in path.parts:
+        if "__pycache__" in path.parts or path.name == ".git":  # a file in a linked worktree
             continue
         try:
             yield path, path.read_text("utf-8")
