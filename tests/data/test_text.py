@@ -22,6 +22,7 @@ from tsenet.data.text import (
     stop_words_of,
     vectorizer_fields,
     vectorizer_of_fields,
+    without_html,
 )
 from tsenet.errors import DataError, MissingDependencyError
 
@@ -102,7 +103,7 @@ def test_bad_options() -> None:
         names(DOCUMENTS, n_words=0)
     with pytest.raises(DataError, match="max_df"):
         names(DOCUMENTS, max_df=1.5)
-    with pytest.raises(DataError, match="tokenizer must be 'unicode' or 'whitespace'"):
+    with pytest.raises(DataError, match=r"tokenizer must be 'unicode', .* or 'whitespace'"):
         word_vectorizer(tokenizer="spacy")
     for other in (TfidfVectorizer(), HashingVectorizer()):
         with pytest.raises(DataError, match="CountVectorizer or None"):
@@ -330,6 +331,78 @@ def test_long_runs_of_digits_and_letters() -> None:
     assert words_of("1" * 1_000_000) == []
     assert words_of("1" * 300_000 + "😀") == ["😀"]
     assert len(words_of("人" * 100_000)) == 99_999
+
+
+# ---- HTML
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<p>Great<br/>film</p><A HREF='x.html'>more</A>", ["Great", "film", "more"]),
+        ("Fish &amp; chips&nbsp;for &#8364;5", ["Fish", "&", "chips", "for", "€5"]),
+        ("&lt;b&gt;bold&lt;/b&gt; news", ["bold", "news"]),
+        ("<style>p {}</style>a<!-- hidden --><script>if (a < b) {}</script>b", ["a", "b"]),
+        ("<!DOCTYPE html><html><body class='x'>text", ["text"]),
+        ("a < b and c > d", ["a", "<", "b", "and", "c", ">", "d"]),
+        ("<ann@example.com> List<String> AT&T; <b and c>", None),
+        ("the <script> tag stays open", ["the", "tag", "stays", "open"]),
+    ],
+)
+def test_html_is_removed(text: str, words: list[str] | None) -> None:
+    assert without_html(text).split() == (text.split() if words is None else words)
+
+
+def test_documents_with_html_are_counted() -> None:
+    texts = ["<p>fish &amp; chips</p>", "fish soup", "a < b"]
+    with pytest.warns(UserWarning, match="HTML was removed from 1 of 3 texts"):
+        table = vectorize(texts)
+    assert table.names == ("chips", "fish", "soup")
+    assert count_words(["<b>fish</b>"], ["fish", "b"]).values.toarray().tolist() == [[1, 0]]
+
+
+def test_hostile_html_takes_linear_time() -> None:
+    for part in ("<!--", "<script>", "<a ", "</script><script>", "&", "&a"):
+        without_html(part * 100_000)
+
+
+# ---- Chinese and Japanese
+
+CHINESE = ["我来到北京清华大学", "iPhone手机在北京很贵", "清华大学的手机"]
+JAPANESE = ["東京に行った", "猫はコンピューターより速い", "東京の猫"]
+
+
+def test_a_missing_segmenter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for texts, package in ((CHINESE, "jieba"), (JAPANESE, "janome")):
+        monkeypatch.setitem(sys.modules, package, None)
+        with pytest.warns(UserWarning, match=f"3 of 3 texts are .*pip install {package}"):
+            names = vectorize(texts).names
+        assert {"北京", "京清"} <= set(names) or {"東京", "った"} <= set(names)
+        with pytest.raises(MissingDependencyError, match=f"pip install {package}"):
+            vectorize(
+                texts, word_vectorizer(tokenizer={"jieba": "chinese"}.get(package, "japanese"))
+            )
+    assert vectorize(["plain English"] * 30 + ["北京"]).names == ("english", "plain", "北京")
+
+
+@pytest.mark.parametrize(
+    ("package", "tokenizer", "texts", "words"),
+    [
+        ("jieba", "chinese", CHINESE, {"北京", "清华大学", "iphone", "手机", "来到"}),
+        ("janome", "japanese", JAPANESE, {"東京", "行っ", "猫", "コンピューター", "より", "速い"}),
+    ],
+)
+def test_segmenters(package: str, tokenizer: str, texts: list[str], words: set[str]) -> None:
+    pytest.importorskip(package)
+    vectorizer = word_vectorizer()
+    table = vectorize(texts, vectorizer)
+    assert set(table.names) == words
+    assert vectorize(texts, word_vectorizer(tokenizer=tokenizer)) == table
+    fields = json.loads(json.dumps(vectorizer_fields(vectorizer)))
+    assert fields["tokenizer"] == tokenizer
+    assert count_words(texts, vectorizer_of_fields(fields, table.names)) == table
+    stops = ["北京", "東京"]
+    assert set(vectorize(texts, word_vectorizer(stop_words=stops)).names) == words - {*stops}
 
 
 # ---- stop words

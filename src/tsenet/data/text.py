@@ -6,12 +6,16 @@ vocabulary.
 
 from __future__ import annotations
 
+import html
+import logging
 import re
 import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import groupby, pairwise
 from numbers import Real
 from pathlib import Path
@@ -48,6 +52,30 @@ _LONGEST_NGRAM = 20
 # Parameters of a CountVectorizer that a model file does not hold.
 _NOT_STORED = ("dtype", "input", "vocabulary")
 
+
+# Elements of HTML. Other words between angle brackets, such as addresses, are text; so is <b and c>.
+_ELEMENTS = (
+    "a abbr article b big blockquote body br button center cite code dd del div dl dt em embed fieldset figure font "
+    "footer form h[1-6] head header hr html i iframe img input ins kbd label li link main meta nav nobr noscript ol "
+    "option p pre s samp script section select small span strike strong style sub sup svg table tbody td textarea "
+    "tfoot th thead title tr tt u ul var video wbr !doctype"
+)
+_TAG = re.compile(
+    rf"</?(?:{_ELEMENTS.replace(' ', '|')})(?:\s[^<>]*=[^<>]*|\s+html)?\s*/?>", re.IGNORECASE
+)
+# What a browser does not show, and the end of such a part.
+_HIDDEN = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(script|style)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL
+)
+_HIDDEN_END = re.compile(r"-->|</(?:script|style)\b", re.IGNORECASE)
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z]\w{1,30});", re.IGNORECASE)
+
+# Chinese characters, the two scripts that only Japanese has, and both.
+_HAN, _KANA, _EAST_ASIAN = map(
+    re.compile, (r"[\u3400-\u9fff]", r"[\u3041-\u30fa]", r"[\u3041-\u30fa\u3400-\u9fff]")
+)
+# Smallest share of Chinese or Japanese texts for which a segmenter is used.
+_SEGMENTED_SHARE = 0.1
 
 # Two or more letters and digits; an underscore separates words.
 _PLAIN_WORD = re.compile(r"[^\W_]{2,}")
@@ -116,8 +144,10 @@ def word_vectorizer(
         any language.
     ngrams : int, default=1
         Longest n-gram: 2 also counts pairs of neighbouring words.
-    tokenizer : {"unicode", "whitespace"}, default="unicode"
-        ``"unicode"``: :func:`words_of`; ``"whitespace"``: for text that is already split into words.
+    tokenizer : {"unicode", "chinese", "japanese", "whitespace"}, default="unicode"
+        ``"unicode"``: :func:`words_of`. ``"chinese"`` and ``"japanese"``: the same, but these languages are split with
+        the dictionary of jieba or janome; ``"unicode"`` becomes one of these when it is fitted to such texts, if the
+        package is installed. ``"whitespace"``: for text that is already split into words.
 
     Returns
     -------
@@ -138,18 +168,15 @@ def word_vectorizer(
     """
     from sklearn.feature_extraction.text import CountVectorizer
 
-    splitting: dict[str, dict[str, Any]] = {
-        "unicode": {"tokenizer": words_of, "token_pattern": None},
-        "whitespace": {"token_pattern": r"\S+"},
-    }
-    if tokenizer not in splitting:
-        known = " or ".join(map(repr, splitting))
+    if tokenizer not in (*_TOKENIZERS, "whitespace"):
+        known = ", ".join(map(repr, _TOKENIZERS))
         raise DataError(
-            f"tokenizer must be {known}, not {tokenizer!r}; for a function of your own use "
+            f"tokenizer must be {known} or 'whitespace', not {tokenizer!r}; for a function of your own use "
             "scikit-learn's CountVectorizer(tokenizer=...)"
         )
     vectorizer = CountVectorizer(
-        **splitting[tokenizer],
+        tokenizer=_TOKENIZERS.get(tokenizer),
+        token_pattern=r"\S+" if tokenizer == "whitespace" else None,
         max_features=n_words,
         min_df=min_documents,
         max_df=max_df,
@@ -167,6 +194,8 @@ def vectorize(
     progress: Any = None,
 ) -> Table:
     """Choose a vocabulary and count its words in each document.
+
+    HTML is removed, with a warning that counts the documents.
 
     Parameters
     ----------
@@ -203,7 +232,10 @@ def vectorize(
     [[1, 0, 1], [1, 1, 0], [0, 1, 1]]
     """
     vectorizer = word_vectorizer() if vectorizer is None else checked_vectorizer(vectorizer)
-    texts = texts_of(documents)
+    given = texts_of(documents)
+    texts = [without_html(text) for text in given]
+    warn_about_html(sum(old is not new for old, new in zip(given, texts, strict=True)), len(texts))
+    choose_segmenter(vectorizer, texts)
     with as_progress(progress) as report:
         report.start("counting words", None)
         try:
@@ -246,7 +278,8 @@ def count_words(documents: Documents | Iterable[str], vectorizer: Any) -> Table:
         words = list(vectorizer)
         longest = max((word.count(" ") + 1 for word in words), default=1)
         vectorizer = word_vectorizer(ngrams=longest).set_params(vocabulary=words).fit(())
-    return _table(vectorizer.transform(texts_of(documents)), vectorizer)
+    texts = [without_html(text) for text in texts_of(documents)]
+    return _table(vectorizer.transform(texts), vectorizer)
 
 
 def rows_of_texts(X: Any, vectorizer: Any) -> Any:
@@ -321,9 +354,10 @@ def _table(counts: Any, vectorizer: Any) -> Table:
 
 
 class TermCounts(NamedTuple):
-    """Number of documents, in how many of them each term is, and how often it occurs; parts add up."""
+    """Numbers of documents and of those with HTML, in how many each term is, and how often; parts add up."""
 
     n_documents: int
+    n_html: int
     n_with: Counter[str]
     n_times: Counter[str]
 
@@ -331,18 +365,22 @@ class TermCounts(NamedTuple):
     def of(cls, vectorizer: CountVectorizer, texts: Iterable[str]) -> TermCounts:
         """Count the terms of some documents."""
         analyze, documents = vectorizer.build_analyzer(), texts_of(texts)
-        counts = cls(len(documents), Counter(), Counter())
+        counts = cls(len(documents), 0, Counter(), Counter())
+        n_html = 0
         for text in documents:
-            terms = analyze(text)
+            plain = without_html(text)
+            n_html += plain is not text
+            terms = analyze(plain)
             counts.n_times.update(terms)
             counts.n_with.update(set(terms))
-        return counts
+        return counts._replace(n_html=n_html)
 
     def add(self, other: TermCounts) -> TermCounts:
         """Return the counts of both; the counters of the first are changed."""
         self.n_with.update(other.n_with)
         self.n_times.update(other.n_times)
-        return self._replace(n_documents=self.n_documents + other.n_documents)
+        n_html = self.n_html + other.n_html
+        return self._replace(n_documents=self.n_documents + other.n_documents, n_html=n_html)
 
     def fit(self, vectorizer: CountVectorizer) -> CountVectorizer:
         """Give a vectorizer the vocabulary that its ``fit`` would choose from all these documents."""
@@ -384,7 +422,8 @@ def vectorizer_fields(vectorizer: CountVectorizer) -> dict[str, Any]:
             f"a model file cannot hold a {type(vectorizer).__name__}, only a CountVectorizer: use pickle instead"
         )
     fields = {k: v for k, v in vectorizer.get_params().items() if k not in _NOT_STORED}
-    fields["tokenizer"] = "unicode" if fields["tokenizer"] is words_of else fields["tokenizer"]
+    names = {function: name for name, function in _TOKENIZERS.items()}
+    fields["tokenizer"] = names.get(fields["tokenizer"], fields["tokenizer"])
     fields["ngram_range"] = list(fields["ngram_range"])
     for name, value in fields.items():
         if callable(value) or (name == "ngram_range" and value[1] > _LONGEST_NGRAM):
@@ -427,7 +466,7 @@ def vectorizer_of_fields(fields: Any, words: Sequence[str]) -> Any:
             raise ValueError(f"n-grams of {shortest!r} to {longest!r} words")
         options = {
             **fields,
-            "tokenizer": words_of if fields["tokenizer"] == "unicode" else fields["tokenizer"],
+            "tokenizer": _TOKENIZERS.get(fields["tokenizer"], fields["tokenizer"]),
             "ngram_range": (shortest, longest),
             "vocabulary": list(words) if fields["vocabulary"] else None,
         }
@@ -471,8 +510,8 @@ def words_of(document: str, *, lowercase: bool = True) -> list[str]:
 
     A word is two or more letters and digits with at least one letter, in any script, together with their combining
     marks. Chinese characters, Hiragana, Thai, Lao, Khmer and Burmese are written without spaces: every two
-    neighbouring characters are a word (bigrams). An emoji is a word. The text is first normalized (Unicode NFKC), so
-    that composed and decomposed accents are the same.
+    neighbouring characters are a word (bigrams); :func:`word_vectorizer` says how to use a dictionary. An emoji is a
+    word. The text is first normalized (Unicode NFKC), so that composed and decomposed accents are the same.
 
     Parameters
     ----------
@@ -506,6 +545,108 @@ def words_of(document: str, *, lowercase: bool = True) -> list[str]:
     return words
 
 
+def without_html(text: str) -> str:
+    """Return a text without the tags, comments and scripts of HTML, and with characters for its entities.
+
+    A text without HTML is returned itself.
+
+    Examples
+    --------
+    >>> from tsenet.data.text import without_html
+    >>> without_html("<p>Fish &amp; chips</p>, 2 < 3").split()
+    ['Fish', '&', 'chips', ',', '2', '<', '3']
+    """
+    plain = text
+    if "&" in plain:
+        plain = _ENTITY.sub(lambda match: html.unescape(match.group()), plain)
+    if "<" in plain:
+        plain = _HIDDEN.sub(" ", plain) if _HIDDEN_END.search(plain) else plain
+        plain = _TAG.sub(" ", plain)
+    return text if plain == text else plain
+
+
+def warn_about_html(n_html: int, n_texts: int) -> None:
+    """Warn that HTML was removed from some texts."""
+    if n_html:
+        warnings.warn(f"HTML was removed from {n_html:,} of {n_texts:,} texts", stacklevel=3)
+
+
+def choose_segmenter(vectorizer: CountVectorizer, documents: Documents | Iterable[Any]) -> None:
+    """Give a vectorizer of :func:`words_of` the segmenter of Chinese or Japanese texts, or warn that it is missing."""
+    if vectorizer.tokenizer is not words_of:
+        return
+    texts = documents.texts if isinstance(documents, Documents) else list(documents)
+    scripts = [text for text in texts if isinstance(text, str) and not text.isascii()]
+    n_japanese = sum(_KANA.search(text) is not None for text in scripts)
+    n_both = sum(_EAST_ASIAN.search(text) is not None for text in scripts)
+    if not n_both or n_both < _SEGMENTED_SHARE * len(texts):
+        return
+    language, package = ("Chinese", "jieba") if 2 * n_japanese < n_both else ("Japanese", "janome")
+    if find_spec(package) is None:
+        warnings.warn(
+            f"{n_both:,} of {len(texts):,} texts are {language}; every two neighbouring characters count as a word. "
+            f"For the words of a dictionary, pip install {package}",
+            stacklevel=3,
+        )
+        return
+    split = _TOKENIZERS[language.lower()]
+    stops = vectorizer.stop_words
+    if isinstance(stops, list):
+        stops = sorted({word for stop in stops for word in (stop, *split(stop))})
+    vectorizer.set_params(tokenizer=split, stop_words=stops)
+
+
+def chinese_words(document: str) -> list[str]:
+    """Split a document as :func:`words_of` does, and Chinese into the words of two or more characters of jieba."""
+    return _segmented_words(document, _jieba)
+
+
+def japanese_words(document: str) -> list[str]:
+    """Split a document as :func:`words_of` does, and Japanese into the words of janome; single kana are left out."""
+    return _segmented_words(document, _janome)
+
+
+_TOKENIZERS = {"unicode": words_of, "chinese": chinese_words, "japanese": japanese_words}
+
+
+def _segmented_words(document: str, load: Callable[[], Callable[[str], list[str]]]) -> list[str]:
+    text = unicodedata.normalize("NFKC", document).lower()
+    words: list[str] = []
+    end = 0
+    for run in _patterns()[2].finditer(text) if not text.isascii() else ():
+        words += words_of(text[end : run.start()])
+        words += load()(run.group())
+        end = run.end()
+    return words + words_of(text[end:])
+
+
+@cache
+def _jieba() -> Callable[[str], list[str]]:
+    jieba = _imported("jieba", "Chinese")
+    jieba.setLogLevel(logging.WARNING)
+    return lambda text: [word for word in jieba.lcut(text) if len(word) > 1]
+
+
+@cache
+def _janome() -> Callable[[str], list[str]]:
+    tokenizer = _imported("janome.tokenizer", "Japanese").Tokenizer(wakati=True)
+    return lambda text: [
+        word for word in tokenizer.tokenize(text) if len(word) > 1 or _HAN.match(word)
+    ]
+
+
+def _imported(module: str, language: str) -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the package's own code
+            return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise MissingDependencyError(
+            f"{language} words need {package}: pip install {package}"
+        ) from error
+
+
 def _is_special(text: str) -> bool:
     return not text.isascii() and _SPECIAL.search(text) is not None
 
@@ -519,7 +660,7 @@ def _words_of_any_script(text: str) -> Iterator[str]:
     """Yield the words of a text with marks, with scripts that have rules of their own, or with emoji."""
     # Lower case of the Turkish İ is an i with a dot as a mark.
     text = text.translate(_SIGNS).replace("i\u0307", "i")
-    tokens, characters = _patterns()
+    tokens, characters, _ = _patterns()
     for token in tokens.finditer(text):
         word, kind = token.group(), token.lastgroup
         if kind == "unspaced":
@@ -532,8 +673,8 @@ def _words_of_any_script(text: str) -> Iterator[str]:
 
 
 @cache
-def _patterns() -> tuple[Any, Any]:
-    """Return the pattern of a token of any script, and that of a character with its marks."""
+def _patterns() -> tuple[Any, Any, Any]:
+    """Return the patterns of a token of any script, a character with its marks, and Chinese or Japanese."""
     import regex  # only here: most text needs no properties of characters
 
     han = r"\p{Han}\p{M}*"
@@ -559,7 +700,8 @@ def _patterns() -> tuple[Any, Any]:
         rf"|(?P<emoji>\p{{RI}}{{2}}|{pictograph}(?:\u200d{pictograph})*)",
         regex.VERSION1,
     )
-    return tokens, regex.compile(r"\X")
+    segmented = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\u30fc]+", regex.VERSION1)
+    return tokens, regex.compile(r"\X"), segmented
 
 
 # ---- stop words

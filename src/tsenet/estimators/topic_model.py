@@ -31,6 +31,7 @@ from tsenet.data.table import Table
 from tsenet.data.text import (
     are_texts,
     checked_vectorizer,
+    choose_segmenter,
     rows_of_texts,
     vectorize,
     word_vectorizer,
@@ -1186,6 +1187,7 @@ def learn_words(
         fitted = clone(checked_vectorizer(vectorizer))
         if select == "tfidf":
             fitted.set_params(max_features=None)
+        choose_segmenter(fitted, texts)
         with _recorded_words(fitted, texts) as tokens:
             table = vectorize(texts, fitted, progress=progress)
         if select == "tfidf":
