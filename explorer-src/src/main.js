@@ -12,6 +12,7 @@ import { featuresView } from "./views/features.js";
 import { networkView } from "./views/network.js";
 import { trainingView } from "./views/training.js";
 import { dataView } from "./views/data.js";
+import { listView } from "./views/list.js";
 
 function brand() {
   return s(
@@ -32,7 +33,7 @@ function start() {
   const search = new Search(model, router);
   const treeView = new TreeView(model, router);
 
-  const views = new Map([["tree", ["Tree", () => treeView.element]]]);
+  const views = new Map([["tree", ["Map and tree", () => treeView.element]], ["list", ["List", () => listView(model, router)]]]);
   if (payload.classes) views.set("classes", [capital(payload.classes.noun[1]), (state) => classesView(model, router, state)]);
   if (payload.along) views.set("along", [capital(payload.along.name), (state) => alongView(model, router, state)]);
   if (payload.featureLayer) views.set("features", ["Feature layer", (state) => featuresView(model, router, state)]);

@@ -7,6 +7,8 @@ export function pairs(flat, stride = 2) {
   return found;
 }
 
+export const HUES = 10;
+
 export class Model {
   constructor(payload) {
     this.payload = payload;
@@ -39,21 +41,21 @@ export class Model {
       this.wordsBelow[above] += this.wordsBelow[node];
       this.unitsBelow[above] += this.unitsBelow[node] + (node >= nInputs ? 1 : 0);
     }
-    // Those of a higher level first: what stands beside them without being part of any is less of a theme.
-    const byInterest = (a, b) =>
-      this.level[b] - this.level[a] ||
-      this.interest(b) - this.interest(a) || this.share(b) - this.share(a) || this.wordsBelow[b] - this.wordsBelow[a] || a - b;
     for (let unit = nInputs; unit < nNodes; unit += 1) {
-      if (this.level[unit] > 1) this.children[unit].sort(byInterest);
-      else {
-        const place = new Map(this.features(unit).map(([node], k) => [node, k]));
-        const rank = (node) => place.get(node) ?? 1e6 - Math.abs(payload.strength[node]);
-        this.children[unit].sort((a, b) => rank(a) - rank(b) || a - b);
-      }
+      if (this.level[unit] > 1) continue;
+      const place = new Map(this.features(unit).map(([node], k) => [node, k]));
+      const rank = (node) => place.get(node) ?? 1e6 - Math.abs(payload.strength[node]);
+      this.children[unit].sort((a, b) => rank(a) - rank(b) || a - b);
     }
     this.roots = [];
     for (let node = nInputs; node < nNodes; node += 1) if (parent[node] < 0) this.roots.push(node);
-    this.roots.sort(byInterest);
+    this.sort("share");
+    // A colour for each top unit, in the order of their sizes, and for all below it.
+    this.hues = new Uint8Array(nNodes);
+    this.roots.forEach((root, k) => {
+      this.hues[root] = k % HUES;
+    });
+    for (let node = nNodes - 1; node >= 0; node -= 1) if (parent[node] >= 0) this.hues[node] = this.hues[parent[node]];
     // Added links: down by unit as given, up by turning them round.
     this.above = Array.from({ length: nNodes }, () => []);
     (payload.links?.of ?? []).forEach((flat, u) => {
@@ -70,6 +72,18 @@ export class Model {
     this.featureSearch = (this.featureLayer?.names ?? []).map((name, k) =>
       fold(`${name} ${this.featureLayer.trained.label[k]}`),
     );
+  }
+
+  /** Order units and those below each: by "share" (the largest first), "name" or "coherence". */
+  sort(order) {
+    const bySize = (a, b) => this.level[b] - this.level[a] || this.room(b) - this.room(a) || a - b;
+    const compare = {
+      share: bySize,
+      name: (a, b) => this.label(a).localeCompare(this.label(b)) || a - b,
+      coherence: (a, b) => (this.coherence(b) ?? -2) - (this.coherence(a) ?? -2) || bySize(a, b),
+    }[order];
+    this.roots.sort(compare);
+    for (let unit = this.nInputs; unit < this.nNodes; unit += 1) if (this.level[unit] > 1) this.children[unit].sort(compare);
   }
 
   isUnit(node) {
@@ -90,16 +104,38 @@ export class Model {
     return this.payload.units.share[node - this.nInputs] ?? 0;
   }
 
-  /** How much a unit is worth seeing; 0 where it is not known. */
-  interest(node) {
-    return this.payload.units.interest[node - this.nInputs] ?? 0;
+  /** How often the words of a unit occur together (NPMI); null where it is not known. */
+  coherence(node) {
+    return this.payload.units.coherence[node - this.nInputs] ?? null;
   }
 
-  /** Room of a unit on the map: the rows it separates, so that one which is nearly always on takes little. */
+  /** Whether the shares of units are known. */
+  get hasShares() {
+    return this.payload.units.share.length > 0;
+  }
+
+  /** Room of a unit on the map: its share, or the inputs below it where shares are not known. */
   room(node) {
-    if (!this.payload.units.share.length) return this.wordsBelow[node];
-    const share = this.share(node);
-    return Math.max(0.002, Math.min(share, 1 - share));
+    return this.hasShares ? Math.max(0.002, this.share(node)) : this.wordsBelow[node];
+  }
+
+  /** All units of one level (null: of all levels), in the order of `sort`. */
+  unitsOfLevel(level) {
+    const found = [];
+    const visit = (nodes) => {
+      for (const node of nodes) {
+        if (!this.isUnit(node)) continue;
+        if (level === null || this.level[node] === level) found.push(node);
+        visit(this.children[node]);
+      }
+    };
+    visit(this.roots);
+    return found;
+  }
+
+  /** Inputs below a unit, at any depth. */
+  inputsUnder(unit) {
+    return this.children[unit].flatMap((node) => (this.isUnit(node) ? this.inputsUnder(node) : [node]));
   }
 
   /** Units right below; words are none. */
@@ -200,7 +236,7 @@ export class Model {
     }
     const order = (a, b) =>
       this.isUnit(a) - this.isUnit(b) ||
-      (this.isUnit(a) ? this.interest(b) - this.interest(a) : 0) ||
+      (this.isUnit(a) ? this.share(b) - this.share(a) : 0) ||
       this.search[a].length - this.search[b].length ||
       a - b;
     return graded.flatMap((group) => group.sort(order)).slice(0, most);

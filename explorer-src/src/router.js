@@ -5,7 +5,7 @@ const KNOWN = new Set(["view", "node", "unit", "word", "feature", "class", "colo
 
 /** The views that a report has. */
 export function viewsOf(payload) {
-  const views = [TREE];
+  const views = [TREE, "list"];
   if (payload.classes) views.push("classes");
   if (payload.along) views.push("along");
   if (payload.featureLayer) views.push("features");

@@ -5,10 +5,22 @@ import { classes, featureLayer, model } from "./payload.js";
 
 const names = (found, made) => found.map((node) => made.names[node]);
 
-test("units come in the order of their interest, not of their size", () => {
+test("units come largest first, or in the order asked for", () => {
   const made = model();
+  assert.deepEqual(names(made.roots, made), ["Z2.1", "Z2.0"]);
+  assert.deepEqual(names(made.children[9], made), ["Z1.1", "Z1.0"]);
+  made.sort("name");
   assert.deepEqual(names(made.roots, made), ["Z2.0", "Z2.1"]);
   assert.deepEqual(names(made.children[9], made), ["Z1.0", "Z1.1"]);
+  made.sort("coherence"); // what is not known comes last
+  assert.deepEqual(names(made.roots, made), ["Z2.0", "Z2.1"]);
+  assert.deepEqual(names(made.children[9], made), ["Z1.1", "Z1.0"]);
+});
+
+test("all below a top unit has its colour", () => {
+  const made = model();
+  assert.deepEqual([9, 6, 7, 0, 3].map((node) => made.hues[node]), new Array(5).fill(made.hues[9]));
+  assert.notEqual(made.hues[9], made.hues[10]);
 });
 
 test("topics may stand beside those of a higher level, and words below any of them", () => {
@@ -17,7 +29,7 @@ test("topics may stand beside those of a higher level, and words below any of th
     layers: [6, 2, 1],
     names: ["oil", "crude", "wheat", "corn", "said", "<b>", "Z1.0", "Z1.2", "Z2.0"],
     parent: [6, 6, 8, 8, 7, -1, 8, -1, -1],
-    units: { label: ["a", "b", "c"], share: [0.1, 0.8, 0.2], interest: [0.9, 0.8, 0.1], fields: [], features: [[], [], []] },
+    units: { label: ["a", "b", "c"], share: [0.1, 0.8, 0.2], coherence: [], fields: [], features: [[], [], []] },
   });
   assert.deepEqual(names(made.roots, made), ["Z2.0", "Z1.2"]);
   assert.deepEqual(names(made.children[8], made), ["Z1.0", "wheat", "corn"]);
@@ -25,15 +37,9 @@ test("topics may stand beside those of a higher level, and words below any of th
   assert.equal(made.wordsBelow[8], 4);
 });
 
-test("a unit that is nearly always on takes no more room than what it leaves out", () => {
-  const made = model();
-  assert.ok(Math.abs(made.room(10) - 0.2) < 1e-12);
-  assert.equal(made.room(9), 0.2);
-});
-
 test("one word finds the word before the topics that have it", () => {
   const made = model();
-  assert.deepEqual(names(made.find("CRUDE"), made), ["crude", "Z1.0", "Z2.0"]);
+  assert.deepEqual(names(made.find("CRUDE"), made), ["crude", "Z2.0", "Z1.0"]);
   assert.deepEqual(made.find("  "), []);
   assert.deepEqual(made.find("nothing"), []);
 });

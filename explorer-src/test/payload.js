@@ -15,10 +15,11 @@ export function payload(more = {}) {
     strength: new Array(11).fill(1),
     strengthKind: "log-odds",
     links: null,
+    nRows: null,
     units: {
       label: ["crude, oil", "wheat, corn", "said", "crude, wheat", "said"],
       share: [0.1, 0.12, 0.8, 0.2, 0.8],
-      interest: [0.9, 0.8, 0.1, 0.6, 0.1],
+      coherence: [0.2, 0.4, null, 0.1, null],
       fields: ["information", "inside", "outside"],
       features: [[1, 0.2, 0.5, 0.01, 0, 0.1, 0.4, 0.02], [2, 0.2, 0.5, 0.01], [4, 0.3, 0.9, 0.4], [1, 0.1, 0.4, 0.1], [4, 0.3, 0.9, 0.4]],
     },
@@ -60,7 +61,7 @@ export const featureLayer = {
 export const model = (more) => new Model(payload(more));
 
 /** A model of many topics: `top` roots with `inside` subtopics each, one word under each of these. */
-export function wide(top, inside, { share = () => 0.1, interest = () => 0.5 } = {}) {
+export function wide(top, inside, { share = () => 0.1 } = {}) {
   const n = top * inside;
   const names = [];
   const parent = [];
@@ -74,6 +75,6 @@ export function wide(top, inside, { share = () => 0.1, interest = () => 0.5 } = 
     names,
     parent,
     strength: names.map(() => 1),
-    units: { label: units.map((u) => names[n + u]), share: units.map(share), interest: units.map(interest), fields: [], features: units.map(() => []) },
+    units: { label: units.map((u) => names[n + u]), share: units.map(share), coherence: [], fields: [], features: units.map(() => []) },
   });
 }

@@ -33,7 +33,7 @@ test("what is not there is said", () => {
 });
 
 test("a report has the views that it has data for", () => {
-  assert.deepEqual(viewsOf(model().payload), ["tree", "data"]);
-  assert.deepEqual(viewsOf(made.payload), ["tree", "classes", "features", "data"]);
+  assert.deepEqual(viewsOf(model().payload), ["tree", "list", "data"]);
+  assert.deepEqual(viewsOf(made.payload), ["tree", "list", "classes", "features", "data"]);
   assert.match(readAddress(model(), "#view=classes").missing, /no view “classes”/);
 });

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from tests.builders import planted_tree
 from tests.explain.report import newswire
 from tests.explain.report.corpus import classifier, tree
 from tests.explain.report.test_page import HOSTILE, hostile_tree
@@ -144,7 +146,10 @@ class TestSelecting:
         page.click(".segments button:text-is('1')")
         assert page.locator(".multiple").count() == tree().layer_sizes[1]
         page.click(".multiple a >> nth=0")
-        page.wait_for_selector(f"{PANEL} h2:has-text('Along subject')")
+        page.wait_for_selector(f"{PANEL} h2:has-text('By subject')")
+        page.go_back()
+        page.click(".segments button:text-is('By subject')")
+        assert page.locator(".card-title bdi").all_text_contents() == ["politics", "space", "sport"]
 
 
 class TestSearching:
@@ -379,20 +384,17 @@ def size(request: pytest.FixtureRequest) -> dict[str, int]:
 
 @pytest.mark.parametrize("report", ["newswire", "newswire-network"])
 class TestOverview:
-    @pytest.mark.parametrize("dark", [False, True])
     def test_map_and_tree_fit_the_window(
-        self,
-        open_page: Open,
-        reports: Reports,
-        size: dict[str, int],
-        report: str,
-        dark: bool,
+        self, open_page: Open, reports: Reports, size: dict[str, int], report: str
     ) -> None:
-        page = open_page(reports[report], dark=dark, **size)
+        page = open_page(reports[report], **size)
         page.wait_for_selector(CELL)
         settle(page)
         n_areas = len(newswire.AREAS)
         cells = page.eval_on_selector_all(CELL, BOXES)
+        if size["width"] < 800:
+            page.click(".switch >> text=Tree")
+            settle(page)
         items = page.eval_on_selector_all(ITEM, BOXES)
         assert len(cells) == n_areas
         assert len(items) >= n_areas
@@ -410,14 +412,43 @@ class TestOverview:
 
 
 class TestOrder:
-    def test_said_comes_last(self, open_page: Open, reports: Reports, size: dict[str, int]) -> None:
-        page = open_page(reports["newswire"], **size)
+    def test_the_largest_come_first_or_what_is_asked_for(
+        self, open_page: Open, reports: Reports
+    ) -> None:
+        page = open_page(reports["newswire"])
         page.wait_for_selector(ITEM)
+
+        def top(part: str) -> list[str]:
+            settle(page)
+            boxes = page.eval_on_selector_all(f"{ITEM}[aria-level='1'] {part}", BOXES)
+            return [box[4] for box in sorted(boxes, key=lambda box: box[1])]
+
+        shares = [float(text.removesuffix(" %")) for text in top(".share")]
+        assert shares == sorted(shares, reverse=True)
+        page.select_option("select[aria-label='Sort']", "name")
+        assert top(".text") == sorted(top(".text"))
+
+    def test_map_or_tree_on_a_phone(self, open_page: Open, reports: Reports) -> None:
+        page = open_page(reports["newswire"], width=390, height=844)
+        page.wait_for_selector(CELL)
+        assert not page.is_visible(".tree")
+        page.click(".switch >> text=Tree")
+        page.wait_for_selector(ITEM)
+        assert not page.is_visible(".map")
+
+    @pytest.mark.parametrize("width", [390, 1280])
+    def test_topics_without_room_are_shown_on_demand(
+        self, open_page: Open, reports: Reports, tmp_path: Path, width: int
+    ) -> None:
+        path = tmp_path / "many.html"
+        write_report(path, planted_tree(np.random.default_rng(0), (200, 90)), title="Many")
+        page = open_page(path, width=width, height=844)
+        page.wait_for_selector(CELL)
+        assert page.locator(CELL).count() < 90
+        page.click(".more-cell")
         settle(page)
-        top = page.eval_on_selector_all(f"{ITEM}[aria-level='1']", BOXES)
-        names = [box[4] for box in sorted(top, key=lambda box: box[1])]
-        assert names[-1].startswith("said")
-        assert sum("said" in name for name in names) == 1
+        assert page.locator(CELL).count() == 90
+        assert page.locator(".more-cell").count() == 0
 
     def test_a_cell_leads_to_its_topic_and_back(
         self, open_page: Open, reports: Reports, size: dict[str, int]
@@ -486,6 +517,45 @@ class TestClassPage:
         page.fill("#search", "top.3")
         page.keyboard.press("Enter")
         page.wait_for_selector(".feature-unit[open] .where:has-text('top.3 ')")
+
+
+class TestWords:
+    def test_words_of_a_topic_are_marked_in_its_documents(
+        self, open_page: Open, reports: Reports
+    ) -> None:
+        page = open_page(reports["newswire"], "#unit=Z1.0")
+        page.wait_for_selector(f"{PANEL} .quote")
+        words = page.locator(f"{PANEL} .feature bdi").all_text_contents()
+        for quote in page.locator(f"{PANEL} .quote").all():
+            marked = quote.locator("mark.listed").all_text_contents()
+            assert marked
+            assert {word.lower() for word in marked} <= set(words)
+
+
+class TestList:
+    def test_sorted_filtered_and_saved(
+        self, open_page: Open, reports: Reports, tmp_path: Path
+    ) -> None:
+        page = open_page(reports["newswire"], "#view=list")
+        tree = newswire.tree()
+        rows = page.locator("table.units tbody tr")
+        assert rows.count() == min(100, tree.n_latents)
+        page.click(".segments button:has-text('top')")
+        assert rows.count() == tree.layer_sizes[-1]
+        shares = [
+            float(text.removesuffix(" %"))
+            for text in rows.locator("td.num:nth-child(3)").all_text_contents()
+        ]
+        assert shares == sorted(shares, reverse=True)
+        page.click(".sorter:text-is('Topic')")
+        names = rows.locator(".two-lines bdi:first-child").all_text_contents()
+        assert names == sorted(names)
+        with page.expect_download() as download:
+            page.click("text=Download as CSV")
+        download.value.save_as(tmp_path / "topics.csv")
+        frame = pd.read_csv(tmp_path / "topics.csv", encoding="utf-8-sig")
+        assert set(frame["topic"]) == set(tree.latent_names)
+        assert frame["share"].between(0, 1).all()
 
 
 class TestCharts:

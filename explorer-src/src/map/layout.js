@@ -6,6 +6,7 @@ const CELL = 10000; // square pixels that a label needs
 export const HEAD = 26; // height of a top cell's own line, above its subtopics
 const NESTED = [150, 84]; // least width and height of a cell with subtopics in it
 const INSIDE = 7000; // square pixels of a subtopic
+const WORD = [56, 28]; // least width and height of a subtopic: a short word
 const GAP = 3;
 
 /** The topics of the map: the top ones, or those below where there are too few of them. */
@@ -24,7 +25,7 @@ export function mapTopics(model) {
  */
 export function mapCells(model, width, height) {
   if (width <= 0 || height <= 0) return [];
-  const topics = mapTopics(model);
+  const topics = [...mapTopics(model)].sort((a, b) => model.room(b) - model.room(a));
   const most = Math.max(FEW, Math.floor((width * height) / CELL));
   const shown = topics.length > most ? topics.slice(0, most - 1) : topics;
   const items = shown.map((node) => ({ node, room: model.room(node) }));
@@ -33,6 +34,11 @@ export function mapCells(model, width, height) {
     items.push({ node: null, more: topics.length - shown.length, room: smallest });
   }
   return cells(items, 0, 0, width, height).map((cell) => ({ ...cell, inner: inside(model, cell) }));
+}
+
+/** Height at which every topic of the map has room. */
+export function fullHeight(model, width) {
+  return Math.ceil((mapTopics(model).length * CELL) / Math.max(1, width));
 }
 
 function cells(items, left, top, width, height) {
@@ -53,9 +59,13 @@ function cells(items, left, top, width, height) {
 function inside(model, cell) {
   if (cell.node === null || cell.width < NESTED[0] || cell.height < NESTED[1]) return [];
   const [width, height] = [cell.width - 2 * GAP, cell.height - HEAD - GAP];
-  const below = model.unitsUnder(cell.node);
+  const below = [...model.unitsUnder(cell.node)].sort((a, b) => model.room(b) - model.room(a));
   const most = Math.floor((width * height) / INSIDE);
   if (below.length < 2 || most < 2) return [];
-  const items = below.slice(0, most).map((node) => ({ node, room: model.room(node) }));
-  return cells(items, cell.x + GAP, cell.y + HEAD, width, height);
+  for (let shown = Math.min(most, below.length); shown > 1; shown -= 1) {
+    const items = below.slice(0, shown).map((node) => ({ node, room: model.room(node) }));
+    const found = cells(items, cell.x + GAP, cell.y + HEAD, width, height);
+    if (found.every((part) => part.width >= WORD[0] && part.height >= WORD[1])) return found;
+  }
+  return [];
 }

@@ -1,20 +1,18 @@
 // The map: the top topics as areas, to be seen at once and followed.
 import { h, name } from "../dom.js";
 import { count, counted, percent } from "../format.js";
-import { mapCells } from "./layout.js";
+import { fullHeight, mapCells } from "./layout.js";
 
 export class TopicMap {
-  constructor(model, router, showAll) {
+  constructor(model, router) {
     this.model = model;
     this.router = router;
-    this.showAll = showAll; // what the cell of the topics without room leads to
     this.effects = null;
     this.element = h("ul", { class: "map", "aria-label": `The top ${model.nouns.unit[1]}` });
-    this.strongest = Math.max(1e-9, ...model.payload.units.interest);
     new ResizeObserver(() => this.draw()).observe(this.element);
   }
 
-  /** Colour by effects on a class, as a map of unit and effect, or by interest (null). */
+  /** Colour by effects on a class, as a map of unit and effect, or by top unit (null). */
   colour(effects, most) {
     this.effects = effects;
     this.most = most;
@@ -35,8 +33,8 @@ export class TopicMap {
         h("button", {
           type: "button",
           class: "face more-cell",
-          onclick: this.showAll,
-          "aria-label": `${count(cell.more)} more, in the tree`,
+          onclick: () => this.#showAll(),
+          "aria-label": `Show ${count(cell.more)} more`,
           text: `+${count(cell.more)}`,
         }),
       );
@@ -47,9 +45,16 @@ export class TopicMap {
     return item;
   }
 
+  /** Make the map high enough for all topics; the panel then scrolls. */
+  #showAll() {
+    this.element.style.setProperty("--least", `${fullHeight(this.model, this.element.clientWidth)}px`);
+    this.draw();
+    this.element.querySelector("a")?.focus({ preventScroll: true });
+  }
+
   #face(cell) {
     const { model } = this;
-    const known = model.payload.units.share.length > 0;
+    const known = model.hasShares;
     const low = !cell.inner.length && cell.height < 62; // only room for the label
     const size = known ? percent(model.share(cell.node)) : count(model.wordsBelow[cell.node]);
     const said = known ? `${size} of ${model.nouns.row[1]}` : counted(model.wordsBelow[cell.node], model.nouns.input);
@@ -70,6 +75,7 @@ export class TopicMap {
   /** A subtopic. The tree leads there by keyboard: as tab stops there would be too many. */
   #inner(part, cell) {
     const at = { ...part, x: part.x - cell.x, y: part.y - cell.y };
+    const shared = this.model.hasShares && part.height >= 62;
     const item = h(
       "a",
       {
@@ -77,10 +83,11 @@ export class TopicMap {
         href: this.router.hrefNode(part.node),
         tabindex: "-1",
         "aria-hidden": "true",
-        title: this.model.label(part.node),
+        title: this.model.hasShares ? `${this.model.label(part.node)}: ${percent(this.model.share(part.node))}` : this.model.label(part.node),
         vars: box(at),
       },
-      part.width >= 44 && part.height >= 24 ? this.#text(part, false, 12) : null,
+      this.#text(part, false, shared ? 28 : 12),
+      shared ? h("span", { class: "share", text: percent(this.model.share(part.node)) }) : null,
     );
     this.#tint(item, part.node);
     return item;
@@ -95,7 +102,14 @@ export class TopicMap {
     if (oneLine || lines === 1) return name(label, { class: "text one" });
     if (cell.width < 9 * size) {
       const words = label.split(", ").slice(0, lines);
-      return h("span", { class: "text words", vars: { "--size": `${size}px` } }, words.map((word) => name(word)));
+      const room = Math.min(6, lines - words.length - 1);
+      const further = room > 0 ? this.#more(cell.node, label).split(", ").filter(Boolean).slice(0, room) : [];
+      return h(
+        "span",
+        { class: "text words", vars: { "--size": `${size}px` } },
+        words.map((word) => name(word)),
+        further.map((word) => name(word, { class: "further" })),
+      );
     }
     const more = lines > 4 ? this.#more(cell.node, label) : "";
     return h(
@@ -115,9 +129,8 @@ export class TopicMap {
 
   #tint(element, node) {
     const effect = this.effects?.get(node) ?? 0;
-    const known = this.model.payload.units.interest.length > 0;
-    const interest = known ? this.model.interest(node) / this.strongest : 0.5;
-    const share = this.effects ? Math.sqrt(Math.abs(effect) / this.most) : interest;
+    const share = this.effects ? Math.sqrt(Math.abs(effect) / this.most) : 0.5;
+    element.style.setProperty("--own", `var(--hue-${this.model.hues[node]})`);
     element.classList.toggle("coloured", this.effects !== null);
     element.classList.toggle("against", effect < 0);
     element.style.setProperty("--tint", Math.min(1, share).toFixed(3));

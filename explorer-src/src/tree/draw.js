@@ -1,4 +1,5 @@
 // Nodes and links on the canvas. Links of the tree are solid; added ones, drawn for the selected node, are dashed.
+import { HUES } from "../model.js";
 
 const MOST_ADDED = 24;
 const MOST_HIDDEN = 10; // of those, to groups that hide the other end
@@ -9,7 +10,7 @@ function colours(element) {
   const read = (name) => style.getPropertyValue(name).trim();
   return {
     line: read("--tree-line"),
-    unit: read("--unit"),
+    hues: Array.from({ length: HUES }, (_, k) => read(`--hue-${k}`)),
     paper: read("--paper"),
     word: read("--ink-3"),
     path: read("--accent"),
@@ -134,13 +135,13 @@ function nodes(tree, context, colour, path) {
     const unit = model.isUnit(node);
     const r = tree.radius(node) * shrink;
     const marked = path.has(node) || node === tree.selected;
-    let fill = unit ? colour.unit : colour.paper;
+    let fill = unit ? colour.hues[model.hues[node]] : colour.paper;
     if (effect && unit) fill = shade(effect.get(node) ?? 0, tree.most, colour);
     context.beginPath();
     context.arc(x, y, r, 0, 2 * Math.PI);
     const closed = model.children[node].length > 0 && !tree.open.has(node);
     context.fillStyle = marked && !effect ? colour.path : fill;
-    context.globalAlpha = unit && !marked && !effect && !closed ? 0.45 : 1;
+    context.globalAlpha = unit && !marked && !effect && !closed && model.parent[node] >= 0 ? 0.45 : 1;
     context.fill();
     context.globalAlpha = 1;
     if (!unit || marked) {

@@ -142,7 +142,7 @@ export class Tree {
   }
 
   #labelRoom(node) {
-    const shared = this.model.isUnit(node) && !this.tight;
+    const shared = this.model.isUnit(node) && (!this.tight || this.model.parent[node] < 0);
     return Math.min(WIDEST, this.#textWidth(node) + 14 + (shared ? SHARE : 0));
   }
 
@@ -373,6 +373,13 @@ export class Tree {
       if (this.active !== null && this.model.path(this.active).includes(node)) this.active = node;
     }
     this.#arrange(node);
+  }
+
+  /** Show the units in the model's new order. */
+  reorder() {
+    if (this.untouched) this.#openToFit();
+    else this.#arrange(null);
+    this.camera.fit();
   }
 
   /** Show all nodes down to a level; 0 shows the words too. */

@@ -6,19 +6,19 @@ import { TopicMap } from "../map/map.js";
 const KINDS = {
   classifier: "Classifier",
   regressor: "Regressor",
-  tree: "Topic tree",
+  tree: "Topics",
 };
 
 export class Overview {
-  constructor(model, router, showAll) {
+  constructor(model, router) {
     this.model = model;
-    this.map = new TopicMap(model, router, showAll);
+    this.map = new TopicMap(model, router);
     this.caption = h("p", { class: "note caption" });
     this.content = this.#content();
     this.colour(null, 1);
   }
 
-  /** Colour the map by effects on a class, a map of unit and effect; null: by how much words set topics apart. */
+  /** Colour the map by effects on a class, a map of unit and effect; null: by top unit. */
   colour(effects, most) {
     this.map.colour(effects, most);
     this.caption.textContent = effects === null ? this.#says() : this.#saysClass();
@@ -28,7 +28,9 @@ export class Overview {
     const { model } = this;
     const { payload, nouns } = model;
     const nUnits = model.nNodes - model.nInputs;
+    const rows = payload.nRows === null ? [] : [[count(payload.nRows), nouns.row[1]]];
     const figures = [
+      ...rows,
       [count(model.nInputs), nouns.input[1]],
       [count(nUnits), `${nouns.unit[1]} on ${counted(model.nLevels, ["level", "levels"])}`],
     ];
@@ -56,15 +58,13 @@ export class Overview {
 
   #says() {
     const { payload, nouns } = this.model;
-    if (!payload.units.share.length) return `Area: number of ${nouns.input[1]} below.`;
+    const colour = `Each ${payload.kind === "tree" ? "top topic" : "top group"} has a colour, the same in the tree.`;
+    if (!this.model.hasShares) return `Area: number of ${nouns.input[1]} below. ${colour}`;
     const known = payload.rows && payload.kind === "tree";
     const what = known
-      ? `in which ${article(nouns.unit[0])} is present`
-      : `in which ${article(nouns.unit[0])} is on, as the tree expects it`;
-    return (
-      `Percentage: share of ${nouns.row[1]} ${what}. ` +
-      `Area: the share it separates, so at most half. Stronger colour: ${nouns.input[1]} that set it apart more.`
-    );
+      ? `with the ${nouns.unit[0]}; ${article(nouns.row[0])} may have several ${nouns.unit[1]}`
+      : `in which the ${nouns.unit[0]} is on, as the tree expects it`;
+    return `Area and percentage: share of ${nouns.row[1]} ${what}. ${colour}`;
   }
 
   #saysClass() {

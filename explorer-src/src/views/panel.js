@@ -2,22 +2,27 @@
 import { h, name } from "../dom.js";
 import { bar, lineGlyph, shortList } from "../bars.js";
 import { capital, count, counted, number, percent, signed } from "../format.js";
-import { pairs } from "../model.js";
+import { fold, pairs } from "../model.js";
+import { alongTitle } from "./along.js";
 import { shares } from "./columns.js";
 
 export function panel(model, router, node) {
   const unit = model.isUnit(node);
+  const plain = !model.payload.links; // a tree: what is below is told by shares, not by weights
   return [
     head(model, router, node),
     unit ? facts(model, node) : null,
     unit ? features(model, router, node) : null,
     unit ? trained(model, router, node) : null,
     unit ? effectsSection(model, router, model.effects(node)) : null,
+    unit && plain ? inside(model, router, node) : null,
     unit ? along(model, node) : null,
+    unit && plain ? rowsSection(model, model.rows(node), node) : null,
     unit ? null : groups(model, router, node),
-    model.payload.links ? linksAbove(model, router, node) : null,
-    unit ? linksBelow(model, router, node) : null,
-    unit ? rowsSection(model, model.rows(node)) : null,
+    plain ? null : linksAbove(model, router, node),
+    unit && !plain ? linksBelow(model, router, node) : null,
+    unit && plain ? members(model, router, node) : null,
+    unit && !plain ? rowsSection(model, model.rows(node), node) : null,
   ].filter(Boolean);
 }
 
@@ -62,11 +67,11 @@ function head(model, router, node) {
 }
 
 function facts(model, node) {
-  const { payload, nouns } = model;
+  const { nouns } = model;
   const items = [];
-  if (payload.units.share.length) {
-    items.push(["in", `${percent(model.share(node))} of ${nouns.row[1]}`, model.share(node)]);
-  }
+  if (model.hasShares) items.push(["in", `${percent(model.share(node))} of ${nouns.row[1]}`, model.share(node)]);
+  const coherence = model.coherence(node);
+  if (coherence !== null) items.push(["coherence", number(Number(coherence.toFixed(2)))]);
   items.push(["holds", holds(model, node)]);
   return h(
     "dl",
@@ -101,11 +106,11 @@ const FEATURES = {
 };
 
 function features(model, router, node) {
-  const title = `${capital(model.nouns.input[1])} of the group`;
+  const title = `${capital(model.nouns.input[1])} of the ${model.payload.links ? "group" : model.nouns.unit[0]}`;
   const found = model.features(node);
   if (!found.length) return section(title, null, h("p", { class: "note", text: `No typical ${model.nouns.input[1]}.` }));
   const [field] = model.payload.units.fields;
-  const aside = field === "information" ? "by information" : "by the weakest link on the way";
+  const aside = field === "information" ? `in how many ${model.nouns.row[1]}` : "by the weakest link on the way";
   return section(title, aside, featureTable(model, router, found, FEATURES[field]));
 }
 
@@ -194,17 +199,46 @@ function along(model, node) {
   const view = model.payload.along;
   if (!view) return null;
   const values = view.of[node - model.nInputs].map((share) => share / 10000);
-  const title = h("bdi", { dir: "auto", text: `Along ${view.name}` });
-  return section(title, `share of ${model.nouns.row[1]}`, shares(values, view, { height: 90 }));
+  const title = h("bdi", { dir: "auto", text: capital(alongTitle(view)) });
+  return section(title, `share of ${model.nouns.row[1]}`, shares(values, view));
+}
+
+/** The topics right below one, largest first. */
+function inside(model, router, node) {
+  const below = model.unitsUnder(node).sort((a, b) => model.room(b) - model.room(a));
+  if (!below.length) return null;
+  const most = model.room(below[0]);
+  const line = (child) =>
+    h(
+      "li",
+      {},
+      h(
+        "a",
+        { class: "row link", href: router.hrefNode(child) },
+        name(model.label(child), { class: "grow" }),
+        bar(model.room(child), most),
+        h("span", { class: "value", text: model.hasShares ? percent(model.share(child)) : count(model.wordsBelow[child]) }),
+      ),
+    );
+  const note = model.hasShares ? `share of ${model.nouns.row[1]}` : model.nouns.input[1];
+  return section(`${capital(model.nouns.unit[1])} inside`, note, ...shortList(below, line));
+}
+
+/** The words that belong to a topic of the lowest level shown. */
+function members(model, router, node) {
+  const words = model.children[node].filter((child) => !model.isUnit(child));
+  if (!words.length) return null;
+  const item = (word) => h("li", {}, h("a", { href: router.hrefNode(word) }, name(model.names[word])));
+  return section(`${counted(words.length, model.nouns.input)} below it`, null, ...shortList(words, item, { first: 40, className: "wordlist" }));
 }
 
 /** The groups a word is in, the smallest first. */
 function groups(model, router, node) {
   const path = model.path(node);
   if (!path.length) return null;
-  const known = model.payload.units.share.length > 0;
+  const known = model.hasShares;
   return section(
-    "Groups",
+    model.payload.links ? "Groups" : capital(model.nouns.unit[1]),
     known ? `share of ${model.nouns.row[1]}` : model.nouns.input[1],
     h(
       "ul",
@@ -277,13 +311,14 @@ function linksBelow(model, router, node) {
 
 // ---- rows
 
-export function rowsSection(model, found) {
+export function rowsSection(model, found, unit = null) {
   if (!found.length) return null;
   const { kind, texts, truth, predicted } = model.payload.rows;
   const noun = model.nouns.row;
+  const marked = marker(model, unit);
   return section(
-    `Most active ${noun[1]}`,
-    kind === "posterior" ? "with its probability" : "with the activation",
+    `${kind === "strength" ? "Typical" : "Most active"} ${noun[1]}`,
+    kind === "strength" ? `strength of the ${model.nouns.unit[0]}` : "with the activation",
     h(
       "ol",
       { class: "cards" },
@@ -295,14 +330,40 @@ export function rowsSection(model, found) {
             "p",
             { class: "card-head" },
             h("span", { text: `${capital(noun[0])} ${count(row)}` }),
-            h("span", { class: "value", text: kind === "posterior" ? percent(activation) : number(activation) }),
+            h("span", { class: "value", text: kind === "strength" ? percent(activation) : number(activation) }),
           ),
-          texts[row] !== undefined ? h("p", { class: "quote", dir: "auto", text: texts[row] || "(empty)" }) : null,
+          texts[row] !== undefined ? h("p", { class: "quote", dir: "auto" }, texts[row] ? marked(texts[row]) : "(empty)") : null,
           tags(truth[row], predicted[row]),
         ),
       ),
     ),
   );
+}
+
+/** A function that splits a text into parts, in which the words of a unit are marked: strongly those it is listed by. */
+function marker(model, unit) {
+  if (unit === null) return (text) => [text];
+  const listed = new Set(model.features(unit).map(([node]) => fold(model.names[node])));
+  const below = new Set(model.inputsUnder(unit).map((node) => fold(model.names[node])));
+  return (text) =>
+    splitWords(text, listed, below).map(([part, kind]) => (kind ? h("mark", { class: kind, text: part }) : part));
+}
+
+/** Pieces of a text: `[piece, "listed" | "below" | null]`. */
+export function splitWords(text, listed, below) {
+  const pieces = [];
+  let plain = "";
+  for (const piece of text.split(/([\p{L}\p{M}\p{N}_]+)/u)) {
+    const word = fold(piece);
+    const kind = listed.has(word) ? "listed" : below.has(word) ? "below" : null;
+    if (kind === null) plain += piece;
+    else {
+      if (plain) pieces.push([plain, null]);
+      pieces.push([piece, kind]);
+      plain = "";
+    }
+  }
+  return plain ? [...pieces, [plain, null]] : pieces;
 }
 
 function tags(truth, predicted) {

@@ -15,15 +15,31 @@ export class TreeView {
     this.model = model;
     this.router = router;
     this.tree = new Tree(model, router);
-    this.overview = new Overview(model, router, () => this.tree.element.focus());
+    this.overview = new Overview(model, router);
     this.panel = h("aside", { class: "panel", "aria-label": "Details", tabindex: "-1" });
     this.element = h(
       "div",
       { class: "tree-view" },
+      this.#switch(),
       h("div", { class: "stage" }, this.#empty(), this.tree.element, this.#tools()),
       this.panel,
     );
     this.panelOf = undefined;
+  }
+
+  /** On a narrow screen there is room for one of map and tree. */
+  #switch() {
+    const pick = (text, tree) =>
+      h("button", {
+        type: "button",
+        "aria-pressed": String(!tree),
+        text,
+        onclick: (event) => {
+          this.element.classList.toggle("tree-first", tree);
+          for (const other of event.target.parentElement.children) other.setAttribute("aria-pressed", String(other === event.target));
+        },
+      });
+    return h("div", { class: "switch segments", role: "group", "aria-label": "What to show" }, pick("Map", false), pick("Tree", true));
   }
 
   #empty() {
@@ -55,6 +71,19 @@ export class TreeView {
       depth.selectedIndex = 0;
       tree.element.focus({ preventScroll: true });
     });
+    const orders = [["share", "largest first"], ["name", "by name"]];
+    if (model.payload.units.coherence.length) orders.push(["coherence", "most coherent first"]);
+    const order = h(
+      "select",
+      {
+        "aria-label": "Sort",
+        onchange: (event) => {
+          model.sort(event.target.value);
+          tree.reorder();
+        },
+      },
+      orders.map(([value, text]) => h("option", { value, text: `Sort: ${text}` })),
+    );
     const classes = model.payload.classes;
     this.colour =
       classes &&
@@ -75,6 +104,7 @@ export class TreeView {
       button("See all (0)", "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4", () => tree.camera.fit()),
       h("span", { class: "rule" }),
       depth,
+      order,
       this.colour,
       this.colour &&
         h(

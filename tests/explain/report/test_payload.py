@@ -67,9 +67,7 @@ class TestEveryModel:
                 u = known.latent_names.index(topic.name)
                 units = payload["units"]
                 words = [word.word for word in topic.words]
-                label = units["label"][u].split(", ")
-                assert len(label) == min(3, len(words))
-                assert set(label) <= set(words)
+                assert units["label"][u] == ", ".join(words[:3])
                 assert units["fields"] == ["information", "inside", "outside"]
                 found = pairs(units["features"][u], 4)
                 assert [known.names[node] for node, *_ in found] == [w.word for w in topic.words]
@@ -90,7 +88,6 @@ class TestTree:
         texts, _ = documents()
         posterior = tree().posterior(table())
         rows = topics["rows"]
-        assert rows["kind"] == "posterior"
         for u, flat in enumerate(rows["of"]):
             best = np.argsort(-posterior[:, u], kind="stable")[:5]
             assert [row for row, _ in pairs(flat)] == best.tolist()
@@ -118,7 +115,7 @@ class TestTree:
         assert payload["layers"] == [3]
         assert payload["units"]["label"] == []
         assert payload["rows"] is None
-        assert any("no group" in name for name, _ in payload["data"])
+        assert any("in no topic" in name for name, _ in payload["data"])
 
 
 class TestNetwork:
@@ -313,7 +310,7 @@ class TestOtherTargets:
         payload = report_payload(fitted, frame, warm.astype(int))
         card = dict(payload["data"])
         assert card["Columns of the table"] == "3"
-        assert card["Categories"] == "1 columns"
+        assert card["Columns of categories"] == "1"
         shown = {
             payload["names"][int(f)]
             for f in payload["trained"]["features"][0][::3]
@@ -335,6 +332,21 @@ class TestOtherTargets:
 def test_texts_are_cut_between_words(text: str, expected: str) -> None:
     rows = report_payload(tree(), table(), texts=[text] * 240, snippet=10)["rows"]
     assert set(rows["texts"].values()) == {expected}
+
+
+def test_an_excerpt_is_where_the_words_of_the_topic_are() -> None:
+    long = " ".join(["other"] * 50)
+    texts = [f"{long} {text.upper()} {long}" for text in documents()[0]]
+    payload = report_payload(tree(), table(), texts=texts, snippet=80)
+    n_inputs, units, rows = payload["layers"][0], payload["units"], payload["rows"]
+    assert n_inputs
+    for flat, features in zip(rows["of"], units["features"], strict=True):
+        words = {payload["names"][node] for node, *_ in pairs(features, 4)}
+        for row, _ in pairs(flat):
+            shown = rows["texts"][str(row)]
+            assert words & set(shown.lower().split())
+            assert shown.startswith("… ")
+            assert len(shown) <= 80 + 4
 
 
 class TestComputedBefore:

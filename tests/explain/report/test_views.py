@@ -1,4 +1,4 @@
-"""Nodes and links of the page against loops over the tree and the network; which topics it puts first."""
+"""Nodes and links of the page against loops over the tree and the network."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 
 from tests.builders import random_tree
-from tests.explain.report import newswire
 from tests.network.wirings import random_wiring
 from tsenet.expansion.wiring import Wiring, WiringLayer
-from tsenet.explain import Topic, TopicWord, topic_tree
-from tsenet.explain.report import report_payload
-from tsenet.explain.report.views import gain, graph_of_tree, graph_of_wiring, interest, label_of
+from tsenet.explain.report.views import graph_of_tree, graph_of_wiring
 from tsenet.network.tsenet import TSENet
 
 
@@ -85,39 +82,3 @@ def test_links_of_a_network_agree_with_a_loop(seed: int) -> None:
         assert flat[1::2] == pytest.approx([weight for *_, weight in expected], rel=5e-3)
         assert view["nBelow"][unit - 12] == sum(x[0] == unit for x in added)
     assert view["nAbove"] == [sum(x[1] == node for x in added) for node in range(20)]
-
-
-SAID = TopicWord("said", information=0.3, inside=0.95, outside=0.35)
-OIL = TopicWord("oil", information=0.05, inside=0.5, outside=0.01)
-
-
-def topic(words: tuple[TopicWord, ...], size: float) -> Topic:
-    return Topic("Z1.0", 1, "", size, words)
-
-
-class TestInterest:
-    def test_it_weighs_words_and_size(self) -> None:
-        assert gain(SAID, 0.75) < 0.3 < gain(OIL, 0.1)  # a common word gains less
-        assert interest(topic((OIL,), 0.1)) > interest(topic((SAID,), 0.75))
-        assert interest(topic((OIL,), 0.1)) > interest(topic((OIL,), 0.0005))  # hardly ever on
-        assert interest(topic((), 0.1)) == interest(topic((OIL,), 1.0)) == 0.0
-
-    def test_a_label_takes_from_each_subtopic_before_it_takes_twice(self) -> None:
-        inside = {"a": 0.6, "b": 0.5, "c": 0.4}
-        made = topic(tuple(TopicWord(name, 0.1, p, 0.01) for name, p in inside.items()), 0.2)
-        assert label_of(made, {"a": "x", "b": "x", "c": "y"}) == "a, c, b"
-        assert label_of(made, {}) == "a, b, c"
-        assert label_of(topic((), 0.2), {}) == ""
-
-    def test_newswire_opens_on_other_topics_than_said(self) -> None:
-        """By size and information "said" comes first in this corpus, on every level."""
-        first = topic_tree(newswire.tree())[0]
-        assert first.words[0].word == first.children[0].words[0].word == "said"
-        payload = report_payload(newswire.tree(), titles={"Z3.1": "Energy"})
-        units, n_top = payload["units"], payload["layers"][-1]
-        top = sorted(zip(units["interest"][-n_top:], units["label"][-n_top:], strict=True))
-        assert top[0][1].startswith("said")  # the least interesting
-        assert not any("said" in label for _, label in top[1:])
-        labels = units["label"][-n_top:]
-        assert labels[1] == "Energy"
-        assert labels[3] == "wheat, coffee, cattle"  # one word from each subject

@@ -6,7 +6,8 @@ The payload is a dict with these entries, in camel case as JavaScript has them; 
   ``"tree"``), ``nouns`` (what inputs, rows and units are called, singular and plural)
 - ``layers`` (sizes, inputs first), ``names``, ``parent``, ``strength``, ``strengthKind``, ``links``: the nodes and
   links (:class:`tsenet.explain.report.views.Graph`)
-- ``units``: label, share, interest and features of each unit, as the tree or the wiring has them
+- ``nRows``: number of rows
+- ``units``: label, share, coherence and features of each unit, as the tree or the wiring has them
 - ``trained``: label, active, mean and features of each unit, as the rows activate the trained network
 - ``featureLayer``: the same of the units above the tree
 - ``rows``: the most active rows of each unit as flat pairs of row and activation (``of``), and by row number ``texts``,
@@ -20,7 +21,9 @@ The payload is a dict with these entries, in camel case as JavaScript has them; 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +36,7 @@ from tsenet.explain.bins import Bins, bins_of
 from tsenet.explain.presence import Activity, topic_activity
 from tsenet.explain.report import views
 from tsenet.explain.report.views import Graph, short
-from tsenet.explain.topic_words import Topic, every_topic
+from tsenet.explain.topic_words import Topic, every_topic, topic_tree
 from tsenet.explain.units import Moments, Unit, describe_units, is_network, rule_of, tree_of
 from tsenet.progress import Progress, as_progress
 
@@ -71,13 +74,13 @@ class ReportOptions:
         Added links kept: the strongest below each unit. Lower it for a smaller file.
     links_per_node : int, default=10
         Added links kept: the strongest above each node.
-    snippet : int, default=240
+    snippet : int, default=320
         Characters shown of a row's text.
     words : bool, optional
         Whether to call inputs words and rows documents. Default: yes if texts are given or the model was fitted on a
         column of texts.
     titles : mapping of str to str, optional
-        Labels by latent name, to show instead of the words that set a topic apart.
+        Labels by latent name, to show instead of a topic's first words.
 
     Raises
     ------
@@ -96,7 +99,7 @@ class ReportOptions:
     n_rows: int = 5
     links_per_unit: int = 40
     links_per_node: int = 10
-    snippet: int = 240
+    snippet: int = 320
     words: bool | None = None
     titles: Mapping[str, str] | None = None
 
@@ -214,23 +217,20 @@ def _tree_payload(
     payload = _common(request, graph, tree.rule, "topic")
     if topics is None:
         presence = None if activity is None else activity.presence
-        payload["units"] = views.tree_units(tree, presence, options.n_features, options.titles)
-    else:
-        by_name = {topic.name: topic for topic in every_topic(topics)}
-        ordered = [by_name[name] for name in graph.names[graph.n_inputs :]]
-        labels = [topic.title for topic in ordered]
-        payload["units"] = views.topic_units(tree, ordered, labels, options.n_features)
-        if activity is not None:
-            column = {name: k for k, name in enumerate(tree.latent_names)}
-            activity = activity.of([column[topic.name] for topic in ordered])
+        topics = topic_tree(tree, None, options.n_features, options.titles, presence=presence)
+    by_name = {topic.name: topic for topic in every_topic(topics)}
+    shown = [by_name[name] for name in graph.names[graph.n_inputs :]]
+    payload["units"] = views.topic_units(tree, shown, options.n_features)
     if activity is None:
         return payload
+    column = {name: k for k, name in enumerate(tree.latent_names)}
+    activity = activity.of([column[topic.name] for topic in shown])
     of = [
         [entry for row, value in zip(*pair, strict=True) if row >= 0 for entry in (row, value)]
         for pair in zip(activity.rows.tolist(), map(short, activity.probability), strict=True)
     ]
-    payload["rows"] = {"kind": "posterior", "of": of, "truth": {}, "predicted": {}}
-    payload["rows"]["texts"] = _texts(request, _shown_rows(of))
+    payload["rows"] = {"kind": "strength", "of": of, "truth": {}, "predicted": {}}
+    payload["rows"]["texts"] = _excerpts(request, of, payload["units"]["features"], graph)
     if bins is not None and activity.along is not None:
         payload["along"] = {
             "name": request.along_name,
@@ -262,9 +262,10 @@ def _network_payload(request: _Request, progress: Progress) -> Payload:
         payload["data"].append(("Training", "no epochs: the initial weights were kept"))
     latent_names, tree = graph.names[graph.n_inputs :], model.tree_
     if tree is not None and tree.n_levels:
-        payload["units"] = views.tree_units(
-            tree, None, options.n_features, options.titles, latent_names
-        )
+        topics = topic_tree(tree, None, options.n_features, options.titles)
+        by_name = {topic.name: topic for topic in every_topic(topics)}
+        latents_shown = [by_name[name] for name in latent_names]
+        payload["units"] = views.topic_units(tree, latents_shown, options.n_features)
     else:
         payload["units"] = views.wired_units(graph, options.n_features)
     if table is None:
@@ -291,7 +292,11 @@ def _network_payload(request: _Request, progress: Progress) -> Payload:
     payload["rows"] = {
         "kind": "activation",
         "of": of,
-        "texts": _texts(request, shown),
+        "texts": {
+            str(row): excerpt(str(request.texts[row]), set(), options.snippet) for row in shown
+        }
+        if request.texts is not None
+        else {},
         "truth": {} if y is None else _answers(shown, np.asarray(y)[shown]),
         "predicted": {} if predicted is None else _answers(shown, predicted),
     }
@@ -318,6 +323,7 @@ def _common(request: _Request, graph: Graph, rule: BinaryRule, unit: str) -> Pay
         "tsenet": __version__,
         "title": request.options.title or type(request.model).__name__,
         "kind": "tree",
+        "nRows": request.n_rows,
         "nouns": {key: [noun, f"{noun}s"] for key, noun in nouns.items()},
         "layers": list(graph.layer_sizes),
         "names": list(graph.names),
@@ -326,7 +332,10 @@ def _common(request: _Request, graph: Graph, rule: BinaryRule, unit: str) -> Pay
         "strengthKind": graph.kind,
         "links": None,
         **dict.fromkeys(optional),
-        "data": _data_facts(request, graph, rule, f"{nouns['input']}s", f"{nouns['row']}s"),
+        "data": _data_facts(
+            *(request, graph, rule, f"{nouns['input']}s", f"{nouns['row']}s"),
+            "topic" if unit == "topic" else "group",
+        ),
         "settings": _settings(request.model),
     }
 
@@ -338,19 +347,38 @@ def _shown_rows(of: list[list[float]]) -> list[int]:
     return sorted({int(row) for flat in of for row in flat[::2]})
 
 
-def _texts(request: _Request, rows: list[int]) -> dict[str, str]:
+def _excerpts(
+    request: _Request, of: list[list[float]], features: list[list[float]], graph: Graph
+) -> dict[str, str]:
+    """Texts of the rows shown: where they have most of the words of the topics that they are shown with."""
     if request.texts is None:
         return {}
-    return {str(row): snippet_of(str(request.texts[row]), request.options.snippet) for row in rows}
+    stride = 4  # a node and three numbers
+    words: dict[int, set[str]] = defaultdict(set)
+    for rows, flat in zip(of, features, strict=True):
+        for row in rows[::2]:
+            words[int(row)].update(graph.names[int(node)].lower() for node in flat[::stride])
+    length = request.options.snippet
+    return {
+        str(row): excerpt(str(request.texts[row]), found, length)
+        for row, found in sorted(words.items())
+    }
 
 
-def snippet_of(text: str, length: int) -> str:
-    """The beginning of a text on one line, cut between words."""
-    plain = " ".join(text[: 20 * length].split())
+def excerpt(text: str, words: Set[str], length: int) -> str:
+    """The part of a text, on one line and cut between words, with most of some words; else its beginning."""
+    plain = " ".join(text.split())
     if len(plain) <= length:
         return plain
-    cut = plain[:length]
-    return (cut.rpartition(" ")[0] or cut) + " …"
+    at = [m.start() for m in re.finditer(r"\w+", plain) if m[0].lower() in words]
+    # From each word, how many are within three quarters of the length: the rest shows what is before.
+    reach = np.searchsorted(at, np.array(at) + 3 * length // 4)
+    first = at[int(np.argmax(reach - np.arange(len(at))))] if at else 0
+    start = 0 if first < length // 4 else plain.find(" ", first - length // 4, first) + 1 or first
+    cut = plain[start : start + length]
+    if start + length < len(plain):
+        cut = (cut.rpartition(" ")[0] or cut) + " …"
+    return f"… {cut}" if start else cut
 
 
 def _answers(rows: list[int], values: NDArray[Any]) -> dict[str, str]:
@@ -460,7 +488,7 @@ def _training_facts(history: History) -> Payload:
 
 
 def _data_facts(
-    request: _Request, graph: Graph, rule: BinaryRule, inputs: str, rows: str
+    request: _Request, graph: Graph, rule: BinaryRule, inputs: str, rows: str, unit: str
 ) -> list[Fact]:
     """What is known of the data: names and values to show in two columns."""
     facts: list[Fact] = []
@@ -473,21 +501,20 @@ def _data_facts(
     is_category = np.array([levels is not None for levels in rule.levels])
     is_presence = np.asarray(rule.presence) & ~is_category
     kinds = {
-        "Present or absent": int(is_presence.sum()),
-        "Numbers cut at a threshold": int((~is_presence & ~is_category).sum()),
-        "Categories": int(is_category.sum()),
+        "Columns read as present or absent": int(is_presence.sum()),
+        "Columns of numbers, read as high or low": int((~is_presence & ~is_category).sum()),
+        "Columns of categories": int(is_category.sum()),
     }
-    facts += [(name, f"{count:,} columns") for name, count in kinds.items() if count]
+    if inputs != "words":
+        facts += [(name, f"{count:,}") for name, count in kinds.items() if count]
     if table is not None and table.is_sparse:
-        n_stored = int(table.values.nnz)
-        cells = max(1, table.n_rows * table.n_columns)
-        facts.append(("Non-zero cells", f"{n_stored:,} ({100 * n_stored / cells:.3g} %)"))
-        facts.append(("Non-zeros per row", f"{n_stored / max(1, table.n_rows):.3g} on average"))
+        mean = table.values.nnz / max(1, table.n_rows)
+        facts.append((f"Different {inputs} per {rows[:-1]}", f"{mean:.3g} on average"))
     alone = np.flatnonzero(graph.parent[: graph.n_inputs] < 0).tolist()
     if alone:
         shown = ", ".join(graph.names[k] for k in alone[:_SHOWN_NAMES])
         more = f" and {len(alone) - _SHOWN_NAMES:,} more" if len(alone) > _SHOWN_NAMES else ""
-        facts.append((f"{inputs.capitalize()} in no group", f"{len(alone):,}: {shown}{more}"))
+        facts.append((f"{inputs.capitalize()} in no {unit}", f"{len(alone):,}: {shown}{more}"))
     for key, title in (("text", "Column of the text"), ("targets", "Target")):
         value = request.source.get(key)
         if value:

@@ -6,21 +6,18 @@ of pairs are flat, ``[node, value, node, value, …]``: a page holds thousands o
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.explain.topic_words import Topic, TopicWord, every_topic, topic_tree
+from tsenet.explain.topic_words import Topic, every_topic
 
 if TYPE_CHECKING:
     from tsenet.expansion.wiring import Wiring
-    from tsenet.explain.presence import Presence
     from tsenet.explain.units import Unit
     from tsenet.skeleton.tree import LatentTree
 
@@ -34,7 +31,6 @@ __all__ = [
     "short",
     "topic_units",
     "trained_units",
-    "tree_units",
     "wired_units",
 ]
 
@@ -45,8 +41,6 @@ View = dict[str, Any]
 # Tables may hold probabilities of exactly 0 and 1, whose log-odds are infinite.
 _NEVER = 1e-6
 _LABEL_WORDS = 3
-_CANDIDATES = 20  # words of a topic among which to look for its label
-_JUDGED_WORDS = 5  # words of a topic that decide how interesting it is
 # Effects that are kept: for each unit on this many classes, for each class of this many units and inputs.
 _CLASSES_PER_UNIT = 8
 _UNITS_PER_CLASS = 60
@@ -202,41 +196,7 @@ def _link_strengths(layer: Any) -> Floats:
 # ---- units of a tree or a wiring: label, share, interest, and flat features
 
 
-def tree_units(
-    tree: LatentTree,
-    presence: Presence | None,
-    n_features: int,
-    titles: Mapping[str, str] | None = None,
-    latents: Sequence[str] | None = None,
-) -> View:
-    """Latents of a tree as units, labelled by the words that set them apart.
-
-    Parameters
-    ----------
-    presence : Presence, optional
-        Shares of the rows; default: the model's own.
-    titles : mapping of str to str, optional
-        Labels by latent name, instead of words.
-    latents : sequence of str, optional
-        Latents to show, in this order; default: all. A pruned network has only some of its tree's.
-    """
-    topics = topic_tree(tree, n_words=max(n_features, _CANDIDATES), presence=presence)
-    by_name = {topic.name: topic for topic in every_topic(topics)}
-    ordered = [by_name[name] for name in (tree.latent_names if latents is None else latents)]
-    number = {name: node for node, name in enumerate(tree.names)}
-    # For each level, the node of that level above each word.
-    above = [tree.ancestors(level) + tree.layer(level).start for level in range(tree.n_levels)]
-    labels = []
-    for topic in ordered:
-        below = above[topic.level - 1]
-        groups = {w.word: tree.names[below[number[w.word]]] for w in topic.words}
-        labels.append((titles or {}).get(topic.name) or label_of(topic, groups))
-    return topic_units(tree, ordered, labels, n_features)
-
-
-def topic_units(
-    tree: LatentTree, topics: Sequence[Topic], labels: Sequence[str], n_features: int
-) -> View:
+def topic_units(tree: LatentTree, topics: Sequence[Topic], n_features: int) -> View:
     """Topics with their words: mutual information, and how often they occur with and without the topic."""
     number = {name: node for node, name in enumerate(tree.names)}
     features = [
@@ -250,10 +210,13 @@ def topic_units(
         ]
         for topic in topics
     ]
+    measured = any(topic.coherence is not None for topic in topics)
     return {
-        "label": list(labels),
+        "label": [topic.title for topic in topics],
         "share": short([topic.size for topic in topics]),
-        "interest": short([interest(topic) for topic in topics]),
+        "coherence": [topic.coherence and round(topic.coherence, 3) for topic in topics]
+        if measured
+        else [],
         "fields": ["information", "inside", "outside"],
         "features": features,
     }
@@ -273,7 +236,7 @@ def wired_units(graph: Graph, n_features: int) -> View:
     return {
         "label": [", ".join(names) for names in labels],
         "share": [],
-        "interest": [],
+        "coherence": [],
         "fields": ["path"],
         "features": [_flat((node, -negative) for negative, node in inputs) for inputs in chosen],
     }
@@ -282,46 +245,6 @@ def wired_units(graph: Graph, n_features: int) -> View:
 def _flat(pairs: Iterable[tuple[int, float]]) -> list[float]:
     """Pairs of a number and a value one after the other; values are shortened."""
     return [entry for number, value in pairs for entry in (number, *short([value]))]
-
-
-# A word such as "said", which most documents have, tells much about the topics above it, and little about what they are
-# about. So labels and interest rank words by *gain*: P(word | topic on) · log₂ of how much likelier the topic makes it.
-
-
-def gain(word: TopicWord, size: float) -> float:
-    """How far a topic that is on in a share ``size`` of the documents sets a word apart, in bits."""
-    overall = size * word.inside + (1.0 - size) * word.outside
-    return word.inside * math.log2(word.inside / overall) if word.inside * overall > 0 else 0.0
-
-
-def interest(topic: Topic) -> float:
-    """Mean gain of the five best words, times the root of the entropy of being on.
-
-    Topics that are on nearly always or nearly never separate few documents; topics of common words have little gain;
-    a topic of one or two words, such as "new, york", is not a theme: the words that it lacks count as 0.
-    """
-    best = sorted((gain(word, topic.size) for word in topic.words), reverse=True)[:_JUDGED_WORDS]
-    off = 1.0 - topic.size
-    if not best or not 0.0 < topic.size < 1.0:
-        return 0.0
-    entropy = -topic.size * math.log2(topic.size) - off * math.log2(off)
-    return max(0.0, sum(best) / _JUDGED_WORDS) * math.sqrt(entropy)
-
-
-def label_of(topic: Topic, group_of: Mapping[str, str]) -> str:
-    """Three words that set a topic apart: one from each of its best subtopics before two from one.
-
-    Parameters
-    ----------
-    topic : Topic
-    group_of : mapping of str to str
-        For each word below the topic the subtopic, or any other group, that holds it.
-    """
-    groups: dict[str, list[str]] = {}
-    for word in sorted(topic.words, key=lambda word: -gain(word, topic.size)):
-        groups.setdefault(group_of.get(word.word, word.word), []).append(word.word)
-    words = [word for turn in zip_longest(*groups.values()) for word in turn if word is not None]
-    return ", ".join(words[:_LABEL_WORDS])
 
 
 # ---- units of a trained network
