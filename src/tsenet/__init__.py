@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from tsenet.errors import DataError as DataError
     from tsenet.errors import ModelFileError as ModelFileError
     from tsenet.errors import TSENetError as TSENetError
-    from tsenet.estimators import LatentTreeTransformer as LatentTreeTransformer
-    from tsenet.estimators import TopicModel as TopicModel
-    from tsenet.estimators import TSENetClassifier as TSENetClassifier
-    from tsenet.estimators import TSENetRegressor as TSENetRegressor
+    from tsenet.estimators.network import TSENetClassifier as TSENetClassifier
+    from tsenet.estimators.network import TSENetRegressor as TSENetRegressor
+    from tsenet.estimators.topic_model import TopicModel as TopicModel
+    from tsenet.estimators.tree_transformer import LatentTreeTransformer as LatentTreeTransformer
     from tsenet.expansion.expand import expand as expand
     from tsenet.expansion.wiring import Wiring as Wiring
     from tsenet.network.tsenet import TSENet as TSENet
@@ -34,13 +34,13 @@ _HOME = {
     "BinaryRule": "tsenet.data.binary",
     "DataError": "tsenet.errors",
     "LatentTree": "tsenet.skeleton.tree",
-    "LatentTreeTransformer": "tsenet.estimators",
+    "LatentTreeTransformer": "tsenet.estimators.tree_transformer",
     "ModelFileError": "tsenet.errors",
     "Progress": "tsenet.progress",
     "TSENet": "tsenet.network.tsenet",
-    "TSENetClassifier": "tsenet.estimators",
+    "TSENetClassifier": "tsenet.estimators.network",
     "TSENetError": "tsenet.errors",
-    "TSENetRegressor": "tsenet.estimators",
+    "TSENetRegressor": "tsenet.estimators.network",
     "Table": "tsenet.data.table",
     "TopicModel": "tsenet.estimators.topic_model",
     "Wiring": "tsenet.expansion.wiring",

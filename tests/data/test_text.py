@@ -179,6 +179,7 @@ class Mine(CountVectorizer):
         (CountVectorizer(analyzer=str.split), "analyzer"),
         (CountVectorizer(strip_accents=str.upper), "strip_accents"),
         (CountVectorizer(ngram_range=(1, 1000)), "ngram_range"),
+        (CountVectorizer(token_pattern=r"\w+" + "|q" * 500), "token_pattern"),
         (Mine(), "Mine"),
     ],
 )
@@ -204,6 +205,7 @@ def test_what_a_file_cannot_hold_is_named(vectorizer: CountVectorizer, named: st
         {"stop_words": "klingon"},
         {"strip_accents": "all"},
         {"token_pattern": "(" * 2000},
+        {"token_pattern": "a?" * 501},
         {"token_pattern": 3},
         {"vocabulary": ["ab"]},
         {"more": 1},

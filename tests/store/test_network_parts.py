@@ -12,7 +12,7 @@ import torch
 
 import tsenet
 from tests.network.wirings import random_wiring
-from tsenet.estimators import TSENetClassifier
+from tsenet import TSENetClassifier
 from tsenet.network.options import NetworkOptions
 from tsenet.network.tsenet import TSENet
 from tsenet.store import load_parts

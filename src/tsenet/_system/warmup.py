@@ -59,7 +59,7 @@ def _warm_network() -> None:
     import numpy as np
     from scipy.sparse import csr_array
 
-    from tsenet.estimators import TSENetClassifier
+    from tsenet.estimators.network import TSENetClassifier
 
     rng = np.random.default_rng(0)
     cause = rng.random((200, 8)) < 0.3

@@ -163,7 +163,7 @@ class BinaryRule:
         """
         self.check_columns(table)
         # A zero, which sparse rows do not store, is above a negative threshold.
-        if table.is_sparse and not self._category_columns.size and not np.any(self.thresholds < 0):
+        if table.is_sparse and not self.has_categories and not np.any(self.thresholds < 0):
             return _rows_above(table.values, self.thresholds)
         step = max(1, _BLOCK // self.n_variables)
         starts = range(0, max(1, table.n_rows), step)
@@ -267,6 +267,11 @@ class BinaryRule:
             return _rule_of_fields(cls, fields, n_variables)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise DataError(f"these are not the fields of a BinaryRule: {error}") from error
+
+    @property
+    def has_categories(self) -> bool:
+        """Whether a column holds categories."""
+        return self._category_columns.size > 0
 
     @cached_property
     def _category_columns(self) -> npt.NDArray[np.int64]:

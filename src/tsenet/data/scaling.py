@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -201,8 +202,8 @@ class Scaling:
         """
         values = table.values
         if table.is_sparse and not self.centres:
-            data = self._of_row_entries(values)
-            scaled: Any = sp.csr_array((data, values.indices, values.indptr), shape=values.shape)
+            scaled: Any = copy(values)  # shares the indices
+            scaled.data = self._of_row_entries(values)
         else:
             scaled = np.empty(table.shape, np.float32)
             start = 0

@@ -49,6 +49,7 @@ _HALF = re.compile(r"[\ud800-\udfff]")
 
 # Longest n-gram in a model file: more would let a forged file keep `predict` busy without end.
 _LONGEST_NGRAM = 20
+_LONGEST_PATTERN = 1000  # characters of a token_pattern in a file
 # Parameters of a CountVectorizer that a model file does not hold.
 _NOT_STORED = ("dtype", "input", "vocabulary")
 
@@ -426,7 +427,11 @@ def vectorizer_fields(vectorizer: CountVectorizer) -> dict[str, Any]:
     fields["tokenizer"] = names.get(fields["tokenizer"], fields["tokenizer"])
     fields["ngram_range"] = list(fields["ngram_range"])
     for name, value in fields.items():
-        if callable(value) or (name == "ngram_range" and value[1] > _LONGEST_NGRAM):
+        if (
+            callable(value)
+            or (name == "ngram_range" and value[1] > _LONGEST_NGRAM)
+            or (name == "token_pattern" and len(value or "") > _LONGEST_PATTERN)
+        ):
             raise DataError(
                 f"a model file cannot hold a vectorizer with {name}={value!r}: use options of CountVectorizer such as "
                 "token_pattern, split the texts into words beforehand, or use pickle instead"
@@ -464,6 +469,8 @@ def vectorizer_of_fields(fields: Any, words: Sequence[str]) -> Any:
             int
         } or not 1 <= shortest <= longest <= _LONGEST_NGRAM:
             raise ValueError(f"n-grams of {shortest!r} to {longest!r} words")
+        if len(fields["token_pattern"] or "") > _LONGEST_PATTERN:
+            raise ValueError(f"token_pattern has more than {_LONGEST_PATTERN} characters")
         options = {
             **fields,
             "tokenizer": _TOKENIZERS.get(fields["tokenizer"], fields["tokenizer"]),

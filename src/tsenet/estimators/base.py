@@ -117,7 +117,14 @@ def check_table(estimator: Any, X: Any, table: Table, *, reset: bool) -> None:
     DataError
         If they differ, or if some names are strings and others are not.
     """
-    if getattr(X, "shape", table.shape)[1:] == (table.n_columns,) or not table.named:
+    if not (reset or table.named or hasattr(estimator, "feature_names_in_")):
+        known = estimator.n_features_in_
+        if table.n_columns != known:
+            raise DataError(
+                f"X has {table.n_columns} features, but {type(estimator).__name__} is expecting "
+                f"{known} features as input."
+            )
+    elif getattr(X, "shape", table.shape)[1:] == (table.n_columns,) or not table.named:
         try:
             validate_data(estimator, X, reset=reset, skip_check_array=True)
         except (TypeError, ValueError) as error:

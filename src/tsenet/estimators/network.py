@@ -19,7 +19,6 @@ from sklearn.base import (
     TransformerMixin,
     is_classifier,
 )
-from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
@@ -51,7 +50,6 @@ from tsenet.estimators.outside_memory import (
 from tsenet.expansion.structure import NetworkStructure, learn_structure, structure_of_wiring
 from tsenet.expansion.wiring import Wiring
 from tsenet.progress import Progress, as_progress
-from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
 from tsenet.store.files import arrays_under
 from tsenet.store.network_parts import names_or, names_unless, network_arrays, read_network
@@ -423,8 +421,7 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
 
     def _training_columns(self) -> tuple[str, ...] | None:
         """Names of the columns that ``fit`` saw, if they had any."""
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else tuple(names)
+        return self.binary_rule_.names_in if hasattr(self, "feature_names_in_") else None
 
     def _check_columns(self, X: Any, table: Table, reset: bool) -> None:
         """scikit-learn's checks of names and number of features; it does not see the names of a Table."""
@@ -586,6 +583,8 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
 
     def _structure_options(self) -> dict[str, Any]:
         """The parameters of structure learning."""
+        from tsenet.skeleton.hlta import learn_tree
+
         options = dict(self.tree_options or {})
         fixed = {"X", "max_top", "random_state", "n_jobs", "progress"}
         allowed = [name for name in signature(learn_tree).parameters if name not in fixed]
@@ -737,10 +736,10 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         column's value of another row; the levels of a category count as one column. Of sparse rows: the mean size of
         what a column adds to the outputs (see :func:`tsenet.explain.explain_prediction`).
         """
-        from tsenet.explain.importances import column_importances
-
         check_is_fitted(self, "history_")
         if self._importances is None:
+            from tsenet.explain.importances import column_importances
+
             if self._importance_rows is None:
                 raise AttributeError("the model was read from a file that has no importances")
             self._importances = column_importances(
@@ -1138,6 +1137,8 @@ n_features_in_, feature_names_in_, vectorizer_, source_
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R², the mean of those of several targets; unknown values are left out."""
+        from sklearn.metrics import r2_score
+
         check_is_fitted(self, "history_")
         values = self._read_targets(y).values
         predicted = self.predict(X)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -11,11 +11,9 @@ from tsenet.data.binary import BinaryRule
 from tsenet.data.frames import Levels
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.expansion.expand import LinkRule, expand
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.progress import Progress
 from tsenet.scale.blocks import Blocks
-from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
 
 __all__ = [
@@ -67,6 +65,9 @@ def learn_structure(
     **tree_options
         Other options of :func:`tsenet.learn_tree`.
     """
+    from tsenet.expansion.expand import expand  # numba: a loaded model does without it
+    from tsenet.skeleton.hlta import learn_tree
+
     tree = learn_tree(
         rows, random_state=tree_seed, n_jobs=n_jobs, progress=progress, **tree_options
     )
@@ -98,7 +99,7 @@ def usual_density(rows: Table | Blocks, tree: LatentTree) -> float:
     return float(np.clip(_READERS_SPARSE / n_latents, _LEAST_DENSITY, _MOST_DENSITY))
 
 
-def usual_link_rule(rows: Table | Blocks) -> LinkRule:
+def usual_link_rule(rows: Table | Blocks) -> Literal["context", "balanced"]:
     """How links are chosen, if the user does not say (docs/decisions.md)."""
     return "context" if rows.is_sparse else "balanced"
 

@@ -71,7 +71,7 @@ class Inputs:
         """Make inputs of a table with the rule's columns: one input for each of the rule's variables."""
         rule.check_columns(table)
         values = table.values
-        if rule.levels.count(None) == len(rule.levels):
+        if not rule.has_categories:
             read = values if values.dtype == np.float32 else values.astype(np.float32)
         else:
             # one-hot columns are right already

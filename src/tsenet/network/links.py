@@ -97,3 +97,15 @@ class Links:
         """The weights as a matrix (inputs, units)."""
         parts = weight.reshape(-1), self.unit_of_weight(), self.start * self.k
         return csr_array(parts, shape=(self.n_inputs, self.n_units))
+
+    def sums_of_rows(self, weight: NDArray[Any], rows: csr_array) -> NDArray[Any]:
+        """A few sparse rows times the weights: (rows, units). SciPy takes three times as long for one row."""
+        first = self.start[rows.indices]
+        n_links = self.start[rows.indices + 1] - first
+        end = n_links.cumsum()
+        link = np.arange(end[-1] if end.size else 0) + (first - end + n_links).repeat(n_links)
+        row = np.arange(rows.shape[0]).repeat(np.diff(rows.indptr)).repeat(n_links)
+        values = weight.reshape(-1, self.k)[link] * rows.data.repeat(n_links)[:, None]
+        sums = np.zeros((rows.shape[0], self.n_latents, self.k), weight.dtype)
+        np.add.at(sums, (row, self.latent[link]), values)
+        return sums.reshape(-1, self.n_units)

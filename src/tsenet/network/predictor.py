@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array
 
 from tsenet._system.threads import Workers, chunks
 
@@ -105,9 +105,8 @@ class Predictor:
             for name, level in self.groups
         ]
         features = activate(self.activation, np.concatenate(groups, axis=1))
-        outputs = _product(features, arrays["output.weight"]) + arrays["output.bias"].astype(
-            np.float64
-        )
+        outputs = _product(features, arrays["output.weight"]).astype(np.float64)
+        outputs += arrays["output.bias"]
         if "linear_skip" in arrays:
             outputs += _product(values, arrays["linear_skip"])
         return Activations(levels, features, outputs)
@@ -121,17 +120,19 @@ class Predictor:
         return found
 
     def _sums(self, k: int, below: Any) -> Floats:
-        """Sums (B, units) of level k + 1; few rows by SciPy, where nothing has to be loaded or compiled."""
+        """Sums (B, units) of level k + 1; few rows without numba, so that nothing is loaded or compiled."""
         if below.shape[0] > _FEW_ROWS and _has_numba():
             return self._sums_by_kernel(k, below)
-        sums = below @ self._matrices[k]
-        dense: Floats = sums if isinstance(sums, np.ndarray) else sums.toarray()
-        return dense + self.arrays[f"layers.{k}.bias"]
+        links, weight = self.links[k], self.arrays[f"layers.{k}.weight"]
+        dense = isinstance(below, np.ndarray)
+        sums = (self._matrices[k] @ below.T).T if dense else links.sums_of_rows(weight, below)
+        return np.asarray(sums + self.arrays[f"layers.{k}.bias"])
 
     @cached_property
-    def _matrices(self) -> list[csr_array]:
+    def _matrices(self) -> list[csc_array]:
+        """The weights of each layer as a matrix (units, inputs), in the memory of the parameters."""
         weights = (self.arrays[f"layers.{k}.weight"] for k in range(len(self.links)))
-        return [part.matrix(weight) for part, weight in zip(self.links, weights, strict=True)]
+        return [part.matrix(weight).T for part, weight in zip(self.links, weights, strict=True)]
 
     def _sums_by_kernel(self, k: int, below: Any) -> Floats:
         """The same by the kernels of a training step."""
@@ -155,7 +156,7 @@ class Predictor:
 def _product(rows: Any, weight: Floats) -> Floats:
     """Rows times a dense weight; few in float64, since BLAS rounds a row otherwise if others come with it."""
     if isinstance(rows, np.ndarray) and len(rows) <= _FEW_ROWS:
-        rows, weight = rows.astype(np.float64), weight.astype(np.float64)
+        return np.asarray(rows.astype(np.float64) @ weight.astype(np.float64))
     return np.asarray(rows @ weight)
 
 

@@ -68,9 +68,9 @@ _NAME_OF_DTYPE = {dtype: name for name, dtype in DTYPES.items()}
 #: The class of each kind, as ``module:name``: a file can name no other, and none is imported before it is needed.
 KINDS = {
     "LatentTree": "tsenet.skeleton.tree:LatentTree",
-    "LatentTreeTransformer": "tsenet.estimators:LatentTreeTransformer",
-    "TSENetClassifier": "tsenet.estimators:TSENetClassifier",
-    "TSENetRegressor": "tsenet.estimators:TSENetRegressor",
+    "LatentTreeTransformer": "tsenet.estimators.tree_transformer:LatentTreeTransformer",
+    "TSENetClassifier": "tsenet.estimators.network:TSENetClassifier",
+    "TSENetRegressor": "tsenet.estimators.network:TSENetRegressor",
     "TopicModel": "tsenet.estimators.topic_model:TopicModel",
     "Wiring": "tsenet.expansion.wiring:Wiring",
 }
