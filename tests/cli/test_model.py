@@ -484,3 +484,18 @@ def test_errors_are_one_line(
     tsenet.learn_tree(np.eye(8)[:, :4], random_state=0).save("tree.tsenet")
     assert message in error_of(*arguments, "--quiet")
     assert not Path("m").exists()
+
+
+def test_fit_takes_embeddings(folder: Path, tmp_path: Path) -> None:
+    vectors = tmp_path / "e.npy"
+    np.save(vectors, np.random.default_rng(0).normal(size=(N_ROWS, 4)))
+    command = fit_command(folder / "d.csv", tmp_path / "m.tsenet", "kind")
+    fine(*command, "--embeddings", vectors)
+    assert fine("predict", tmp_path / "m.tsenet", folder / "d.csv") != fine(
+        "predict", folder / "kind.tsenet", folder / "d.csv"
+    )
+    np.save(vectors, np.zeros((7, 4)))
+    assert "each of the 300 rows" in error_of(*command, "--embeddings", vectors, "--force")
+    assert "cannot be read as an npy file" in error_of(
+        *command, "--embeddings", folder / "d.csv", "--force"
+    )

@@ -87,7 +87,7 @@ def test_constraints_are_exact_pins_and_unique() -> None:
 def test_extras_exist_and_every_requirement_is_bounded_below_and_pinned() -> None:
     extras = PROJECT["optional-dependencies"]
     assert set(extras) == {
-        *("train", "plot", "chem", "text", "segment", "onnx", "dask"),
+        *("train", "plot", "chem", "text", "segment", "encoder", "onnx", "dask"),
         *("dev", "docs", "quality"),
     }
     pinned = {canonical(pin.split("==")[0]) for pin in PINS}

@@ -136,15 +136,15 @@ def test_the_blend_says_what_the_classes_are() -> None:
     assert found.model.weight.shape == (N_WORDS, 3)
     assert (found.model(COUNTS.astype(np.float64)).argmax(axis=1) == CLASSES).mean() > 0.9
     assert sorted(set(found.fold)) == [0, 1, 2, 3, 4]
-    assert found.outputs.shape == (60, 3)
-    assert (found.outputs.argmax(axis=1) == CLASSES[:60]).mean() > 0.8
+    assert found.held_out.shape == (60, 3)
+    assert (found.held_out.argmax(axis=1) == CLASSES[:60]).mean() > 0.8
 
 
 def test_held_out_outputs_are_of_models_that_did_not_see_the_row() -> None:
     """With targets of pure noise a model that saw a row would know its target."""
     noise = np.random.default_rng(1).integers(3, size=N_ROWS)
     found = started(Inputs(COUNTS), labelled_rows(200, noise), MulticlassLoss(3))
-    assert (found.outputs.argmax(axis=1) == noise[:200]).mean() < 0.45
+    assert (found.held_out.argmax(axis=1) == noise[:200]).mean() < 0.45
 
 
 @pytest.mark.parametrize(

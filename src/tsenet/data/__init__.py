@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tsenet.data.binary import BinaryRule
+from tsenet.data.embeddings import embed
 from tsenet.data.readers import DataFile, Documents, read_chunks, read_data, read_documents
 from tsenet.data.rows import BinaryRows, constant_columns
 from tsenet.data.scaling import Scaling
@@ -23,6 +24,7 @@ __all__ = [
     "Table",
     "constant_columns",
     "count_words",
+    "embed",
     "open_shards",
     "read_chunks",
     "read_data",

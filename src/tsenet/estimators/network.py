@@ -93,6 +93,7 @@ class CheckedRows(NamedTuple):
     table: Table
     targets: NDArray[Any]  # (N,) or (N, C), as the loss wants them
     weights: NDArray[np.float64] | None  # (N,)
+    embeddings: NDArray[np.float64] | None = None  # (N, d)
 
 
 class TSENetEstimator(TransformerMixin, BaseEstimator):
@@ -313,6 +314,7 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         reset: bool,
         classes: Any = None,
         check_columns: bool = True,
+        embeddings: Any = None,
     ) -> CheckedRows:
         """Check the user's rows; repeat them by whole weights; put them in the canonical order.
 
@@ -329,17 +331,19 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         check_consistent_length(table.values, given.values)
         if table.n_rows < 2 and reset:
             raise DataError(f"{name} needs at least two rows, got n_samples = {table.n_rows}")
+        vectors = _checked_embeddings(embeddings, table.n_rows)
         weights = _checked_weights(sample_weight, table.n_rows)
         if weights is not None:
             repeated = repeats_of(weights)
             chosen = np.flatnonzero(weights) if repeated is None else repeated
             weights = weights[chosen] if repeated is None else None
             table, given = table.take(chosen), given.take(chosen)
+            vectors = None if vectors is None else vectors[chosen]
         targets = self._learn_targets(given, classes) if reset else self.targets_.encode(given)
         order = canonical_order(table.values, targets, *(() if weights is None else (weights,)))
-        return CheckedRows(
-            table.take(order), targets[order], None if weights is None else weights[order]
-        )
+        weights = None if weights is None else weights[order]
+        vectors = None if vectors is None else vectors[order]
+        return CheckedRows(table.take(order), targets[order], weights, vectors)
 
     def _count_words(self, X: Any) -> Any:
         """The word counts of texts, whose vocabulary is learned; anything else as it is."""
@@ -380,7 +384,7 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
             raise DataError("the network was first fitted on dense rows: continue with dense ones")
         inputs = Inputs.of(self.scaling_.apply(table), self.binary_rule_)
         groups = duplicate_groups(table.values)
-        return TrainingRows.of(inputs, checked.targets, checked.weights, groups)
+        return TrainingRows.of(inputs, checked.targets, checked.weights, groups, checked.embeddings)
 
     def _recipe(self, **changes: Any) -> Recipe:
         """The parameters of training, checked."""
@@ -442,6 +446,7 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         y: Any = None,
         sample_weight: Any = None,
         *,
+        embeddings: Any = None,
         eval_set: Any = None,
         eval_metric: Any = None,
     ) -> Self:
@@ -461,6 +466,10 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         sample_weight : array-like (N,), default=None
             Whole numbers count as repetitions of a row, as long as the rows do not become more than tenfold.
             Other weights count in the loss; the structure then takes all rows alike. 0 removes a row.
+        embeddings : array-like (N, d), default=None
+            Vectors of the rows from a pretrained encoder, such as :func:`tsenet.data.embed`. They are used while
+            learning only: the linear teacher reads them too, so it teaches the network more about the rows without a
+            target. Predictions need none. They have no effect where every row has a target.
         eval_set : tuple (X, y), default=None
             Rows to score the network on after each epoch; ``history_`` holds the scores. The weights of the best epoch
             are kept, and with ``init="random"`` these rows tell when to stop, in place of a part of the others.
@@ -479,12 +488,16 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
 
         recipe = self._recipe()
         if is_outside_memory(X):
-            in_memory = {"sample_weight": sample_weight, "eval_set": eval_set}
+            in_memory = {
+                "sample_weight": sample_weight,
+                "embeddings": embeddings,
+                "eval_set": eval_set,
+            }
             with as_progress(progress_of(self.verbose)) as report:
                 fit_outside(self, X, y, recipe, report, **in_memory, eval_metric=eval_metric)
             return self
         with as_progress(progress_of(self.verbose)) as report:
-            checked = self._check_rows(X, y, sample_weight, reset=True)
+            checked = self._check_rows(X, y, sample_weight, reset=True, embeddings=embeddings)
             others = None if eval_set is None else self._check_eval_set(eval_set)
             score = score_of(eval_metric, self.targets_)
             self._adam = None
@@ -1205,6 +1218,25 @@ def _checked_weights(given: Any, n_rows: int) -> NDArray[np.float64] | None:
     if not weights.any():
         raise DataError("all of sample_weight is zero: no row has any weight")
     return None if (weights == 1).all() else weights
+
+
+def _checked_embeddings(given: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Vectors of the rows."""
+    if given is None:
+        return None
+    try:
+        vectors = np.asarray(given, np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"embeddings must be an array of numbers: {error}") from error
+    if vectors.ndim != 2 or len(vectors) != n_rows:
+        raise DataError(
+            f"embeddings must have one row of numbers for each of the {n_rows:,} rows of X, "
+            f"not the shape {vectors.shape}"
+        )
+    if not np.isfinite(vectors).all():
+        row = int(np.argmin(np.isfinite(vectors).all(axis=1)))
+        raise DataError(f"embeddings must be finite numbers, but row {row} is not")
+    return vectors
 
 
 def _parameters_as_json(params: dict[str, Any]) -> dict[str, Any]:

@@ -62,10 +62,13 @@ class TrainingRows:
         All rows (N, D), labelled or not.
     labelled : Labelled
         Those with a known target.
+    embeddings : float64 (N, d) or None
+        Other vectors of all rows, which only the linear teacher reads.
     """
 
     inputs: Inputs
     labelled: Labelled
+    embeddings: NDArray[np.float64] | None = None
 
     @classmethod
     def of(
@@ -74,6 +77,7 @@ class TrainingRows:
         targets: NDArray[Any],
         weights: NDArray[np.float64] | None,
         duplicate_groups: NDArray[np.int64],
+        embeddings: NDArray[np.float64] | None = None,
     ) -> TrainingRows:
         """Find the labelled rows: class −1 and NaN are no label.
 
@@ -86,6 +90,7 @@ class TrainingRows:
         weights : (N,), optional
         duplicate_groups : int64 (N,)
             As :func:`tsenet.data.order.duplicate_groups` finds them.
+        embeddings : float64 (N, d), optional
 
         Raises
         ------
@@ -96,7 +101,8 @@ class TrainingRows:
         if not rows.size:
             raise DataError("no row has a label to train on")
         found = None if weights is None else weights[rows]
-        return cls(inputs, Labelled(rows, targets[rows], found, duplicate_groups[rows]))
+        labelled = Labelled(rows, targets[rows], found, duplicate_groups[rows])
+        return cls(inputs, labelled, embeddings)
 
 
 def is_known(targets: NDArray[Any]) -> NDArray[np.bool_]:

@@ -1,18 +1,21 @@
 """The linear teacher: a linear model of the input that teaches the network about rows without labels.
 
-With few labels it does most of the work. It is a blend of up to three linear models, each cross-validated on the
+With few labels it does most of the work. It is a blend of up to five linear models, each cross-validated on the
 labelled rows:
 
 1. penalised regression on the input;
 2. on bags of words, the same on the leading singular directions of all rows, labelled or not;
 3. on bags of words, naive Bayes refined by EM over the rows without labels (Nigam et al., 2000), which starts from
-   what the first two predict.
+   what the others predict;
+4. if there are embeddings from a pretrained encoder, penalised regression on these;
+5. and the means of the classes among them, refined by EM as naive Bayes is.
 
-A sum of linear models is one linear model, so it can also become the network's linear skip.
+A sum of linear models is one linear model, so without embeddings it can also become the network's linear skip.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -56,6 +59,7 @@ _EM_STEPS = 3
 # A row counts as this many words, however long it is: its words are not independent, and a model that is sure of
 # every row learns nothing from them.
 _EM_SHARPNESS = 3.0
+_EM_SPREAD = 1.3  # deviation of the outputs of class means, before the sharpness
 _EM_PSEUDO_COUNT = 0.25  # of a word in every class, in units of a typical entry
 
 
@@ -171,24 +175,13 @@ def fit_student(inputs: Inputs, taught: Labelled, loss: Loss) -> Linear:
         return fit_linear(values, taught.targets, None, loss, penalty, free_bias=False)
 
 
-# ---- naive Bayes over rows without labels
+# ---- classes of rows without labels
 
 
-class NaiveBayesEM:
-    """Multinomial naive Bayes, refined by EM over rows without labels; linear in the words.
+class _EM(ABC):
+    """A model of the rows of each class, refined by EM over rows without labels; linear in the rows (N, D)."""
 
-    Parameters
-    ----------
-    rows : CSR (N, D)
-        All rows, not negative; each is brought to length 1.
-    """
-
-    def __init__(self, rows: csr_array) -> None:
-        length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1), np.float64).ravel())
-        scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
-        self.rows: Any = csr_array(diags_array(scale) @ rows)
-        self.words: Any = self.rows.T.tocsr()
-        self.pseudo = _EM_PSEUDO_COUNT * (float(self.rows.data.mean()) if self.rows.nnz else 1.0)
+    rows: Any
 
     def learn(
         self,
@@ -199,7 +192,7 @@ class NaiveBayesEM:
     ) -> Linear:
         """Refine a guess of P(class | row), (N, K), given the classes of the ``known`` rows.
 
-        Rows that are ``ignored`` do not take part. Outputs are log P(word | class), for rows of length 1.
+        Rows that are ``ignored`` do not take part.
         """
         share = guess.copy()
         for _ in range(_EM_STEPS):
@@ -211,6 +204,27 @@ class NaiveBayesEM:
             share = softmax(_EM_SHARPNESS * found(self.rows), axis=1)
         return found
 
+    @abstractmethod
+    def _m_step(self, share: NDArray[np.float64]) -> Linear:
+        """The best model given P(class | row)."""
+
+
+class NaiveBayesEM(_EM):
+    """Multinomial naive Bayes: outputs are log P(word | class), for rows of length 1.
+
+    Parameters
+    ----------
+    rows : CSR (N, D)
+        All rows, not negative; each is brought to length 1.
+    """
+
+    def __init__(self, rows: csr_array) -> None:
+        length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1), np.float64).ravel())
+        scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+        self.rows = csr_array(diags_array(scale) @ rows)
+        self.words: Any = self.rows.T.tocsr()
+        self.pseudo = _EM_PSEUDO_COUNT * (float(self.rows.data.mean()) if self.rows.nnz else 1.0)
+
     def _m_step(self, share: NDArray[np.float64]) -> Linear:
         counts = np.asarray(self.words @ share) + self.pseudo  # (D, K)
         logarithm = np.log(counts) - np.log(counts.sum(axis=0))
@@ -218,6 +232,20 @@ class NaiveBayesEM:
         # Only differences between classes matter: centred, the weights of common words are near 0.
         weight = logarithm - logarithm.mean(axis=1, keepdims=True)
         return Linear(weight, (prior - prior.mean()) / _EM_SHARPNESS)
+
+
+class ClassMeansEM(_EM):
+    """Classes as means of dense vectors (N, d): outputs grow with the closeness to the mean."""
+
+    def __init__(self, rows: NDArray[np.float64]) -> None:
+        self.rows = rows
+
+    def _m_step(self, share: NDArray[np.float64]) -> Linear:
+        mean = self.rows.T @ (share / np.maximum(share.sum(axis=0), 1e-12))  # (d, K)
+        weight = mean - mean.mean(axis=1, keepdims=True)
+        bias = -0.5 * np.square(mean).sum(axis=0)
+        found = Linear(weight, bias - bias.mean())
+        return found.scaled(_EM_SPREAD / max(float(found(self.rows).std()), 1e-12))
 
 
 # ---- the teacher
@@ -229,16 +257,19 @@ class LinearTeacher(NamedTuple):
     Attributes
     ----------
     model : Linear
-        Of all labelled rows.
+        Of all labelled rows; without the parts that read embeddings.
+    outputs : float64 (N, C)
+        For all rows, by all parts.
     fold : int64 (n,)
         Fold of each labelled row; −1 for rows that were never held out.
-    outputs : float64 (held out, C)
+    held_out : float64 (held out, C)
         For the rows with a fold, in their order, by a model fitted without that fold.
     """
 
     model: Linear
-    fold: NDArray[np.int64]
     outputs: NDArray[np.float64]
+    fold: NDArray[np.int64]
+    held_out: NDArray[np.float64]
 
 
 def fit_linear_teacher(
@@ -248,6 +279,7 @@ def fit_linear_teacher(
     seed: int,
     report: Progress,
     ignored: NDArray[np.int64] | None = None,
+    embeddings: NDArray[np.float64] | None = None,
 ) -> LinearTeacher:
     """Fit the linear teacher.
 
@@ -262,10 +294,12 @@ def fit_linear_teacher(
     report : Progress
     ignored : int64 array, optional
         Rows without labels that EM does not learn from.
+    embeddings : (N, d), optional
+        Other vectors of all rows, from a pretrained encoder.
     """
     ignored = np.empty(0, np.int64) if ignored is None else ignored
     with threadpool_limits(1, user_api="blas"):  # a product's sums must not depend on threads
-        return _Fit(inputs, labelled, loss, seed, report, ignored).run()
+        return _Fit(inputs, labelled, loss, seed, report, ignored, embeddings).run()
 
 
 class _Part(NamedTuple):
@@ -273,6 +307,7 @@ class _Part(NamedTuple):
 
     models: list[Linear]
     held_out: NDArray[np.float64]  # (held out, C)
+    reads_embeddings: bool = False
 
     def along(self, directions: NDArray[np.float64]) -> _Part:
         """The same models of rows (n, D), if they were fitted to the rows' coordinates along directions (D, r)."""
@@ -288,9 +323,12 @@ class _Fit:
     seed: int
     report: Progress
     ignored: NDArray[np.int64]
+    embeddings: NDArray[np.float64] | None
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.seed)
+        if self.embeddings is not None:  # their mean says nothing about classes
+            self.embeddings = self.embeddings - self.embeddings.mean(axis=0)
 
     def run(self) -> LinearTeacher:
         chosen = self._stratified(self.labelled, _MAX_FITTED)
@@ -309,16 +347,38 @@ class _Fit:
                 part = self._cross_validated(x @ directions, fitted, fold, free_bias=False)
                 parts.append(part.along(directions))
             self.report.advance(1, "singular directions")
-            parts.append(self._naive_bayes(x, fitted, fold, parts, self._blend(parts, held)))
+        if self.embeddings is not None:
+            part = self._cross_validated(self.embeddings[fitted.rows], fitted, fold, not bag)
+            parts.append(part._replace(reads_embeddings=True))
+        if unsupervised and self.embeddings is not None:
+            means = ClassMeansEM(self.embeddings)
+            parts.append(self._refined(means, fitted, fold, parts, held))
+        if unsupervised:
+            parts.append(self._refined(NaiveBayesEM(self.inputs.values), fitted, fold, parts, held))
             self.report.advance(1, "rows without labels")
-        share = self._blend(parts, held).tolist()
+        share = self._blend(parts, held)
         self.report.finish()
-        final = [part.models[-1].scaled(amount) for part, amount in zip(parts, share, strict=True)]
-        model = Linear(sum(one.weight for one in final), sum(one.bias for one in final))  # type: ignore[arg-type]
-        outputs = sum(amount * part.held_out for part, amount in zip(parts, share, strict=True))
+        of_input = [
+            part.models[-1].scaled(amount)
+            for part, amount in zip(parts, share.tolist(), strict=True)
+            if not part.reads_embeddings
+        ]
+        model = Linear(sum(one.weight for one in of_input), sum(one.bias for one in of_input))  # type: ignore[arg-type]
+        held_out = np.tensordot(share, np.stack([part.held_out for part in parts]), axes=1)
         fold_of_all = np.full(self.labelled.rows.size, -1)
         fold_of_all[chosen] = fold
-        return LinearTeacher(model, fold_of_all, np.asarray(outputs))
+        return LinearTeacher(model, self._outputs(parts, share, -1), fold_of_all, held_out)
+
+    def _outputs(
+        self, parts: list[_Part], share: NDArray[np.float64], k: int
+    ) -> NDArray[np.float64]:
+        """Outputs of all rows by the blend of the parts' models number ``k``: (N, C)."""
+        found = np.zeros((len(self.inputs), self.loss.n_outputs))
+        for part, amount in zip(parts, share, strict=True):
+            rows = self.embeddings if part.reads_embeddings else self.inputs.values
+            assert rows is not None
+            found += amount * part.models[k](rows)
+        return found
 
     @property
     def has_classes(self) -> bool:
@@ -440,31 +500,28 @@ class _Fit:
         found: NDArray[np.float64] = directions.T.astype(np.float64)
         return found
 
-    def _naive_bayes(
+    def _refined(
         self,
-        x: Rows,
+        model: _EM,
         fitted: Labelled,
         fold: NDArray[np.int64],
         parts: list[_Part],
-        share: NDArray[np.float64],
+        held: Labelled,
     ) -> _Part:
-        """Naive Bayes models of all rows that begin with what the other parts predict."""
-        values = self.inputs.values
-        assert not isinstance(values, np.ndarray)
-        model = NaiveBayesEM(values)
-        classes = self._classes(fitted.targets)
+        """Models refined by EM over all rows, which begin with what the other parts predict."""
+        classes, share = self._classes(fitted.targets), self._blend(parts, held)
         found = []
         for k in range(len(parts[0].models)):
-            guess = sum(
-                amount * part.models[k](values) for part, amount in zip(parts, share, strict=True)
-            )
+            guess = self.loss.predict(self._outputs(parts, share, k))
             seen = fold != k
             ignored = np.concatenate([fitted.rows[~seen], self.ignored])
-            by_class = model.learn(
-                self.loss.predict(np.asarray(guess)), fitted.rows[seen], classes[seen], ignored
+            found.append(
+                self._as_outputs(model.learn(guess, fitted.rows[seen], classes[seen], ignored))
             )
-            found.append(self._as_outputs(by_class))
-        return _Part(found, self._held_out(found, x, fold))
+        rows = self.embeddings if isinstance(model, ClassMeansEM) else self.inputs.values
+        assert rows is not None
+        held_out = self._held_out(found, rows[fitted.rows], fold)
+        return _Part(found, held_out, isinstance(model, ClassMeansEM))
 
     def _as_outputs(self, by_class: Linear) -> Linear:
         """Two classes have one output, the difference."""

@@ -234,18 +234,17 @@ class _Task:
         """A network taught by the linear teacher over all rows; with a linear skip, their mean."""
         values, fresh = self.rows.inputs.values, self._fresh_rows()
         teacher = self._linear_teacher(self.teacher_loss or self.loss, fresh)
-        soft = teacher.model.scaled(_SOFTNESS)
-        trained = self._train(self._pseudo_labelled(soft(values), fresh))
+        trained = self._train(self._pseudo_labelled(_SOFTNESS * teacher.outputs, fresh))
         if self.recipe.linear_skip:
-            skip = self._refit_linear(soft, trained.net, fresh)
+            skip = self._refit_linear(teacher, trained.net, fresh)
             trained = self._with_linear_skip(trained, skip, _EQUAL_SHARES)
         if fresh.size:
             n_labels = self.rows.labelled.rows.size
-            confident = teacher.model.scaled(n_labels / (n_labels + _DOUBT))(values[fresh])
+            confident = n_labels / (n_labels + _DOUBT) * teacher.outputs[fresh]
             by_network = self._outputs(trained.net, Inputs(values[fresh]))
             scale_outputs(trained.net, match_confidence(confident, by_network, self.loss))
         held = self.rows.labelled.take(np.flatnonzero(teacher.fold >= 0))
-        return replace(trained, unseen=Unseen(teacher.outputs, held.targets))
+        return replace(trained, unseen=Unseen(teacher.held_out, held.targets))
 
     def _fresh_rows(self) -> NDArray[np.int64]:
         """Some rows without labels from which nothing is learned."""
@@ -258,14 +257,19 @@ class _Task:
         generator = np.random.default_rng(self.seeds.split)
         return np.sort(generator.choice(unlabelled, n_fresh, replace=False))
 
-    def _refit_linear(self, teacher: Linear, net: TSENet, fresh: NDArray[np.int64]) -> Linear:
-        """The linear skip: on bags of words, refitted to the mean of teacher and network over all rows."""
-        inputs = self.rows.inputs
-        if self.teacher_loss is not None:
+    def _refit_linear(
+        self, teacher: LinearTeacher, net: TSENet, fresh: NDArray[np.int64]
+    ) -> Linear:
+        """The linear skip: on bags of words, or if the teacher reads embeddings, refitted to all rows.
+
+        Their targets are then the mean of teacher and network.
+        """
+        inputs, alone = self.rows.inputs, self.rows.embeddings is None
+        if self.teacher_loss is not None and alone:
             return self._linear_teacher(self.loss, fresh).model
-        if not (self.has_classes and is_bag(inputs.values)):
-            return teacher
-        mean = 0.5 * (teacher(inputs.values) + self._outputs(net, inputs))
+        if alone and not (self.has_classes and is_bag(inputs.values)):
+            return teacher.model.scaled(_SOFTNESS)
+        mean = 0.5 * (_SOFTNESS * teacher.outputs + self._outputs(net, inputs))
         return fit_student(inputs, self._pseudo_labelled(mean, fresh), self.loss)
 
     def _pseudo_labelled(self, outputs: NDArray[np.float64], fresh: NDArray[np.int64]) -> Labelled:
@@ -294,7 +298,7 @@ class _Task:
         labelled = self.rows.labelled
         if not self.recipe.linear_skip:
             return self._fit_alone()
-        teacher = self._linear_teacher(self.loss)
+        teacher = replace(self, rows=replace(self.rows, embeddings=None))._linear_teacher(self.loss)
         by_network = np.empty((labelled.rows.size, self.loss.n_outputs))
         for k in range(min(int(teacher.fold.max()) + 1, _MAX_FOLDS)):
             unseen = teacher.fold == k
@@ -305,7 +309,7 @@ class _Task:
             if np.count_nonzero(compared) >= _ENOUGH_ROWS:
                 break
         held = labelled.take(np.flatnonzero(compared))
-        by_teacher = teacher.outputs[compared[teacher.fold >= 0]]
+        by_teacher = teacher.held_out[compared[teacher.fold >= 0]]
         by_network = by_network[compared]
         share = self._blend(by_teacher, by_network, held)
         if np.mean(unseen) > _SMALL_FOLD:
@@ -340,7 +344,8 @@ class _Task:
     ) -> LinearTeacher:
         rows = self.rows
         return fit_linear_teacher(
-            rows.inputs, rows.labelled, loss, self.seeds.teacher, self.report, ignored
+            *(rows.inputs, rows.labelled, loss, self.seeds.teacher, self.report, ignored),
+            rows.embeddings,
         )
 
     @cached_property

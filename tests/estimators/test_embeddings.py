@@ -1,0 +1,114 @@
+"""Embeddings of the rows, used while learning only: what they bring, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from tsenet import DataError, TSENetClassifier, TSENetRegressor
+from tsenet.data import embed
+
+N_ROWS, N_LABELLED = 600, 12
+QUICK: dict[str, Any] = {"random_state": 0, "max_epochs": 10, "n_jobs": 1}
+
+
+def documents(seed: int) -> tuple[csr_array, NDArray[np.int64], NDArray[np.float64]]:
+    """Short documents of three subjects, and vectors that tell the subject almost without error.
+
+    A document has three of the forty words of its subject and two of any: a dozen labels do not show them all.
+    """
+    rng = np.random.default_rng(seed)
+    subject = rng.integers(3, size=N_ROWS)
+    counts = np.zeros((N_ROWS, 120), np.float32)
+    for row, kind in enumerate(subject):
+        counts[row, 40 * kind + rng.choice(40, 3, replace=False)] = 1
+        counts[row, rng.choice(120, 2, replace=False)] = 1
+    centres = np.random.default_rng(0).normal(size=(3, 10))
+    return csr_array(counts), subject, centres[subject] + rng.normal(scale=0.5, size=(N_ROWS, 10))
+
+
+ROWS, SUBJECT, VECTORS = documents(0)
+FEW = np.where(np.arange(N_ROWS) < N_LABELLED, SUBJECT, -1)
+
+
+@pytest.fixture(scope="module")
+def taught() -> TSENetClassifier:
+    return TSENetClassifier(unlabeled=-1, **QUICK).fit(ROWS, FEW, embeddings=VECTORS)
+
+
+def test_a_network_of_words_learns_from_embeddings(taught: TSENetClassifier) -> None:
+    alone = TSENetClassifier(unlabeled=-1, **QUICK).fit(ROWS, FEW)
+    new_rows, new_subject, _ = documents(1)
+
+    assert taught.score(new_rows, new_subject) > alone.score(new_rows, new_subject) + 0.04
+    assert taught.score(new_rows, new_subject) > 0.9
+    assert taught.n_parameters_ == alone.n_parameters_
+    assert np.array_equal(taught.wiring_.layers[0].indices, alone.wiring_.layers[0].indices)
+
+
+def test_the_order_of_the_rows_does_not_matter(taught: TSENetClassifier) -> None:
+    order = np.random.default_rng(2).permutation(N_ROWS)
+    again = TSENetClassifier(unlabeled=-1, **QUICK)
+    again.fit(ROWS[order], FEW[order], embeddings=VECTORS[order])
+    assert np.allclose(again.predict_proba(ROWS), taught.predict_proba(ROWS), atol=1e-5)
+
+
+def test_a_weight_of_two_is_a_row_twice() -> None:
+    weights = np.where(np.arange(N_ROWS) % 3 == 0, 2, 1)
+    twice = np.repeat(np.arange(N_ROWS), weights)
+    weighted = TSENetClassifier(unlabeled=-1, **QUICK)
+    weighted.fit(ROWS, FEW, sample_weight=weights, embeddings=VECTORS)
+    repeated = TSENetClassifier(unlabeled=-1, **QUICK)
+    repeated.fit(ROWS[twice], FEW[twice], embeddings=VECTORS[twice])
+    assert np.allclose(
+        weighted.predict_proba(ROWS), repeated.predict_proba(ROWS), rtol=0, atol=1e-5
+    )
+
+
+def test_a_regressor_of_dense_rows_learns_from_them() -> None:
+    rng = np.random.default_rng(3)
+    hidden = rng.normal(size=(400, 3))
+    rows = np.repeat(hidden, 4, axis=1) + rng.normal(size=(400, 12))
+    values = 5.0 + hidden.sum(axis=1)
+    few = np.where(np.arange(400) < 15, values, np.nan)
+    alone = TSENetRegressor(**QUICK).fit(rows, few)
+    taught = TSENetRegressor(**QUICK).fit(rows, few, embeddings=hidden)
+    assert taught.score(rows[200:], values[200:]) > alone.score(rows[200:], values[200:])
+
+
+def test_where_every_row_has_a_label_they_change_nothing() -> None:
+    models = [
+        TSENetClassifier(**QUICK).fit(ROWS, SUBJECT, embeddings=each) for each in (None, VECTORS)
+    ]
+    assert np.array_equal(models[0].predict_proba(ROWS), models[1].predict_proba(ROWS))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (VECTORS[1:], "each of the 600 rows of X, not the shape"),
+        (VECTORS[:, 0], "not the shape"),
+        (np.where(np.arange(N_ROWS)[:, None] == 7, np.nan, VECTORS), "row 7 is not"),
+        ([["a"]] * N_ROWS, "array of numbers"),
+    ],
+)
+def test_wrong_embeddings_are_refused(wrong: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        TSENetClassifier(unlabeled=-1, **QUICK).fit(ROWS, FEW, embeddings=wrong)
+
+
+class Lengths:
+    """An encoder whose vectors are the lengths of the texts."""
+
+    def encode(self, texts: list[str]) -> list[list[float]]:
+        return [[len(text), 1.0] for text in texts]
+
+
+def test_embed_takes_any_encoder() -> None:
+    found = embed(["four", None], Lengths())
+    assert found.dtype == np.float32
+    assert found.tolist() == [[4.0, 1.0], [0.0, 1.0]]
