@@ -51,33 +51,14 @@ _HOME = {
     "warmup": "tsenet._system.warmup",
 }
 
-__all__ = [
-    "BinaryRule",
-    "DataError",
-    "LatentTree",
-    "LatentTreeTransformer",
-    "ModelFileError",
-    "Progress",
-    "TSENet",
-    "TSENetClassifier",
-    "TSENetError",
-    "TSENetRegressor",
-    "Table",
-    "TopicModel",
-    "Wiring",
-    "expand",
-    "learn_tree",
-    "load",
-    "save",
-    "warmup",
-]
+__all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'tsenet' has no attribute {name!r}")
     if name == "TSENet":
-        from tsenet._system.packages import need_torch
+        from tsenet.errors import need_torch
 
         need_torch("TSENet")
     value = getattr(importlib.import_module(_HOME[name]), name)

@@ -6,6 +6,8 @@ exception for its case, so code that does not know tsenet can handle it.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 __all__ = [
     "ClusterError",
     "DataError",
@@ -16,6 +18,7 @@ __all__ = [
     "ProcessLostError",
     "TSENetError",
     "TooLargeError",
+    "need_torch",
 ]
 
 
@@ -149,3 +152,18 @@ class ClusterError(TSENetError, RuntimeError):
     >>> issubclass(ClusterError, RuntimeError)
     True
     """
+
+
+def need_torch(what: str) -> None:
+    """Raise a `MissingDependencyError` that begins with ``what`` unless torch is installed.
+
+    Examples
+    --------
+    >>> from tsenet.errors import need_torch
+    >>> need_torch("training")
+    """
+    if find_spec("torch") is None:
+        raise MissingDependencyError(
+            f"{what} needs torch: pip install 'tsenet[train]'. Saved classifiers and regressors predict without it: "
+            "tsenet.load(path) or tsenet predict"
+        )

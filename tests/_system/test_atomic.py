@@ -183,11 +183,6 @@ class TestFile:
         with pytest.raises(FileNotFoundError), atomic_write(tmp_path / "absent" / "file"):
             pass
 
-    def test_unknown_modes(self, tmp_path: Path) -> None:
-        with pytest.raises(ValueError, match="mode"), atomic_write(tmp_path / "file", "a"):
-            pass
-        assert names(tmp_path) == []
-
     def test_a_name_of_the_longest_length(self, tmp_path: Path) -> None:
         path = tmp_path / ("x" * 255)
         with atomic_write(path) as file:

@@ -25,7 +25,7 @@ except BaseException as error:
 def run(tmp_path: Path, program: str, number: int) -> subprocess.CompletedProcess[str]:
     lines = [
         "import signal, time",
-        "from tsenet._system.interrupts import leave_with_signal_code",
+        "from tsenet.__main__ import leave_with_signal_code",
         "with leave_with_signal_code():",
         *("    " + line for line in program.format(number=number).splitlines()),
         "    while True: time.sleep(0.005)",

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 __all__ = ["atomic_folder", "atomic_write"]
 
@@ -26,7 +26,9 @@ _OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 @contextmanager
-def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
+def atomic_write(
+    path: str | os.PathLike[str], mode: Literal["wb", "w"] = "wb"
+) -> Iterator[IO[Any]]:
     """Open a file that replaces ``path`` only when the block ends without an error.
 
     Parameters
@@ -48,8 +50,6 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
         If the folder is missing or not writable, or ``path`` is something else than a regular file.
         Replacing a device such as ``/dev/null`` by a file would break the machine.
     """
-    if mode not in ("wb", "w"):
-        raise ValueError(f"mode must be 'wb' or 'w', not {mode!r}")
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent} to write {target.name} to")
@@ -57,7 +57,11 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
     temporary = _temporary_sibling(target)
     try:
         with _named_errors(target):
-            with _create(temporary, mode) as file:
+            # "x" makes a new file whose permissions the umask decides, which mkstemp would not ask
+            encoding, newline = (None, None) if mode == "wb" else ("utf-8", "\n")
+            with open(
+                temporary, mode.replace("w", "x"), encoding=encoding, newline=newline
+            ) as file:
                 yield file
                 file.flush()
                 if old_mode is not None:
@@ -163,19 +167,8 @@ def _regular_mode(target: Path) -> int | None:
 
 
 def _temporary_sibling(target: Path) -> Path:
-    return target.with_name(f"{_beginning(target)}{secrets.token_hex(8)}.tmp")
-
-
-def _beginning(target: Path) -> str:
     # Long names are cut so that the temporary one still fits the usual limit of 255 bytes.
-    return f".{target.name[:50]}."
-
-
-def _create(path: Path, mode: str) -> IO[Any]:
-    """Open a new file; the umask decides the permissions, which ``mkstemp`` would not ask."""
-    if mode == "wb":
-        return open(path, "xb")
-    return open(path, "x", encoding="utf-8", newline="\n")
+    return target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}.tmp")
 
 
 def _sync_folder(folder: Path) -> None:

@@ -37,10 +37,9 @@ def sum_kernel(function: F) -> F:
 def _compile(function: F, fastmath: bool | set[str]) -> F:
     compiler = partial(numba.njit, nogil=True, error_model="numpy", fastmath=fastmath)
     try:
-        compiled: Any = compiler(cache=True)(function)
+        dispatcher: Any = compiler(cache=True)(function)
     except RuntimeError:  # numba found no place to keep its cache
-        compiled = compiler()(function)
-    dispatcher: Any = compiled
+        dispatcher = compiler()(function)
     if getattr(dispatcher, "_cache", None) is not None:  # a plain function under NUMBA_DISABLE_JIT
         dispatcher._cache = _ForgivingCache(dispatcher._cache)
     return cast(F, dispatcher)

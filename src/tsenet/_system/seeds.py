@@ -13,9 +13,8 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
         return np.random.SeedSequence(random_state.integers(2**63, size=2).tolist())
     if isinstance(random_state, np.random.RandomState):
         return np.random.SeedSequence(random_state.randint(2**31 - 1, size=4).tolist())
-    if isinstance(
-        random_state, np.random.SeedSequence
-    ):  # a copy: spawning would use the caller's up
+    if isinstance(random_state, np.random.SeedSequence):
+        # a copy: spawning would use the caller's up
         return np.random.SeedSequence(
             random_state.entropy, spawn_key=random_state.spawn_key, pool_size=random_state.pool_size
         )

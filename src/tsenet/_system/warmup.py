@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tsenet._system.packages import need_torch
+from tsenet.errors import need_torch
 
 
 def warmup(*, network: bool = True) -> None:
@@ -23,47 +23,26 @@ def warmup(*, network: bool = True) -> None:
     >>> import tsenet
     >>> tsenet.warmup(network=False)
     """
-    import logging
-
-    logger = logging.getLogger("tsenet")
-    level = logger.level
-    logger.setLevel(logging.WARNING)  # the tiny tree is of no interest to the user
-    try:
-        _warm_structure()
-        if network:
-            need_torch("warmup() of the kernels that train networks")
-            _warm_network()
-    finally:
-        logger.setLevel(level)
-
-
-def _warm_structure() -> None:
-    """Learn a tree, ask it questions and expand it."""
     import numpy as np
+    from scipy.sparse import csr_array
 
     from tsenet.expansion.expand import expand
     from tsenet.skeleton.hlta import learn_tree
 
-    rng = np.random.default_rng(0)
-    cause = rng.random((200, 6)) < 0.3
-    rows = np.repeat(cause, 5, axis=1) & (rng.random((200, 30)) < 0.7)
-    tree = learn_tree(rows, piece_size=5, refine_steps=1, random_state=0)
-    tree.log_likelihood(rows[:2])
-    tree.posterior(rows[:2])
-    for link_rule in ("balanced", "context"):
-        expand(tree, rows, density=0.3, link_rule=link_rule)
-
-
-def _warm_network() -> None:
-    """Train a network on sparse and on dense rows, and predict."""
-    import numpy as np
-    from scipy.sparse import csr_array
-
-    from tsenet.estimators.network import TSENetClassifier
-
+    if network:
+        need_torch("warmup() of the kernels that train networks")
     rng = np.random.default_rng(0)
     cause = rng.random((200, 8)) < 0.3
     rows = np.repeat(cause, 4, axis=1) * (0.5 + rng.random((200, 32)))
-    for values in (csr_array(rows), rows):
-        model = TSENetClassifier(max_epochs=1, random_state=0)
-        model.fit(values, cause[:, 0]).predict(values)
+    on = rows * (rng.random(rows.shape) < 0.7) > 0
+    tree = learn_tree(on, piece_size=5, refine_steps=1, random_state=0)
+    tree.log_likelihood(on[:2])
+    tree.posterior(on[:2])
+    for link_rule in ("balanced", "context"):
+        expand(tree, on, density=0.3, link_rule=link_rule)
+    if network:
+        from tsenet.estimators.network import TSENetClassifier
+
+        for values in (csr_array(rows), rows):
+            model = TSENetClassifier(max_epochs=1, random_state=0)
+            model.fit(values, cause[:, 0]).predict(values)

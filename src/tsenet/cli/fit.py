@@ -93,8 +93,8 @@ def fit(
     of the folder.
     """
     import tsenet
-    from tsenet._system.packages import need_torch
     from tsenet.data import open_shards
+    from tsenet.errors import need_torch
 
     parameters = options.read_settings(context, settings, _ESTIMATOR, options.WORDS)
     roles = [*target, *options.typed(text=text, id=id_column).values()]

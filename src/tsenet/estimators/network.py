@@ -26,14 +26,13 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from tsenet._system.packages import need_torch
 from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet.data.binary import BinaryRule
 from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
 from tsenet.data.scaling import Scaling, overflow_safe_scale
 from tsenet.data.table import Table
 from tsenet.data.text import are_texts, rows_of_texts
-from tsenet.errors import DataError
+from tsenet.errors import DataError, need_torch
 from tsenet.estimators.base import (
     THREADS,
     as_json,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet._system.ranges import exact_array, rise_from_zero
+from tsenet._system.ranges import exact_array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,7 +88,10 @@ class WiringLayer:
             raise ValueError("indices must be 1-D")
         if self.from_tree.shape != self.indices.shape:
             raise ValueError("from_tree needs one entry per link")
-        if self.indptr.size < 2 or not rise_from_zero(self.indptr, self.n_edges):
+        start = self.indptr
+        # neighbours are compared, not subtracted: 2⁶³ − 1 followed by −2⁶³ would have the difference 1
+        falls = start.ndim != 1 or start.size < 2 or (start[1:] < start[:-1]).any()
+        if falls or start[0] != 0 or start[-1] != self.n_edges:
             raise ValueError("indptr falls or does not run from 0 to the number of links")
         if self.n_edges and (self.indices.min() < 0 or self.indices.max() >= self.n_lower):
             raise ValueError(f"a link leads outside the {self.n_lower} units below")

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tsenet._system.notebook import Bar, Cell, table, titled
+from tsenet._system.notebook import Cell, table, titled
 from tsenet.data.binary import BinaryRule
 from tsenet.data.table import Table
 from tsenet.data.text import are_texts, count_words
@@ -203,12 +203,11 @@ class PredictionExplanation:
         """The first parts of both sums and what the rest adds, for notebooks."""
         tables = []
         for noun, lines in self._sections():
-            most = max((abs(contribution) for *_, contribution in lines), default=0.0)
             rows: list[list[Cell]] = [
-                [name, "" if np.isnan(value) else value, Bar(contribution, most), contribution]
+                [name, "" if np.isnan(value) else value, contribution]
                 for name, value, contribution in lines
             ]
-            tables.append(table([noun, "value", "", "adds"], rows))
+            tables.append(table([noun, "value", "adds"], rows))
         return titled(self.target, f"output {self.output:+.4g}", *tables)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tsenet._system.notebook import Bar, paragraph, table, titled
+from tsenet._system.notebook import paragraph, table, titled
 from tsenet.data.binary import BinaryRule
 from tsenet.data.table import Table
 from tsenet.errors import DataError
@@ -140,18 +140,9 @@ class Unit:
 
     def _repr_html_(self) -> str:
         """Features, effects and rows, for notebooks."""
-        most = max((abs(feature.correlation) for feature in self.features), default=0.0)
         features = table(
-            ["feature", "correlation", "", "weight"],
-            [
-                [
-                    f.name,
-                    f.correlation,
-                    Bar(f.correlation, most),
-                    "–" if f.weight is None else f.weight,
-                ]
-                for f in self.features
-            ],
+            ["feature", "correlation", "weight"],
+            [[f.name, f.correlation, "–" if f.weight is None else f.weight] for f in self.features],
         )
         notes = []
         if self.classes is not None:
