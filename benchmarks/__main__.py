@@ -63,7 +63,7 @@ def topics(
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Write the scores to this csv file.")] = None,
 ) -> None:
-    """Hierarchies of topics next to LDA, NMF, BERTopic, KeyNMF and hLDA (TSENET_DATA, TSENET_EMBEDDINGS)."""
+    """Hierarchies of topics next to LDA, NMF, BERTopic, KeyNMF and hLDA (TSENET_DATA)."""
     from benchmarks import topics as benchmark
 
     scores = benchmark.run(

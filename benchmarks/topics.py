@@ -9,13 +9,11 @@ installed is left out with a message.
 from __future__ import annotations
 
 import importlib.util
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from benchmarks.measure import in_own_process, peak_bytes, reset_peak, warm_up
-from reproduce.data import count_words, load
+from reproduce.data import Rows, count_words, encoded, load
 from tsenet import Table
 from tsenet.explain import Topic, TopicWord, hierarchy_scores
 
@@ -101,19 +99,18 @@ class Hierarchy:
 # ---- documents
 
 
-def corpus(name: str, final: bool = False, n_words: int = N_WORDS) -> tuple[Documents, Documents]:
-    """Documents to fit, and others: a fifth of the training documents, or with ``final`` the test documents."""
+def corpus(name: str, final: bool = False, vectors: bool = False) -> tuple[Documents, Documents]:
+    """Documents to fit, and others: a fifth of the training documents, or with ``final`` the test documents.
+
+    With ``vectors``, they also have those of an encoder.
+    """
     train = load(name, "train")
     order = np.random.default_rng(0).permutation(train.y.size)[:MOST_DOCUMENTS]
     n_held = 0 if final else round(HELD_OUT * order.size)
     fit = train.take(np.sort(order[n_held:]))
     held = load(name, "test") if final else train.take(np.sort(order[:n_held]))
-    vectors = [
-        _vectors(name, "train", np.sort(order[n_held:])),
-        _vectors(name, "test", None) if final else _vectors(name, "train", np.sort(order[:n_held])),
-    ]
     if isinstance(fit.X, list):
-        *counts, words = count_words(fit.X, held.X, n_words)
+        *counts, words = count_words(fit.X, held.X, N_WORDS, stop_words="english")
         texts = [fit.X, held.X]
     else:
         counts, words, texts = [fit.X, held.X], fit.names, [[], []]
@@ -122,22 +119,11 @@ def corpus(name: str, final: bool = False, n_words: int = N_WORDS) -> tuple[Docu
     def subjects(classes: NDArray[Any]) -> NDArray[Any] | None:
         return np.array([subject[k] for k in classes]) if name == "20newsgroups" else None
 
-    first, second = (
-        Documents(text, count, rows.y, np.array(words), vector, subjects(rows.y))
-        for text, count, rows, vector in zip(texts, counts, (fit, held), vectors, strict=True)
-    )
-    return first, second
+    def documents(k: int, rows: Rows, side: str) -> Documents:
+        found = encoded(name, side, rows) if vectors else None
+        return Documents(texts[k], counts[k], rows.y, np.array(words), found, subjects(rows.y))
 
-
-def _vectors(name: str, side: str, rows: NDArray[np.int64] | None) -> NDArray[Any] | None:
-    """Vectors of an encoder for rows of a file, from the folder that ``TSENET_EMBEDDINGS`` names."""
-    path = Path(os.environ.get("TSENET_EMBEDDINGS", "")) / f"{name}-{side}.npy"
-    if not path.is_file():
-        return None
-    vectors: NDArray[Any] = np.load(path)
-    if rows is None:
-        return vectors
-    return vectors[rows] if rows.max() < len(vectors) else None
+    return documents(0, fit, "train"), documents(1, held, "test" if final else "train")
 
 
 # ---- models
@@ -350,7 +336,7 @@ def _keynmf(data: Documents, sizes: Sequence[int], top_words: int) -> Hierarchy:
 
 @dataclass(frozen=True)
 class Method:
-    """A model, the packages it needs, and whether it needs vectors of an encoder or texts."""
+    """A model, the packages it needs, and whether it reads vectors of an encoder."""
 
     fit: Callable[[Documents, Any, int], Hierarchy]
     packages: tuple[str, ...] = ()
@@ -443,11 +429,9 @@ def measure(
     """Fit one model on one corpus and score it, in a process of its own."""
     from sklearn.metrics import adjusted_mutual_info_score
 
-    fit, held = corpus(name, final)
+    fit, held = corpus(name, final, METHODS[method].vectors)
     if method == "tsenet":
         warm_up()
-    elif METHODS[method].vectors and fit.vectors is None:
-        return {"missing": f"vectors of {name} (TSENET_EMBEDDINGS)"}
     reset_peak()
     start = time.process_time()
     model = METHODS[method].fit(fit, sizes, top_words)
@@ -488,6 +472,9 @@ def run(
         asked = sizes
         for method in dict.fromkeys(["tsenet", *methods] if sizes is None else methods):
             absent = [p for p in METHODS[method].packages if importlib.util.find_spec(p) is None]
+            if METHODS[method].vectors and name == "nyt":
+                print(f"{method} is left out: {name} has no texts", flush=True)
+                continue
             if absent:
                 print(f"{method} is left out: {', '.join(absent)} is not installed", flush=True)
                 continue
@@ -496,9 +483,6 @@ def run(
                 name=name, method=method, sizes=asked, top_words=top_words, final=final,
                 stability=stability, n_pairs=n_pairs,
             )  # fmt: skip
-            if "missing" in found:
-                print(f"{method} is left out: no {found['missing']}", flush=True)
-                continue
             scores = pd.DataFrame(found["scores"])
             scores.insert(0, "corpus", name)
             scores.insert(1, "model", method)

@@ -21,7 +21,18 @@ from numpy.typing import NDArray
 
 from tsenet.errors import DataError
 
-__all__ = ["DATA", "TOX21_LABELS", "Fold", "Rows", "Source", "fold_of", "label_order", "load"]
+__all__ = [
+    "DATA",
+    "TOX21_LABELS",
+    "Fold",
+    "Rows",
+    "Source",
+    "count_words",
+    "encoded",
+    "fold_of",
+    "label_order",
+    "load",
+]
 
 N_WORDS = 10_000
 HELD_OUT = 0.25
@@ -49,18 +60,22 @@ class Rows:
         Column names; empty for texts.
     keys : ndarray of shape (N,) or None
         Equal for equal rows, where a test row may repeat a training row.
+    numbers : ndarray of shape (N,) or None
+        Of the rows in their file; None for all, in order.
     """
 
     X: Any
     y: NDArray[Any]
     names: tuple[str, ...] = ()
     keys: NDArray[Any] | None = None
+    numbers: NDArray[np.int64] | None = None
 
     def take(self, chosen: NDArray[np.int64]) -> Rows:
         """Return some of the rows, in the given order."""
         X = [self.X[i] for i in chosen] if isinstance(self.X, list) else self.X[chosen]
         keys = None if self.keys is None else self.keys[chosen]
-        return Rows(X, self.y[chosen], self.names, keys)
+        numbers = chosen if self.numbers is None else self.numbers[chosen]
+        return Rows(X, self.y[chosen], self.names, keys, numbers)
 
 
 @dataclass(frozen=True)
@@ -110,6 +125,8 @@ class Fold:
         Column names.
     repeated : bool (n_held,)
         Held-out rows that are also among the rows to fit.
+    vectors : function without arguments
+        Returns the vectors that a pretrained encoder gives to both kinds of rows.
     """
 
     name: str
@@ -121,6 +138,7 @@ class Fold:
     y_held: Floats
     names: tuple[str, ...]
     repeated: NDArray[np.bool_]
+    vectors: Callable[[], tuple[Floats, Floats]] | None = None
 
     @property
     def n_classes(self) -> int:
@@ -204,10 +222,11 @@ def fold_of(name: str, part: Part, seed: int) -> Fold:
     source = _source(name.partition("/")[0])
     task: Task = "classes" if "/" in name else source.task
     train = load(name, "train")
+    held_side = "train"
     if source.n_test == 0:
         train, test = _two_parts(train, task, seed, None)
     elif part == "test":
-        test = load(name, "test")
+        test, held_side = load(name, "test"), "test"
     if part == "test":
         if source.n_fit is not None:
             train = train.take(np.sort(label_order(train.y, seed)[: source.n_fit]))
@@ -224,9 +243,31 @@ def fold_of(name: str, part: Part, seed: int) -> Fold:
     repeated = np.zeros(y_held.shape[0], bool)
     if train.keys is not None and test.keys is not None:
         repeated = np.isin(test.keys, train.keys)
+
+    def vectors() -> tuple[Floats, Floats]:
+        return encoded(name, "train", train), encoded(name, held_side, test)
+
     return Fold(
-        name, source.kind, task, X, y.astype(np.float64), X_held, y_held.astype(np.float64), names, repeated
+        name, source.kind, task, X, y.astype(np.float64), X_held, y_held.astype(np.float64), names, repeated, vectors
     )  # fmt: skip
+
+
+def encoded(name: str, side: str, rows: Rows) -> Floats:
+    """Vectors of all-MiniLM-L6-v2 (extra ``encoder``) for texts; those of a file are made once and kept on disk."""
+    path = _cache() / f"minilm-{name}-{side}.npy"
+    if not path.exists():
+        from tsenet.data import embed
+
+        np.save(path, embed(load(name, side).X))
+    vectors: Floats = np.load(path)
+    return vectors if rows.numbers is None else vectors[rows.numbers]
+
+
+def _cache() -> Path:
+    """Return the folder for what takes long to compute, which ``TSENET_CACHE`` may name."""
+    folder = Path(os.environ.get("TSENET_CACHE", "build/reproduce"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def label_order(y: NDArray[Any], seed: int) -> NDArray[np.int64]:
@@ -245,11 +286,13 @@ def label_order(y: NDArray[Any], seed: int) -> NDArray[np.int64]:
     return np.lexsort((position, ~first))
 
 
-def count_words(fit: list[str], held: list[str], n_words: int = N_WORDS) -> tuple[Any, Any, Any]:
-    """Count the most frequent words of the texts to fit, without English stop words, in both lists."""
+def count_words(
+    fit: list[str], held: list[str], n_words: int = N_WORDS, stop_words: str | None = None
+) -> tuple[Any, Any, Any]:
+    """Count the most frequent words of the texts to fit in both lists."""
     from tsenet.data.text import word_vectorizer
 
-    vectorizer = word_vectorizer(n_words=n_words, stop_words="english", min_documents=2)
+    vectorizer = word_vectorizer(n_words=n_words, stop_words=stop_words, min_documents=2)
     counts = [vectorizer.fit_transform(fit), vectorizer.transform(held)]
     X, X_held = (sp.csr_array(part, dtype=np.float32) for part in counts)
     return X, X_held, tuple(vectorizer.get_feature_names_out())
@@ -424,9 +467,8 @@ def _molecules(smiles: list[str]) -> tuple[NDArray[np.bool_], Floats, Any, list[
     import rdkit
 
     key = hashlib.sha256(f"{rdkit.__version__}\n{chr(10).join(smiles)}".encode()).hexdigest()[:16]
-    path = Path(os.environ.get("TSENET_CACHE", "build/reproduce")) / f"molecules-{key}.npz"
+    path = _cache() / f"molecules-{key}.npz"
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(path, **_describe_molecules(smiles))
     with np.load(path) as file:
         entries = np.ones(file["indices"].size, np.float32), file["indices"], file["indptr"]

@@ -53,7 +53,9 @@ class Experiment:
 TEXT = ("ag_news", "20newsgroups", "stackoverflow", "dbpedia", "subj")
 TABLES = ("dna", "spam", "satellite", "sonar", "vowel", "acsf1", "tecator", "ames")
 IMAGES = ("digits", "mnist", "fashion_mnist")
-SEMI_SUPERVISED = ("teacher", "em-bayes", "self-training", "svd", "ppmi")
+SEMI_SUPERVISED = ("teacher", "taught-fnn", "em-bayes", "self-training", "svd", "ppmi")
+ENCODER = ("minilm", "minilm-self-training", "tsenet-minilm")
+OTHER_LINKS = ("backbone-k-means", "backbone-pivot", "backbone-shuffle")
 LINEAR = ("logistic", "linear-svc", "complement-nb")
 FAMILY = ("tsenet", "tsenet-random", "backbone", "backbone-random")
 PAPER = ("tsenet-paper", "tsenet-paper-random", "backbone-paper", "backbone-paper-random")
@@ -70,7 +72,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "few-labels": Experiment(
         "Text with few labels",
         TEXT,
-        (*FAMILY, *SEMI_SUPERVISED, *LINEAR, "fnn-512"),
+        (*FAMILY, *SEMI_SUPERVISED, *LINEAR, *ENCODER, *OTHER_LINKS),
         labels=(100, 400),
         n_seeds=10,
     ),

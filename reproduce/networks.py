@@ -103,6 +103,8 @@ class DenseNetwork(BaseEstimator):
         Of the training with Adam.
     regression : bool
         Predict numbers, with the squared error, instead of classes or labels.
+    soft : bool
+        Targets are the probabilities (N, C) of classes.
     random_state : int
 
     Attributes
@@ -124,6 +126,7 @@ class DenseNetwork(BaseEstimator):
         max_epochs: int = 100,
         patience: int = 5,
         regression: bool = False,
+        soft: bool = False,
         random_state: int = 0,
     ) -> None:
         self.hidden = hidden
@@ -134,6 +137,7 @@ class DenseNetwork(BaseEstimator):
         self.max_epochs = max_epochs
         self.patience = patience
         self.regression = regression
+        self.soft = soft
         self.random_state = random_state
 
     def fit(self, X: Any, y: NDArray[Any]) -> Self:
@@ -215,7 +219,7 @@ class DenseNetwork(BaseEstimator):
     def _loss(self, rows: NDArray[np.int64]) -> torch.Tensor:
         output = self.net_(_batch(self._rows, rows))
         targets = self._targets[torch.from_numpy(rows)]
-        if targets.ndim == 1:
+        if targets.ndim == 1 or self.soft:
             return functional.cross_entropy(output, targets)
         known = ~torch.isnan(targets)
         if self.regression:
@@ -236,7 +240,7 @@ class DenseNetwork(BaseEstimator):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class or label: (N, C)."""
         output = torch.from_numpy(self._outputs(X, self.net_))
-        several = self._targets.ndim == 2
+        several = self._targets.ndim == 2 and not self.soft
         chances = torch.sigmoid(output) if several else torch.softmax(output, dim=1)
         return chances.numpy().astype(np.float64)
 

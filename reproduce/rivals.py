@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,14 +31,15 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShu
 from sklearn.naive_bayes import ComplementNB
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.preprocessing import Normalizer, StandardScaler, normalize
 from sklearn.svm import LinearSVC
 from sklearn.utils.extmath import randomized_svd
 
 from reproduce.data import Fold
 from reproduce.networks import BestOf, DenseNetwork, DynamicNetwork, PrunedNetwork, paper_shapes
 from reproduce.wirings import CONTROLS
-from tsenet import TSENetClassifier, TSENetRegressor, expand, learn_tree
+from tsenet import Table, TSENetClassifier, TSENetRegressor, expand, learn_tree
+from tsenet.data.text import stop_words_of
 from tsenet.errors import DataError
 
 __all__ = ["RIVALS", "Rival", "make_rival", "n_parameters", "title_of"]
@@ -54,17 +55,35 @@ SEARCHED = (
 
 
 class Features(TransformerMixin, BaseEstimator):
-    """Word counts as (1 + ln count)·idf with rows of length 1; dense columns with mean 0 and deviation 1."""
+    """The features of all rivals, learned from all rows, labelled or not.
+
+    Word counts become (1 + ln count)·idf with rows of length 1, where English stop words have half their weight, as in
+    a default TSE-Net: they tell subjects less than other words, but some classes more. Without ``tfidf``, counts only
+    get these weights. Dense columns have mean 0 and deviation 1.
+    """
+
+    def __init__(self, names: Sequence[str] = (), tfidf: bool = True) -> None:
+        self.names = names
+        self.tfidf = tfidf
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn frequencies or scales from all rows, labelled or not."""
-        self.model_ = TfidfTransformer(sublinear_tf=True) if sp.issparse(X) else StandardScaler()
-        self.model_.fit(X)
+        """Learn frequencies or scales."""
+        if not sp.issparse(X):
+            self.model_: Any = StandardScaler().fit(X)
+            return self
+        self.model_ = TfidfTransformer(sublinear_tf=True, norm=None).fit(X)
+        stops = stop_words_of("english")
+        self.weights_ = np.array([0.5 if name in stops else 1.0 for name in self.names] or 1.0)
         return self
 
     def transform(self, X: Any) -> Any:
         """Return the features."""
-        return self.model_.transform(X)
+        if not sp.issparse(X):
+            return self.model_.transform(X)
+        found = sp.csr_array(
+            (self.model_.transform(X) if self.tfidf else X).multiply(self.weights_)
+        )
+        return normalize(found) if self.tfidf else found
 
 
 class OnLabelled(BaseEstimator):
@@ -244,25 +263,25 @@ class SelfTraining(ClassifierMixin, BaseEstimator):
 class LinearTeacher(ClassifierMixin, BaseEstimator):
     """The linear teacher of a default TSE-Net without the network: one linear model of the input."""
 
-    def __init__(self, random_state: int = 0) -> None:
+    def __init__(self, names: Sequence[str] = (), random_state: int = 0) -> None:
+        self.names = names
         self.random_state = random_state
 
     def fit(self, X: Any, y: NDArray[Any]) -> Self:
         """Fit to all rows; NaN marks rows without a label."""
-        from tsenet.data import BinaryRule, Scaling, Table
+        from tsenet.data import BinaryRule, Scaling
         from tsenet.data.order import duplicate_groups
-        from tsenet.network.batches import Inputs
         from tsenet.progress import Progress
         from tsenet.training.labelled import TrainingRows
         from tsenet.training.linear_teacher import fit_linear_teacher
         from tsenet.training.losses import BinaryLoss, MulticlassLoss
 
-        table = Table.of(X)
+        table = Table.of(X, self.names or None)
         known = ~np.isnan(y)
         self.classes_ = np.unique(y[known])
         targets = np.where(known, np.searchsorted(self.classes_, y), -1)
         self._rule, self._scaling = BinaryRule.learn(table), Scaling.learn(table)
-        inputs = Inputs.of(self._scaling.apply(table), self._rule)
+        inputs = self.inputs(X)
         rows = TrainingRows.of(inputs, targets, None, duplicate_groups(table.values))
         n_classes = self.classes_.size
         self._loss: Any = BinaryLoss() if n_classes == 2 else MulticlassLoss(n_classes)
@@ -273,13 +292,54 @@ class LinearTeacher(ClassifierMixin, BaseEstimator):
         self.n_parameters_ = int(self._linear.weight.size + np.size(self._linear.bias))
         return self
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class."""
-        from tsenet.data import Table
+    def inputs(self, X: Any) -> Any:
+        """Return rows as the teacher, and a TSE-Net, reads them."""
         from tsenet.network.batches import Inputs
 
-        inputs = Inputs.of(self._scaling.apply(Table.of(X)), self._rule)
-        return np.asarray(self._loss.predict(self._linear(inputs.values)))
+        return Inputs.of(self._scaling.apply(Table.of(X, self.names or None)), self._rule)
+
+    def predict_proba(self, X: Any, softness: float = 1.0) -> Floats:
+        """Return the probability of each class; a ``softness`` below 1 makes them less sure."""
+        return np.asarray(self._loss.predict(softness * self._linear(self.inputs(X).values)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class."""
+        answer: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return answer
+
+
+class TaughtNetwork(ClassifierMixin, BaseEstimator):
+    """A dense network taught as a default TSE-Net is, by the same teacher over all rows; the answer is their mean.
+
+    What it shares with a TSE-Net is not due to learned links.
+    """
+
+    _SOFTNESS = 0.7  # of the teacher's outputs, as in TSE-Net's training
+
+    def __init__(self, names: Sequence[str] = (), hidden: int = 512, random_state: int = 0) -> None:
+        self.names = names
+        self.hidden = hidden
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: NDArray[Any]) -> Self:
+        """Fit to all rows; NaN marks rows without a label."""
+        self.teacher_ = LinearTeacher(self.names, self.random_state).fit(X, y)
+        self.classes_ = self.teacher_.classes_
+        targets = self.teacher_.predict_proba(X, self._SOFTNESS)
+        known = np.flatnonzero(~np.isnan(y))
+        targets[known] = np.eye(self.classes_.size)[np.searchsorted(self.classes_, y[known])]
+        network = DenseNetwork(hidden=(self.hidden,), soft=True, random_state=self.random_state)
+        self.features_ = Features(self.names).fit(X)
+        self.network_ = network.fit(self.features_.transform(X), targets)
+        self.n_parameters_ = self.network_.n_parameters_ + self.teacher_.n_parameters_
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the normalised geometric mean of both models' probabilities."""
+        by_teacher = self.teacher_.predict_proba(X, self._SOFTNESS)
+        by_network = self.network_.predict_proba(self.features_.transform(X))
+        logarithm = np.log(by_teacher + 1e-12) + np.log(by_network + 1e-12)
+        return np.asarray(softmax(0.5 * logarithm, axis=1))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class."""
@@ -318,61 +378,85 @@ class PPMIVectors(TransformerMixin, BaseEstimator):
 # ---- networks over other wirings, and pruned ones
 
 
-class Rewired(BaseEstimator):
-    """A TSE-Net whose learned wiring is replaced by a control of :mod:`reproduce.wirings`."""
+class Network(BaseEstimator):
+    """A TSE-Net of named columns, over another wiring or pruned.
 
-    def __init__(self, network: Any, control: str) -> None:
+    Parameters
+    ----------
+    network : TSENetClassifier or TSENetRegressor
+    names : sequence of str
+        Of the columns.
+    control : str or None
+        Replace the learned wiring by one of :mod:`reproduce.wirings`.
+    size : int or None
+        Prune to this many parameters after training.
+    """
+
+    def __init__(
+        self,
+        network: Any,
+        names: Sequence[str] = (),
+        control: str | None = None,
+        size: int | None = None,
+    ) -> None:
         self.network = network
+        self.names = names
         self.control = control
+        self.size = size
 
-    def fit(self, X: Any, y: NDArray[Any]) -> Self:
-        """Learn the structure, change it and train."""
-        from tsenet import Table
+    def fit(self, X: Any, y: NDArray[Any], **options: Any) -> Self:
+        """Learn the structure, change it, train and prune."""
+        table = self._table(X)
+        self.network_ = clone(self.network)
+        if self.control is not None:
+            self.network_.set_params(wiring=self._changed_wiring(table))
+        self.network_.fit(table, y, **options)
+        if self.size is not None and self.size < self.network_.n_parameters_:
+            self.network_.prune(self.size, table)
+        self.n_parameters_ = self.network_.n_parameters_
+        return self
+
+    def _table(self, X: Any) -> Table:
+        return Table.of(X, self.names or None)
+
+    def _changed_wiring(self, table: Table) -> Any:
         from tsenet.expansion.structure import usual_density, usual_link_rule
 
         params = self.network.get_params()
         shared = params.keys() & inspect.signature(learn_tree).parameters.keys()
-        tree = learn_tree(X, **{name: params[name] for name in shared})
-        table = Table.of(X)
+        tree = learn_tree(table, **{name: params[name] for name in shared})
         wiring = expand(
             tree,
-            X,
+            table,
             density=params["density"] or usual_density(table, tree),
             link_rule=params["link_rule"] or usual_link_rule(table),
             random_state=params["random_state"],
             n_jobs=params["n_jobs"],
         )
-        changed = CONTROLS[self.control](wiring, X, params["random_state"])
-        self.network_ = clone(self.network).set_params(wiring=changed).fit(X, y)
-        self.n_parameters_ = self.network_.n_parameters_
-        return self
+        return CONTROLS[str(self.control)](wiring, table.values, params["random_state"])
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("predict", "predict_proba", "transform", "net_", "wiring_"):
-            return getattr(self.network_, name)
-        raise AttributeError(name)
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class, or the number."""
+        answer: NDArray[Any] = self.network_.predict(self._table(X))
+        return answer
 
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class or label."""
+        return np.asarray(self.network_.predict_proba(self._table(X)))
 
-class PrunedTSENet(BaseEstimator):
-    """A TSE-Net pruned to ``size`` parameters after training."""
+    def transform(self, X: Any) -> Any:
+        """Return the activations of the units."""
+        return self.network_.transform(self._table(X))
 
-    def __init__(self, network: Any, size: int) -> None:
-        self.network = network
-        self.size = size
+    @property
+    def net_(self) -> Any:
+        """The network itself."""
+        return self.network_.net_
 
-    def fit(self, X: Any, y: NDArray[Any]) -> Self:
-        """Train and prune."""
-        fitted = clone(self.network).fit(X, y)
-        self.network_ = getattr(fitted, "network_", fitted)
-        if self.size < self.network_.n_parameters_:
-            self.network_.prune(self.size, X)
-        self.n_parameters_ = self.network_.n_parameters_
-        return self
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("predict", "predict_proba", "transform"):
-            return getattr(self.network_, name)
-        raise AttributeError(name)
+    @property
+    def wiring_(self) -> Any:
+        """Its links."""
+        return self.network_.wiring_
 
 
 # ---- the registry
@@ -386,16 +470,33 @@ class Rival:
     ----------
     title : str
     make : function of a fold, a seed, a number of parameters or None, and further parameters
+    vectors : {"no", "inputs", "teacher"}
+        What it does with the vectors of a pretrained encoder: nothing, read them instead of words, or learn from them
+        (``fit(X, y, embeddings=...)``) to predict from words.
     """
 
     title: str
     make: Callable[..., Any]
+    vectors: Literal["no", "inputs", "teacher"] = "no"
 
 
 def make_rival(name: str, fold: Fold, seed: int, size: int | None = None) -> Any:
     """Make the unfitted estimator of a name; ``size`` is the number of parameters that ``@`` asks for."""
     base, settings, _ = split_name(name)
     return RIVALS[base].make(fold, seed, size, **settings)
+
+
+def rows_for(name: str, fold: Fold) -> tuple[Fold, dict[str, Any]]:
+    """Return the fold as a rival reads it, and what else its ``fit`` takes: the vectors of an encoder."""
+    reads = RIVALS[split_name(name)[0]].vectors
+    if reads == "no":
+        return fold, {}
+    if fold.vectors is None:
+        raise DataError(f"{name} needs texts, and {fold.name} has none")
+    vectors, held = fold.vectors()
+    if reads == "teacher":
+        return fold, {"embeddings": vectors}
+    return replace(fold, X=vectors, X_held=held, names=()), {}
 
 
 def split_name(name: str) -> tuple[str, dict[str, Any], str | None]:
@@ -460,21 +561,18 @@ def _tsenet(
         settings = {"skip_units": 0, "linear_skip": False, **settings}
     kind = TSENetRegressor if fold.task == "regression" else TSENetClassifier
     make: Any = kind.paper if paper else kind
-    network = make(**settings, random_state=seed, n_jobs=1)
-    if control is not None:
-        network = Rewired(network, control)
-    return network if size is None else PrunedTSENet(network, size)
+    return Network(make(**settings, random_state=seed, n_jobs=1), fold.names, control, size)
 
 
 def _linear(fold: Fold, seed: int, size: int | None) -> Any:
     if fold.task == "regression":
-        return make_pipeline(Features(), RidgeCV(np.logspace(-6, 6, 25)))
+        return make_pipeline(Features(fold.names), RidgeCV(np.logspace(-6, 6, 25)))
     weakest = 1e-2 if fold.kind == "text" else 1e-4
-    return make_pipeline(Features(), OnLabelled(logistic_regression(seed, weakest)))
+    return make_pipeline(Features(fold.names), OnLabelled(logistic_regression(seed, weakest)))
 
 
 def _tuned(model: Any, grid: Mapping[str, Any], fold: Fold, seed: int, size: int | None) -> Any:
-    return make_pipeline(Features(), OnLabelled(Tuned(model, grid, seed)))
+    return make_pipeline(Features(fold.names), OnLabelled(Tuned(model, grid, seed)))
 
 
 def _components(
@@ -486,13 +584,13 @@ def _components(
 ) -> Any:
     """Logistic regression on components of all rows, labelled or not."""
     steps = make(min(n_components, min(fold.X.shape) - 1), seed)
-    return make_pipeline(Features(), *steps, OnLabelled(logistic_regression(seed)))
+    return make_pipeline(Features(fold.names), *steps, OnLabelled(logistic_regression(seed)))
 
 
 def _dense(fold: Fold, seed: int, size: int | None, **settings: Any) -> Any:
     regression = fold.task == "regression"
     network = DenseNetwork(**settings, n_parameters=size, regression=regression, random_state=seed)
-    return make_pipeline(Features(), network)
+    return make_pipeline(Features(fold.names), network)
 
 
 def _validated(fold: Fold, seed: int, size: int | None, small: bool = True) -> Any:
@@ -506,23 +604,32 @@ def _validated(fold: Fold, seed: int, size: int | None, small: bool = True) -> A
         for hidden in shapes
         for rate in (1e-3, 3e-3, 3e-4)
     ]
-    return make_pipeline(Features(), BestOf(candidates))
+    return make_pipeline(Features(fold.names), BestOf(candidates))
 
 
 def _sparse(make: Any, fold: Fold, seed: int, size: int | None, **settings: Any) -> Any:
     if size is None:
         raise DataError("a sparse rival needs a size, such as set@tsenet-paper")
-    return make_pipeline(Features(), make(**settings, size=size, random_state=seed))
+    return make_pipeline(Features(fold.names), make(**settings, size=size, random_state=seed))
 
 
 def _plain(classifier: Any, regressor: Any, fold: Fold, seed: int, size: int | None) -> Any:
     model = regressor if fold.task == "regression" else classifier
-    return make_pipeline(Features(), OnLabelled(clone(model).set_params(random_state=seed)))
+    return make_pipeline(
+        Features(fold.names), OnLabelled(clone(model).set_params(random_state=seed))
+    )
 
 
-def _semi_supervised(make: Any, fold: Fold, seed: int, size: int | None) -> Any:
-    model = make(random_state=seed)
-    return make_pipeline(Features(), model) if make is SelfTraining else model
+def _taught(make: Any, fold: Fold, seed: int, size: int | None) -> Any:
+    return make(fold.names, random_state=seed)
+
+
+def _self_training(fold: Fold, seed: int, size: int | None) -> Any:
+    return make_pipeline(Features(fold.names), SelfTraining(seed))
+
+
+def _em_bayes(fold: Fold, seed: int, size: int | None) -> Any:
+    return make_pipeline(Features(fold.names, tfidf=False), EMNaiveBayes(seed))
 
 
 def _svd(size: int, seed: int) -> list[Any]:
@@ -554,7 +661,11 @@ def _family() -> dict[str, Rival]:
 
 RIVALS: dict[str, Rival] = {
     **_family(),
-    "teacher": Rival("Linear teacher alone", partial(_semi_supervised, LinearTeacher)),
+    "tsenet-minilm": Rival("TSE-Net taught with MiniLM", _tsenet, "teacher"),
+    "minilm": Rival("MiniLM + logistic regression", _linear, "inputs"),
+    "minilm-self-training": Rival("MiniLM + self-training", _self_training, "inputs"),
+    "teacher": Rival("Linear teacher alone", partial(_taught, LinearTeacher)),
+    "taught-fnn": Rival("FNN taught alike", partial(_taught, TaughtNetwork)),
     "linear": Rival("Logistic or ridge regression", _linear),
     "logistic": Rival("Logistic regression", _linear),
     "linear-svc": Rival(
@@ -564,8 +675,8 @@ RIVALS: dict[str, Rival] = {
         "Complement naive Bayes",
         partial(_tuned, ComplementNB(), {"alpha": [1.0, 0.01, 0.1, 0.3, 3.0]}),
     ),
-    "em-bayes": Rival("EM naive Bayes", partial(_semi_supervised, EMNaiveBayes)),
-    "self-training": Rival("Self-training", partial(_semi_supervised, SelfTraining)),
+    "em-bayes": Rival("EM naive Bayes", _em_bayes),
+    "self-training": Rival("Self-training", _self_training),
     "svd": Rival("SVD + logistic regression", partial(_components, _svd)),
     "ppmi": Rival("PPMI vectors + logistic regression", partial(_components, _ppmi)),
     "nmf": Rival("NMF + logistic regression", partial(_components, _nmf)),

@@ -133,7 +133,7 @@ def measure(cell: Cell, fold: Fold, size_of: Callable[[str], int]) -> Run:
     """
     from threadpoolctl import threadpool_limits
 
-    from reproduce.rivals import make_rival, n_parameters, split_name
+    from reproduce.rivals import make_rival, n_parameters, rows_for, split_name
 
     run: Run = dict(zip(FIELDS, cell.key, strict=True))
     if cell.measure == "pixels":
@@ -141,14 +141,14 @@ def measure(cell: Cell, fold: Fold, size_of: Callable[[str], int]) -> Run:
         return run | _origin()
     size = split_name(cell.rival)[2]
     n_wanted = None if size is None else int(size) if size.isdigit() else size_of(size)
-    labelled = fold.with_labels(cell.labels, cell.seed)
+    labelled, options = rows_for(cell.rival, fold.with_labels(cell.labels, cell.seed))
     model = make_rival(cell.rival, labelled, cell.seed, n_wanted)
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
         cpu = time.process_time()
-        model.fit(labelled.X, labelled.y)
+        model.fit(labelled.X, labelled.y, **options)
         cpu = time.process_time() - cpu
-        run |= score(model, fold)
+        run |= score(model, labelled)
         if cell.measure == "interpretability":
             run |= _interpretability(model, fold)
     return run | {"parameters": n_parameters(model), "cpu": round(cpu, 2)} | _origin()

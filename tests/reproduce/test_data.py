@@ -128,3 +128,18 @@ def test_real_data_have_their_rows(name: str) -> None:
 @pytest.mark.data
 def test_real_files_are_the_documented_ones() -> None:
     assert set(check_files().values()) == {"ok"}
+
+
+def test_vectors_of_a_file_are_kept_on_disk_and_follow_their_rows(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TSENET_CACHE", str(folder))
+    kept = np.random.default_rng(0).random((120, 4))
+    np.save(folder / "minilm-subj-train.npy", kept)
+    fold = fold_of("subj", "validation", 0)
+    vectors, held = fold.vectors()
+    texts = load("subj", "train").X
+    row = {tuple(vector): k for k, vector in enumerate(kept)}
+    for part, counts in ((vectors, fold.X), (held, fold.X_held)):
+        words = [texts[row[tuple(vector)]].split() for vector in part]
+        assert [len(line) for line in words] == counts.sum(axis=1).tolist()

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.naive_bayes import MultinomialNB
 
 from reproduce.data import Fold
-from reproduce.rivals import RIVALS, EMNaiveBayes, make_rival, n_parameters, split_name, title_of
+from reproduce.rivals import (
+    RIVALS,
+    EMNaiveBayes,
+    Features,
+    make_rival,
+    n_parameters,
+    rows_for,
+    split_name,
+    title_of,
+)
+from reproduce.runs import Cell, measure
 from tsenet.errors import DataError
 
 SIZED = ("pruned", "set", "rigl")
 NETWORKS = tuple(name for name in RIVALS if name.startswith(("tsenet", "backbone")))
 #: Without those that need a size, take long, or take dense rows only.
-OF_TEXT = [name for name in RIVALS if name not in (*SIZED, *NETWORKS, "fnn", "boosting", "mlp")]
+OF_TEXT = [
+    name
+    for name, rival in RIVALS.items()
+    if rival.vectors == "no" and name not in (*SIZED, *NETWORKS, "fnn", "boosting", "mlp")
+]
 
 
 def right(name: str, fold: Fold, size: int | None = None) -> float:
@@ -78,6 +95,45 @@ def test_em_uses_unlabelled_rows(text: Fold) -> None:
     scores = [np.mean(m.predict(text.X_held) == text.y_held) for m in (with_all, alone)]
     assert scores[0] >= scores[1]
     assert not np.allclose(with_all.feature_log_prob_, alone.feature_log_prob_)
+
+
+def test_stop_words_have_half_their_weight() -> None:
+    X = sp.csr_array([[1.0, 1.0], [1.0, 1.0]])
+    weighted = Features(("the", "goal")).fit(X).transform(X).toarray()
+    assert weighted[0] == pytest.approx(np.array([1, 2]) / np.sqrt(5))
+    assert Features(("the", "goal"), tfidf=False).fit(X).transform(X).toarray()[0].tolist() == [
+        0.5,
+        1,
+    ]
+
+
+@pytest.fixture
+def encoded(text: Fold) -> Fold:
+    """Vectors that tell the classes by themselves."""
+    rng = np.random.default_rng(0)
+    vectors = [
+        np.eye(3)[y.astype(int)] + 0.1 * rng.normal(size=(y.size, 3)) for y in (text.y, text.y_held)
+    ]
+    return replace(text, vectors=lambda: (vectors[0], vectors[1]))
+
+
+@pytest.mark.parametrize("name", ["minilm", "minilm-self-training", "tsenet-minilm:max_epochs=3"])
+def test_vectors_of_an_encoder_are_read_or_teach(name: str, encoded: Fold) -> None:
+    run = measure(Cell("subj", name, 6), encoded, lambda name: 0)
+    assert run["score"] > 0.85  # six labels of words alone leave more errors
+
+
+def test_an_encoder_needs_texts(dense: Fold) -> None:
+    with pytest.raises(DataError, match="needs texts"):
+        rows_for("minilm", replace(dense, vectors=None))
+
+
+def test_a_taught_dense_network_learns_from_rows_without_labels(text: Fold) -> None:
+    few = text.with_labels(9, 0)
+    taught = make_rival("taught-fnn", few, 0).fit(few.X, few.y)
+    alone = make_rival("fnn-512", few, 0).fit(few.X, few.y)
+    scores = [np.mean(m.predict(text.X_held) == text.y_held) for m in (taught, alone)]
+    assert scores[0] > scores[1]
 
 
 def test_a_control_has_as_many_parameters_as_the_learned_network(text: Fold) -> None:
