@@ -1,6 +1,6 @@
-"""Draw the six pictures of ``docs/gallery.md``: ``make gallery``, or some of them by name.
+"""Draw the pictures of ``docs/gallery.md``: ``make gallery``, or some of them by name.
 
-Two need data sets that are not bundled and are skipped, with a message, where ``TSENET_DATA`` does not have them; the
+Three need data sets that are not bundled and are skipped, with a message, where ``TSENET_DATA`` does not have them; the
 picture of the explorer is skipped where there is no Chromium. Two are drawn from the results in ``docs/results``.
 """
 
@@ -10,13 +10,13 @@ import argparse
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from PIL import Image
 
 from reproduce.rivals import title_of
@@ -85,63 +85,16 @@ def mnist_fields() -> Figure:
     return figure
 
 
-def newsgroups_map() -> Figure:
-    """The most coherent topics of level 2 of 20 Newsgroups as areas with their words."""
+def hierarchy(dataset: str) -> Figure:
+    """The top level of a data set's topics, and the topics below it."""
     import tsenet
+    from tsenet.explain.plots import plot_hierarchy
 
-    model = tsenet.TopicModel(n_words=5000, random_state=0).fit(need("20newsgroups").X)
-    topics = model.topics_
-    shown = topics[(topics["level"] == 2) & (topics["size"] < 0.5)]
-    shown = shown.nlargest(36, "coherence").sort_values("size", ascending=False)
-    figure = Figure(figsize=(11, 6.6), layout="constrained")
-    axes = figure.subplots()
-    axes.set(xlim=(0, 11), ylim=(0, 6.6))
-    axes.axis("off")
-    areas = boxes(shown["size"].tolist(), (0, 0, 11, 6.6))
-    for number, (topic, box) in enumerate(zip(shown.itertuples(), areas, strict=True)):
-        draw_topic(axes, box, [word for word, _ in topic.words], COLOURS[number % len(COLOURS)])
+    rows = need(dataset)
+    documents = rows.X if isinstance(rows.X, list) else tsenet.Table.of(rows.X, names=rows.names)
+    figure = plot_hierarchy(tsenet.TopicModel(random_state=0).fit(documents)).get_figure()
+    assert isinstance(figure, Figure)
     return figure
-
-
-def boxes(
-    areas: Sequence[float], box: tuple[float, float, float, float]
-) -> list[tuple[float, float, float, float]]:
-    """Divide a box (x, y, width, height) in proportion to areas, halving the longer side again and again."""
-    if len(areas) <= 1:
-        return [box] * len(areas)
-    x, y, width, height = box
-    total = np.cumsum(areas)
-    cut = int(np.argmin(np.abs(total[:-1] - total[-1] / 2))) + 1
-    share = float(total[cut - 1] / total[-1])
-    if width >= height:
-        one = (x, y, width * share, height)
-        other = (x + width * share, y, width * (1 - share), height)
-    else:
-        one = (x, y + height * (1 - share), width, height * share)
-        other = (x, y, width, height * (1 - share))
-    return [*boxes(areas[:cut], one), *boxes(areas[cut:], other)]
-
-
-def draw_topic(
-    axes: Any, box: tuple[float, float, float, float], words: list[str], colour: str
-) -> None:
-    """One area, with as many of the topic's words as there is room for."""
-    x, y, width, height = box
-    axes.add_patch(
-        Rectangle((x, y), width, height, facecolor=colour, alpha=0.22, edgecolor="white", lw=3)
-    )
-    line = 0.2
-    words = [word for word in words if 0.09 * len(word) < width - 0.1]
-    for number, word in enumerate(words[: max(1, int((height - 0.1) / line))]):
-        axes.text(
-            x + 0.07,
-            y + height - 0.16 - line * number,
-            word,
-            va="center",
-            fontsize=9,
-            fontweight="bold" if number == 0 else "normal",
-            color=INK,
-        )
 
 
 def few_labels() -> Figure:
@@ -219,7 +172,8 @@ def explorer() -> Image.Image:
 PICTURES: dict[str, Callable[[], Figure | Image.Image]] = {
     "digits-tree": digits_tree,
     "mnist-fields": mnist_fields,
-    "newsgroups-map": newsgroups_map,
+    "newsgroups-map": partial(hierarchy, "20newsgroups"),
+    "nyt-map": partial(hierarchy, "nyt"),
     "few-labels": few_labels,
     "accuracy-by-size": accuracy_by_size,
     "explorer": explorer,

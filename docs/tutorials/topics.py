@@ -46,15 +46,12 @@ print(model.tree_)
 print(len(model.ungrouped_), "words in no topic, such as", ", ".join(model.ungrouped_[:8]))
 
 # %% [markdown]
-# ## A picture of the tree
+# ## A picture of the hierarchy
 
 # %%
-import matplotlib.pyplot as plt
+from tsenet.explain.plots import plot_hierarchy, plot_per_class
 
-from tsenet.explain.plots import plot_tree
-
-figure, axes = plt.subplots(figsize=(9, 9), layout="constrained")
-_ = plot_tree(model.tree_, axes, max_topics=45, n_words=4)  # The topics of the upper levels
+_ = plot_hierarchy(model)  # The largest topics of the top level, and those below them
 
 # %% [markdown]
 # ## Which topics does a text have?
@@ -87,13 +84,7 @@ top = topics[topics["level"] == topics["level"].max()]
 table = model.per_class(modules)[top["id"]]
 table = table.loc[[module for module in table.index if modules.count(module) >= 30]]
 
-figure, axes = plt.subplots(figsize=(9, 5.5), layout="constrained")
-image = axes.imshow(table, cmap="GnBu", vmin=0, vmax=1, aspect="auto")
-axes.set_xticks(range(len(top)), top["label"], rotation=40, ha="right")
-axes.set_yticks(range(len(table)), table.index)
-_ = figure.colorbar(
-    image, label="share of documents with the topic"
-)  # Topics of the top level by module
+_ = plot_per_class(table, model)  # Topics of the top level by module
 
 # %% [markdown]
 # ## Keep it

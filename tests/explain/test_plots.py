@@ -8,18 +8,18 @@ from itertools import combinations
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.patches import PathPatch
 from numpy.typing import NDArray
 
 from tests.builders import cpt_of, level_of, node_names, planted_tree, presence_rule
 from tsenet.errors import DataError, MissingDependencyError
-from tsenet.explain import Feature, Topic, TopicWord, Unit, Units, plots, topic_tree
+from tsenet.explain import Feature, Unit, Units, plots, topic_tree
 from tsenet.skeleton.tree import LatentTree
 from tsenet.training.history import History
 
@@ -34,42 +34,86 @@ def quiet_pyplot() -> Iterator[None]:
         pyplot.close("all")
 
 
-class TestTree:
-    def test_topics_links_and_words(self) -> None:
-        tree = planted_tree(np.random.default_rng(0), (40, 12, 4, 2))
-        ax = plots.plot_tree(tree, n_words=2)
-        assert [len(np.asarray(c.get_offsets())) for c in ax.collections] == [2, 4, 12]
-        assert sum(isinstance(patch, PathPatch) for patch in ax.patches) == 16  # all but the roots
-        ticks = [label.get_text() for label in ax.get_xticklabels()]
-        assert ticks == ["level 3", "level 2", "level 1"]
-        lowest = [
-            child
-            for root in topic_tree(tree)
-            for middle in root.children
-            for child in middle.children
+def topics_frame() -> pd.DataFrame:
+    """Seven top topics, the k-th with k below it; labels with characters that are special to matplotlib."""
+    lines = []
+    for k in range(7):
+        words = [(f"${k}_{j}", float(9 - j)) for j in range(9)]
+        lines.append((f"Z2.{k}", 2, None, f"$top {k}", words, 0.5 - 0.05 * k))
+        lines += [(f"Z1.{k}{c}", 1, f"Z2.{k}", f"low {k}{c}", words, 0.01 * c) for c in range(k)]
+    return pd.DataFrame(lines, columns=["id", "level", "parent", "label", "words", "share"])
+
+
+def texts_of(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+class TestTopics:
+    def test_bars_are_weights_of_words(self) -> None:
+        frame = topics_frame()
+        panels = plots.plot_topics(frame, n_topics=6, n_words=3)
+        assert len(panels) == 6
+        for k, panel in enumerate(panels):
+            assert [bar.get_width() for bar in panel.patches] == [9.0, 8.0, 7.0]
+            assert [label.get_text() for label in panel.get_yticklabels()] == [
+                f"${k}_{j}" for j in range(3)
+            ]
+            assert panel.get_title(loc="left") == f"$top {k}  {50 - 5 * k} %"
+        (largest,) = plots.plot_topics(frame, n_topics=1, level=1)
+        assert largest.get_title(loc="left").startswith("low 65")
+        with pytest.raises(DataError, match="level 7"):
+            plots.plot_topics(frame, level=7)
+
+    def test_the_hierarchy_has_topics_shares_and_topics_below(self) -> None:
+        ax = plots.plot_hierarchy(topics_frame(), n_topics=6, n_children=4)
+        texts = texts_of(ax)
+        assert [text for text in texts if text.startswith("$top")] == [
+            f"$top {k}" for k in range(6)
         ]
-        expected = [", ".join(word.word for word in topic.words[:2]) for topic in lowest]
-        assert [text.get_text() for text in ax.texts] == expected
-        heights = [text.xy[1] for text in ax.texts]  # type: ignore[attr-defined]
-        assert heights == [-float(k) for k in range(12)]
+        below = [text for text in texts if text.startswith("low")]
+        wanted = [[f"low {k}{c}" for c in reversed(range(k))][:4] for k in range(6)]
+        assert below == [label for labels in wanted for label in labels]
+        assert "50 %" in texts
+        assert "and 1 more" in texts  # of the five below the last
+        boxes = [patch.get_bbox() for patch in ax.patches]
+        assert len(boxes) == 6 + len(below)
+        overlaps = [
+            (a, b)
+            for a, b in combinations(boxes, 2)
+            if min(a.x1, b.x1) - max(a.x0, b.x0) > 1e-9 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1e-9
+        ]
+        assert overlaps == []
+        low, high = ax.get_ylim()
+        assert min(box.y0 for box in boxes) == pytest.approx(low, abs=1e-9)
+        assert max(box.y1 for box in boxes) == pytest.approx(high)
 
-    def test_no_more_than_there_is_room_for(self) -> None:
-        tree = planted_tree(np.random.default_rng(0), (40, 12, 4, 2))
-        ax = plots.plot_tree(tree, max_topics=5)
-        assert [len(np.asarray(c.get_offsets())) for c in ax.collections] == [2, 4]
-        assert ax.get_title() == "Tree of topics: 6 of 18 drawn"
-        assert len(plots.plot_tree(tree, max_topics=1).texts) == 1
+    def test_a_tree_has_a_hierarchy(self) -> None:
+        tree = planted_tree(np.random.default_rng(0), (40, 12, 4))
+        texts = texts_of(plots.plot_hierarchy(tree))
+        assert {topic.title for topic in topic_tree(tree)} <= set(texts)
+        with pytest.raises(DataError, match="no topics"):
+            plots.plot_hierarchy([])
 
-    def test_a_word_with_dollars(self) -> None:
-        word = TopicWord("$5 and $6_", 0.1, 0.5, 0.1)
-        ax = plots.plot_tree([Topic("Z1.0", 1, "", 0.5, (word,)), Topic("Z1.1", 1, "", 0.5, ())])
-        assert [text.get_text() for text in ax.texts] == ["$5 and $6_", "Z1.1"]
+    def test_lines_over_time_have_labels(self) -> None:
+        frame = topics_frame()
+        years = pd.Index(range(1990, 1996), name="year")
+        shares = pd.DataFrame({f"Z2.{k}": 0.1 * k + 0.01 * np.arange(6) for k in range(7)}, years)
+        ax = plots.plot_over_time(shares, frame, n_topics=3)
+        drawn = [np.asarray(line.get_ydata()).tolist() for line in ax.lines]
+        assert drawn == [shares[f"Z2.{k}"].tolist() for k in (6, 5, 4)]
+        assert texts_of(ax) == ["$top 4", "$top 5", "$top 6"]
+        assert ax.get_xlabel() == "year"
+        same = plots.plot_over_time(shares * 0 + 0.3, n_topics=4)  # lines on top of each other
+        heights = [text.xy[1] for text in same.texts]  # type: ignore[attr-defined]
+        assert np.diff(heights).min() > 0.01
 
-    def test_nothing_to_draw(self) -> None:
-        with pytest.raises(DataError, match="no latents"):
-            plots.plot_tree([])
-        with pytest.raises(DataError, match="max_topics"):
-            plots.plot_tree(planted_tree(np.random.default_rng(0), (8, 2)), max_topics=0)
+    def test_a_table_of_classes(self) -> None:
+        shares = pd.DataFrame({"Z2.0": [0.1, 0.25], "Z2.1": [0.9, 0.0]}, index=["a", "b"])
+        ax = plots.plot_per_class(shares, topics_frame(), plots.plot_per_class(shares))
+        assert [label.get_text() for label in ax.get_yticklabels()] == ["$top 1", "$top 0"]
+        assert [label.get_text() for label in ax.get_xticklabels()] == ["a", "b"]
+        assert np.asarray(ax.images[-1].get_array()).tolist() == [[0.9, 0.0], [0.1, 0.25]]
+        assert texts_of(ax)[-4:] == ["90", "0", "10", "25"]
 
 
 # A 3 × 4 image: groups a, b, c of level 1; a and b are one group of level 2, c another; one constant pixel.
@@ -171,18 +215,11 @@ class TestPixelGroups:
         (path,) = hatched.get_paths()
         assert path.get_extents().bounds == (2.5, 0.5, 1.0, 1.0)  # column 3, row 1
 
-    def test_borders_run_between_groups_and_lines_join_pieces(self, tree: LatentTree) -> None:
+    def test_borders_run_between_groups(self, tree: LatentTree) -> None:
         (panel,) = plots.plot_pixel_groups(tree, (3, 4), levels=[1])
-        borders, links = (c for c in panel.collections if isinstance(c, LineCollection))
+        (borders,) = (c for c in panel.collections if isinstance(c, LineCollection))
         sides = (LAYOUT[:-1] != LAYOUT[1:]).sum() + (LAYOUT[:, :-1] != LAYOUT[:, 1:]).sum()
         assert len(borders.get_segments()) == sides
-        joined = {frozenset((round(x), round(y)) for x, y in link) for link in links.get_segments()}
-        # Each group has one pixel apart, which touches the rest at a corner: (x, y).
-        assert joined == {
-            frozenset({(0, 2), (1, 1)}),
-            frozenset({(3, 2), (2, 1)}),
-            frozenset({(0, 1), (1, 2)}),
-        }
 
     def test_draws_on_the_users_axes_in_their_order(self, tree: LatentTree) -> None:
         axes = list(Figure().subplots(1, 2))

@@ -14,7 +14,14 @@ from gensim.models.coherencemodel import CoherenceModel
 
 from tsenet import Table
 from tsenet.errors import DataError
-from tsenet.explain import coherence, topic_diversity
+from tsenet.explain import (
+    Topic,
+    TopicWord,
+    coherence,
+    every_topic,
+    hierarchy_scores,
+    topic_diversity,
+)
 
 VOCABULARY = [f"w{k}" for k in range(300)]
 Texts = list[list[str]]
@@ -82,12 +89,12 @@ class TestCoherence:
 
     @pytest.mark.parametrize("window", [None, 10])
     def test_many_words_in_a_corpus_that_can_be_read_only_once(self, window: int | None) -> None:
-        pairs = [(f"a{k}", f"b{k}") for k in range(3000)]  # more words than are counted at once
+        pairs = [(f"a{k}", f"b{k}") for k in range(3000)]
         documents = [list(pair) for pair in pairs] * 2
         once = ((token for token in document) for document in documents)
         assert coherence(pairs, once, window=window).per_topic == pytest.approx([1.0] * 3000)
 
-    def test_a_document_longer_than_a_block(self) -> None:
+    def test_a_long_document(self) -> None:
         tokens = np.random.default_rng(0).integers(20, size=300_000)
         windows = np.lib.stride_tricks.sliding_window_view(tokens, 10)
         with_a, with_b = ((windows == word).any(axis=1) for word in (3, 7))
@@ -161,3 +168,95 @@ class TestDiversity:
     def test_no_words(self) -> None:
         with pytest.raises(DataError, match="no words"):
             topic_diversity([[], []])
+
+
+def topmost(hierarchy: list[tuple[Any, list[Any]]], counts: Any, names: list[str]) -> Any:
+    """PCC, PCD, sibling diversity and PnCD of two levels, by loops over words as TopMost defines them."""
+
+    def npmi(a: str, b: str) -> float:
+        x, y = (counts[:, names.index(word)] > 0 for word in (a, b))
+        if (x & y).all():
+            return 1.0
+        joint = (x & y).mean() + 1e-10
+        return float(np.log(joint / (x.mean() * y.mean())) / -np.log(joint))
+
+    def once(*lists: list[str]) -> float:
+        every = [word for words in lists for word in words]
+        return sum(every.count(word) == 1 for word in every) / len(every)
+
+    pcc, pccx, pcd, pncd = [], [], [], []
+    for parent, children in hierarchy:
+        for child in children:
+            both = set(parent) & set(child)
+            free = [npmi(a, b) for a in set(parent) - both for b in set(child) - both]
+            pccx += free
+            pcc += free + [-1.0] * len(both) ** 2
+            pcd.append(once(parent, child))
+        others = [c for _, below in hierarchy for c in below if below is not children]
+        pncd += [once(parent, other) for other in others]
+    return {
+        "pcc": np.mean(pcc),
+        "pccx": np.mean(pccx),
+        "pcd": np.mean(pcd),
+        "pncd": np.mean(pncd),
+        "sibling_diversity": np.mean([once(*children) for _, children in hierarchy]),
+        "top_siblings": once(*(parent for parent, _ in hierarchy)),
+    }
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_hierarchy_scores_are_topmosts(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    names = VOCABULARY[:30]
+    counts = (rng.random((60, 30)) < rng.beta(0.5, 1.5, 30)).astype(float)
+    counts[:, :2], counts[0] = 1.0, 1.0  # two words in every document; every word occurs
+
+    def words() -> list[str]:
+        return [names[k] for k in rng.permutation(30)[:6]]
+
+    hierarchy: list[tuple[Any, list[Any]]] = [
+        (words(), [words() for _ in range(2 + seed % 2)]) for _ in range(3)
+    ]
+
+    def topic(level: int, words: list[str], children: tuple[Topic, ...] = ()) -> Topic:
+        described = tuple(TopicWord(word, 1.0, 1.0, 0.0) for word in words)
+        return Topic(f"{level}", level, "", 0.1, described, children)
+
+    nested = [topic(2, p, tuple(topic(1, c) for c in below)) for p, below in hierarchy]
+    flat = list(every_topic(nested))
+    present = rng.random((60, len(flat))) < 0.4
+    tokens = [[names[k] for k in rng.integers(30, size=25)] for _ in range(60)]
+    table = Table.of(sp.csr_array(counts), names=names)
+    found = hierarchy_scores(nested, table, sp.csr_array(present), tokens=tokens)
+    wanted = topmost(hierarchy, counts, names)
+    assert found["sibling_diversity"] == pytest.approx(
+        [wanted.pop("top_siblings"), wanted["sibling_diversity"]]
+    )
+    for name, value in wanted.items():
+        assert found[name][1] == pytest.approx(value), name
+    assert np.isnan([found[name][0] for name in ("pcc", "pcd", "pncd", "negative_edges")]).all()
+    # presence, and words within levels
+    lower = [k for k, t in enumerate(flat) if t.level == 1]
+    above = [max(p for p, t in enumerate(flat) if t.level == 2 and p < k) for k in lower]
+    negative = [
+        present[present[:, p], k].mean() < present[~present[:, p], k].mean()
+        for p, k in zip(above, lower, strict=True)
+    ]
+    assert found["negative_edges"][1] == pytest.approx(np.mean(negative))
+    assert found["coverage"][1] == pytest.approx(present[:, lower].any(axis=1).mean())
+    below = [child for _, children in hierarchy for child in children]
+    assert found["diversity"][1] == pytest.approx(topic_diversity(below))
+    within = coherence(below, tokens, window=10)
+    assert found["npmi_window"][1] == pytest.approx(within.score)
+
+
+def test_words_that_never_occur_together_have_an_npmi_of_0() -> None:
+    table = Table.of(sp.csr_array([[1, 0, 1], [0, 1, 1], [0, 0, 0]]), names=["a", "b", "c"])
+
+    def npmi(*words: str) -> float:
+        described = tuple(TopicWord(word, 1.0, 1.0, 0.0) for word in words)
+        topic = Topic("Z1.0", 1, "", 0.1, described)
+        return hierarchy_scores([topic], table, sp.csr_array(np.ones((3, 1), bool)))["npmi"][0]
+
+    assert npmi("a", "b") == npmi("a") == 0.0
+    assert npmi("a", "c") == pytest.approx(np.log(1 / 3 / (1 / 3 * 2 / 3)) / np.log(3), abs=1e-6)

@@ -807,14 +807,17 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         -------
         pandas.DataFrame
             A row for each level, the top one first, with the scores that :func:`tsenet.explain.hierarchy_scores`
-            describes, and ``word_coverage``, the share of the words in a topic.
+            describes (``npmi_window`` for texts), and ``word_coverage``, the share of the words in a topic.
         """
-        rows = self._rows_of(texts)
-        present = self._strengths_of(texts)[:, self._columns(None)] >= PRESENT
-        table = Table.of(rows.to_csr(), names=self.vocabulary_)
+        texts = list(texts) if isinstance(texts, Iterator) else texts
+        with _recorded_words(self.vectorizer_, texts) as tokens:
+            counts = None if texts is None else self._table(texts)
+        present = self._strengths_of(counts)[:, self._columns(None)] >= PRESENT
+        table = Table.of(self._rows_of(counts).to_csr(), names=self.vocabulary_)
         import pandas
 
-        frame = pandas.DataFrame(hierarchy_scores(self._chosen, table, present))
+        scores = hierarchy_scores(self._chosen, table, present, tokens=tokens)
+        frame = pandas.DataFrame(scores)
         frame["word_coverage"] = 1.0 - len(self.ungrouped_) / max(1, self.tree_.n_observed)
         return frame
 

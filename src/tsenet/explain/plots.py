@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -10,10 +11,11 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from tsenet.errors import DataError, MissingDependencyError
-from tsenet.explain.topic_words import Topic, every_topic, topic_tree
+from tsenet.explain.topic_words import every_topic, topic_tree
 from tsenet.explain.units import Units
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
     from tsenet.skeleton.tree import LatentTree
@@ -24,10 +26,13 @@ __all__ = [
     "connected_share",
     "group_colours",
     "pixel_groups",
+    "plot_hierarchy",
     "plot_history",
+    "plot_over_time",
+    "plot_per_class",
     "plot_pixel_groups",
     "plot_receptive_field",
-    "plot_tree",
+    "plot_topics",
 ]
 
 #: Colours of groups. Any two differ by at least 22 in CIELAB, to the normal eye and with each of the three kinds of
@@ -42,159 +47,334 @@ PALETTE = (
     "#49688a",  # slate
 )
 # Okabe and Ito's colours, which people with any kind of colour blindness can tell apart.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
-_INK, _GREY, _LIGHT = "#26323c", "#8c8c8c", "#b4bcc6"
+_COLOURS = ("#0072B2", "#D55E00")
+# Of topics, as in the explorer.
+_HUES = (
+    *("#1c6fb0", "#c2600a", "#2b8242", "#b5332f", "#7450b8"),
+    *("#0a7d82", "#b83a7b", "#7d7400", "#87592c", "#52626f"),
+)
+_INK, _GREY, _GREY_INK = "#26323c", "#8c8c8c", "#5f6c78"
 _PAPER, _HATCH = "#f3f3f1", "#c4c4c0"
 _PANEL = 3.2  # inches
-_MARK = 240.0  # area of a topic that is on in all rows, in square points
+# The icicle: share of documents that makes a line of text, room between top topics, where the second level starts.
+_SHARE_OF_LINE, _BETWEEN, _LEFT = 0.08, 0.35, 0.34
 
 _Labels = NDArray[np.int64]
 _Lines = list[list[tuple[float, float]]]
 
 
-def _new_axes(size: tuple[float, float], n_panels: int = 1) -> list[Axes]:
-    """Axes next to each other in a new figure."""
+def _new_axes(size: tuple[float, float], n_panels: int = 1, n_rows: int = 1) -> list[Axes]:
+    """Axes next to each other in a new figure, row by row."""
     try:
         from matplotlib import pyplot
     except ImportError as error:
         raise MissingDependencyError("plots need matplotlib: pip install 'tsenet[plot]'") from error
-    _, axes = pyplot.subplots(1, n_panels, figsize=size, squeeze=False, layout="constrained")
-    return list(axes[0])
+    _, axes = pyplot.subplots(n_rows, n_panels, figsize=size, squeeze=False, layout="constrained")
+    return list(axes.ravel())
 
 
-# ---- trees of topics
+def _plain(ax: Axes) -> Axes:
+    """Light lines at the ticks of the y axis, and no frame above and on the right."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="y", color="#e6e6e6", linewidth=0.8)
+    ax.set_axisbelow(True)
+    return ax
 
 
-def plot_tree(
-    tree: LatentTree | Sequence[Topic],
-    ax: Axes | None = None,
+# ---- topics
+
+
+def plot_topics(
+    topics: Any,
+    axes: Iterable[Axes] | None = None,
     *,
-    max_topics: int = 40,
-    n_words: int = 4,
-) -> Axes:
-    """Draw an overview of a tree: its topics from the top level down as far as there is room, largest first.
+    n_topics: int = 8,
+    n_words: int = 6,
+    level: int | None = None,
+) -> list[Axes]:
+    """Draw the words of topics and their weights, one panel of bars for each topic.
 
     Parameters
     ----------
-    tree : LatentTree, or sequence of Topic
-        A tree, or topics as ``topic_tree`` returns them.
+    topics : TopicModel or DataFrame
+        A fitted model, or rows of its ``topics_``.
+    axes : iterable of matplotlib Axes, optional
+        One for each topic; default: a new figure, four panels in a row.
+    n_topics : int, default=8
+        The largest topics are drawn.
+    n_words : int, default=6
+        Words of each.
+    level : int, optional
+        Level of the topics; default: the highest.
+
+    Returns
+    -------
+    list of matplotlib Axes
+        One for each topic, the largest first.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from tsenet.explain.plots import plot_topics
+    >>> topics = pd.DataFrame({"level": 1, "label": ["goal"], "share": 0.2, "words": [[("goal", 2.0)]]})
+    >>> plot_topics(topics)[0].get_title(loc="left")
+    'goal  20 %'
+    """
+    frame = _frame(topics)
+    shown = frame[frame["level"] == (frame["level"].max() if level is None else level)]
+    shown = shown.nlargest(n_topics, "share", keep="first")
+    if shown.empty:
+        raise DataError(f"there is no topic of level {level} to draw")
+    if axes is None:
+        rows = -(-len(shown) // 4)
+        size = (3.0 * min(4, len(shown)), rows * (0.6 + 0.24 * n_words))
+        axes = _new_axes(size, min(4, len(shown)), rows)
+    panels = list(axes)[: len(shown)]
+    for panel, (_, topic), colour in zip(panels, shown.iterrows(), cycle(_HUES), strict=False):
+        words, weights = zip(*topic["words"][:n_words], strict=True)
+        panel.barh(range(len(words)), weights, color=colour, height=0.7)
+        panel.set_yticks(range(len(words)), words, color=_INK, parse_math=False)
+        panel.invert_yaxis()
+        panel.set_xticks([])
+        panel.tick_params(length=0)
+        panel.spines[:].set_visible(False)
+        title = f"{_cut(topic['label'], 30)}  {_percent(topic['share'])}"
+        panel.set_title(title, loc="left", fontsize=10, color=_INK, parse_math=False)
+    return panels
+
+
+def plot_hierarchy(
+    topics: Any, ax: Axes | None = None, *, n_topics: int = 10, n_children: int = 5
+) -> Axes:
+    """Draw the two upper levels of a hierarchy of topics as an icicle: topics, their shares, and the topics below them.
+
+    Parameters
+    ----------
+    topics : TopicModel, DataFrame, LatentTree or sequence of Topic
+        A fitted model or its ``topics_``; a tree, or topics as ``topic_tree`` returns them.
     ax : matplotlib Axes, optional
-        Axes to draw on; a new figure by default.
-    max_topics : int, default=40
-        Levels are drawn downwards as long as each has at most this many topics; of a larger top level, the largest
-        topics.
-    n_words : int, default=4
-        Words written next to each topic of the lowest level drawn.
+        Axes to draw on; a new figure, as high as its rows, by default.
+    n_topics : int, default=10
+        The largest topics of the highest level are drawn.
+    n_children : int, default=5
+        Largest topics drawn below each; a last line counts the others.
 
     Returns
     -------
     matplotlib Axes
-        The mark of a topic grows with its share of the rows.
+        Larger shares have higher boxes; boxes have at least the height of a line.
 
     Raises
     ------
     DataError
-        If the tree has no latents, or a number is below 1.
+        If there are no topics, or a number is below 1.
 
     Examples
     --------
-    >>> from tsenet.explain import Topic, TopicWord
-    >>> from tsenet.explain.plots import plot_tree
-    >>> topic = Topic("Z1.0", 1, "goal", 0.2, (TopicWord("goal", 0.1, 0.4, 0.01),))
-    >>> plot_tree([topic]).get_title()
-    'Tree of topics: 1 of 1 drawn'
+    >>> from tsenet.explain import Topic
+    >>> from tsenet.explain.plots import plot_hierarchy
+    >>> child = Topic("Z1.0", level=1, title="goal", size=0.1, words=())
+    >>> parent = Topic("Z2.0", level=2, title="sport", size=0.2, words=(), children=(child,))
+    >>> [text.get_text() for text in plot_hierarchy([parent]).texts]
+    ['sport', '20 %', 'goal', '10 %']
     """
-    roots = list(tree) if isinstance(tree, Sequence) else topic_tree(tree)
-    if not roots:
-        raise DataError("the tree has no latents: there is nothing to draw")
-    if max_topics < 1 or n_words < 1:
-        raise DataError("max_topics and n_words must be at least 1")
-    levels = [roots[:max_topics]]
-    while below := [child for topic in levels[-1] for child in topic.children]:
-        if len(below) > max_topics:
-            break
-        levels.append(below)
-    height = _heights(levels)
-    lowest = min(height.values())
+    from matplotlib.colors import to_rgba
+    from matplotlib.patches import Rectangle
+
+    frame = _frame(topics)
+    if frame.empty or n_topics < 1 or n_children < 1:
+        raise DataError("there are no topics to draw, or n_topics or n_children is below 1")
+    drawn = []  # a top topic, those below it, and how many of these are left out
+    tops = frame[frame["parent"].isna()].sort_values("level", ascending=False, kind="stable")
+    for _, topic in tops.nlargest(n_topics, ["level", "share"]).iterrows():
+        below = frame[frame["parent"] == topic["id"]].sort_values("share", ascending=False)
+        drawn.append((topic, below[:n_children], len(below) - n_children))
+    heights = [_row_heights(*entry) for entry in drawn]
+    total = sum(map(sum, heights)) + _BETWEEN * (len(drawn) - 1)
     if ax is None:
-        (ax,) = _new_axes((1.6 * len(levels) + 0.75 * n_words, 1.0 + 0.25 * (1 - lowest)))
-    for depth, topics in enumerate(levels):
-        _draw_level(ax, depth, topics, height)
-        for topic in topics:
-            if depth == len(levels) - 1 or not topic.children:
-                words = ", ".join(word.word for word in topic.words[:n_words]) or topic.name
-                _write(ax, depth, height[topic.name], words)
-    n_shown, n_all = sum(map(len, levels)), sum(1 for _ in every_topic(roots))
-    ax.set_title(f"Tree of topics: {n_shown} of {n_all} drawn")
-    ax.set(xlim=(-0.2, len(levels) - 1 + 0.45 * n_words), ylim=(lowest - 0.8, 0.8))
-    ax.set_xticks(range(len(levels)), [f"level {topics[0].level}" for topics in levels])
-    ax.set_yticks([])
-    ax.xaxis.tick_top()
+        (ax,) = _new_axes((10.0, 0.27 * total + 0.1))
+    y = total
+    for (topic, below, n_more), rows, colour in zip(drawn, heights, cycle(_HUES), strict=False):
+        high = sum(rows)
+        ax.add_patch(Rectangle((0, y - high), _LEFT, high, facecolor=to_rgba(colour, 0.3)))
+        _write(ax, (0.012, y - 0.55), _cut(topic["label"], 32), fontweight="bold", fontsize=10)
+        _write(ax, (_LEFT - 0.01, y - 0.55), _percent(topic["share"]), ha="right")
+        if high >= 2 and (more := _further_words(topic, 44)):
+            _write(ax, (0.012, y - 1.5), more, color=_GREY_INK)
+        for (_, child), row in zip(below.iterrows(), rows, strict=False):
+            box = Rectangle((_LEFT, y - row), 1 - _LEFT, row, facecolor=to_rgba(colour, 0.13))
+            box.set(edgecolor="white", linewidth=1.5)
+            ax.add_patch(box)
+            _write(ax, (_LEFT + 0.012, y - row / 2), _cut(child["label"], 40))
+            if words := _further_words(child, 40):
+                _write(ax, (0.645, y - row / 2), words, color=_GREY_INK)
+            _write(ax, (0.99, y - row / 2), _percent(child["share"]), ha="right")
+            y -= row
+        if n_more > 0:
+            _write(ax, (_LEFT + 0.012, y - rows[-1] / 2), f"and {n_more} more", color=_GREY_INK)
+            y -= rows[-1]
+        y -= _BETWEEN + (high if below.empty else 0)
+    ax.set(xlim=(0, 1), ylim=(0, total))
+    ax.axis("off")
+    return ax
+
+
+def plot_over_time(
+    shares: Any, topics: Any = None, ax: Axes | None = None, *, n_topics: int = 6
+) -> Axes:
+    """Draw the shares of topics over time, each line with its label.
+
+    Parameters
+    ----------
+    shares : DataFrame
+        What :meth:`tsenet.TopicModel.over_time` returns.
+    topics : TopicModel or DataFrame, optional
+        The model or its ``topics_``, for the labels; default: the columns' names.
+    ax : matplotlib Axes, optional
+        Axes to draw on; a new figure by default.
+    n_topics : int, default=6
+        The topics with the largest mean share are drawn.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from tsenet.explain.plots import plot_over_time
+    >>> shares = pd.DataFrame({"Z2.0": [0.1, 0.2, 0.4]}, index=pd.Index([1990, 1991, 1992], name="year"))
+    >>> plot_over_time(shares).texts[0].get_text()
+    'Z2.0'
+    """
+    from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+    if ax is None:
+        (ax,) = _new_axes((8.0, 4.2))
+    shown = shares[shares.mean().nlargest(n_topics).index]
+    labels = _labels(shown.columns, topics)
+    for name, colour in zip(shown, cycle(_HUES), strict=False):
+        ax.plot(shown.index, shown[name], color=colour, linewidth=2)
+    # Labels at the ends of the lines, from the lowest up, none closer than a line of text to the one before.
+    order = np.argsort(shown.iloc[-1].to_numpy(), kind="stable")
+    height, least = -np.inf, 0.055 * float(shown.to_numpy().max())
+    for k in order.tolist():
+        height = max(height + least, float(shown.iloc[-1, k]))
+        ax.annotate(
+            labels[k],
+            (shown.index[-1], height),
+            (6, 0),
+            textcoords="offset points",
+            va="center",
+            color=_HUES[k % len(_HUES)],
+            parse_math=False,
+        )
+    ax.set(xlabel=shown.index.name, ylabel="share of the documents", ylim=(0, None))
+    ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    if shown.index.dtype.kind in "iu":
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return _plain(ax)
+
+
+def plot_per_class(
+    shares: Any, topics: Any = None, ax: Axes | None = None, *, n_topics: int = 15
+) -> Axes:
+    """Draw the shares of topics in each class as a table of shaded numbers.
+
+    Parameters
+    ----------
+    shares : DataFrame
+        What :meth:`tsenet.TopicModel.per_class` returns.
+    topics : TopicModel or DataFrame, optional
+        The model or its ``topics_``, for the labels; default: the columns' names.
+    ax : matplotlib Axes, optional
+        Axes to draw on; a new figure by default.
+    n_topics : int, default=15
+        The topics with the largest share of any class are drawn.
+
+    Returns
+    -------
+    matplotlib Axes
+        A row for each topic, a column for each class; numbers are percentages.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from tsenet.explain.plots import plot_per_class
+    >>> shares = pd.DataFrame({"Z2.0": [0.1, 0.9], "Z2.1": [0.5, 0.0]}, index=["spam", "ham"])
+    >>> [text.get_text() for text in plot_per_class(shares).texts]
+    ['10', '90', '50', '0']
+    """
+    shown = shares[shares.max().nlargest(n_topics).index].T
+    if ax is None:
+        (ax,) = _new_axes((2.6 + 0.48 * shown.shape[1], 1.4 + 0.3 * shown.shape[0]))
+    values = shown.to_numpy()
+    ax.imshow(values, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
+        colour = "white" if value > 0.6 else _INK
+        ax.text(
+            column, row, f"{100 * value:.0f}", ha="center", va="center", color=colour, fontsize=8
+        )
+    ax.set_yticks(range(len(shown)), _labels(shown.index, topics), parse_math=False)
+    names = [str(name) for name in shown.columns]
+    ax.set_xticks(
+        range(len(names)), names, rotation=40, ha="right", rotation_mode="anchor", parse_math=False
+    )
+    ax.set_title("Share of the documents of each class, %", loc="left", fontsize=10, color=_INK)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     return ax
 
 
-def _heights(levels: Sequence[Sequence[Topic]]) -> dict[str, float]:
-    """Vertical positions: ends of branches one below the other, other topics at the mean of their children."""
-    height: dict[str, float] = {}
+def _frame(topics: Any) -> pd.DataFrame:
+    """Topics as a data frame with the columns of ``TopicModel.topics_`` that are drawn."""
+    import pandas as pd
 
-    def set_height(topic: Topic, depth: int) -> float:
-        if depth + 1 < len(levels) and topic.children:
-            height[topic.name] = float(
-                np.mean([set_height(child, depth + 1) for child in topic.children])
-            )
-        else:
-            ended.append(topic.name)
-            height[topic.name] = 1.0 - len(ended)
-        return height[topic.name]
-
-    ended: list[str] = []
-    for root in levels[0]:
-        set_height(root, 0)
-    return height
+    found = getattr(topics, "topics_", topics)
+    if isinstance(found, pd.DataFrame):
+        return found
+    nested = list(found) if isinstance(found, Sequence) else topic_tree(found)
+    above = {id(child): topic.name for topic in every_topic(nested) for child in topic.children}
+    lines = [
+        (t.name, t.level, above.get(id(t)), t.title, [(w.word, w.weight) for w in t.words], t.size)
+        for t in every_topic(nested)
+    ]
+    return pd.DataFrame(lines, columns=["id", "level", "parent", "label", "words", "share"])
 
 
-def _draw_level(ax: Axes, depth: int, topics: Sequence[Topic], height: dict[str, float]) -> None:
-    """The topics of one level, and their links to those below that are drawn."""
-    for topic in topics:
-        for child in topic.children:
-            if child.name in height:
-                _draw_link(ax, depth, height[topic.name], height[child.name])
-    ax.scatter(
-        [depth] * len(topics),
-        [height[topic.name] for topic in topics],
-        s=[14 + _MARK * topic.size for topic in topics],
-        color=_COLOURS[depth % len(_COLOURS)],
-        edgecolors="white",
-        linewidths=0.8,
-        zorder=2,
-    )
+def _row_heights(topic: Any, below: Any, n_more: int) -> list[float]:
+    """Heights of the lines next to a top topic, in lines of text."""
+    heights = [max(1.0, share / _SHARE_OF_LINE) for share in below["share"]]
+    return [*heights, *([0.9] if n_more > 0 else [])] or [max(1.0, topic["share"] / _SHARE_OF_LINE)]
 
 
-def _draw_link(ax: Axes, depth: int, start: float, stop: float) -> None:
-    """A curve from a topic to one of the next level."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
-    points = [(depth, start), (depth + 0.5, start), (depth + 0.5, stop), (depth + 1, stop)]
-    codes = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]
-    ax.add_patch(
-        PathPatch(Path(points, codes), facecolor="none", edgecolor=_LIGHT, linewidth=1, zorder=1)
-    )
+def _labels(names: Iterable[str], topics: Any) -> list[str]:
+    """Labels of topics by their ids."""
+    frame = None if topics is None else _frame(topics)
+    known = {} if frame is None else dict(zip(frame["id"], frame["label"], strict=True))
+    return [known.get(name, str(name)) for name in names]
 
 
-def _write(ax: Axes, depth: int, height: float, text: str) -> None:
-    ax.annotate(
-        text,
-        (depth, height),
-        (11, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=8,
-        color=_INK,
-        parse_math=False,  # a word may hold dollar signs
-    )
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.0095 else f"{100 * share:.1f} %"
+
+
+def _further_words(topic: Any, length: int) -> str:
+    """Words of a topic that are not in its label."""
+    named = set(topic["label"].split(", "))
+    return _cut(", ".join(word for word, _ in topic["words"] if word not in named), length)
+
+
+def _cut(text: str, length: int) -> str:
+    """Text of at most some length, cut between words."""
+    if len(text) <= length:
+        return text
+    return (text[:length].rpartition(", ")[0] or text[: length - 1]) + " …"
+
+
+def _write(ax: Axes, place: tuple[float, float], text: str, **style: Any) -> None:
+    style = {"va": "center", "fontsize": 9, "color": _INK, "parse_math": False, **style}
+    ax.text(*place, text, **style)
 
 
 # ---- pixels
@@ -330,8 +510,7 @@ def plot_pixel_groups(
 ) -> list[Axes]:
     """Draw how each level of a tree groups the pixels of an image, one panel per level (extra ``plot``).
 
-    Pixels of one group share a colour, and neighbouring groups have different ones. A thin line joins the parts
-    of a group that do not touch. Pixels that never vary are hatched.
+    Pixels of one group share a colour, and neighbouring groups have different ones. Pixels that never vary are hatched.
 
     Parameters
     ----------
@@ -398,10 +577,6 @@ def _draw_groups(groups: _Labels, panel: Axes) -> None:
     panel.add_collection(
         LineCollection(_borders(groups), colors=_INK, linewidths=width, capstyle="round")
     )
-    links = [link for group in np.unique(groups[groups >= 0]) for link in _links(groups == group)]
-    panel.add_collection(LineCollection(links, colors=_INK, linewidths=0.5 * width, alpha=0.8))
-    ends = np.array(links).reshape(-1, 2)
-    panel.scatter(ends[:, 0], ends[:, 1], s=(2 * width) ** 2, color=_INK, linewidths=0, zorder=3)
     panel.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5), xticks=[], yticks=[])
     for spine in panel.spines.values():
         spine.set(color=_INK, linewidth=width)
@@ -414,22 +589,6 @@ def _borders(groups: _Labels, offset: float = 0.0) -> _Lines:
     return [[(j - 0.5, i + 0.5), (j + 0.5, i + 0.5)] for i, j in down] + [
         [(j + 0.5, i - 0.5), (j + 0.5, i + 0.5)] for i, j in across
     ]
-
-
-def _links(inside: NDArray[np.bool_]) -> _Lines:
-    """Shortest lines that join the connected parts of one group, each as its two (x, y) ends.
-
-    Prim's algorithm: the part nearest to those joined so far is joined next.
-    """
-    parts, n_parts = ndimage.label(inside)
-    links: _Lines = []
-    joined = parts == 1
-    for _ in range(n_parts - 1):
-        away, (row, column) = ndimage.distance_transform_edt(~joined, return_indices=True)
-        i, j = np.unravel_index(np.argmin(np.where(inside & ~joined, away, np.inf)), parts.shape)
-        links.append([(float(j), float(i)), (float(column[i, j]), float(row[i, j]))])
-        joined |= parts == parts[i, j]
-    return links
 
 
 def plot_receptive_field(
@@ -567,7 +726,4 @@ def plot_history(
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.margins(x=0.03)
     ax.legend(frameon=False)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(axis="y", color="#e6e6e6", linewidth=0.8)
-    ax.set_axisbelow(True)
-    return ax
+    return _plain(ax)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,10 +24,7 @@ Ints = NDArray[np.int64]
 
 # Added to joint probabilities before a logarithm, as gensim does.
 _EPSILON = 1e-12
-# Pairs of words are counted in a dense square with at most this many words on a side (128 MB).
-_MAX_WORDS = 4096
-# Entries of a presence matrix in memory at a time.
-_BLOCK = 1 << 22
+_WINDOW = 10
 
 
 @dataclass(frozen=True)
@@ -125,21 +122,16 @@ def coherence(
         occurrences = _in_documents(corpus, index)
     if occurrences.lengths.size == 0:
         raise DataError("the corpus holds no documents")
+    occurs = np.diff(occurrences.starts) > 0
     scores: list[float] = []
-    for batch in _batches(chosen):
-        words = np.array(sorted({index[word] for topic in batch for word in topic}), np.int64)
+    for topic in chosen:
+        words = [index[word] for word in topic if occurs[index[word]]]
         together, n_windows = _count_pairs(occurrences, words, window)
-        for topic in batch:
-            at = np.searchsorted(words, [index[word] for word in topic])
-            at = at[np.diagonal(together)[at] > 0]
-            pairs = _npmi(together[np.ix_(at, at)], n_windows)
-            different = ~np.eye(at.size, dtype=bool)
-            scores.append(float(pairs[different].mean()) if at.size > 1 else np.nan)
-    occurs = np.bincount(occurrences.word, minlength=len(index)) > 0
+        pairs = _npmi(together, n_windows)[np.triu_indices(len(words), 1)]
+        scores.append(float(pairs.mean()) if pairs.size else np.nan)
     missing = tuple(word for word, k in index.items() if not occurs[k])
     known = [score for score in scores if not np.isnan(score)]
-    mean = float(np.mean(known)) if known else float("nan")
-    return Coherence(mean, tuple(scores), missing, window)
+    return Coherence(_mean(known), tuple(scores), missing, window)
 
 
 def topic_diversity(topics: Sequence[Sequence[str]], *, n_words: int = 25) -> float:
@@ -175,12 +167,17 @@ def topic_diversity(topics: Sequence[Sequence[str]], *, n_words: int = 25) -> fl
 
 
 def hierarchy_scores(
-    topics: Sequence[Topic], table: Table, present: Any, *, n_words: int = 10
+    topics: Sequence[Topic],
+    table: Table,
+    present: Any,
+    *,
+    n_words: int = 10,
+    tokens: Iterable[Iterable[str]] | None = None,
 ) -> dict[str, list[float]]:
     """Score the levels of a hierarchy of topics on documents.
 
-    Words are compared by NPMI over whole documents. The scores of pairs of topics are those of TopMost (Wu et al. 2024;
-    TraCo, AAAI 2024); means are over the pairs of a level and the one above.
+    The scores of pairs of topics are those of TopMost (Wu et al. 2024; TraCo, AAAI 2024), level by level; TopMost
+    reports their means over the levels.
 
     Parameters
     ----------
@@ -192,6 +189,8 @@ def hierarchy_scores(
         In which documents topics are present, in the order of :func:`every_topic`.
     n_words : int, default=10
         Words of each topic to compare.
+    tokens : iterable of token lists, optional
+        The words of the documents in order, for ``npmi_window``.
 
     Returns
     -------
@@ -199,17 +198,20 @@ def hierarchy_scores(
         A value for each level, the top one first:
 
         - ``level``, ``n_topics``
-        - ``npmi``: mean NPMI of the pairs of words of a topic; 0 for words that never occur together
+        - ``npmi``: mean NPMI of the pairs of words of a topic in whole documents; 0 for words that never occur together
+        - ``npmi_window``: the mean of :func:`coherence` within 10 words of text; only with ``tokens``
         - ``diversity``: share of the words of all topics that are different
         - ``coverage``: share of the documents in which a topic is present
-        - ``pcc``: NPMI of words of a topic with those of the one above; a word in both counts as −1
+        - ``pcc``: NPMI of words of a topic with those of the one above, over all pairs of words of the level; a pair of
+          words that are in both counts as −1
         - ``pccx``: the same without the words in both
         - ``pcd``, ``pncd``: share of the words of a topic and of the one above (``pncd``: of any other of that
           level) that are in one of them only
-        - ``sibling_diversity``: share of the words of the topics below one that occur in one of them only
+        - ``sibling_diversity``: share of the words of the topics below one, or of the top level, that occur in one of
+          them only
         - ``negative_edges``: share of the topics that are less often present with the one above than without it
 
-        The last six are NaN for the top level.
+        For the top level, the scores of pairs of levels are NaN.
 
     Examples
     --------
@@ -230,49 +232,64 @@ def hierarchy_scores(
     parent = [above.get(id(topic), -1) for topic in shown]
     documents = sp.csc_array(table.values != 0).astype(np.float64)
     on = sp.csc_array(present)
+    windows = None
+    if tokens is not None and shown:
+        listed = [[table.names[w] for w in of_topic] for of_topic in words]
+        windows = coherence(listed, tokens, window=_WINDOW, n_words=n_words).per_topic
 
-    def npmi(first: Sequence[int], second: Sequence[int], missing: float | None) -> Floats:
+    def npmi(first: Sequence[int], second: Sequence[int]) -> tuple[Floats, Floats]:
+        """NPMI of pairs of words, as TopMost computes it, and the share of the documents with both."""
         n = documents.shape[0]
         joint = (documents[:, first].T @ documents[:, second]).toarray() / n
-        rates = [np.asarray(documents[:, w].sum(axis=0)).ravel() / n for w in (first, second)]
+        alone = [np.asarray(documents[:, w].sum(axis=0)).ravel() / n for w in (first, second)]
         together = joint + 1e-10
         with np.errstate(divide="ignore", invalid="ignore"):
-            score = np.log(together / np.outer(*rates)) / -np.log(together)
+            score = np.log(together / np.outer(*alone)) / -np.log(together)
         score = np.where(joint >= 1.0, 1.0, score)
-        if missing is not None:
-            score = np.where(joint == 0.0, missing, score)
-        return np.asarray(np.where(np.outer(*rates) > 0, score, 0.0))
+        return np.where(np.outer(*alone) > 0, score, 0.0), joint
+
+    def within(topic: Sequence[int]) -> float:
+        score, joint = npmi(topic, topic)
+        pairs = np.where(joint > 0, score, 0.0)[np.triu_indices(len(topic), 1)]
+        return float(pairs.mean()) if pairs.size else 0.0
 
     result: dict[str, list[float]] = defaultdict(list)
     for level in sorted({topic.level for topic in shown}, reverse=True):
         here = [k for k, topic in enumerate(shown) if topic.level == level]
-        coherent = [npmi(words[k], words[k], 0.0)[np.triu_indices(len(words[k]), 1)] for k in here]
         used = [w for k in here for w in words[k]]
-        result["level"].append(level)
-        result["n_topics"].append(len(here))
-        result["npmi"].append(_mean([pairs.mean() if pairs.size else 0.0 for pairs in coherent]))
-        result["diversity"].append(len(set(used)) / max(1, len(used)))
-        result["coverage"].append(_mean((on[:, here].sum(axis=1) > 0).tolist()))
-        pairs_below = [(parent[k], k) for k in here if parent[k] >= 0]
+        edges = [(parent[k], k) for k in here if parent[k] >= 0]
+        siblings: dict[int, list[int]] = defaultdict(list)
+        for k in here:
+            siblings[parent[k]].append(k)
+        upper = [p for p in siblings if p >= 0]
         pcc, pccx = [], []
-        for upper, lower in pairs_below:
-            both = set(words[upper]) & set(words[lower])
-            first, second = ([w for w in words[k] if w not in both] for k in (upper, lower))
-            pccx.append(npmi(first, second, None).ravel())
+        for p, k in edges:
+            both = set(words[p]) & set(words[k])
+            different = ([w for w in words[node] if w not in both] for node in (p, k))
+            pccx.append(npmi(*different)[0].ravel())
             pcc.append(np.concatenate([pccx[-1], np.full(len(both) ** 2, -1.0)]))
-        others = {p for p, _ in pairs_below}
-        result["pcc"].append(_mean(np.concatenate([[], *pcc])))
-        result["pccx"].append(_mean(np.concatenate([[], *pccx])))
-        result["pcd"].append(_mean([_once(words[p], words[k]) for p, k in pairs_below]))
-        result["pncd"].append(
-            _mean([_once(words[p], words[k]) for p in others for k in here if parent[k] != p])
-        )
-        result["sibling_diversity"].append(
-            _mean([_once(*(words[k] for q, k in pairs_below if q == p)) for p in others])
-        )
-        result["negative_edges"].append(
-            _mean([_is_negative(on[:, [p]], on[:, [k]]) for p, k in pairs_below])
-        )
+        scores = {
+            "level": level,
+            "n_topics": len(here),
+            "npmi": _mean([within(words[k]) for k in here]),
+            "diversity": len(set(used)) / max(1, len(used)),
+            "coverage": _mean((on[:, here].sum(axis=1) > 0).tolist()),
+            "pcc": _mean(np.concatenate([[], *pcc])),
+            "pccx": _mean(np.concatenate([[], *pccx])),
+            "pcd": _mean([_once(words[p], words[k]) for p, k in edges]),
+            "pncd": _mean(
+                [_once(words[p], words[k]) for p in upper for k in here if parent[k] != p]
+            ),
+            "sibling_diversity": _mean(
+                [_once(*(words[k] for k in group)) for group in siblings.values()]
+            ),
+            "negative_edges": _mean([_is_negative(on[:, [p]], on[:, [k]]) for p, k in edges]),
+        }
+        if windows is not None:
+            known = [windows[k] for k in here if not np.isnan(windows[k])]
+            scores["npmi_window"] = _mean(known)
+        for name, value in scores.items():
+            result[name].append(value)
     return dict(result)
 
 
@@ -319,20 +336,32 @@ def _npmi(together: Ints, n_windows: int) -> Floats:
 
 @dataclass(frozen=True)
 class _Occurrences:
-    """Where chosen words occur, document by document.
+    """Where K chosen words occur.
 
     Attributes
     ----------
-    word, position, document : int64 (T,)
-        Number of the word, its position in the document, and the document.
+    position, document : int64 (T,)
+        Of each occurrence, sorted by word.
+    starts : int64 (K + 1,)
+        First occurrence of each word.
     lengths : int64 (N,)
         Number of tokens of each document.
     """
 
-    word: Ints
     position: Ints
     document: Ints
+    starts: Ints
     lengths: Ints
+
+    @classmethod
+    def of(cls, n_words: int, word: Any, position: Any, document: Any, lengths: Any) -> Self:
+        """From occurrences in any order."""
+        by_word, place, found, size = (
+            np.asarray(part, np.int64) for part in (word, position, document, lengths)
+        )
+        order = np.argsort(by_word, kind="stable")
+        starts = np.searchsorted(by_word[order], np.arange(n_words + 1))
+        return cls(place[order], found[order], starts, size)
 
 
 def _is_table(corpus: Any) -> bool:
@@ -345,12 +374,10 @@ def _is_table(corpus: Any) -> bool:
 def _in_table(table: Table, index: Mapping[str, int]) -> _Occurrences:
     column = {name: j for j, name in enumerate(table.names)}
     known = [word for word in index if word in column]
-    values = table.values[:, [column[word] for word in known]]
-    document, place = (part.astype(np.int64) for part in values.nonzero())
-    order = np.argsort(document, kind="stable")
-    word = np.array([index[word] for word in known], np.int64)[place[order]]
-    lengths = np.zeros(table.n_rows, np.int64)  # only windows need them
-    return _Occurrences(word, np.zeros_like(word), document[order], lengths)
+    document, place = table.values[:, [column[word] for word in known]].nonzero()
+    word = np.array([index[word] for word in known], np.int64)[place]
+    lengths = np.zeros(table.n_rows)  # only windows need them
+    return _Occurrences.of(len(index), word, np.zeros_like(word), document, lengths)
 
 
 def _in_documents(corpus: Iterable[Iterable[str]], index: Mapping[str, int]) -> _Occurrences:
@@ -368,59 +395,31 @@ def _in_documents(corpus: Iterable[Iterable[str]], index: Mapping[str, int]) -> 
                 position.append(last)
                 document.append(len(lengths))
         lengths.append(last + 1)
-    return _Occurrences(
-        *(np.asarray(part, np.int64) for part in (word, position, document, lengths))
-    )
+    return _Occurrences.of(len(index), word, position, document, lengths)
 
 
-def _batches(topics: Sequence[Sequence[str]]) -> Iterator[list[Sequence[str]]]:
-    """Topics in batches with few enough words to count all their pairs at once."""
-    batch: list[Sequence[str]] = []
-    words: set[str] = set()
-    for topic in topics:
-        if batch and len(words | set(topic)) > _MAX_WORDS:
-            yield batch
-            batch, words = [], set()
-        batch.append(topic)
-        words |= set(topic)
-    yield batch
-
-
-def _count_pairs(occurrences: _Occurrences, words: Ints, window: int | None) -> tuple[Ints, int]:
+def _count_pairs(
+    occurrences: _Occurrences, words: Sequence[int], window: int | None
+) -> tuple[Ints, int]:
     """In how many windows each pair of K words occurs, (K, K), and the number of all windows.
 
-    ``words`` is sorted. A document without a window counts as one; else one of n words has max(1, n − window + 1).
+    A document counts as one without a window; else one of n words has max(1, n − window + 1).
     """
-    lengths = occurrences.lengths
-    n_windows = np.ones_like(lengths)
+    parts = [slice(*occurrences.starts[word : word + 2]) for word in words]
+    if not parts:
+        return np.zeros((0, 0), np.int64), 1
+    document = np.concatenate([occurrences.document[part] for part in parts])
+    column = np.repeat(np.arange(len(parts)), [part.stop - part.start for part in parts])
+    n_windows, weight = np.ones_like(occurrences.lengths), None
+    row = document
     if window is not None:
-        n_windows = np.maximum(lengths - window + 1, 1)
-    chosen = np.flatnonzero(np.isin(occurrences.word, words))
-    document = occurrences.document[chosen]
-    together = np.zeros((words.size, words.size), np.int64)
-    step = _BLOCK // (2 * window if window else 1)
-    first = 0
-    while first < chosen.size:  # whole documents, at least one
-        last = first + step
-        if last < chosen.size:
-            last = max(
-                int(np.searchsorted(document, document[last])),
-                int(np.searchsorted(document, document[first], side="right")),
-            )
-        block = chosen[first:last]
-        column = np.searchsorted(words, occurrences.word[block])
-        row, weight = occurrences.document[block] - document[first], None
-        if window is not None:
-            row, column, weight = _runs_of_windows(
-                row, occurrences.position[block], column, n_windows[document[first] :], window
-            )
-        shape = int(row.max()) + 1, words.size
-        presence = sp.csr_array((np.ones(row.size, np.int64), (row, column)), shape=shape)
-        presence.data[:] = 1
-        weighted = presence if weight is None else sp.diags_array(weight, dtype=np.int64) @ presence
-        together += (presence.T @ weighted).toarray()
-        first = last
-    return together, int(n_windows.sum())
+        n_windows = np.maximum(occurrences.lengths - window + 1, 1)
+        position = np.concatenate([occurrences.position[part] for part in parts])
+        row, column, weight = _runs_of_windows(document, position, column, n_windows, window)
+    presence = sp.csr_array((np.ones(row.size, np.int64), (row, column)))
+    presence.data[:] = 1
+    weighted = presence if weight is None else sp.diags_array(weight, dtype=np.int64) @ presence
+    return (presence.T @ weighted).toarray(), int(n_windows.sum())
 
 
 def _runs_of_windows(
