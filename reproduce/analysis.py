@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -18,13 +19,13 @@ from reproduce.experiments import EXPERIMENTS
 from reproduce.markdown import table
 from reproduce.paper import INTERPRETABILITY, TABLE3
 from reproduce.rivals import title_of
-from reproduce.runs import Run, read_runs, unpack
+from reproduce.runs import RUNS, Run, read_runs, unpack
 
 __all__ = ["TABLES", "Estimate", "Results", "compare", "estimate", "holm"]
 
 CONFIDENCE = 0.95
 HALF_A_POINT = 0.005  # an interval within ± this counts as level
-HEADLINE = ("tsenet", "teacher", "em-bayes", "logistic")  # of the summary
+TOPICS = RUNS.with_name("topics.csv")
 FEWEST_TASKS = 6  # from which several areas are compared over tasks
 
 
@@ -236,13 +237,7 @@ def counted(number: float) -> str:
 # ---- tables
 
 
-def scores_table(
-    results: Results,
-    experiment: str,
-    labels: int | None,
-    data: str = "",
-    rivals: tuple[str, ...] = (),
-) -> str:
+def scores_table(results: Results, experiment: str, labels: int | None, data: str = "") -> str:
     """Scores of rivals (rows) on data sets (columns), with the interval of the difference from the reference."""
     definition = EXPERIMENTS[experiment]
     columns = [name for name in definition.data if not data or name in data.split(",")]
@@ -252,7 +247,7 @@ def scores_table(
         if any(results.runs(experiment, name, labels, rival) for rival in definition.rivals)
     ]
     body = []
-    for rival in rivals or definition.rivals:
+    for rival in definition.rivals:
         cells = [_score_cell(results, experiment, name, labels, rival) for name in columns]
         if any(cell != "–" for cell in cells):
             body.append([title_of(rival), *cells])
@@ -272,6 +267,59 @@ def _score_cell(
         return text
     difference = compare(runs, reference)
     return text if difference is None else f"{text} ({interval(difference, runs[0]['metric'])})"
+
+
+def headline_table(results: Results, labels: str) -> str:
+    """The main comparisons of the few-labels experiment, with their number taken into account by Holm's method.
+
+    A star marks a difference from the reference that is significant at 5 % among all of them, 100 and 400 labels.
+    """
+    definition = EXPERIMENTS["few-labels"]
+    differences: dict[tuple[str, str, int | None], Estimate] = {}
+    for count in definition.labels:
+        for data in definition.data:
+            reference = results.runs("few-labels", data, count, definition.reference)
+            for rival in definition.headline:
+                runs = results.runs("few-labels", data, count, rival)
+                found = compare(runs, reference) if rival != definition.reference else None
+                if found is not None and not np.isnan(found.p):
+                    differences[rival, data, count] = found
+    adjusted = holm([found.p for found in differences.values()])
+    significant = {key for key, p in zip(differences, adjusted, strict=True) if p < 1 - CONFIDENCE}
+    n_labels = int(labels)
+    body = []
+    for rival in definition.headline:
+        cells = []
+        for data in definition.data:
+            text = _score_cell(results, "few-labels", data, n_labels, rival)
+            cells.append(f"{text}{' *' * ((rival, data, n_labels) in significant)}")
+        if any(cell != "–" for cell in cells):
+            body.append([title_of(rival), *cells])
+    return table(["", *definition.data], body)
+
+
+def topics_table(results: Results, corpus: str, columns: str) -> str:
+    """Scores of hierarchies of topics on a corpus, the top level first, from ``docs/results/topics.csv``."""
+    del results
+    scores = pd.read_csv(TOPICS)
+    scores = scores[scores["corpus"] == corpus]
+    shown_columns = columns.split(",")
+    body = []
+    for model, levels in scores.groupby("model", sort=False):
+        cells = []
+        for column in shown_columns:
+            values = [_topic_score(column, value) for value in levels[column]]
+            cells.append(values[0] if len(set(values)) == 1 else " / ".join(values))
+        body.append([model, *cells])
+    return table(["", *shown_columns], body)
+
+
+def _topic_score(column: str, value: float) -> str:
+    if np.isnan(value):
+        return "–"
+    if column in ("n_topics", "cpu_s", "mb"):
+        return f"{value:.0f}"
+    return f"{value:.3f}".replace("0.", ".", 1).replace("-", "−")
 
 
 def paper_table(results: Results, data: str) -> str:
@@ -394,7 +442,8 @@ def sizes_table(results: Results) -> str:
 
 #: Tables by the name in a page's marker; words after the name are arguments.
 TABLES: dict[str, Callable[..., str]] = {
-    "headline": lambda r, n: scores_table(r, "few-labels", int(n), rivals=HEADLINE),
+    "headline": headline_table,
+    "topics": topics_table,
     "few-labels": lambda r, n, data="": scores_table(r, "few-labels", int(n), data),
     "all-labels": lambda r, data="": scores_table(r, "all-labels", None, data),
     "tables": lambda r, data="": scores_table(r, "tables", None, data),

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
 
+from reproduce import analysis
 from reproduce.analysis import Estimate, Results, compare, estimate, holm
 from reproduce.markdown import table
 from reproduce.pages import fill, stale_pages
@@ -128,6 +131,33 @@ def test_a_table_compares_with_the_reference() -> None:
     row = next(line for line in text.splitlines() if "Logistic" in line)
     low, high = stats.ttest_1samp([-0.1, -0.15], 0).confidence_interval(0.95)
     assert f"72.50 ({100 * low:+.2f} to {100 * high:+.2f})".replace("-", "−") in row
+
+
+def test_headline_comparisons_count_together() -> None:
+    runs = [
+        *(run(s, v) for s, v in enumerate([0.80, 0.80, 0.80])),
+        *(run(s, v, rival="teacher") for s, v in enumerate([0.77, 0.78, 0.79])),
+        *(run(s, v, rival="logistic") for s, v in enumerate([0.700, 0.701, 0.702])),
+    ]
+    p = stats.ttest_1samp([-0.03, -0.02, -0.01], 0).pvalue
+    assert p > 0.05
+    rows = fill("<!-- table: headline 100 --><!-- end -->", Results.of(runs)).splitlines()
+    assert next(row for row in rows if "teacher" in row).count("*") == 0
+    assert next(row for row in rows if "Logistic" in row).count("*") == 1
+
+
+def test_scores_of_topics_are_shown_level_by_level(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "topics.csv"
+    path.write_text(
+        "corpus,model,n_topics,npmi,pccx,cpu_s\n"
+        "nyt,tsenet,10,0.25,,8.2\nnyt,tsenet,50,0.3,-0.05,8.2\nother,tsenet,3,0.1,0.1,1\n"
+    )
+    monkeypatch.setattr(analysis, "TOPICS", path)
+    text = analysis.TABLES["topics"](Results.of([]), "nyt", "n_topics,npmi,pccx,cpu_s")
+    cells = [cell.strip() for cell in text.splitlines()[-1].split("|")[1:-1]]
+    assert cells == ["tsenet", "10 / 50", ".250 / .300", "– / −.050", "8"]
 
 
 def test_tables_align_numbers_to_the_right() -> None:
