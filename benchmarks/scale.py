@@ -52,7 +52,7 @@ def make_folder(folder: Path, n_rows: int) -> Path:
     from tsenet.data import ShardWriter
 
     names = [f"w{j}" for j in range(N_WORDS)]
-    with ShardWriter(folder, names=names, sparse=True, labels=[], counts=False) as writer:
+    with ShardWriter(folder, names=names, sparse=True, labels=[]) as writer:
         for rows in zipf_blocks(N_WORDS, n_rows, ROW_LENGTH):
             writer.write(rows.to_csr(), {})
     return folder

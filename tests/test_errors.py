@@ -17,7 +17,6 @@ from tsenet import errors
         (errors.MissingDependencyError, ImportError),
         (errors.TooLargeError, MemoryError),
         (errors.ClusterError, RuntimeError),
-        (errors.ProcessLostError, ConnectionError),
     ],
 )
 def test_each_error_is_a_tsenet_error_and_a_built_in_one(

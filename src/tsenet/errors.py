@@ -15,7 +15,6 @@ __all__ = [
     "MissingDependencyError",
     "ModelFileError",
     "NonNumericError",
-    "ProcessLostError",
     "TSENetError",
     "TooLargeError",
     "need_torch",
@@ -112,19 +111,6 @@ class MissingDependencyError(TSENetError, ImportError):
     >>> from tsenet.errors import MissingDependencyError
     >>> issubclass(MissingDependencyError, ImportError)
     True
-    """
-
-
-class ProcessLostError(TSENetError, ConnectionError):
-    """A process that was started to share the work has ended, or cannot be reached.
-
-    It is a ``ConnectionError``.
-
-    Examples
-    --------
-    >>> from tsenet.errors import ProcessLostError, TSENetError
-    >>> issubclass(ProcessLostError, TSENetError), issubclass(ProcessLostError, OSError)
-    (True, True)
     """
 
 

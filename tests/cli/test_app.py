@@ -50,6 +50,7 @@ print(sorted(heavy & sys.modules.keys()))
     ) -> None:
         shown = " ".join(run(command, "--help-all").stdout.split())
         own = {"random_state", "n_jobs", "n_words", "stop_words", "unlabeled"}
+        own |= {"seed_words", "levels", "n_topics"}
         not_settable = {"vectorizer", "wiring", "client", "progress", "verbose"}
         for name, parameter in inspect.signature(estimator).parameters.items():
             listed = re.search(rf"\b{name}={re.escape(str(parameter.default))} +([A-Z].*)", shown)

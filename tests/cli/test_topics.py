@@ -124,14 +124,48 @@ class TestResults:
         after = pd.read_csv(out / "documents.csv")
         before = pd.read_csv(results / "documents.csv").iloc[: len(after)]
         assert after[["topic", "strength"]].equals(before[["topic", "strength"]])
-        for option in (("--words", "9"), ("--set", "top_words=3")):
+        for option in (("--words", "9"), ("--set", "top_words=3"), ("--seed-words", "a=b,c")):
             refused = run(*command, "--out", out, *option)
             assert refused.exit_code == 2
             assert option[0] in refused.stderr
 
+    def test_topics_are_edited(self, data: Path, results: Path, out: Path) -> None:
+        before = tsenet.load(results / "model.tsenet")
+        first, second = before.topics_.query("level == 1")["id"][:2]
+        columns = ("--text", "body", "--id", "id", "--quiet")
+        edits = ("--merge", f"{first}, {second}", "--rename", f"{first}=Sport")
+        command = ("topics", data, *columns, "--out", out)
+        fine(*command, "--model", results / "model.tsenet", *edits)
+        assert names(out) == FILES
+        expected = before.merge([first, second], [*DOCUMENTS, ""]).rename({first: "Sport"})
+        after = tsenet.load(out / "model.tsenet")
+        assert after.topics_["label"].tolist() == expected.topics_["label"].tolist()
+        assert "Sport" in (out / "topics.md").read_text("utf-8")
+        assert second not in pd.read_csv(out / "documents.csv")["topic"].tolist()
+        fine(*command, "--reduce", "2", "--force", "--no-explorer")
+        assert len(tsenet.load(out / "model.tsenet").topics_) == 2
+        assert "--merge" in run(*command, *edits).stderr
+        wrong = ("--model", results / "model.tsenet", "--rename")
+        assert "NAME=VALUE" in run(*command, *wrong, "Sport", "--force").stderr
+        assert "no topic 'Z99'" in error_of(*command, *wrong, "Z99=Sport", "--force")
+
+    def test_seed_words_of_files(self, data: Path, out: Path, tmp_path: Path) -> None:
+        (tmp_path / "a.json").write_text('{"heaven": ["galaxy", "orbit"]}')
+        (tmp_path / "b.toml").write_text('sport = ["goal", "referee"]')
+        (tmp_path / "config.toml").write_text('[topics.seed-words]\nstate = ["senate", "ballot"]\n')
+        given = ("topics", data, "--text", "body", "--no-explorer", *QUICK_TOPICS, "--out")
+        seeds = ("--seed-words", tmp_path / "a.json", "--seed-words", tmp_path / "b.toml")
+        fine(*given, out, *seeds)
+        fine(*given, out.with_name("other"), "--config", tmp_path / "config.toml")
+        assert {"heaven", "sport"} <= set(tsenet.load(out / "model.tsenet").topics_["label"])
+        other = tsenet.load(out.with_name("other") / "model.tsenet")
+        assert "state" in other.topics_["label"].tolist()
+        (tmp_path / "a.json").write_text("[1]")
+        assert "lists of words by label" in error_of(*given, out, *seeds, "--force")
+
     def test_settings_reach_the_model(self, data: Path, out: Path) -> None:
-        seeds = 'seed_words={"heaven": ["galaxy", "orbit"]}'
-        settings = ("--set", "top_words=2", "--set", seeds, "--set", "max_df=0.9", "--seed", "5")
+        seeds = ("--seed-words", "heaven = galaxy, orbit")
+        settings = ("--set", "top_words=2", *seeds, "--set", "max_df=0.9", "--seed", "5")
         command = ("topics", data, "--text", "body", "--out", out, *QUICK_TOPICS, *settings)
         printed = json.loads(fine(*command, "--no-explorer", "--stop-words", "none", "--json"))
         assert (printed["documents"], printed["without_text"]) == (121, 1)
@@ -213,6 +247,12 @@ class TestErrors:
         filled = [argument.format(data=data) for argument in arguments]
         assert message in error_of("topics", *filled, "--out", out, *QUICK_TOPICS)
         assert names(out.parent) == []
+
+    @pytest.mark.parametrize("value", ["top_words=-1", "min_documents=0", "max_df=-1"])
+    def test_bad_values_are_refused_before_the_file_is_read(self, value: str, out: Path) -> None:
+        message = error_of("topics", "absent.csv", "--set", value, "--out", out)
+        assert "absent" not in message
+        assert "--help-all" in message
 
     def test_unexpected_errors_are_not_hidden(
         self, data: Path, out: Path, monkeypatch: pytest.MonkeyPatch

@@ -23,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tsenet.data import BinaryRule, Documents, read_chunks, read_data, read_documents
-from tsenet.data.sharding import shard_documents
+from tsenet.data.shards import shard_documents
 from tsenet.errors import DataError, MissingDependencyError, TooLargeError
 
 OPENERS: dict[str, Any] = {"": open, ".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,15 +19,13 @@ from tsenet.data import (
     ShardWriter,
     count_words,
     open_shards,
-    readers,
     shard_documents,
-    sharding,
     vectorize,
     word_vectorizer,
     write_shards,
 )
 from tsenet.data.shards import MANIFEST
-from tsenet.errors import DataError, ProcessLostError
+from tsenet.errors import DataError
 
 
 def documents(n_rows: int = 23, n_words: int = 7, seed: int = 0) -> sp.csr_array:
@@ -42,9 +39,9 @@ def all_rows(shards: ShardFolder) -> np.ndarray:
 
 
 @settings(max_examples=12)
-@given(st.integers(1, 30), st.integers(1, 9), st.integers(1, 4), st.booleans())
+@given(st.integers(1, 30), st.integers(1, 9), st.integers(1, 4))
 def test_rows_come_back_for_any_cut(
-    tmp_path_factory: pytest.TempPathFactory, n_rows: int, per_group: int, groups: int, counts: bool
+    tmp_path_factory: pytest.TempPathFactory, n_rows: int, per_group: int, groups: int
 ) -> None:
     rows = documents(n_rows)
     folder = tmp_path_factory.mktemp("shards") / "new"
@@ -52,14 +49,12 @@ def test_rows_come_back_for_any_cut(
         folder,
         rows,
         labels={"y": list(range(n_rows))},
-        counts=counts,
         rows_per_group=per_group,
         groups_per_shard=groups,
     )
     assert shards.shape == rows.shape
     assert shards.nnz == rows.nnz
-    expected = rows.toarray() if counts else (rows.toarray() > 0)
-    assert (all_rows(shards) == expected).all()
+    assert (all_rows(shards) == rows.toarray()).all()
     starts = [part.start for part in shards.partitions]
     assert starts == list(range(0, n_rows, per_group))
     labels = [shards.read_labels(partition, ["y"])["y"] for partition in shards.partitions]
@@ -84,7 +79,7 @@ def test_missing_values_categories_and_labels_survive(tmp_path: Path) -> None:
     shards = write_shards(tmp_path, frame, labels=labels, rows_per_group=2)
     assert shards.levels == (None, ("blue", "red"))
     assert np.isnan(all_rows(shards)[1, 0])
-    assert shards.classes == {"kind": ("a", "b"), "price": None, "n": (1, 2, 3)}
+    assert shards.labels == {"kind": "string", "price": "double", "n": "int64"}
     read = shards.read_labels(shards.partitions[1], ["kind", "price"])
     assert read["kind"].tolist() == [None]
     assert np.isnan(read["price"]).all()
@@ -161,11 +156,11 @@ def replace_shard(folder: Path, columns: dict[str, object]) -> None:
         ([[0, -1], [1]], [[1, 1], [1]], "indices"),
         ([[2, 1], [1]], [[1, 1], [1]], "strictly increasing"),
         ([[1, 1], [1]], [[1, 1], [1]], "strictly increasing"),
-        ([[0, 1], [1]], [[1], [1, 1]], "number of counts"),
-        ([[0, 1], [1]], [[1, 0], [1]], "begin at 1"),
+        ([[0, 1], [1]], [[1], [1, 1]], "count of at least 1"),
+        ([[0, 1], [1]], [[1, 0], [1]], "count of at least 1"),
         ([[0, 1], None], [[1, 1], []], "nulls"),
         ([[0, None], [1]], [[1, 1], [1]], "nulls"),
-        ([[0, 1]], [[1, 1]], "the manifest"),
+        ([[0, 1]], [[1, 1]], "shards.json"),
     ],
 )
 def test_wrong_content_is_refused(
@@ -185,9 +180,13 @@ def test_wrong_content_is_refused(
 def test_wrong_types_are_refused(tmp_path: Path) -> None:
     import pyarrow
 
-    shards = write_shards(tmp_path / "words", sp.csr_array([[1, 0, 0]]), counts=False)
+    shards = write_shards(tmp_path / "words", sp.csr_array([[1, 0, 0]]))
     replace_shard(
-        tmp_path / "words", {"words": pyarrow.array([[0]], pyarrow.list_(pyarrow.int64()))}
+        tmp_path / "words",
+        {
+            name: pyarrow.array([[0]], pyarrow.list_(pyarrow.int64()))
+            for name in ("words", "counts")
+        },
     )
     with pytest.raises(DataError, match="list<int32>"):
         shards.read(shards.partitions[0])
@@ -267,35 +266,20 @@ def test_the_counts_are_those_in_memory(tmp_path: Path) -> None:
     assert count_words(texts, shards.vectorizer()) == table
 
 
-def content(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
-
-
-def test_any_number_of_processes_writes_the_same_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(readers, "_CHUNK_ROWS", 8)
+def test_any_map_in_order_writes_the_same_bytes(tmp_path: Path) -> None:
     paths, _ = write_texts(tmp_path)
-    for name, n_workers in (("one", None), ("two", 2)):
-        shard_documents(
-            *(paths, tmp_path / name),
-            vectorizer=word_vectorizer(ngrams=2),
-            labels=["kind"],
-            rows_per_group=7,
-            n_workers=n_workers,
-        )
-    assert content(tmp_path / "one") == content(tmp_path / "two")
-
-
-def ends_the_process(*_: Any) -> Any:
-    os._exit(1)
-
-
-def test_a_lost_process_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    paths, _ = write_texts(tmp_path)
-    monkeypatch.setattr(sharding, "_count", ends_the_process)
-    with pytest.raises(ProcessLostError, match="has ended, perhaps out of memory"):
-        shard_documents(paths, tmp_path / "s", n_workers=1)
+    folders = tmp_path / "one", tmp_path / "threads"
+    with ThreadPoolExecutor(2) as pool:
+        for folder, each in zip(folders, (map, pool.map), strict=True):
+            shard_documents(
+                *(paths, folder),
+                vectorizer=word_vectorizer(ngrams=2),
+                labels=["kind"],
+                rows_per_group=7,
+                map_in_order=each,
+            )
+    one, other = ({f.name: f.read_bytes() for f in sorted(d.iterdir())} for d in folders)
+    assert one == other
 
 
 def test_functions_of_the_user_are_refused(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import inspect
 import json
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,6 +31,9 @@ _OPTION_OF = {
     "n_words": "--words",
     "stop_words": "--stop-words",
     "unlabeled": "--unlabeled",
+    "seed_words": "--seed-words",
+    "levels": "--levels",
+    "n_topics": "--topics",
 }
 _NOT_SETTABLE = ("vectorizer", "wiring", "client", "progress", "verbose")
 
@@ -83,7 +86,17 @@ def read_settings(
             hint = f"did you mean {' or '.join(close)}?"
         raise typer.BadParameter(f"there is no parameter {name!r}: {hint}", param_hint="--set")
     context.meta[SETTINGS] = settings
+    for function in functions:
+        check_values(_loaded(function), settings)
     return settings
+
+
+def check_values(estimator: Any, settings: Mapping[str, Any]) -> None:
+    """Raise scikit-learn's ValueError for a value that an estimator's fit would refuse."""
+    from sklearn.utils._param_validation import validate_parameter_constraints
+
+    constraints = getattr(estimator, "_parameter_constraints", {})
+    validate_parameter_constraints(constraints, settings, getattr(estimator, "__name__", ""))
 
 
 def _value_of(text: str) -> Any:
@@ -96,10 +109,14 @@ def _value_of(text: str) -> Any:
     return text
 
 
+def _loaded(function: str) -> Any:
+    module, _, name = function.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
 def _parameters_of(function: str) -> list[tuple[str, Any, str]]:
     """Name, default and first sentence of each parameter that can be set from the shell."""
-    module, _, name = function.rpartition(".")
-    loaded = getattr(importlib.import_module(module), name)
+    loaded = _loaded(function)
     pages = "\n".join(inspect.getdoc(part) or "" for part in (loaded, loaded.__init__))
     sections = re.split(r"\n(\w[\w ]*)\n-{3,}\n", pages)
     described = dict(zip(sections[1::2], sections[2::2], strict=True)).get("Parameters", "")
@@ -146,17 +163,28 @@ def vectorizer_of(
     from tsenet.data import word_vectorizer
 
     own = inspect.signature(word_vectorizer).parameters
-    module, _, name = estimator.rpartition(".")
-    signature = inspect.signature(getattr(importlib.import_module(module), name)).parameters
+    signature = inspect.signature(_loaded(estimator)).parameters
     options: dict[str, Any] = typed(n_words=words, stop_words=stop_words)
     if stop_words is not None and (Path(stop_words).is_file() or Path(stop_words).suffix):
         options["stop_words"] = Path(stop_words)
     options |= {name: settings.pop(name) for name in list(settings) if name in own}
     defaults = {name: signature[name].default for name in own if name in signature}
-    return word_vectorizer(**{**defaults, **options}) if options else None
+    if not options:
+        return None
+    vectorizer = word_vectorizer(**{**defaults, **options})
+    check_values(type(vectorizer), vectorizer.get_params(deep=False))
+    return vectorizer
 
 
 # ---- options from a file
+
+
+def _values_of(value: Any) -> list[Any]:
+    """The values of a repeatable option; a table such as [topics.rename] gives NAME=VALUE."""
+    if isinstance(value, dict):
+        items = {name: item if isinstance(item, list) else [item] for name, item in value.items()}
+        return [f"{name}={','.join(map(str, item))}" for name, item in items.items()]
+    return value if isinstance(value, list) else [value]
 
 
 def _read_config(ctx: typer.Context, path: Path | None) -> Path | None:
@@ -184,9 +212,9 @@ def _read_config(ctx: typer.Context, path: Path | None) -> Path | None:
         if parameter is None or parameter.name == "config":
             raise DataError(f"{path}: {key!r} is not an option of tsenet {ctx.info_name}")
         several = getattr(parameter, "multiple", False) or parameter.nargs != 1
-        if isinstance(value, list) and not several:
+        if isinstance(value, dict | list) and not several:
             raise DataError(f"{path}: {key!r} must be one value, not {value!r}")
-        options[parameter.name] = [value] if several and not isinstance(value, list) else value
+        options[parameter.name] = _values_of(value) if several else value
     ctx.default_map = options
     return path
 

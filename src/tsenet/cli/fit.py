@@ -111,10 +111,14 @@ def fit(
             reason = "a folder of shards has its columns already"
             options.refuse_options(context, _OF_FILES, reason)
             X, y = open_shards(data), target[0] if len(target) == 1 else target
-            classes = [X.classes.get(name, ()) for name in target]  # None for numbers
-            classifies = task is Task.classification or (task is Task.auto and None not in classes)
-            marker = [value for value in classes[0] or () if str(value) == unlabeled]
-            parameters |= options.typed(unlabeled=marker[0] if marker else unlabeled)
+            kinds = [X.labels.get(name, "") for name in target]
+            classifies = task is Task.classification or (
+                task is Task.auto and "double" not in kinds
+            )
+            marker: Any = unlabeled
+            if unlabeled is not None and kinds[0].startswith("int"):
+                marker = int(unlabeled)
+            parameters |= options.typed(unlabeled=marker)
         else:
             from tsenet.cli._model_data import read_file, target_of, training_table
 

@@ -53,6 +53,9 @@ def predict(
 ) -> None:
     """Predict the target of each row: a csv of predictions and probabilities, in the order of the rows.
 
+    The columns are those of tsenet fit: a model of texts reads the column that was its --text. DATA must have columns
+    of these names; others are ignored.
+
     With --explain N, each row also has the N columns that add most to the output of its prediction: to the log-odds
     of the predicted class, or to the predicted number.
 

@@ -61,12 +61,12 @@ def shard(
             refuse_inputs(Path(out) / path.name, path)
     with open_progress(quiet) as progress, ExitStack() as stack:
         common |= {"labels": label or (), "progress": progress}
-        if workers is not None and workers.isdigit():
-            common["n_workers"] = int(workers)
-        elif workers is not None:
+        if workers is not None:
             from tsenet.scale.cluster import Cluster
 
-            common["map_in_order"] = stack.enter_context(Cluster(workers)).map
+            n_workers = int(workers) if workers.isdigit() else None
+            cluster = Cluster(None if n_workers else workers, n_workers)
+            common["map_in_order"] = stack.enter_context(cluster).map
         header = not no_header
         made = shard_documents(
             data, out, text or "text", header=header, vectorizer=vectorizer, **common
@@ -76,7 +76,7 @@ def shard(
         "rows": made.n_rows,
         "columns": made.n_columns,
         "entries": made.nnz,
-        "labels": list(made.classes),
+        "labels": list(made.labels),
         "files": len(files),
         "partitions": len(made.partitions),
     }

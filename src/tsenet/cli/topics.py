@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import tomllib
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +18,7 @@ from tsenet.errors import DataError
 
 if TYPE_CHECKING:
     from tsenet import TopicModel
+    from tsenet.data import Documents
     from tsenet.progress import Progress
     from tsenet.scale import Blocks
 
@@ -41,7 +44,7 @@ def topics(
     ],
     out: Annotated[Path, option("DIR", "Folder to make for the results.", "--out", "-o")],
     model: Annotated[
-        Path | None, option("FILE", "Find the topics of this model.tsenet; learn none.")
+        Path | None, option("FILE", "Use the topics of this model.tsenet; learn none.")
     ] = None,
     text: options.Text = None,
     id_column: options.IdColumn = None,
@@ -51,6 +54,23 @@ def topics(
     ] = None,
     n_topics: Annotated[
         int | None, option("N", "Topics of the lowest level; those above are chosen.", "--topics")
+    ] = None,
+    seed_words: Annotated[
+        list[str] | None,
+        option(
+            "LABEL=WORD,…",
+            "Words that start a topic of this label (repeatable), or a JSON or TOML file of such lists.",
+        ),
+    ] = None,
+    merge: Annotated[
+        list[str] | None,
+        option("ID,ID,…", "Merge topics of --model into the first of them (repeatable)."),
+    ] = None,
+    rename: Annotated[
+        list[str] | None, option("ID=LABEL", "Label a topic of --model (repeatable).")
+    ] = None,
+    reduce: Annotated[
+        int | None, option("N", "Show at most N topics, none below another.", min=1)
     ] = None,
     words: options.Words = None,
     stop_words: options.StopWords = None,
@@ -73,11 +93,15 @@ def topics(
     """Learn a hierarchy of topics from documents, or find known topics in new ones (--model).
 
     Writes topics.html to explore in a browser, topics.md to read, topics.json for programs, documents.csv with the
-    topics of each document, model.tsenet for new documents and Python, and tree.tsenet, its tree.
+    topics of each document, model.tsenet for new documents and Python, and tree.tsenet, its tree; with --model
+    documents.csv alone.
+
+    To edit topics, give the documents and the model again: tsenet topics DATA --model FILE --merge Z21,Z24
+    --rename Z21=Sport --reduce 20 --out DIR. Then all files are written.
     """
     import tsenet
     from tsenet._system.atomic import atomic_folder
-    from tsenet.data import read_documents
+    from tsenet.data.text import without_html
 
     parameters = options.read_settings(context, settings, _MODEL, options.WORDS)
     is_sharded = (data / "shards.json").is_file()
@@ -85,37 +109,48 @@ def topics(
     for name in ("", *_FILES):
         refuse_inputs(out / name, data, config, stop_words)
     vectorizer = options.vectorizer_of(parameters, words, stop_words, _MODEL)
-    parameters |= options.typed(vectorizer=vectorizer, levels=_sizes_of(levels), n_topics=n_topics)
+    parameters |= options.typed(
+        vectorizer=vectorizer,
+        levels=_sizes_of(levels),
+        n_topics=n_topics,
+        seed_words=_seed_groups(seed_words),
+    )
+    labels = {name.strip(): label.strip() for name, label in _pairs(rename, "--rename")}
+    merged = [[name.strip() for name in group.split(",")] for group in merge or ()]
     if id_column is None and data.is_dir() and not is_sharded:
         id_column = "file"
     documents: Any = None
-    strengths: Iterable[Any] = []
+    strengths: Iterable[Any] = ()
     with (
         atomic_folder(out, force=force) as folder,
         open_progress(quiet) as progress,
         _open_shards(data, workers, memory) if is_sharded else nullcontext() as blocks,
     ):
         if blocks is None:
-            progress.start("reading documents", None)
-            columns = [column for column in (along, id_column) if column is not None]
             how = {"header": not no_header, **options.typed(encoding=encoding)}
-            documents = read_documents(data, text or "text", columns=columns, **how)
-            progress.finish(documents.report())
+            documents = _read(data, text or "text", (along, id_column), how, progress)
         warm_up(progress, network=False)
         if model is not None:
             found = tsenet.load(model, kind="TopicModel").set_params(n_jobs=jobs)
+            for group in merged:
+                found.merge(group, documents)
+            found.rename(labels)
         else:
             run: dict[str, Any] = {"random_state": seed, "n_jobs": jobs, "progress": progress}
             found = tsenet.TopicModel(**run, **parameters)
-            if blocks is None:
-                strengths = [found.fit_transform(documents)]
+            if blocks is not None or reduce is not None:
+                found.fit(documents if blocks is None else blocks).set_params(progress=None)
             else:
-                found.fit(blocks).set_params(progress=None)
+                strengths = [found.fit_transform(documents)]
+        if reduce is not None:
+            found.reduce(reduce)
+        if model is None or merged or labels or reduce is not None:
             _write_topics(found, folder, progress)
             if not no_explorer:
                 found.report(
                     folder / "topics.html",
-                    quote=False if blocks is not None else documents.texts,
+                    None if model is None else documents,
+                    quote=blocks is None and list(map(without_html, documents.texts)),
                     along=None if along is None else documents.columns[along],
                     along_name=along or "",
                     title=data.name.split(".")[0],
@@ -124,19 +159,16 @@ def topics(
         progress.start("topics of documents", None)
         if blocks is not None:
             strengths = blocks.map(found.transform)
-        elif model is not None:
-            strengths = [found.transform(documents)]
         ids = None if id_column is None else documents.columns[id_column]
+        strengths = strengths or [found.transform(documents)]
         n_documents, n_without = _write_documents(
             found, strengths, id_column or "document", ids, folder / "documents.csv"
         )
         progress.finish()
         written = sorted(path.name for path in folder.iterdir())
-    counts = {
-        "without text": getattr(documents, "n_missing", 0),
-        "duplicates": getattr(documents, "n_duplicates", 0),
-        "without a topic": n_without,
-    }
+    counts = {"without text": 0, "duplicates": 0, "without a topic": n_without}
+    if documents is not None:
+        counts |= {"without text": documents.n_missing, "duplicates": documents.n_duplicates}
     _print_topics(found, n_documents, counts, written, out, as_json)
 
 
@@ -145,14 +177,21 @@ def _check_options(context: typer.Context, is_sharded: bool) -> None:
     if is_sharded:
         reason = "the folder has its words chosen already"
         options.refuse_options(context, _OF_COLUMNS + _OF_WORDS, reason)
+        options.refuse_options(context, ("merge",), "merging needs documents that are in memory")
     else:
         reason = "only a folder made by tsenet shard is processed in parts"
         options.refuse_options(context, ("workers", "memory"), reason)
-    if context.params["model"] is not None:
+    edits = [context.params[name] for name in ("merge", "rename", "reduce")]
+    if context.params["model"] is None:
+        reason = "the ids of topics are known only after they are learned"
+        options.refuse_options(context, ("merge", "rename"), reason)
+    else:
         reason = "a model has its topics already"
         options.refuse_options(
-            context, (*_OF_WORDS, "levels", "n_topics", "settings", "along"), reason
+            context, (*_OF_WORDS, "levels", "n_topics", "seed_words", "settings"), reason
         )
+        if not any(edits):
+            options.refuse_options(context, ("along",), "--model alone writes no topics.html")
     if context.params["no_explorer"]:
         options.refuse_options(context, ("along",), "only topics.html shows it")
 
@@ -165,6 +204,49 @@ def _sizes_of(levels: str | None) -> tuple[int, ...] | None:
         raise typer.BadParameter(
             "give whole numbers, such as 8,40,200", param_hint="--levels"
         ) from error
+
+
+def _read(
+    data: Path, text: str, columns: Iterable[str | None], how: dict[str, Any], progress: Progress
+) -> Documents:
+    from tsenet.data import read_documents
+
+    progress.start("reading documents", None)
+    others = [column for column in columns if column is not None]
+    documents = read_documents(data, text, columns=others, **how)
+    progress.finish(documents.report())
+    return documents
+
+
+def _pairs(texts: Iterable[str] | None, flag: str) -> Iterator[tuple[str, str]]:
+    """The two sides of NAME=VALUE."""
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not (equals and name.strip() and value.strip()):
+            raise typer.BadParameter(f"write NAME=VALUE, not {text!r}", param_hint=flag)
+        yield name, value
+
+
+def _seed_groups(texts: list[str] | None) -> dict[str, list[str]] | None:
+    """Words by label: those of ``label=word,word`` and of files."""
+    if not texts:
+        return None
+    groups: dict[str, list[str]] = {}
+    for text in texts:
+        path = Path(text)
+        if path.suffix in (".json", ".toml"):
+            read = json.loads if path.suffix == ".json" else tomllib.loads
+            try:
+                groups |= {
+                    str(label): list(words)
+                    for label, words in read(path.read_text("utf-8")).items()
+                }
+            except (AttributeError, TypeError, ValueError) as error:
+                raise DataError(f"{path} must hold lists of words by label: {error}") from error
+            continue
+        ((label, words),) = _pairs([text], "--seed-words")
+        groups[label.strip()] = [word.strip() for word in words.split(",")]
+    return groups
 
 
 def _open_shards(data: Path, workers: str | None, memory: str | None) -> Blocks:

@@ -7,8 +7,14 @@ from tsenet.data.embeddings import embed
 from tsenet.data.readers import DataFile, Documents, read_chunks, read_data, read_documents
 from tsenet.data.rows import BinaryRows, constant_columns
 from tsenet.data.scaling import Scaling
-from tsenet.data.sharding import shard_documents
-from tsenet.data.shards import Partition, ShardFolder, ShardWriter, open_shards, write_shards
+from tsenet.data.shards import (
+    Partition,
+    ShardFolder,
+    ShardWriter,
+    open_shards,
+    shard_documents,
+    write_shards,
+)
 from tsenet.data.table import Table
 from tsenet.data.text import count_words, vectorize, word_vectorizer, words_of
 

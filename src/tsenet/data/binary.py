@@ -17,9 +17,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from tsenet.data.columns import count_of, equal_fields, quoted
-from tsenet.data.frames import Levels
 from tsenet.data.rows import BinaryRows, constant_columns
-from tsenet.data.table import Table
+from tsenet.data.table import Levels, Table
 from tsenet.errors import DataError
 
 __all__ = [

@@ -29,9 +29,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from tsenet.data.columns import count_of, is_missing, listed, quoted
-from tsenet.data.frames import RawColumn, convert_columns, date_columns
 from tsenet.data.limits import check_size, max_memory
-from tsenet.data.table import Table
+from tsenet.data.table import Table, date_columns
 from tsenet.errors import DataError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -53,18 +52,6 @@ _CHUNK_ROWS = 4096
 # Delimiters of csv files, the most usual first, and the number of characters from which the delimiter is inferred.
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE_SIZE = 1 << 16
-# Arrays of an npz file that scipy.sparse.save_npz writes.
-_SPARSE_PARTS = {
-    "data",
-    "indices",
-    "indptr",
-    "shape",
-    "format",
-    "row",
-    "col",
-    "offsets",
-    "_is_array",
-}
 _DAMAGE: tuple[type[Exception], ...] = (OSError, EOFError, lzma.LZMAError, zlib.error)
 
 
@@ -177,17 +164,15 @@ class DataFile:
         >>> file.numbers("animal") is None
         True
         """
-        values = self.column(name)
-        with suppress(OverflowError, TypeError, ValueError):  # most columns have no blank cell
-            return np.fromiter(map(float, values), np.float64, len(values))
         try:
-            return np.array([np.nan if is_missing(v) else float(v) for v in values], np.float64)
+            values = [np.nan if is_missing(value) else float(value) for value in self.column(name)]
         except OverflowError as error:
             raise DataError(
                 f"{self.path}: column {quoted(name)} holds a number too large for float64"
             ) from error
         except (TypeError, ValueError):
             return None
+        return np.array(values, np.float64)
 
     def table(self, names: Sequence[str], rule: BinaryRule | None = None) -> Table:
         """Return some columns as a table; blank cells are missing values, NaN.
@@ -222,29 +207,28 @@ class DataFile:
             return Table.of(self.rows, missing=True)
         if not names:
             raise DataError(f"{self.path} has no columns to learn from")
+        import pandas as pd
+
         training = {} if rule is None else dict(zip(rule.names_in, rule.levels, strict=True))
         texts = date_columns(names, training) | {n for n, levels in training.items() if levels}
-        raw: dict[str, RawColumn] = {}
+        columns: dict[str, npt.NDArray[Any]] = {}
         for name in names:
             numbers = None if name in texts else self.numbers(name)
-            if numbers is not None:
-                raw[name] = RawColumn(numbers)
-                continue
-            objects = [text or None for text in self.texts(name)]
-            if rule is not None and name not in texts:
-                wrong = next(text for text in objects if text and not is_number(text))
-                raise DataError(
-                    f"{self.path}: column {quoted(name)} held numbers when the model was fitted, "
-                    f"now it holds {quoted(wrong)}"
-                )
-            raw[name] = RawColumn(np.array(objects, dtype=object))
-        values, converted, levels = convert_columns(
-            raw,
-            lambda j: f"{self.path}: column {quoted(names[j])}",
-            None if rule is None else training,
-        )
-        table = Table.of(values, names=converted, missing=True)
-        return Table(table.values, table.names, levels)
+            if numbers is None:
+                cells = [text or None for text in self.texts(name)]
+                numbers = np.array(cells, dtype=object)
+                if rule is not None and name not in texts:
+                    wrong = next(cell for cell in cells if cell and not is_number(cell))
+                    raise DataError(
+                        f"{self.path}: column {quoted(name)} held numbers when the model was fitted, "
+                        f"now it holds {quoted(wrong)}"
+                    )
+            columns[name] = numbers
+        try:
+            known = None if rule is None else list(training)
+            return Table.of(pd.DataFrame(columns), missing=True, columns=known)
+        except DataError as error:
+            raise DataError(f"{self.path}: {error}") from error
 
     def table_for(self, rule: BinaryRule) -> Table:
         """Return the columns that a model was fitted on; numbers, categories and dates are what they were then.
@@ -271,32 +255,10 @@ class DataFile:
         >>> DataFile(Path("new.csv"), {"b": ["5"], "c": ["x"], "a": [""]}).table_for(rule).values.tolist()
         [[nan, 5.0]]
         """
-        return self.table(self.columns_for(rule.names_in), rule)
-
-    def columns_for(self, names: Sequence[str]) -> list[str]:
-        """Return the columns of the file from which a model's columns are made: one of dates gives several.
-
-        Parameters
-        ----------
-        names : sequence of str
-            Names of the model's columns.
-
-        Returns
-        -------
-        list of str
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from tsenet.data import DataFile
-        >>> file = DataFile(Path("new.csv"), {"size": ["5"], "sold": ["2024-05-31"]})
-        >>> file.columns_for(["sold: year", "sold: month", "sold: weekday", "size"])
-        ['sold', 'size']
-        """
-        dates = date_columns(self.columns, names)
-        sources = (name.rpartition(": ")[0] for name in names)
-        pairs = zip(names, sources, strict=True)
-        return list(dict.fromkeys(source if source in dates else name for name, source in pairs))
+        dates = date_columns(self.columns, rule.names_in)
+        sources = [(name.rpartition(": ")[0], name) for name in rule.names_in]
+        names = dict.fromkeys(source if source in dates else name for source, name in sources)
+        return self.table(list(names), rule)
 
 
 def read_data(path: str | Path, *, header: bool = True, encoding: str = "utf-8") -> DataFile:
@@ -362,17 +324,17 @@ def _read_npz(path: Path) -> DataFile:
         with np.load(path, allow_pickle=False) as arrays:
             parts = {name: arrays[name] for name in arrays.files}
         rows: Any = parts.pop("X", None)
-        if rows is None and {"data", "shape", "format"} <= parts.keys():
+        if rows is None and "format" in parts:  # written by scipy.sparse.save_npz
             rows = sp.load_npz(path)
-            parts = {name: array for name, array in parts.items() if name not in _SPARSE_PARTS}
+            for name in ("data", "indices", "indptr", "row", "col", "offsets", "shape"):
+                parts.pop(name, None)
     except FileNotFoundError:
         raise
     except Exception as error:  # numpy and zipfile fail in many ways
         raise DataError(f"{path} is damaged or not an npz file of plain arrays: {error}") from error
     columns: dict[str, Any] = {name: array for name, array in parts.items() if array.ndim == 1}
-    lengths = {len(column) for column in columns.values()}
-    if rows is not None:
-        lengths.add(int(rows.shape[0]))
+    lengths = {len(array) for array in columns.values()}
+    lengths |= set() if rows is None else {int(rows.shape[0])}
     if not lengths or lengths == {0}:
         raise DataError(f"{path} holds no rows: neither an array X, nor 1-D arrays as columns")
     if len(lengths) > 1:
@@ -509,16 +471,22 @@ def read_documents(
     """
     path = Path(path)
     others = _read_columns(path, list(dict.fromkeys([text, *columns])), header, encoding)
-    texts = []
-    for row, value in enumerate(others.pop(text, []), start=1):
-        if not (is_missing(value) or isinstance(value, str | int | float)):
-            kind = type(value).__name__
-            raise DataError(f"{path}, row {row}: {quoted(text)} holds a {kind}, not a text")
-        content = "" if is_missing(value) else str(value)
-        texts.append(content if content.strip() else "")
+    cells = enumerate(others.pop(text, []), start=1)
+    texts = [text_of(value, path, row, text) for row, value in cells]
     if not texts:
         raise DataError(f"{path} holds no documents")
     return Documents(texts, others, texts.count(""))
+
+
+def text_of(value: Any, path: Path, row: int, column: str) -> str:
+    """Return a cell as a text, "" if it is missing or blank; raise a DataError for what is no text."""
+    if is_missing(value):
+        return ""
+    if not isinstance(value, str | int | float):
+        kind = type(value).__name__
+        raise DataError(f"{path}, row {row}: {quoted(column)} holds a {kind}, not a text")
+    text = str(value)
+    return "" if text.isspace() else text
 
 
 # ---- chunks of rows
@@ -578,13 +546,13 @@ def read_chunks(
         suffix = suffix or _format_of_stream(sample, columns, header)
         if suffix in _TABULAR:
             delimiter = "\t" if suffix == ".tsv" else _delimiter_of(sample, header)
-            yield from _csv_chunks(file, path, columns, delimiter, header)
+            records = _csv_records(file, path, columns, delimiter, header)
         elif suffix == ".txt":
-            lines = ({"text": line.rstrip("\r\n")} for line in file if line.strip())
-            yield from _record_chunks(lines, path, columns)
+            records = ({"text": line.rstrip("\r\n")} for line in file if line.strip())
         else:
             is_array = suffix == ".json" and sample.lstrip().startswith("[")
-            yield from _record_chunks(_json_records(file, path, is_array), path, columns)
+            records = _json_records(file, path, is_array)
+        yield from _record_chunks(records, path, columns)
 
 
 def _read_columns(path: Path, columns: Sequence[str] | None, header: bool, encoding: str) -> Chunk:
@@ -605,13 +573,11 @@ def _check_columns(columns: Sequence[str], known: Sequence[str], path: Path) -> 
     """Raise a DataError for a column that the file does not have, or has twice."""
     counts = Counter(known)
     for name in columns:
-        if counts[name] == 0:
-            names = listed(known) if known else "none"
-            hint = _header_hint(path, known)
-            raise DataError(f"{path} has no column {quoted(name)}; it has {names}{hint}")
-        if counts[name] > 1:
-            hint = _header_hint(path, known)
-            raise DataError(f"{path} has {counts[name]} columns named {quoted(name)}{hint}")
+        if counts[name] != 1:
+            held = f"no column {quoted(name)}; it has {listed(known) or 'none'}"
+            if counts[name]:
+                held = f"{counts[name]} columns named {quoted(name)}"
+            raise DataError(f"{path} has {held}{_header_hint(path, known)}")
 
 
 def _header_hint(path: Path, names: Sequence[str]) -> str:
@@ -682,23 +648,15 @@ def _records_of_sample(sample: str, delimiter: str) -> list[list[str]]:
     return [row for row in rows if row]
 
 
-def _csv_chunks(
+def _csv_records(
     file: IO[str], path: Path, columns: Sequence[str] | None, delimiter: str, header: bool
-) -> Iterator[Chunk]:
+) -> Iterator[dict[str, Any]]:
     csv.field_size_limit((1 << 31) - 1)  # of the whole process; its default refuses long texts
     # Strict: otherwise the rest of the file after an unclosed quote would be one text.
     reader = csv.reader(file, delimiter=delimiter, strict=True)
     names: list[str] = []
-    batch: list[list[str]] = []
-
-    def columns_of_batch() -> Chunk:
-        by_name = dict(zip(names, zip(*batch, strict=True), strict=True))
-        return {name: list(by_name[name]) for name in (names if columns is None else columns)}
-
     try:
-        for row in reader:
-            if not row:  # a blank line
-                continue
+        for row in filter(None, reader):  # without blank lines
             if not names:
                 names = row if header else _numbered(len(row))
                 _check_columns(names if columns is None else columns, names, path)
@@ -707,14 +665,9 @@ def _csv_chunks(
             if len(row) != len(names):
                 fields = count_of(len(row), "field")
                 raise DataError(f"{path}, line {reader.line_num}: {fields}, expected {len(names)}")
-            batch.append(row)
-            if len(batch) == _CHUNK_ROWS:
-                yield columns_of_batch()
-                batch = []
+            yield dict(zip(names, row, strict=True))
     except csv.Error as error:
         raise DataError(f"{path}, line {reader.line_num}: {error}") from error
-    if batch:
-        yield columns_of_batch()
 
 
 def _record_chunks(

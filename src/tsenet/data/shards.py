@@ -1,8 +1,8 @@
 """Folders of Parquet shards: rows that need not fit into memory, read a partition at a time.
 
 A folder holds ``part-00000.parquet``, ``part-00001.parquet``, … and, written last, ``shards.json``, which lists them
-(docs/shard-format.md). Documents are lists of word numbers, optionally with counts; dense rows are lists of V numbers;
-label columns are ordinary Parquet columns.
+(docs/shard-format.md). Documents are lists of word numbers with counts; dense rows are lists of V numbers; label
+columns are ordinary Parquet columns.
 """
 
 from __future__ import annotations
@@ -10,31 +10,52 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet._system.atomic import atomic_write
-from tsenet.data.frames import Levels
-from tsenet.data.rows import BinaryRows
-from tsenet.data.table import Table
+from tsenet.data.columns import listed, quoted
+from tsenet.data.readers import read_chunks, text_of
+from tsenet.data.rows import BinaryRows, canonical_csr
+from tsenet.data.table import Levels, Table
+from tsenet.data.text import (
+    TermCounts,
+    checked_vectorizer,
+    choose_segmenter,
+    count_words,
+    vectorizer_fields,
+    vectorizer_of_fields,
+    warn_about_html,
+    word_vectorizer,
+)
 from tsenet.errors import DataError, MissingDependencyError
+from tsenet.progress import as_progress
 
-__all__ = ["Partition", "ShardFolder", "ShardWriter", "open_shards", "write_shards"]
+if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import CountVectorizer
+
+__all__ = [
+    "Partition",
+    "ShardFolder",
+    "ShardWriter",
+    "open_shards",
+    "shard_documents",
+    "write_shards",
+]
 
 MANIFEST = "shards.json"
-FORMAT = 2
+FORMAT = 3
 ROWS_PER_GROUP = 1 << 14
 GROUPS_PER_SHARD = 8
 WORDS, COUNTS, VALUES = "words", "counts", "values"
-_MOST_CLASSES = 100_000
 
 
 @dataclass(frozen=True)
@@ -81,10 +102,8 @@ class ShardFolder:
         Whether the rows came with column names.
     is_sparse : bool
         Whether rows are documents.
-    has_counts : bool
-        Whether documents have counts of their words.
-    classes : dict of str to (tuple, or None)
-        For every label column its distinct values, sorted, without missing ones; None for a column of fractions.
+    labels : dict of str to str
+        The type of each label column, such as ``int64``, ``double`` or ``string``.
     partitions : tuple of Partition
         All row groups, in the order of the rows.
     nnz : int
@@ -109,8 +128,7 @@ class ShardFolder:
     levels: tuple[Levels, ...]
     named: bool
     is_sparse: bool
-    has_counts: bool
-    classes: dict[str, tuple[Any, ...] | None]
+    labels: dict[str, str]
     partitions: tuple[Partition, ...]
     nnz: int
     digest: str
@@ -152,8 +170,6 @@ class ShardFolder:
         ...     print(write_shards(folder, [[1.0], [2.0]]).vectorizer())
         None
         """
-        from tsenet.data.text import vectorizer_of_fields
-
         return None if self.counter is None else vectorizer_of_fields(self.counter, self.names)
 
     def read(self, partition: Partition) -> Table:
@@ -167,7 +183,7 @@ class ShardFolder:
         Returns
         -------
         Table
-            Sparse for documents (counts as int32, or ones as uint8 if the folder has no counts), dense for other rows.
+            Sparse int32 counts for documents, dense for other rows.
 
         Raises
         ------
@@ -184,12 +200,14 @@ class ShardFolder:
         ...     shards.read(shards.partitions[0]).values.tolist()
         [[1.0], [2.0]]
         """
-        documents = [WORDS, COUNTS] if self.has_counts else [WORDS]
-        columns = self._read(partition, documents if self.is_sparse else [VALUES])
+        columns = self._read(partition, [WORDS, COUNTS] if self.is_sparse else [VALUES])
         try:
-            values = self._sparse(columns) if self.is_sparse else self._dense(columns[VALUES])
+            if self.is_sparse:
+                values: Any = _documents(columns[WORDS], columns[COUNTS], self.n_columns)
+            else:
+                values = _dense(columns[VALUES], self.n_columns)
             if values.shape[0] != partition.n_rows:
-                raise DataError(f"it has {values.shape[0]} rows, the manifest {partition.n_rows}")
+                raise DataError(f"it has {values.shape[0]} rows, {MANIFEST} {partition.n_rows}")
         except DataError as error:
             raise DataError(f"{self._name_of(partition)}: {error}") from error
         return Table(values, self.names, self.levels, self.named)
@@ -221,22 +239,23 @@ class ShardFolder:
         [5, 6]
         """
         for name in labels:
-            if name not in self.classes:
-                known = ", ".join(map(repr, self.classes)) or "none"
-                raise DataError(f"{self.url} has no label {name!r}; it has {known}")
+            if name not in self.labels:
+                known = listed(self.labels) or "none"
+                raise DataError(f"{self.url} has no label {quoted(name)}; it has {known}")
         columns = self._read(partition, list(labels))
         return {name: np.asarray(column.to_numpy()) for name, column in columns.items()}
 
     def _name_of(self, partition: Partition) -> str:
-        return f"{_Storage(self.url).path(partition.file)}, row group {partition.row_group}"
+        return f"{self.url}/{partition.file}, row group {partition.row_group}"
 
     def _read(self, partition: Partition, columns: list[str]) -> dict[str, Any]:
         import pyarrow
         from pyarrow.parquet import ParquetFile
 
+        system, folder = _file_system(self.url)
         try:
             with (
-                _Storage(self.url).open(partition.file) as source,
+                system.open_input_file(f"{folder}/{partition.file}") as source,
                 ParquetFile(source, page_checksum_verification=True) as file,
             ):
                 table = file.read_row_group(partition.row_group, columns=columns, use_threads=False)
@@ -250,36 +269,40 @@ class ShardFolder:
                 f"{self._name_of(partition)} cannot be read, the file is damaged: {error}"
             ) from error
 
-    def _sparse(self, columns: dict[str, Any]) -> sp.csr_array:
-        indptr, indices = _lists(columns[WORDS], WORDS)
-        rows = BinaryRows(indptr, indices, self.n_columns)
-        rows.validate()
-        matrix = rows.to_csr()
-        if not self.has_counts:
-            return matrix
-        ends, counts = _lists(columns[COUNTS], COUNTS)
-        if not np.array_equal(ends, indptr):
-            raise DataError("a document has another number of counts than of words")
-        if counts.size and counts.min() < 1:
-            raise DataError(f"a word is counted {counts.min()} times: counts begin at 1")
-        return sp.csr_array((counts, matrix.indices, matrix.indptr), shape=matrix.shape)
 
-    def _dense(self, column: Any) -> npt.NDArray[Any]:
-        import pyarrow
+def _documents(words: Any, counts: Any, n_columns: int) -> sp.csr_array:
+    """Two columns of lists as sparse counts."""
+    (indptr, indices), (ends, data) = _lists(words, WORDS), _lists(counts, COUNTS)
+    if not np.array_equal(ends, indptr) or (data < 1).any():
+        raise DataError("each word of a document needs a count of at least 1")
+    rows = BinaryRows(indptr, indices, n_columns)
+    rows.validate()
+    matrix = rows.to_csr()
+    return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
-        kind = column.type
-        if not pyarrow.types.is_fixed_size_list(kind) or kind.list_size != self.n_columns:
-            raise DataError(f"{VALUES!r} must be lists of {self.n_columns} numbers, not {kind}")
-        chunk = column.combine_chunks()
-        flat = chunk.flatten()
-        if chunk.null_count or flat.null_count:
-            raise DataError(f"{VALUES!r} holds nulls: missing numbers are NaN")
-        values = flat.to_numpy(zero_copy_only=False).reshape(-1, self.n_columns)
-        if values.dtype.kind not in "fiu":
-            raise DataError(f"{VALUES!r} must be numbers, not {kind.value_type}")
-        if values.dtype.kind == "f" and np.isinf(values).any():
-            raise DataError(f"{VALUES!r} holds infinity")
-        return np.require(values, requirements=["C", "W"])
+
+def _lists(column: Any, name: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """Ends and items of a column of lists of int32, starting from 0."""
+    if str(column.type) not in ("list<item: int32>", "list<element: int32>"):
+        raise DataError(f"{name!r} must be list<int32>, not {column.type}")
+    chunk = column.combine_chunks()
+    items = chunk.flatten()
+    if chunk.null_count or items.null_count:
+        raise DataError(f"{name!r} holds nulls")
+    ends = chunk.offsets.to_numpy().astype(np.int64)
+    return ends - ends[0], np.require(items.to_numpy(), requirements=["C", "W"])
+
+
+def _dense(column: Any, n_columns: int) -> npt.NDArray[Any]:
+    """A column of lists of V numbers as rows."""
+    chunk = column.combine_chunks()
+    flat = chunk.flatten()
+    values = flat.to_numpy(zero_copy_only=False)
+    if getattr(column.type, "list_size", None) != n_columns or values.dtype.kind not in "fiu":
+        raise DataError(f"{VALUES!r} must be lists of {n_columns} numbers, not {column.type}")
+    if chunk.null_count or flat.null_count or np.isinf(values).any():
+        raise DataError(f"{VALUES!r} holds nulls or infinity: missing numbers are NaN")
+    return np.require(values.reshape(-1, n_columns), requirements=["C", "W"])
 
 
 def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
@@ -312,16 +335,18 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
     >>> shards.shape
     (3, 3)
     """
-    storage = _Storage(os.fspath(folder))
+    url = os.fspath(folder)
+    system, path = _file_system(url)
     try:
-        content = storage.read(MANIFEST)
+        with system.open_input_file(f"{path}/{MANIFEST}") as file:
+            content = file.read()
         fields = json.loads(content)
     except FileNotFoundError as error:
         raise DataError(
-            f"{storage.url} is not a finished folder of shards, it has no {MANIFEST}: make it with `tsenet shard`"
+            f"{url} is not a finished folder of shards, it has no {MANIFEST}: make it with `tsenet shard`"
         ) from error
     except (OSError, ValueError) as error:
-        raise DataError(f"{storage.path(MANIFEST)} cannot be read: {error}") from error
+        raise DataError(f"{url}/{MANIFEST} cannot be read: {error}") from error
     try:
         if fields["format"] != FORMAT:
             raise ValueError(f"it has format {fields['format']}, this version reads {FORMAT}")
@@ -330,20 +355,19 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
         for key, values in fields["levels"].items():
             levels[int(key)] = tuple(map(str, values))
         return ShardFolder(
-            storage.url,
-            names,
-            tuple(levels),
-            bool(fields["named"]),
-            bool(fields["sparse"]),
-            bool(fields["counts"]),
-            {k: None if v is None else tuple(v) for k, v in fields["labels"].items()},
-            _partitions(fields["shards"]),
-            int(fields["nnz"]),
-            hashlib.sha256(content).hexdigest(),
-            fields["counter"],
+            url=url,
+            names=names,
+            levels=tuple(levels),
+            named=bool(fields["named"]),
+            is_sparse=bool(fields["sparse"]),
+            labels={str(name): str(kind) for name, kind in fields["labels"].items()},
+            partitions=_partitions(fields["shards"]),
+            nnz=int(fields["nnz"]),
+            digest=hashlib.sha256(content).hexdigest(),
+            counter=fields["counter"],
         )
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
-        raise DataError(f"{storage.path(MANIFEST)} is damaged: {error!r}") from error
+        raise DataError(f"{url}/{MANIFEST} is damaged: {error!r}") from error
 
 
 @lru_cache(maxsize=4)
@@ -372,18 +396,28 @@ def _partitions(shards: Sequence[dict[str, Any]]) -> tuple[Partition, ...]:
     return tuple(partitions)
 
 
-def _lists(column: Any, name: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """Ends and items of a column of lists of int32, starting from 0."""
-    import pyarrow
+def _file_system(url: str) -> tuple[Any, str]:
+    """The file system of pyarrow for a folder, and its path there; URLs unknown to pyarrow go to fsspec."""
+    try:
+        import pyarrow
+        from pyarrow import fs
+    except ImportError as error:
+        raise MissingDependencyError(
+            "shard folders need pyarrow: pip install tsenet[text]"
+        ) from error
+    if "://" not in url:
+        return fs.LocalFileSystem(), os.path.abspath(url)
+    try:
+        system, path = fs.FileSystem.from_uri(url)
+    except pyarrow.ArrowInvalid:
+        try:
+            import fsspec
 
-    if not (pyarrow.types.is_list(column.type) and pyarrow.types.is_int32(column.type.value_type)):
-        raise DataError(f"{name!r} must be list<int32>, not {column.type}")
-    chunk = column.combine_chunks()
-    items = chunk.flatten()
-    if chunk.null_count or items.null_count:
-        raise DataError(f"{name!r} holds nulls")
-    ends = chunk.offsets.to_numpy().astype(np.int64)
-    return ends - ends[0], np.require(items.to_numpy(), requirements=["C", "W"])
+            other, path = fsspec.core.url_to_fs(url)
+        except (ValueError, ImportError) as error:
+            raise DataError(f"{url} cannot be opened: {error}") from error
+        system = fs.PyFileSystem(fs.FSSpecHandler(other))
+    return system, str(path).rstrip("/")
 
 
 # ---- writing
@@ -392,7 +426,7 @@ def _lists(column: Any, name: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[n
 class ShardWriter:
     """Writes rows into a folder of shards; use it as a context manager.
 
-    Each shard is written whole, and the list of them last: a folder can be opened only after it is finished.
+    The list of the shards is written last: a folder can be opened only after it is finished.
 
     Parameters
     ----------
@@ -404,8 +438,6 @@ class ShardWriter:
         Whether rows are documents (sparse counts).
     labels : sequence of str, default=()
         Names of the label columns that come with the rows.
-    counts : bool, default=True
-        Whether to keep how often a word is in a document; else only that it is.
     levels : sequence, default=()
         Levels of each column that holds categories, None for the others; () without such columns.
     named : bool, default=True
@@ -428,8 +460,8 @@ class ShardWriter:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with ShardWriter(folder, names=["a", "b"], sparse=False, labels=["y"]) as writer:
     ...         writer.write(np.ones((3, 2)), {"y": ["red", "blue", "red"]})
-    ...     writer.folder.classes
-    {'y': ('blue', 'red')}
+    ...     writer.folder.labels
+    {'y': 'string'}
     """
 
     def __init__(
@@ -439,7 +471,6 @@ class ShardWriter:
         names: Sequence[str],
         sparse: bool,
         labels: Sequence[str] = (),
-        counts: bool = True,
         levels: Sequence[Levels] = (),
         named: bool = True,
         counter: Mapping[str, Any] | None = None,
@@ -451,14 +482,14 @@ class ShardWriter:
             raise DataError(f"a label column cannot be called {taken.pop()!r}: rename it")
         if rows_per_group < 1 or groups_per_shard < 1:
             raise ValueError("rows_per_group and groups_per_shard must be at least 1")
-        self._storage = _Storage(os.fspath(folder))
-        if MANIFEST in self._storage.names():
-            raise DataError(f"{self._storage.url} holds finished shards: choose another folder")
+        self._url = os.fspath(folder)
+        self._system, self._path = _file_system(self._url)
+        if self._system.get_file_info(f"{self._path}/{MANIFEST}").is_file:
+            raise DataError(f"{self._url} holds finished shards: choose another folder")
         self.sparse = sparse
         self._fields: dict[str, Any] = {
             "format": FORMAT,
             "sparse": sparse,
-            "counts": sparse and counts,
             "names": list(names),
             "levels": {str(j): list(each) for j, each in enumerate(levels) if each is not None},
             "named": named,
@@ -466,16 +497,16 @@ class ShardWriter:
             "nnz": 0,
             "shards": [],
         }
-        self._classes: dict[str, set[Any] | None] = {name: set() for name in labels}
+        self._labels = list(labels)
         self._rows_per_group = rows_per_group
         self._rows_per_shard = rows_per_group * groups_per_shard
-        self._dtype: Any = None  # of dense rows
         self._waiting: Any = None
+        self._schema: Any = None  # of all rows so far
 
     @property
     def folder(self) -> ShardFolder:
         """The finished folder."""
-        return open_shards(self._storage.url)
+        return open_shards(self._url)
 
     def __enter__(self) -> ShardWriter:
         return self
@@ -521,23 +552,27 @@ class ShardWriter:
         values = rows.values if isinstance(rows, Table) else rows
         given = dict(labels or {})
         n_columns = len(self._fields["names"])
-        if set(given) != set(self._classes):
-            raise DataError(f"the labels must be {list(self._classes)}, not {sorted(given)}")
+        if set(given) != set(self._labels):
+            raise DataError(f"the labels must be {self._labels}, not {sorted(given)}")
         if values.ndim != 2 or values.shape[1] != n_columns:
             raise DataError(f"rows must have {n_columns} columns, got shape {values.shape}")
         for name, column in given.items():
             if len(column) != values.shape[0]:
                 raise DataError(f"{len(column)} labels {name!r} for {values.shape[0]} rows")
-        columns = self._documents(values) if self.sparse else self._numbers(values)
-        for name in self._classes:
-            columns[name] = _label_array(name, given[name])
-        tables = [pyarrow.table(columns)]
-        if self._waiting is not None:
-            tables.insert(0, self._waiting)
+        columns = _columns_of_documents(values) if self.sparse else _column_of_numbers(values)
+        self._fields["nnz"] += int(values.nnz if self.sparse else values.size)
         try:
+            for name in self._labels:
+                columns[name] = pyarrow.array(given[name], from_pandas=True)
+            tables = [pyarrow.table(columns)]
+            schemas = [table.schema for table in tables]
+            if self._schema is not None:
+                tables.insert(0, self._waiting)
+                schemas.insert(0, self._schema)
+            self._schema = pyarrow.unify_schemas(schemas, promote_options="permissive")
             self._waiting = pyarrow.concat_tables(tables, promote_options="permissive")
         except pyarrow.ArrowException as error:
-            raise DataError(f"a label holds values of different kinds: {error}") from error
+            raise DataError(f"a column holds values of different kinds: {error}") from error
         while self._waiting.num_rows >= self._rows_per_shard:
             self._write_shard(self._rows_per_shard)
 
@@ -565,63 +600,25 @@ class ShardWriter:
             self._write_shard(self._waiting.num_rows)
         if not self._fields["shards"]:
             raise DataError("there are no rows to write")
-        for name, seen in self._classes.items():
-            if seen is not None and len({type(value) for value in seen}) > 1:
-                raise DataError(f"the label {name!r} holds numbers and texts: write it as texts")
-        classes = {k: None if seen is None else sorted(seen) for k, seen in self._classes.items()}
-        content = json.dumps({**self._fields, "labels": classes}, indent=1)
-        self._storage.write(MANIFEST, content.encode())
-
-    def _documents(self, values: Any) -> dict[str, Any]:
-        import pyarrow
-
-        matrix = sp.csr_array(values)
-        if not matrix.has_canonical_format or (matrix.data == 0).any():
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
-            matrix.eliminate_zeros()
-        data = matrix.data
-        whole = data.dtype.kind in "iub" or bool((data == np.floor(data)).all())
-        if matrix.nnz and (data.min() < 0 or not whole):
-            raise DataError("documents must hold whole numbers of words, not below 0")
-        self._fields["nnz"] += int(matrix.nnz)
-        lists = {WORDS: matrix.indices, **({COUNTS: data} if self._fields["counts"] else {})}
-        ends, make = pyarrow.array(matrix.indptr.astype(np.int32)), pyarrow.ListArray.from_arrays
-        return {k: make(ends, pyarrow.array(items.astype(np.int32))) for k, items in lists.items()}
-
-    def _numbers(self, values: Any) -> dict[str, Any]:
-        import pyarrow
-
-        array = np.asarray(values)
-        if array.dtype.kind == "b":
-            array = array.astype(np.uint8)
-        if array.dtype.kind not in "fiu":
-            raise DataError(f"dense rows must be numbers, not {array.dtype}")
-        self._dtype = self._dtype or array.dtype
-        if not np.can_cast(array.dtype, self._dtype, "same_kind"):
-            raise DataError(f"the first rows were {self._dtype}, these are {array.dtype}")
-        flat = pyarrow.array(array.astype(self._dtype, copy=False).ravel())
-        self._fields["nnz"] += int(array.size)
-        return {VALUES: pyarrow.FixedSizeListArray.from_arrays(flat, array.shape[1])}
+        kinds = {name: str(self._schema.field(name).type) for name in self._labels}
+        self._write(MANIFEST, json.dumps({**self._fields, "labels": kinds}, indent=1).encode())
 
     def _write_shard(self, n_rows: int) -> None:
         import pyarrow
         import pyarrow.parquet
-        import pyarrow.types
 
-        table = self._waiting.slice(0, n_rows).combine_chunks()
-        self._waiting = self._waiting.slice(n_rows)
         sink = pyarrow.BufferOutputStream()
         pyarrow.parquet.write_table(
-            table,
+            self._waiting.slice(0, n_rows).combine_chunks(),
             sink,
             row_group_size=self._rows_per_group,
             compression="zstd",
             write_page_checksum=True,
         )
+        self._waiting = self._waiting.slice(n_rows)
         content = sink.getvalue()
         file = f"part-{len(self._fields['shards']):05d}.parquet"
-        self._storage.write(file, content)
+        self._write(file, content)
         starts = range(0, n_rows, self._rows_per_group)
         self._fields["shards"].append(
             {
@@ -630,14 +627,35 @@ class ShardWriter:
                 "sha256": hashlib.sha256(content).hexdigest(),
             }
         )
-        for name, seen in self._classes.items():
-            column = table.column(name)
-            if seen is None or pyarrow.types.is_floating(column.type):
-                self._classes[name] = None
-                continue
-            seen.update(value for value in column.unique().to_pylist() if value is not None)
-            if len(seen) > _MOST_CLASSES:
-                self._classes[name] = None
+
+    def _write(self, file: str, content: Any) -> None:
+        self._system.create_dir(self._path, recursive=True)
+        with self._system.open_output_stream(f"{self._path}/{file}") as stream:
+            stream.write(content)
+
+
+def _columns_of_documents(values: Any) -> dict[str, Any]:
+    import pyarrow
+
+    matrix = canonical_csr(sp.csr_array(values))
+    data = matrix.data
+    if matrix.nnz and (data.min() < 0 or (data != np.floor(data)).any()):
+        raise DataError("documents must hold whole numbers of words, not below 0")
+    ends = pyarrow.array(matrix.indptr.astype(np.int32))
+    return {
+        name: pyarrow.ListArray.from_arrays(ends, pyarrow.array(items.astype(np.int32)))
+        for name, items in ((WORDS, matrix.indices), (COUNTS, data))
+    }
+
+
+def _column_of_numbers(values: npt.NDArray[Any]) -> dict[str, Any]:
+    import pyarrow
+
+    array = values.astype(np.uint8) if values.dtype.kind == "b" else values
+    if array.dtype.kind not in "fiu":
+        raise DataError(f"dense rows must be numbers, not {array.dtype}")
+    flat = pyarrow.array(np.ascontiguousarray(array).ravel())
+    return {VALUES: pyarrow.FixedSizeListArray.from_arrays(flat, array.shape[1])}
 
 
 def write_shards(
@@ -646,7 +664,6 @@ def write_shards(
     *,
     names: Sequence[str] | None = None,
     labels: Mapping[str, Sequence[Any]] | None = None,
-    counts: bool = True,
     rows_per_group: int = ROWS_PER_GROUP,
     groups_per_shard: int = GROUPS_PER_SHARD,
 ) -> ShardFolder:
@@ -662,7 +679,7 @@ def write_shards(
         Names of the columns; None takes those of the table.
     labels : mapping of str to sequence, default=None
         Label columns, N values each.
-    counts, rows_per_group, groups_per_shard
+    rows_per_group, groups_per_shard
         As for :class:`ShardWriter`.
 
     Returns
@@ -689,7 +706,6 @@ def write_shards(
         names=table.names,
         sparse=table.is_sparse,
         labels=list(labels or {}),
-        counts=counts,
         levels=table.levels,
         named=table.named,
         rows_per_group=rows_per_group,
@@ -699,82 +715,118 @@ def write_shards(
     return writer.folder
 
 
-def _label_array(name: str, values: Sequence[Any]) -> Any:
-    """A Parquet column of labels: whole numbers, fractions, truth values or texts."""
-    import pyarrow
+def shard_documents(
+    paths: Sequence[str | Path],
+    folder: str | os.PathLike[str],
+    text: str = "text",
+    *,
+    vectorizer: CountVectorizer | None = None,
+    labels: Sequence[str] = (),
+    header: bool = True,
+    encoding: str = "utf-8",
+    progress: Any = None,
+    rows_per_group: int = ROWS_PER_GROUP,
+    map_in_order: Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]] = map,
+) -> ShardFolder:
+    r"""Count the words of documents in files that need not fit into memory, and write them as a folder of shards.
 
-    try:
-        return pyarrow.array(values, from_pandas=True)
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
-        raise DataError(f"the label {name!r} holds values of different kinds: {error}") from error
+    The files are read twice: for the vocabulary, and for the counts.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        Files in one of the formats of :func:`tsenet.data.read_documents`, one after the other.
+    folder : path or URL
+        The folder to make.
+    text : str, default="text"
+        Column of the text.
+    vectorizer : CountVectorizer, optional
+        Which words to count. Default: :func:`tsenet.data.word_vectorizer` with the 10,000 most frequent words of those
+        in two or more documents. For topics, leave out stop words:
+        ``word_vectorizer(stop_words="english", min_documents=2)``.
+    labels : sequence of str, default=()
+        Columns to keep as labels.
+    header, encoding
+        As for :func:`tsenet.data.read_documents`.
+    progress : None, bool, Progress or callable, default=None
+        As for :func:`tsenet.learn_tree`.
+    rows_per_group : int, default=16384
+        Documents of a partition.
+    map_in_order : callable, default=map
+        ``map_in_order(function, items)`` yields the results in order: ``tsenet.scale.Cluster(...).map`` counts words
+        in several processes. The folder is the same.
+
+    Returns
+    -------
+    ShardFolder
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read, or the folder holds finished shards.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tsenet.data import shard_documents
+    >>> with tempfile.TemporaryDirectory() as scratch:
+    ...     path = Path(scratch) / "pets.csv"
+    ...     _ = path.write_text("text,animal\ncats purr,cat\ndogs bark,dog\ncats bark,cat\n")
+    ...     shards = shard_documents([path], Path(scratch) / "shards", labels=["animal"])
+    >>> shards.names, shards.shape
+    (('bark', 'cats'), (3, 2))
+    """
+    if not paths:
+        raise DataError("no files were given")
+    if any(str(path) == "-" for path in paths):
+        raise DataError("standard input cannot be read twice: write it to a file first")
+    vectorizer = word_vectorizer(min_documents=2) if vectorizer is None else vectorizer
+    vectorizer_fields(checked_vectorizer(vectorizer))  # refuses what the folder cannot hold
+    ShardWriter(folder, names=(), sparse=True)  # refuses a finished folder before the work
+    kept: deque[dict[str, list[Any]]] = deque()  # labels of the chunks that are being counted
+
+    def texts() -> Iterator[list[str]]:
+        kept.clear()
+        wanted = list(dict.fromkeys([text, *labels]))
+        for path in map(Path, paths):
+            n_before = 0
+            for chunk in read_chunks(path, wanted, header=header, encoding=encoding):
+                kept.append({name: chunk[name] for name in labels})
+                yield [
+                    text_of(value, path, row, text)
+                    for row, value in enumerate(chunk[text], n_before + 1)
+                ]
+                n_before += len(chunk[text])
+
+    with as_progress(progress) as report:
+        report.start("counting words", None)
+        choose_segmenter(vectorizer, next(texts(), []))
+        total: TermCounts | None = None
+        for part in map_in_order(partial(TermCounts.of, vectorizer), texts()):
+            total = part if total is None else total.add(part)
+            report.advance(part.n_documents)
+        if total is None:
+            raise DataError("there are no documents")
+        warn_about_html(total.n_html, total.n_documents)
+        vectorizer = total.fit(vectorizer)
+        report.finish(f"{len(vectorizer.vocabulary_):,} words")
+        with ShardWriter(
+            folder,
+            names=list(vectorizer.vocabulary_),
+            sparse=True,
+            labels=labels,
+            counter=vectorizer_fields(vectorizer),
+            rows_per_group=rows_per_group,
+        ) as writer:
+            report.start("writing shards", None)
+            for rows in map_in_order(partial(_count, vectorizer), texts()):
+                writer.write(rows, kept.popleft())
+                report.advance(rows.shape[0])
+            report.finish()
+    return writer.folder
 
 
-# ---- local folders and URLs
-
-
-@dataclass(frozen=True)
-class _Storage:
-    """A folder, given as a path or as a URL; URLs that pyarrow does not know go to fsspec, if it is installed."""
-
-    url: str
-
-    @property
-    def _is_local(self) -> bool:
-        return "://" not in self.url
-
-    def path(self, name: str) -> str:
-        """The path or URL of a file of the folder, as messages show it."""
-        return str(Path(self.url) / name) if self._is_local else f"{self.url.rstrip('/')}/{name}"
-
-    def open(self, name: str) -> Any:
-        """Open a file for reading at any position, as pyarrow's readers need it."""
-        system, folder = self._system()
-        return system.open_input_file(f"{folder}/{name}")
-
-    def read(self, name: str) -> bytes:
-        """The bytes of a file."""
-        with self.open(name) as file:
-            return bytes(file.read())
-
-    def write(self, name: str, content: Any) -> None:
-        """Write a file of the folder, which is made if needed; on a local disk it is never there in part."""
-        if self._is_local:
-            Path(self.url).mkdir(parents=True, exist_ok=True)
-            with atomic_write(Path(self.url) / name) as file:
-                file.write(content)
-            return
-        system, folder = self._system()
-        system.create_dir(folder, recursive=True)
-        with system.open_output_stream(f"{folder}/{name}") as file:
-            file.write(content)
-
-    def names(self) -> list[str]:
-        """The names of the files in the folder; none if there is no folder."""
-        from pyarrow.fs import FileSelector
-
-        system, folder = self._system()
-        entries = system.get_file_info(FileSelector(folder, allow_not_found=True))
-        return [entry.base_name for entry in entries if entry.is_file]
-
-    def _system(self) -> tuple[Any, str]:
-        """The file system of pyarrow, and the folder's path in it."""
-        try:
-            import pyarrow
-            from pyarrow import fs
-        except ImportError as error:
-            raise MissingDependencyError(
-                "shard folders need pyarrow: pip install tsenet[text]"
-            ) from error
-        if self._is_local:
-            return fs.LocalFileSystem(), os.path.abspath(self.url)
-        try:
-            system, path = fs.FileSystem.from_uri(self.url)
-        except pyarrow.ArrowInvalid:
-            try:
-                import fsspec
-
-                other, path = fsspec.core.url_to_fs(self.url)
-            except (ValueError, ImportError) as error:
-                raise DataError(f"{self.url} cannot be opened: {error}") from error
-            system = fs.PyFileSystem(fs.FSSpecHandler(other))
-        return system, str(path).rstrip("/")
+def _count(vectorizer: CountVectorizer, texts: list[str]) -> Any:
+    """The word counts of some texts: a sparse matrix."""
+    return count_words(texts, vectorizer).values

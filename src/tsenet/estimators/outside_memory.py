@@ -188,11 +188,11 @@ def fit_outside(
 def _labels_of(folder: ShardFolder, y: Any) -> Any:
     """The labels of all rows: ``y`` itself, or the label columns that it names, or the only one there is."""
     if y is None:
-        if len(folder.classes) != 1:
-            known = ", ".join(map(repr, folder.classes))
+        if len(folder.labels) != 1:
+            known = ", ".join(map(repr, folder.labels))
             found = f"has the label columns {known}: name one as y" if known else "has no labels"
             raise DataError(f"requires y to be passed: {folder.url} {found}")
-        y = next(iter(folder.classes))
+        y = next(iter(folder.labels))
     names = [y] if isinstance(y, str) else y
     if not isinstance(names, Sequence) or not all(isinstance(each, str) for each in names):
         return y.compute() if hasattr(y, "__dask_graph__") else y

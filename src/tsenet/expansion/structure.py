@@ -8,8 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tsenet.data.binary import BinaryRule
-from tsenet.data.frames import Levels
-from tsenet.data.table import Table
+from tsenet.data.table import Levels, Table
 from tsenet.errors import DataError
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.progress import Progress

@@ -12,8 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tsenet.data.frames import is_frame
-from tsenet.data.table import Table
+from tsenet.data.table import Table, is_frame
 from tsenet.errors import DataError
 from tsenet.explain.topic_words import Topic, every_topic
 
