@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -56,41 +55,10 @@ print(sorted(heavy & sys.modules.keys()))
             listed = re.search(rf"\b{name}={re.escape(str(parameter.default))} +([A-Z].*)", shown)
             assert bool(listed) is (name not in own | not_settable), name
 
-    @pytest.mark.parametrize("command", COMMANDS)
-    def test_an_output_has_a_short_name(self, command: str) -> None:
-        shown = run(command, "--help").stdout
-        assert ("-o, --out" in shown) is (command not in ("evaluate", "export"))
-
-    def test_shells_can_complete(self) -> None:
-        words = {"COMP_WORDS": "tsenet fit --task r", "COMP_CWORD": "3"}
-        done = subprocess.run(
-            [sys.executable, "-m", "tsenet"],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**os.environ, "_TSENET_COMPLETE": "complete_bash", **words},
-        )
-        assert done.stdout.split() == ["regression"]
-
 
 class TestVersion:
     def test_is_shown(self) -> None:
         assert run("--version").stdout == f"tsenet {tsenet.__version__}\n"
-
-    def test_is_written_once(self) -> None:
-        """The build reads it from the package, by the pattern of hatchling."""
-        settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-        assert "version" not in settings["project"]
-        assert "version" in settings["project"]["dynamic"]
-        source = ROOT / settings["tool"]["hatch"]["version"]["path"]
-        assert source.samefile(str(tsenet.__file__))
-        pattern = r"""^(?:__version__|VERSION)(?:: str)? *= *(['"])v?(?P<version>.+?)\1"""
-        found = re.findall(pattern, source.read_text("utf-8"), re.MULTILINE)
-        assert [version for _, version in found] == [tsenet.__version__]
-
-    def test_the_citation_agrees(self) -> None:
-        lines = (ROOT / "CITATION.cff").read_text("utf-8").splitlines()
-        assert f"version: {tsenet.__version__}" in lines
 
 
 class TestSettings:

@@ -59,6 +59,7 @@ class TestShard:
         assert any(" " in name for name in folder.names)
         assert "finished shards" in error_of(*command)
 
+    @pytest.mark.slow
     def test_words_are_counted_by_several_processes(self, data: Path, tmp_path: Path) -> None:
         for name, option in (("one", []), ("two", ["--workers", "2"])):
             fine("shard", data, "--out", tmp_path / name, "--quiet", *option)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tsenet.data.order import canonical_order, duplicate_groups, first_of_groups, repeats_of
+from tsenet.data.order import canonical_order, duplicate_groups
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
@@ -48,14 +48,6 @@ def test_the_column_of_a_value_counts() -> None:
     assert canonical_order(rows).tolist() == canonical_order(swapped)[::-1].tolist()
 
 
-def test_integer_weights_are_numbers_of_copies() -> None:
-    rows = repeats_of(np.array([2.0, 0.0, 1.0]))
-    assert rows is not None
-    assert rows.tolist() == [0, 0, 2]
-    assert repeats_of(np.array([2.0, 0.5])) is None
-    assert repeats_of(np.array([100.0, 1.0])) is None  # more than ten times as many rows
-
-
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_duplicate_rows_are_in_one_group(form: Any) -> None:
     rows = np.random.default_rng(0).integers(0, 9, (30, 5))
@@ -69,10 +61,3 @@ def test_duplicate_rows_are_in_one_group(form: Any) -> None:
 def test_every_row_is_its_own_group_if_most_rows_are_duplicates() -> None:
     rows = np.repeat(np.arange(4), 5)[:, None]
     assert np.array_equal(duplicate_groups(rows), np.arange(20))
-
-
-def test_first_row_of_each_group() -> None:
-    groups = np.array([7, 3, 7, 9, 3])
-    first, position = first_of_groups(groups)
-    assert first.tolist() == [1, 0, 3]
-    assert np.array_equal(groups[first[position]], groups)

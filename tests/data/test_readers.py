@@ -74,14 +74,6 @@ def test_every_format_gives_the_same_documents(tmp_path: Path, name: str) -> Non
         read_documents(path, "body")
 
 
-def test_report() -> None:
-    documents = Documents(["a", "b", "a", "", "", "a"], n_missing=2)
-    assert documents.n_duplicates == 2
-    assert repr(documents) == (
-        "Documents(6 documents, 2 of them without text, 2 of them duplicates)"
-    )
-
-
 def test_without_header_columns_are_numbered(tmp_path: Path) -> None:
     path = write(tmp_path / "d.csv", header=False).rename(tmp_path / "D.CSV")
     documents = read_documents(path, "2", columns=["3"], header=False)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -10,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tsenet.data import BinaryRows, constant_columns, rows
+from tsenet.data import BinaryRows
 from tsenet.errors import DataError
 
 Bools = npt.NDArray[np.bool_]
@@ -70,20 +68,6 @@ def test_take_is_numpy_indexing(dense: Bools, data: st.DataObject) -> None:
     np.testing.assert_array_equal(made.take(slice(1, None, 2)).to_dense(), dense[1::2])
 
 
-def test_blocks_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    dense = np.random.default_rng(0).random((50, 7)) < 0.3
-    whole = BinaryRows.of_dense(dense)
-    counts = whole.counts()
-    monkeypatch.setattr(rows, "_BLOCK", 13)
-    assert BinaryRows.of_dense(dense) == whole
-    np.testing.assert_array_equal(whole.counts(), counts)
-
-
-def test_numbers_are_on_where_not_zero() -> None:
-    made = BinaryRows.of_dense([[0.0, -2.0], [0.5, 0.0]])
-    np.testing.assert_array_equal(made.to_dense(), [[False, True], [True, False]])
-
-
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 def test_unsorted_duplicates_and_zeros_are_put_right_in_a_copy(index: type[np.integer]) -> None:
     # row 0: 3 twice, then 1 unsorted; row 1: a stored zero; row 2: a pair that sums to zero
@@ -117,30 +101,6 @@ def test_canonical_input_is_not_copied_and_read_only_input_becomes_writable() ->
     assert made.indices.flags.writeable
     assert made.indptr.flags.writeable
     np.testing.assert_array_equal(made.to_dense(), matrix.toarray().astype(bool))
-
-
-@pytest.mark.parametrize("form", ["csc", "coo", "lil", "dok", "bsr", "dia"])
-def test_other_formats_are_converted(form: str) -> None:
-    dense = np.random.default_rng(1).random((6, 5)) < 0.4
-    matrix = sp.csr_matrix(dense).asformat(form)
-    np.testing.assert_array_equal(BinaryRows.of_csr(matrix).to_dense(), dense)
-
-
-def test_constant_columns() -> None:
-    made = BinaryRows.of_dense([[1, 0, 1, 0], [1, 0, 0, 1], [1, 0, 1, 1]])
-    np.testing.assert_array_equal(constant_columns(made), [0, 1])
-
-
-def test_equality_repr_and_pickle() -> None:
-    made = BinaryRows.of_dense([[1, 0], [0, 1]])
-    assert made == BinaryRows.of_dense([[True, False], [False, True]])
-    assert made != BinaryRows.of_dense([[1, 0], [1, 1]])
-    assert made != BinaryRows.of_dense([[1, 0, 0], [0, 1, 0]])
-    assert made != "rows"
-    assert repr(made) == "BinaryRows(2 rows × 2 columns, nnz 2, 50 % on)"
-    assert pickle.loads(pickle.dumps(made)) == made
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(made)
 
 
 def broken(

@@ -219,15 +219,6 @@ def test_missing_values_in_frames(frame: Any) -> None:
     assert kept == Table.of(frame, missing=True)
 
 
-def test_all_missing() -> None:
-    for frame in (pl.DataFrame({"c": [None, None]}), pa.table({"c": [None, None]})):
-        with pytest.raises(DataError, match=says("column 'c' (index 0) has 2 NaN")):
-            Table.of(frame)
-        assert Table.of(frame, missing=True).levels == (None,)
-    texts = pd.DataFrame({"c": pd.Series([None, None], dtype="string")})
-    assert Table.of(texts, missing=True).levels == (None,)
-
-
 def test_masked_values_are_missing() -> None:
     masked = np.ma.MaskedArray(X, mask=[[1, 0, 0], [0, 1, 0]])
     with pytest.raises(DataError, match="missing"):
@@ -352,20 +343,6 @@ def test_take_is_numpy_indexing(values: np.ndarray, rows: list[int]) -> None:
     mask = values[:, 0] > 0
     np.testing.assert_array_equal(Table.of(values).take(mask).values, values[mask])
     np.testing.assert_array_equal(Table.of(values).take(slice(3)).values, values[:3])
-
-
-def test_equality_and_repr() -> None:
-    table = Table.of(X, NAMES)
-    assert table != Table.of(X)
-    assert table != Table.of(X.astype(np.float32), NAMES)
-    assert table != Table.of(X + 1, NAMES)
-    assert table != X.tolist()
-    assert Table.of(sp.csr_array(X)) != Table.of(sp.csr_array(2 * X))
-    assert repr(table) == "Table(2 rows × 3 columns, dense float64)"
-    assert repr(Table.of(sp.csr_array(X))) == "Table(2 rows × 3 columns, sparse float64, nnz 4)"
-    assert repr(Table.of(pl.DataFrame(COLUMNS))).endswith("dense float64, 1 of categories)")
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(table)
 
 
 # ------------------------------------------------------------------ damaged sparse matrices
@@ -583,9 +560,3 @@ def test_models_read_new_dates_as_those_of_training(sales: pd.DataFrame, tmp_pat
     X.to_csv(tmp_path / "new.csv", index=False)
     printed = fine("predict", tmp_path / "m.tsenet", tmp_path / "new.csv", "--quiet")
     assert [line.split(",")[0] for line in printed.splitlines()[1:]] == model.predict(X).tolist()
-
-
-def test_the_tree_of_rows_with_dates(sales: pd.DataFrame) -> None:
-    transformer = tsenet.LatentTreeTransformer(random_state=0).fit(sales[["at", "size"]])
-    assert transformer.transform(sales[["at", "size"]][:5]).shape[0] == 5
-    assert list(transformer.feature_names_in_) == ["at: year", "at: month", "at: weekday", "size"]

@@ -163,8 +163,8 @@ def model_input(fitted: Any, file: DataFile) -> Table:
         if n_empty:
             _warn(
                 file,
-                f"{n_empty:,} of {table.n_rows:,} texts have no word that the model knows; their predictions mean "
-                "nothing",
+                f"{n_empty:,} of {table.n_rows:,} texts contain no word that the model knows; their predictions are "
+                "meaningless",
             )
         return table
     rule = getattr(fitted, "binary_rule_", None) or fitted.rule
@@ -288,7 +288,7 @@ def truth_of(
     if known.empty or 2 * len(unknown) > len(known):
         shown = f", such as {listed(unknown.unique(), 3)}" if len(unknown) else ""
         raise DataError(
-            f"{file.path}: column {quoted(names[0])} cannot be the truth: {len(unknown):,} of {len(known):,} values "
-            f"are classes unknown to the model{shown}; it predicts {listed(classes, 8)}"
+            f"{file.path}: column {quoted(names[0])} does not hold what the model predicts: {len(unknown):,} of "
+            f"{len(known):,} values are classes unknown to the model{shown}; it predicts {listed(classes, 8)}"
         )
     return np.array([class_of.get(value, value) for value in texts.tolist()], object)

@@ -85,7 +85,7 @@ def read_settings(
         elif close := difflib.get_close_matches(name, known, n=3):
             hint = f"did you mean {' or '.join(close)}?"
         raise typer.BadParameter(f"there is no parameter {name!r}: {hint}", param_hint="--set")
-    context.meta[SETTINGS] = settings
+    context.meta[SETTINGS] = dict(settings)
     for function in functions:
         check_values(_loaded(function), settings)
     return settings
@@ -225,24 +225,26 @@ Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="Rows: csv, tsv, json, jsonl, parquet or npz, a folder of txt files, or a folder made by tsenet shard; "
-        "- for csv or JSON from standard input.",
+        help="Rows: csv, tsv, json, jsonl, parquet or npz; a folder of txt files; a folder made by tsenet shard; or - "
+        "for csv or JSON from standard input.",
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by tsenet fit.")]
 Encoding = Annotated[str | None, option("NAME", "Encoding of a text file, such as latin-1.")]
 NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="The csv has no header: its columns are 1, 2, …")
+    bool, typer.Option("--no-header", help="The csv has no header; its columns are called 1, 2, …")
 ]
 Out = Annotated[Path, option("FILE", "File to write; - for stdout.", "--out", "-o")]
-IdColumn = Annotated[str | None, option("COLUMN", "Key of the rows, which outputs repeat.", "--id")]
+IdColumn = Annotated[
+    str | None, option("COLUMN", "Column that identifies the rows; outputs include it.", "--id")
+]
 Text = Annotated[str | None, option("COLUMN", "Column of the text; default: text.")]
-Along = Annotated[str | None, option("COLUMN", "Show the topics along its dates or labels.")]
+Along = Annotated[str | None, option("COLUMN", "Show topics over its dates, or by its labels.")]
 Workers = Annotated[
     str | None, option("WHERE", "Number of processes to start, or address of a Dask cluster.")
 ]
 Unlabeled = Annotated[
-    str | None, option("VALUE", "Marks rows without a target, like a blank cell.")
+    str | None, option("VALUE", "Value that marks rows without a target, as a blank cell does.")
 ]
 Words = Annotated[int | None, option("N", "Keep only the N most frequent words.", min=2)]
 StopWords = Annotated[
@@ -250,7 +252,7 @@ StopWords = Annotated[
     option("WHICH", "Words to leave out: a language such as english, none, or a file of words."),
 ]
 # The one default that is the command line's own: the same command gives the same result.
-Seed = Annotated[int, option("N", "Same seed, same result.", min=0)]
+Seed = Annotated[int, option("N", "Random seed.", min=0)]
 Jobs = Annotated[
     int | None, option("N", "Threads; default: all cores. Does not affect the result.", min=1)
 ]
@@ -262,11 +264,11 @@ Config = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="TOML file with options in a table named after the command; typed options go first.",
+        help="TOML file with a table of options for the command; options given here take precedence.",
         callback=_read_config,
         is_eager=True,
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Do not show progress.")]

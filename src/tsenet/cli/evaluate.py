@@ -24,7 +24,7 @@ def evaluate(
     model: options.Model,
     data: options.Data,
     target: Annotated[
-        list[str] | None, option("COLUMN", "Column of the truth; default: that of fit.")
+        list[str] | None, option("COLUMN", "Column of true values; default: the target of fit.")
     ] = None,
     unlabeled: options.Unlabeled = None,
     encoding: options.Encoding = None,
@@ -34,7 +34,7 @@ def evaluate(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare predictions with the truth and print how good they are; rows without a truth are left out.
+    """Score the predictions of a model against the true values; rows without one are left out.
 
     Prints accuracy and log loss, and for each class precision, recall, F1 and AUC, and the confusion matrix; for
     numbers R2, RMSE and MAE.
@@ -44,7 +44,9 @@ def evaluate(
     fitted = load_model(model, jobs)
     names = target or (fitted.source_ or {}).get("targets")
     if not names:
-        raise DataError(f"{model} does not say which column holds the truth: give --target")
+        raise DataError(
+            f"{model} does not record which column holds the true values: give --target"
+        )
     with open_progress(quiet) as progress:
         file = read_file(data, progress, encoding, no_header)
         truth = truth_of(fitted, file, names, unlabeled)

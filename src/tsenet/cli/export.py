@@ -29,7 +29,7 @@ def export(
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Write a saved model in the format of other programs: a tree as BIF, a network as ONNX."""
+    """Convert a saved model for other programs: a tree to BIF, a network to ONNX."""
     from tsenet import LatentTree
     from tsenet.store import load, write_bif, write_onnx
 

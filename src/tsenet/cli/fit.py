@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -19,9 +19,6 @@ from tsenet.cli._console import (
 )
 from tsenet.cli._options import option
 from tsenet.errors import DataError
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["fit"]
 
@@ -85,9 +82,8 @@ def fit(
 ) -> None:
     """Learn to predict columns of a table, or of documents, and write the model.
 
-    The structure of the network is learned from the rows without their target. Rows whose target is blank have no
-    label: they teach structure and first weights. The model learns from all labelled rows; a cross-validated score of
-    them is printed at the end.
+    The structure of the network is learned from all rows without their target, so rows with a blank target help as
+    well. The model is trained on all labelled rows; a cross-validated score is printed at the end.
 
     DATA may be a folder made by tsenet shard: then the rows need not fit into memory, and the target is a label column
     of the folder.

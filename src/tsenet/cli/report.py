@@ -22,14 +22,14 @@ def report(
     context: typer.Context,
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model, or a tree.tsenet.")],
     out: options.Out,
-    data: Annotated[Path | None, option("DATA", "Rows, which show what moves the units.")] = None,
+    data: Annotated[Path | None, option("DATA", "Rows that show what activates the units.")] = None,
     target: Annotated[
-        list[str] | None, option("COLUMN", "Column of the truth; default: that of fit.")
+        list[str] | None, option("COLUMN", "Column of true values; default: the target of fit.")
     ] = None,
     text: options.Text = None,
     along: options.Along = None,
     show: Annotated[
-        str | None, option("COLUMN", "What to show of each row; default: its text.")
+        str | None, option("COLUMN", "Column to show for each row; default: its text.")
     ] = None,
     title: Annotated[str | None, option("TEXT", "Title; default: the model file's name.")] = None,
     encoding: options.Encoding = None,
@@ -39,9 +39,9 @@ def report(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write a model as one HTML page to explore, which needs no network.
+    """Write a model as one HTML page to explore, offline too.
 
-    With --data the page quotes rows: give it only to those who may read the data.
+    With --data the page quotes rows: share it only with people who may see the data.
     """
     import tsenet
     from tsenet.cli._model_data import read_file

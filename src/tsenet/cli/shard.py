@@ -27,7 +27,7 @@ def shard(
     out: Annotated[str, option("DIR", "Folder to make, or a URL.", "--out", "-o")],
     text: options.Text = None,
     label: Annotated[
-        list[str] | None, option("COLUMN", "Keep a column as a label (repeatable).")
+        list[str] | None, option("COLUMN", "Column to keep as a label (repeatable).")
     ] = None,
     words: options.Words = None,
     stop_words: options.StopWords = None,
@@ -35,7 +35,7 @@ def shard(
     encoding: options.Encoding = None,
     no_header: options.NoHeader = False,
     rows_per_partition: Annotated[
-        int | None, option("N", "Rows that are read at once.", min=1)
+        int | None, option("N", "Rows that are read at a time.", min=1)
     ] = None,
     workers: options.Workers = None,
     config: options.Config = None,

@@ -42,7 +42,7 @@ def topics(
             "standard input; or a folder made by tsenet shard.",
         ),
     ],
-    out: Annotated[Path, option("DIR", "Folder to make for the results.", "--out", "-o")],
+    out: Annotated[Path, option("DIR", "Folder for the results.", "--out", "-o")],
     model: Annotated[
         Path | None, option("FILE", "Use the topics of this model.tsenet; learn none.")
     ] = None,
@@ -75,13 +75,16 @@ def topics(
     words: options.Words = None,
     stop_words: options.StopWords = None,
     no_explorer: Annotated[
-        bool, typer.Option("--no-explorer", help="No topics.html, which quotes documents.")
+        bool,
+        typer.Option("--no-explorer", help="Do not write topics.html, which quotes documents."),
     ] = False,
     settings: options.Set = None,
     encoding: options.Encoding = None,
     no_header: options.NoHeader = False,
     workers: options.Workers = None,
-    memory: Annotated[str | None, option("SIZE", "Memory of each process, such as 2GB.")] = None,
+    memory: Annotated[
+        str | None, option("SIZE", "Memory limit of each process, such as 2GB.")
+    ] = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     config: options.Config = None,

@@ -422,10 +422,14 @@ def vectorizer_fields(vectorizer: CountVectorizer) -> dict[str, Any]:
         raise DataError(
             f"a model file cannot hold a {type(vectorizer).__name__}, only a CountVectorizer: use pickle instead"
         )
-    fields = {k: v for k, v in vectorizer.get_params().items() if k not in _NOT_STORED}
-    names = {function: name for name, function in _TOKENIZERS.items()}
-    fields["tokenizer"] = names.get(fields["tokenizer"], fields["tokenizer"])
-    fields["ngram_range"] = list(fields["ngram_range"])
+    names: dict[Any, str] = {function: name for name, function in _TOKENIZERS.items()}
+    fields = {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in vectorizer.get_params().items()
+        if name not in _NOT_STORED
+    }
+    fields["tokenizer"] = names.get(vectorizer.tokenizer, vectorizer.tokenizer)
+    fields["ngram_range"] = list(vectorizer.ngram_range)
     for name, value in fields.items():
         if (
             callable(value)
@@ -436,7 +440,6 @@ def vectorizer_fields(vectorizer: CountVectorizer) -> dict[str, Any]:
                 f"a model file cannot hold a vectorizer with {name}={value!r}: use options of CountVectorizer such as "
                 "token_pattern, split the texts into words beforehand, or use pickle instead"
             )
-    fields = {k: v.item() if isinstance(v, np.generic) else v for k, v in fields.items()}
     return {**fields, "vocabulary": vectorizer.vocabulary is not None}
 
 
@@ -720,7 +723,8 @@ def stop_words_of(choice: str | Path | Collection[str] | None) -> Collection[str
     Parameters
     ----------
     choice : str, Path, collection of str, or None
-        ``"english"``; another language by its name or ISO 639-1 code; a file; the words; ``"none"`` or None for none.
+        ``"english"``; another language by its name or ISO 639-1 code; a file of words separated by white space; the
+        words; ``"none"`` or None for none.
 
     Returns
     -------
@@ -742,7 +746,12 @@ def stop_words_of(choice: str | Path | Collection[str] | None) -> Collection[str
     if choice is None or (isinstance(choice, str) and choice == "none"):
         return ()
     if isinstance(choice, Path):
-        return read_stop_words(choice)
+        try:
+            return choice.read_text(encoding="utf-8-sig").split()
+        except FileNotFoundError as error:
+            raise DataError(f"there is no file of stop words {choice}") from error
+        except UnicodeDecodeError as error:
+            raise DataError(f"the file of stop words {choice} is not UTF-8 text") from error
     if not isinstance(choice, str):
         return choice
     if choice == "english":
@@ -764,39 +773,3 @@ def stop_words_of(choice: str | Path | Collection[str] | None) -> Collection[str
         )
     words: Collection[str] = stopwordsiso.stopwords(code)
     return words
-
-
-def read_stop_words(path: Path) -> list[str]:
-    r"""Read the words of a UTF-8 text file, separated by white space.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    list of str
-
-    Raises
-    ------
-    DataError
-        If the file is missing or not UTF-8.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from tsenet.data.text import read_stop_words
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "words.txt"
-    ...     _ = path.write_text("der\ndie\n")
-    ...     read_stop_words(path)
-    ['der', 'die']
-    """
-    try:
-        return path.read_text(encoding="utf-8-sig").split()
-    except FileNotFoundError as error:
-        raise DataError(f"there is no file of stop words {path}") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"the file of stop words {path} is not UTF-8 text") from error
