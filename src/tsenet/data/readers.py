@@ -255,10 +255,31 @@ class DataFile:
         >>> DataFile(Path("new.csv"), {"b": ["5"], "c": ["x"], "a": [""]}).table_for(rule).values.tolist()
         [[nan, 5.0]]
         """
-        dates = date_columns(self.columns, rule.names_in)
-        sources = [(name.rpartition(": ")[0], name) for name in rule.names_in]
-        names = dict.fromkeys(source if source in dates else name for source, name in sources)
-        return self.table(list(names), rule)
+        return self.table(self.columns_for(rule.names_in), rule)
+
+    def columns_for(self, names: Sequence[str]) -> list[str]:
+        """Return the columns of the file from which a model's columns are made: one of dates gives several.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of the model's columns.
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tsenet.data import DataFile
+        >>> file = DataFile(Path("new.csv"), {"size": ["5"], "sold": ["2024-05-31"]})
+        >>> file.columns_for(["sold: year", "sold: month", "sold: weekday", "size"])
+        ['sold', 'size']
+        """
+        dates = date_columns(self.columns, names)
+        sources = [(name.rpartition(": ")[0], name) for name in names]
+        return list(dict.fromkeys(source if source in dates else name for source, name in sources))
 
 
 def read_data(path: str | Path, *, header: bool = True, encoding: str = "utf-8") -> DataFile:

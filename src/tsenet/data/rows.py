@@ -405,7 +405,12 @@ def _checked_compressed(matrix: Any, form: Any) -> Any:
     if (indptr[1:] < indptr[:-1]).any():
         raise ValueError("indptr must not decrease")
     checked = form((matrix.data, matrix.indices, indptr), shape=matrix.shape)
-    checked.check_format(full_check=True)
+    if form is not sp.csr_array:
+        checked.check_format(full_check=True)
+    elif checked.nnz and not 0 <= checked.indices.min() <= checked.indices.max() < matrix.shape[1]:
+        raise ValueError(
+            "column indices must be within the shape"
+        )  # a faster check, for single rows
     index_type = np.int32 if checked.nnz <= _MAX_COLUMNS else np.int64
     checked.indices = checked.indices.astype(index_type, copy=False)
     checked.indptr = checked.indptr.astype(index_type, copy=False)
