@@ -32,6 +32,15 @@ def embed(texts: Sequence[str | None], model: Any = None) -> NDArray[np.float32]
     ------
     MissingDependencyError
         If the extra ``encoder`` is not installed.
+
+    Examples
+    --------
+    >>> from tsenet.data import embed
+    >>> class Lengths:
+    ...     def encode(self, texts):
+    ...         return [[len(text)] for text in texts]
+    >>> embed(["a cat", None], Lengths()).tolist()
+    [[5.0], [0.0]]
     """
     if not hasattr(model, "encode"):
         try:
