@@ -11,7 +11,6 @@ import torch
 
 from tests.explain.models import shake
 from tests.network.wirings import SIZES, network, rows, wiring
-from tsenet.errors import DataError
 from tsenet.explain.affine import AffineNetwork
 
 
@@ -55,11 +54,6 @@ def test_outputs_and_derivatives_are_torchs(net: Any) -> None:
         np.testing.assert_allclose(ours.outputs, outputs.detach().numpy(), atol=1e-12)
         for activations, layer in zip(ours.activations, layers, strict=True):
             np.testing.assert_allclose(activations, layer.detach().numpy(), atol=1e-12)
-
-
-def test_other_activations_are_refused() -> None:
-    with pytest.raises(DataError, match="tanh"):
-        AffineNetwork(network(activation="tanh").predictor())
 
 
 def test_links_are_the_wirings() -> None:

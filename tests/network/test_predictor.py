@@ -28,8 +28,8 @@ def inputs_of(n_rows: int, form: str) -> Inputs:
     "options",
     [
         {},
-        {"skip_units": 0, "activation": "tanh"},
-        {"units_per_latent": 3, "activation": "sigmoid"},
+        {"skip_units": 0},
+        {"units_per_latent": 3},
         {"units_per_latent": 2, "linear_skip": True, "skip_units": 0},
     ],
 )

@@ -37,7 +37,7 @@ def test_a_layer_refuses_another_number_of_inputs(n_columns: int, is_sparse: boo
     x = batch_of(random_rows(RNG, 3, n_columns), is_sparse, torch.float32)
 
     with pytest.raises((RuntimeError, ValueError), match=str(n_columns)):
-        layer()(x if is_sparse else x.t(), "relu")
+        layer()(x if is_sparse else x.t())
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
@@ -68,7 +68,7 @@ def test_a_layer_refuses_values_of_another_type_as_nn_linear_does(
     x = batch_of(np.ones((2, D)), is_sparse, dtype)
 
     with pytest.raises((RuntimeError, TypeError)):
-        layer()(x if is_sparse else x.t(), "relu")
+        layer()(x if is_sparse else x.t())
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
@@ -78,7 +78,7 @@ def test_second_derivatives_are_refused_rather_than_lost(is_sparse: bool) -> Non
     leaf = x.values if isinstance(x, SparseBatch) else x
     leaf.requires_grad_()
     (slope,) = torch.autograd.grad(
-        (layer()(x if is_sparse else x.t(), "relu") ** 2).sum(), leaf, create_graph=True
+        (layer()(x if is_sparse else x.t()) ** 2).sum(), leaf, create_graph=True
     )
 
     with pytest.raises(RuntimeError, match="once_differentiable"):
@@ -89,7 +89,7 @@ def test_portable_path_takes_no_rows() -> None:
     made = layer()
     made.portable = True
 
-    assert made(sparse_batch(np.zeros((0, D)), torch.float32), "relu").shape == (9, 0)
+    assert made(sparse_batch(np.zeros((0, D)), torch.float32)).shape == (9, 0)
 
 
 def test_weights_of_another_shape_are_refused() -> None:

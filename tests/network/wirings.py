@@ -80,7 +80,6 @@ class MaskedReference:
     """A TSENet as dense matrices with masks, its weights copied from ``net``; each (U, D) or (D, S) is a leaf."""
 
     def __init__(self, net: TSENet) -> None:
-        self.activation = net.activation
         below = [1, *(net.units_per_latent for _ in net.wiring.layers)]
         self.masks = [
             torch.from_numpy(np.kron(mask_of(layer), np.ones((net.units_per_latent, k), bool)))
@@ -104,21 +103,20 @@ class MaskedReference:
 
         ``factors`` are those of dropout: for each level and the features.
         """
-        activate = getattr(torch, self.activation)
         one = torch.ones((), dtype=x.dtype)
         drop = factors or [one] * (len(self.masks) + 1)
         levels = [x]
         for k, mask in enumerate(self.masks):
             weight = self.leaves[f"layers.{k}.weight"] * mask.t()
             z = levels[-1] @ weight + self.leaves[f"layers.{k}.bias"]
-            levels.append(activate(z) * drop[k])
+            levels.append(torch.relu(z) * drop[k])
         names = [*(f"skips.{k}" for k in range(self.n_skips)), "top"]
         sources = [*levels[: self.n_skips], levels[-1]]
         groups = [
             source @ self.leaves[f"{name}.weight"] + self.leaves[f"{name}.bias"]
             for name, source in zip(names, sources, strict=True)
         ]
-        return [*levels[1:], activate(torch.cat(groups, dim=1)) * drop[-1]]
+        return [*levels[1:], torch.relu(torch.cat(groups, dim=1)) * drop[-1]]
 
     def __call__(
         self, x: torch.Tensor, factors: Sequence[torch.Tensor] | None = None

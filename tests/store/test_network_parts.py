@@ -13,7 +13,7 @@ import torch
 import tsenet
 from tests.network.wirings import random_wiring
 from tsenet import TSENetClassifier
-from tsenet.network.options import NetworkOptions
+from tsenet.network.predictor import NetworkOptions
 from tsenet.network.tsenet import TSENet
 from tsenet.store import load_parts
 from tsenet.store.network_parts import network_arrays, read_network

@@ -59,8 +59,7 @@ if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
 
     from tsenet.network.batches import Inputs
-    from tsenet.network.options import NetworkOptions
-    from tsenet.network.predictor import Predictor
+    from tsenet.network.predictor import NetworkOptions, Predictor
     from tsenet.network.tsenet import TSENet
     from tsenet.training.engine import AdamState
     from tsenet.training.history import History
@@ -942,7 +941,7 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
             metric = "r2" if isinstance(parts.targets, ValueTargets) else "accuracy"
             self.cv_score_ = CrossValidatedScore(metric, value, low, high, int(n_rows))
         links = Links.of_wiring(parts.wiring, parts.options.units_per_latent)
-        stored = self._stored = Predictor(links, parts.weights, parts.options.activation)
+        stored = self._stored = Predictor(links, parts.weights)
         self._pruned = bool(meta["pruned"])
         self.n_parameters_ = (
             n_used_parameters(stored)

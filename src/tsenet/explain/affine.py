@@ -14,7 +14,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tsenet.errors import DataError
 from tsenet.network.predictor import Predictor
 
 __all__ = ["AffineNetwork", "ForwardPass"]
@@ -63,8 +62,6 @@ class AffineNetwork:
     """
 
     def __init__(self, predictor: Predictor) -> None:
-        if predictor.activation != "relu":
-            raise DataError(f"networks with {predictor.activation} units cannot be explained")
         arrays = {name: array.astype(np.float64) for name, array in predictor.arrays.items()}
         self.levels = [
             _Linear(links.matrix(arrays[f"layers.{k}.weight"]), arrays[f"layers.{k}.bias"])

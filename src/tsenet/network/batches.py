@@ -109,13 +109,9 @@ class Inputs:
         if isinstance(self.values, np.ndarray):
             values = self.values if rows is None else self.values[rows]
             return torch.from_numpy(_dropped(values, dropout, key) if dropout else values)
-        from tsenet.network.kernels import gather_rows
-
-        rows = np.arange(len(self)) if rows is None else rows
-        start = np.empty(rows.size + 1, np.int64)
-        stored = self.values.indptr, self.values.indices, self.values.data
-        columns, values = gather_rows(rows, *stored, start)
-        values = _dropped(values, dropout, key) if dropout else values
+        chosen = self.values if rows is None else self.values[rows]
+        start, columns = chosen.indptr.astype(np.int64), chosen.indices.astype(np.int32, copy=False)
+        values = _dropped(chosen.data, dropout, key) if dropout else chosen.data
         parts = torch.from_numpy(start), torch.from_numpy(columns), torch.from_numpy(values)
         return SparseBatch(*parts, self.n_columns)
 

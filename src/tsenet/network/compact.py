@@ -1,4 +1,4 @@
-"""Networks that hold only what their outputs can use.
+"""Which parts of a network its outputs use, and networks without the others.
 
 A weight is used if it lies on a path of non-zero weights from an input to an output. Pruning leaves many weights that
 lie on none: they read units that nothing feeds, or feed units that nothing reads. `compacted` drops them. A unit that
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet.expansion.wiring import Wiring, WiringLayer
-from tsenet.network.predictor import Predictor, activate
+from tsenet.network.predictor import Predictor, relu
 
 if TYPE_CHECKING:
     from tsenet.network.tsenet import TSENet
@@ -30,7 +30,6 @@ __all__ = [
 
 Bools: TypeAlias = NDArray[np.bool_]
 Masks: TypeAlias = dict[str, Bools]
-Places: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -127,10 +126,10 @@ def n_used_parameters(net: Predictor) -> int:
 
 
 def compacted(net: TSENet) -> TSENet:
-    """The same network without what its outputs do not use.
+    """The same network without the latents, links and feature units of the top level that its outputs do not use.
 
-    Latents, links and feature units without a used weight are dropped, at least one of each layer stays. Where a latent
-    has several units, it stays with all of them as long as one is used; the weights of the others are 0.
+    At least one of each layer stays. Where a latent has several units, it stays with all of them as long as one is
+    used. Skip units stay; weights that are not used are 0.
 
     Parameters
     ----------
@@ -142,155 +141,84 @@ def compacted(net: TSENet) -> TSENet:
     TSENet
         A new network in evaluation mode, or the same one if it uses all it has.
     """
-    import torch
-
     from tsenet.network.tsenet import TSENet
 
-    kept = non_zero_weights(net.predictor())
-    used = Paths(net.predictor()).used(kept)
-    has_skip = bool(used.weights.get("linear_skip", np.zeros(0)).any())
-    links = _links_used(net, used)
-    if (
-        all(np.array_equal(used.weights[name], mask) for name, mask in kept.items())
-        and all(part.all() for part in (*used.levels, *used.features, *links))
-        and (has_skip or net.linear_skip is None)
-    ):
+    predictor, wiring, k = net.predictor(), net.wiring, net.units_per_latent
+    kept = non_zero_weights(predictor)
+    used = Paths(predictor).used(kept)
+    links = [
+        _marked(part.link_of_weight()[used.weights[f"layers.{depth}.weight"]], layer.n_edges)
+        for depth, (part, layer) in enumerate(zip(predictor.links, wiring.layers, strict=True))
+    ]
+    same = all(np.array_equal(used.weights[name], mask) for name, mask in kept.items())
+    if same and all(part.all() for part in (*used.levels, *used.features, *links)):
         return net
-    k = net.units_per_latent
     latents = [used.levels[0], *(_any_unit(part, k) for part in used.levels[1:])]
-    units = [
-        np.flatnonzero(np.repeat(part, k if level else 1)) for level, part in enumerate(latents)
-    ]
-    *skips, top = used.features
-    width = max((int(part.sum()) for part in skips), default=0)
-    features: list[Places | None] = [_first(part, width) if width else None for part in skips]
-    features.append(_first(top, max(1, int(top.sum()))))
-    options = replace(
-        net.options,
-        skip_units=width,
-        feature_units=max(1, int(top.sum())),
-        linear_skip=has_skip,
-    )
-    arrays = _small_weights(net, used, units, features, links)
-    wiring = _smaller_wiring(net, latents, links)
-    made = TSENet.of(wiring, used.n_outputs, options)
-    made.to(net.output.weight.dtype)
-    with torch.no_grad():
-        for name, parameter in made.named_parameters():
-            parameter.copy_(torch.from_numpy(arrays[name]))
-    return made.eval()
+    units = [np.repeat(part, k if level else 1) for level, part in enumerate(latents)]
+    arrays: dict[str, NDArray[Any]] = {
+        **{name: np.where(mask, predictor.arrays[name], 0) for name, mask in used.weights.items()},
+        **_biases(predictor, used),
+    }
+    for depth, part in enumerate(predictor.links):
+        weight, bias = f"layers.{depth}.weight", f"layers.{depth}.bias"
+        arrays[weight] = arrays[weight][links[depth][part.link_of_weight()]]
+        arrays[bias] = arrays[bias][units[depth + 1]]
+    for name, level in predictor.groups:
+        arrays[f"{name}.weight"] = arrays[f"{name}.weight"][units[level]]
+    top = _any_unit(used.features[-1], 1)
+    arrays["top.weight"], arrays["top.bias"] = arrays["top.weight"][:, top], arrays["top.bias"][top]
+    others = np.ones(len(arrays["output.weight"]) - top.size, bool)
+    arrays["output.weight"] = arrays["output.weight"][np.concatenate([others, top])]
+    options = replace(net.options, feature_units=int(top.sum()))
+    return TSENet.of_arrays(_smaller(wiring, latents, links), options, arrays)
 
 
-def _links_used(net: TSENet, used: UsedParts) -> list[Bools]:
-    """For each layer, which links of the wiring have a used weight."""
-    return [
-        _marked(
-            layer.links.link_of_weight()[used.weights[f"layers.{k}.weight"]],
-            net.wiring.layers[k].n_edges,
-        )
-        for k, layer in enumerate(net.layers)
-    ]
-
-
-def _smaller_wiring(net: TSENet, latents: list[Bools], links: list[Bools]) -> Wiring:
-    """The wiring of the latents and links that stay."""
-    layers = []
-    for k, old in enumerate(net.wiring.layers):
-        stays = links[k]
-        number = [np.cumsum(part) - 1 for part in (latents[k], latents[k + 1])]
-        upper = number[1][old.upper_ends()[stays]]
-        layers.append(
-            WiringLayer(
-                np.searchsorted(upper, np.arange(int(latents[k + 1].sum()) + 1)),
-                number[0][old.indices[stays]].astype(np.int32),
-                old.from_tree[stays],
-                int(latents[k].sum()),
-            )
-        )
-    names = tuple(
-        tuple(name for name, stays in zip(level, part.tolist(), strict=True) if stays)
-        for level, part in zip(net.wiring.names, latents, strict=True)
-    )
-    return Wiring(tuple(layers), names, net.wiring.link_rule)
-
-
-def _small_weights(
-    net: TSENet,
-    used: UsedParts,
-    units: list[Places],
-    features: list[Places | None],
-    links: list[Bools],
-) -> dict[str, NDArray[Any]]:
-    """Weights and biases of the units and feature units that stay; the biases have what constant units add."""
-    biases = _biases(net, used)
-    parameters = net.predictor().arrays
-    weights = {name: np.where(mask, parameters[name], 0) for name, mask in used.weights.items()}
-    n_levels = len(units) - 1
-    arrays: dict[str, NDArray[Any]] = {}
-    for k, layer in enumerate(net.layers):
-        arrays[f"layers.{k}.weight"] = weights[f"layers.{k}.weight"][
-            links[k][layer.links.link_of_weight()]
-        ]
-        arrays[f"layers.{k}.bias"] = np.where(used.levels[k + 1], biases[k], 0)[units[k + 1]]
-    names = [*(f"skips.{k}" for k in range(len(features) - 1)), "top"]
-    rows, start = [], 0
-    for k, (name, chosen, own) in enumerate(zip(names, features, used.features, strict=True)):
-        if chosen is not None:
-            level = n_levels if name == "top" else k
-            arrays[f"{name}.weight"] = weights[f"{name}.weight"][units[level]][:, chosen]
-            arrays[f"{name}.bias"] = np.where(own, biases[n_levels + k], 0)[chosen]
-            rows.append(start + chosen)
-        start += own.size
-    arrays["output.weight"] = weights["output.weight"][np.concatenate(rows)]
-    arrays["output.bias"] = biases[-1]
-    if "linear_skip" in weights:
-        arrays["linear_skip"] = weights["linear_skip"]
-    return arrays
-
-
-def _biases(net: TSENet, used: UsedParts) -> list[NDArray[np.float64]]:
-    """Biases of the levels, of the feature groups and of the outputs, with what constant units add to them."""
-    parts = {name: array.astype(np.float64) for name, array in net.predictor().arrays.items()}
-    n_levels = len(used.levels) - 1
-    level_value = np.zeros(used.levels[0].size)
-    values, found = [level_value], []
-    for k, layer in enumerate(net.layers):
-        lower, upper = layer.links.input_of_weight(), layer.links.unit_of_weight()
-        added = np.bincount(
-            upper, parts[f"layers.{k}.weight"] * values[k][lower], net.layer_sizes[k + 1]
-        )
-        found.append(parts[f"layers.{k}.bias"] + added)
-        values.append(_constants(net, found[-1], used.constant[k + 1]))
-    names = [*(f"skips.{k}" for k, _ in enumerate(net.skips)), "top"]
-    of_features = []
-    for k, name in enumerate(names):
-        level = n_levels if name == "top" else k
-        found.append(parts[f"{name}.bias"] + values[level] @ parts[f"{name}.weight"])
-        of_features.append(_constants(net, found[-1], used.constant[n_levels + 1 + k]))
-    found.append(parts["output.bias"] + np.concatenate(of_features) @ parts["output.weight"])
+def _any_unit(used: Bools, k: int) -> Bools:
+    """Groups of k units with a used one, at least one of them: (groups,)."""
+    found = np.array(used.reshape(-1, k).any(axis=1))
+    found[0] |= not found.any()
     return found
 
 
-def _constants(net: TSENet, bias: NDArray[np.float64], constant: Bools) -> NDArray[np.float64]:
-    """Activations of units that nothing feeds; 0 for the others."""
-    value = activate(net.activation, bias.copy())
-    return np.where(constant, value, 0.0)
+def _smaller(wiring: Wiring, latents: list[Bools], links: list[Bools]) -> Wiring:
+    """The wiring of the latents and links that stay."""
+    layers = []
+    for old, stays, lower, upper in zip(
+        wiring.layers, links, latents[:-1], latents[1:], strict=True
+    ):
+        above = (np.cumsum(upper) - 1)[old.upper_ends()[stays]]
+        start = np.searchsorted(above, np.arange(int(upper.sum()) + 1))
+        below = (np.cumsum(lower) - 1)[old.indices[stays]]
+        layers.append(WiringLayer(start, below, old.from_tree[stays], int(lower.sum())))
+    names = tuple(
+        tuple(np.array(level, object)[stays])
+        for level, stays in zip(wiring.names, latents, strict=True)
+    )
+    return Wiring(tuple(layers), names, wiring.link_rule)
+
+
+def _biases(net: Predictor, used: UsedParts) -> dict[str, NDArray[Any]]:
+    """The biases by name, with what constant units add to them; those of unused units are 0."""
+    arrays, n_levels = net.arrays, len(net.links)
+    values = [np.zeros(used.levels[0].size)]
+    found: dict[str, NDArray[Any]] = {}
+    for k, part in enumerate(net.links):
+        weight = part.matrix(arrays[f"layers.{k}.weight"])
+        bias = arrays[f"layers.{k}.bias"] + weight.T @ values[k]
+        found[f"layers.{k}.bias"] = np.where(used.levels[k + 1], bias, 0)
+        values.append(relu(np.where(used.constant[k + 1], bias, 0)))
+    features = []
+    for j, (name, level) in enumerate(net.groups):
+        bias = arrays[f"{name}.bias"] + values[level] @ arrays[f"{name}.weight"]
+        found[f"{name}.bias"] = np.where(used.features[j], bias, 0)
+        features.append(relu(np.where(used.constant[n_levels + 1 + j], bias, 0)))
+    found["output.bias"] = (
+        arrays["output.bias"] + np.concatenate(features) @ arrays["output.weight"]
+    )
+    return {name: bias.astype(arrays[name].dtype) for name, bias in found.items()}
 
 
 def _marked(places: NDArray[Any], size: int) -> Bools:
     found = np.zeros(size, bool)
     found[places] = True
     return found
-
-
-def _any_unit(used: Bools, k: int) -> Bools:
-    """Latents with a used unit, at least one of them: (latents,)."""
-    found = np.array(used.reshape(-1, k).any(axis=1))
-    found[0] |= not found.any()
-    return found
-
-
-def _first(mask: Bools, n: int) -> Places:
-    """``n`` places: those that are marked, then others from the front; in ascending order."""
-    order = np.argsort(~mask, kind="stable")[:n]
-    return np.sort(order)

@@ -16,7 +16,7 @@ from tsenet._system.threads import chunks
 from tsenet.network import kernels
 from tsenet.network.batches import Inputs, is_bag
 from tsenet.network.links import Links
-from tsenet.network.predictor import activate
+from tsenet.network.predictor import relu
 from tsenet.network.sparse_linear import SparseLinear
 
 if TYPE_CHECKING:
@@ -107,19 +107,12 @@ def set_principal_directions(net: TSENet, inputs: Inputs, seed: int = 0) -> None
         if k == 1:
             below = inputs.values[_sample(inputs, _FEW) if inputs.is_sparse else few]
         else:
-            below = _level_below(net, inputs, few, k)
+            below = relu(net.predictor().sums(inputs.values[few], k - 1))
         weight = leading_directions(layer.links, below, links.from_tree, seed)
         with torch.no_grad():
             layer.weight.copy_(torch.from_numpy(weight))
         _standardise(net, inputs, sample, k)
     net.train(was_training)
-
-
-def _level_below(
-    net: TSENet, inputs: Inputs, rows: NDArray[np.int64], k: int
-) -> NDArray[np.float32]:
-    """Activations (n, units) of level k − 1."""
-    return activate(net.activation, net.predictor().sums(inputs.values[rows], k - 1))
 
 
 def _sample(inputs: Inputs, at_most: int) -> NDArray[np.int64]:
@@ -332,14 +325,14 @@ def _product(links: Links, rows: csr_array, mean: Float32, weight: Float32) -> F
     k = weight.shape[1]
     linked = links.start, links.latent, weight
     columns = np.arange(mean.size, dtype=np.int32)
-    bias = np.empty((1, links.n_latents * k), np.float32)
+    bias = np.zeros((links.n_latents * k, 1), np.float32)
     whole = np.array([0, mean.size])
-    kernels.rows_forward(whole, columns, -mean, *linked, np.zeros_like(bias[0]), bias)
+    kernels.rows_forward(whole, columns, -mean, *linked, bias[:, 0].copy(), bias)
     total, nothing = np.zeros_like(weight), np.empty(0, np.float32)
     indices, row_start = rows.indices.astype(np.int32), rows.indptr.astype(np.int64)
     for first, last in chunks(rows.shape[0], _CHUNK_ROWS):
-        out = np.empty((last - first, bias.size), np.float32)
+        out = np.empty((bias.size, last - first), np.float32)
         own = row_start[first : last + 1], indices, rows.data
-        kernels.rows_forward(*own, *linked, bias[0], out)
+        kernels.rows_forward(*own, *linked, bias[:, 0], out)
         kernels.rows_backward(*own, *linked, out, total, nothing)
     return total

@@ -1,8 +1,9 @@
-"""`Predictor`: outputs and activations of a network without torch, for all that asks for answers."""
+"""`Predictor`: outputs and activations of a network without torch, for all that asks for answers; its options."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,11 +18,41 @@ if TYPE_CHECKING:
     from tsenet.network.batches import Inputs
     from tsenet.network.links import Links
 
-__all__ = ["Predictor", "activate"]
+__all__ = ["NetworkOptions", "Predictor", "relu"]
 
 Floats = NDArray[Any]  # float32 or float64, as the network's parameters
 _CHUNK_ROWS = 256  # one task of a thread
 _FEW_ROWS = 64  # with at most this many, SciPy is as fast as the kernels, and nothing is compiled
+
+
+@dataclass(frozen=True)
+class NetworkOptions:
+    """Options of :class:`tsenet.TSENet`, which documents them; checked before any work is done."""
+
+    skip_units: int = 100
+    feature_units: int = 100
+    dropout: float = 0.5
+    linear_skip: bool = False
+    units_per_latent: int = 1
+
+    def __post_init__(self) -> None:
+        if self.feature_units < 1 or self.skip_units < 0:
+            raise ValueError(
+                "a network needs at least one feature unit and no negative skip units: "
+                f"feature_units={self.feature_units}, skip_units={self.skip_units}"
+            )
+        if self.units_per_latent < 1:
+            raise ValueError(
+                f"units_per_latent: a latent needs at least one unit, not {self.units_per_latent}"
+            )
+        if not 0.0 <= self.dropout < 1.0:
+            raise ValueError(
+                f"dropout: the rate must be at least 0 and below 1, not {self.dropout}"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options by name."""
+        return asdict(self)
 
 
 class Activations(NamedTuple):
@@ -41,13 +72,11 @@ class Predictor:
         The weights that each sparse layer has.
     arrays : dict of str to ndarray
         The parameters by the names that a `TSENet` gives them. They are not copied.
-    activation : {"relu", "tanh", "sigmoid"}
     """
 
-    def __init__(self, links: Sequence[Links], arrays: dict[str, Floats], activation: str) -> None:
+    def __init__(self, links: Sequence[Links], arrays: dict[str, Floats]) -> None:
         self.links = links
         self.arrays = arrays
-        self.activation = activation
         n_skips = sum(name.startswith("skips.") for name in arrays) // 2
         #: Name of each group of the feature layer, and the level that it reads.
         self.groups = [(f"skips.{level}", level) for level in range(n_skips)]
@@ -97,14 +126,13 @@ class Predictor:
         arrays = self.arrays
         levels: list[Floats] = []
         for k in range(len(self.links)):
-            sums = self._sums(k, levels[-1] if levels else values)
-            levels.append(activate(self.activation, sums))
+            levels.append(relu(self._sums(k, levels[-1] if levels else values)))
         read = [values, *levels]
         groups = [
             _product(read[level], arrays[f"{name}.weight"]) + arrays[f"{name}.bias"]
             for name, level in self.groups
         ]
-        features = activate(self.activation, np.concatenate(groups, axis=1))
+        features = relu(np.concatenate(groups, axis=1))
         outputs = _product(features, arrays["output.weight"]).astype(np.float64)
         outputs += arrays["output.bias"]
         if "linear_skip" in arrays:
@@ -116,7 +144,7 @@ class Predictor:
         below = values
         for k in range(level):
             found = self._sums(k, below)
-            below = activate(self.activation, found) if k + 1 < level else found
+            below = relu(found) if k + 1 < level else found
         return found
 
     def _sums(self, k: int, below: Any) -> Floats:
@@ -141,16 +169,14 @@ class Predictor:
         links, weight = self.links[k], self.arrays[f"layers.{k}.weight"]
         weight = weight.reshape(-1, links.k)
         bias = self.arrays[f"layers.{k}.bias"]
+        out = np.empty((links.n_units, below.shape[0]), weight.dtype)
         if isinstance(below, np.ndarray):
-            out = np.empty((links.n_units, len(below)), weight.dtype)
-            kernels.units_forward(
-                *links.by_latent, weight, bias, np.ascontiguousarray(below.T), out
-            )
-            return out.T
-        out = np.empty((below.shape[0], links.n_units), weight.dtype)
-        rows = below.indptr.astype(np.int64), below.indices.astype(np.int32), below.data
-        kernels.rows_forward(*rows, links.start, links.latent, weight, bias, out)
-        return out
+            read = np.ascontiguousarray(below.T)
+            kernels.units_forward(*links.by_latent, weight, bias, read, out)
+        else:
+            rows = below.indptr.astype(np.int64), below.indices.astype(np.int32), below.data
+            kernels.rows_forward(*rows, links.start, links.latent, weight, bias, out)
+        return out.T
 
 
 def _product(rows: Any, weight: Floats) -> Floats:
@@ -160,16 +186,9 @@ def _product(rows: Any, weight: Floats) -> Floats:
     return np.asarray(rows @ weight)
 
 
-def activate(kind: str, z: Floats) -> Floats:
+def relu(z: Floats) -> Floats:
     """The non-linearity, in place; NaN stays NaN."""
-    if kind == "relu":
-        return np.maximum(z, 0, out=z)
-    if kind == "tanh":
-        return np.tanh(z, out=z)
-    np.tanh(np.multiply(z, 0.5, out=z), out=z)  # the sigmoid, without overflow
-    z += 1
-    z *= 0.5
-    return z
+    return np.maximum(z, 0, out=z)
 
 
 @lru_cache(maxsize=1)

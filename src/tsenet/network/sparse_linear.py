@@ -20,7 +20,7 @@ from tsenet.network.links import Links
 
 
 class SparseLinear(nn.Module):
-    """f(W x + b), where W has weights for the links of a wiring only.
+    """ReLU of W x + b, where W has weights for the links of a wiring only.
 
     The weights are one flat vector in the order of `links`; the optimiser's state and model files have the same
     size. On a CPU the products are numba kernels; on other devices, and when the module is traced for export, plain
@@ -48,14 +48,13 @@ class SparseLinear(nn.Module):
         self.bias = nn.Parameter(torch.zeros(self.links.n_units))
         self.portable = False
 
-    def forward(self, x: Batch, activation: str, drawn: Drawn | None = None) -> torch.Tensor:
+    def forward(self, x: Batch, drawn: Drawn | None = None) -> torch.Tensor:
         """Activations (U, B), one row for each unit.
 
         Parameters
         ----------
         x : SparseBatch or Tensor
             Sparse rows, or dense ones as (D, B).
-        activation : {"relu", "tanh", "sigmoid"}
         drawn : Drawn or None, default=None
             What decides which activations dropout sets to 0; None for no dropout.
         """
@@ -63,10 +62,10 @@ class SparseLinear(nn.Module):
         if self.portable or torch.compiler.is_compiling() or x.device.type != "cpu":
             weight = self.dense_weight()
             product = x.times(weight.t()).t() if isinstance(x, SparseBatch) else weight @ x
-            return activated(product + self.bias[:, None], activation, drawn)
+            return activated(product + self.bias[:, None], drawn)
         values = x.values if isinstance(x, SparseBatch) else x
         batch = x if isinstance(x, SparseBatch) else None
-        return _layer(self.weight, self.bias, values, self.links, batch, activation, drawn)
+        return _layer(self.weight, self.bias, values, self.links, batch, drawn)
 
     def _check(self, x: Batch) -> None:
         """Refuse rows of another width, which a kernel would read past their end, or of another type."""
@@ -89,14 +88,14 @@ class SparseLinear(nn.Module):
         return f"{self.links.n_inputs}, {self.links.n_units}, weights={self.links.n_weights}"
 
 
-def activated(z: torch.Tensor, activation: str, drawn: Drawn | None) -> torch.Tensor:
+def activated(z: torch.Tensor, drawn: Drawn | None) -> torch.Tensor:
     """The non-linearity and dropout in plain torch."""
-    found: torch.Tensor = getattr(torch, activation)(z)
+    found = torch.relu(z)
     return found if drawn is None else found * drawn.factors(found)
 
 
 class _Layer(torch.autograd.Function):
-    """Dropout of f(W x + b) by kernels, for the ``values`` of the sparse rows of a batch, or dense ones (D, B)."""
+    """Dropout of ReLU(W x + b) by kernels, for the ``values`` of the sparse rows of a batch, or dense ones (D, B)."""
 
     @staticmethod
     def forward(
@@ -106,7 +105,6 @@ class _Layer(torch.autograd.Function):
         values: torch.Tensor,
         links: Links,
         batch: SparseBatch | None,
-        activation: str,
         drawn: Drawn | None,
     ) -> torch.Tensor:
         weights, biases = _array(weight).reshape(-1, links.k), _array(bias)
@@ -118,12 +116,11 @@ class _Layer(torch.autograd.Function):
             kernels.units_forward(*links.by_latent, weights, biases, *rows, out)
         else:
             rows = _array(batch.row_start), _array(batch.columns), _array(values)
-            kernels.rows_layer(*rows, links.start, links.latent, weights, biases, out)
+            kernels.rows_forward(*rows, links.start, links.latent, weights, biases, out)
         numbers = np.empty((0, 0), np.uint8) if drawn is None else drawn.draw(out.shape)
         below, scale = (0, 1.0) if drawn is None else (drawn.below, drawn.scale)
-        kind = kernels.KINDS[activation]
-        kernels.activate(kind, numbers, below, scale, out)
-        ctx.dropout = kind, numbers, below, scale
+        kernels.activate(numbers, below, scale, out)
+        ctx.scale = scale
         ctx.rows, ctx.links, ctx.is_sparse = rows, links, batch is not None
         found = torch.from_numpy(out)
         ctx.save_for_backward(weight, found)
@@ -136,8 +133,7 @@ class _Layer(torch.autograd.Function):
         flat, active = (_array(saved) for saved in ctx.saved_tensors)
         weight = flat.reshape(-1, links.k)
         delta = StepMemory.new(active.shape, active.dtype)
-        kind, numbers, below, scale = ctx.dropout
-        kernels.activate_backward(kind, numbers, below, scale, active, _array(grad), delta)
+        kernels.activate_backward(ctx.scale, active, _array(grad), delta)
         gradient = StepMemory.new(weight.shape, weight.dtype)
         gradient.fill(0)
         wants_values = ctx.needs_input_grad[2]
@@ -145,7 +141,7 @@ class _Layer(torch.autograd.Function):
             moved = np.zeros(ctx.rows[2].size if wants_values else 0, weight.dtype)
             start, columns, values = ctx.rows
             linked = links.start, links.latent, weight
-            kernels.rows_layer_backward(start, columns, values, *linked, delta, gradient, moved)
+            kernels.rows_backward(start, columns, values, *linked, delta, gradient, moved)
         else:
             (read,) = ctx.rows
             moved = StepMemory.new(read.shape if wants_values else (0, 0), weight.dtype)
@@ -155,7 +151,7 @@ class _Layer(torch.autograd.Function):
             torch.from_numpy(gradient.reshape(-1)),
             torch.from_numpy(delta).sum(dim=1),
             torch.from_numpy(moved) if wants_values else None,
-            *(None,) * 4,
+            *(None,) * 3,
         )
 
 

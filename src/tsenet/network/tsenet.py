@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -15,8 +14,7 @@ from torch import nn
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.batches import Batch, Drawn, SparseBatch
 from tsenet.network.initial_weights import draw_weights
-from tsenet.network.options import Activation, NetworkOptions
-from tsenet.network.predictor import Predictor
+from tsenet.network.predictor import NetworkOptions, Predictor
 from tsenet.network.sparse_linear import SparseLinear, activated
 
 if TYPE_CHECKING:
@@ -65,10 +63,8 @@ class TSENet(nn.Module):
         Width of each skip group. 0 leaves the skip paths out: the paper's Backbone.
     feature_units : int, default=100
         Width of the group that reads the top level. Raise it if the top level is wide.
-    activation : {"relu", "tanh", "sigmoid"}, default="relu"
-        Non-linearity of the levels and the feature layer.
     dropout : float, default=0.5
-        Rate after each non-linearity, in training mode. Lower it for narrow layers or many rows.
+        Rate after each rectifier (ReLU), in training mode. Lower it for narrow layers or many rows.
     linear_skip : bool, default=False
         Whether the outputs also read the input directly, by weights that start at 0. Logistic regression is then a
         special case of the network (wide and deep).
@@ -115,7 +111,6 @@ class TSENet(nn.Module):
         *,
         skip_units: int = 100,
         feature_units: int = 100,
-        activation: Activation = "relu",
         dropout: float = 0.5,
         linear_skip: bool = False,
         seed: int | None = 0,
@@ -125,14 +120,13 @@ class TSENet(nn.Module):
         if n_outputs < 1:
             raise ValueError(f"a network needs at least one output: n_outputs={n_outputs}")
         self.options = NetworkOptions(
-            skip_units, feature_units, activation, dropout, linear_skip, units_per_latent
+            skip_units, feature_units, dropout, linear_skip, units_per_latent
         )
         n_inputs, *n_latents = wiring.layer_sizes
         sizes = (n_inputs, *(units_per_latent * n for n in n_latents))
         self.wiring = wiring
         self.units_per_latent = units_per_latent
         self.layer_sizes = sizes
-        self.activation = activation
         self.dropout = dropout
         self._generator: np.random.Generator | None = None
         self.layers: Iterable[SparseLinear] = _list(
@@ -182,36 +176,19 @@ class TSENet(nn.Module):
         *_, outputs = self.activations(x)
         return outputs
 
-    def hidden(self, x: Batch) -> dict[str, torch.Tensor]:
-        """Activations of every hidden layer, by name: ``level 1`` …, then ``features``."""
-        levels, features, _ = self.activations(x)
-        named = {f"level {k}": level for k, level in enumerate(levels, start=1)}
-        return {**named, "features": features}
-
     def activations(self, x: Batch) -> tuple[list[torch.Tensor], torch.Tensor, torch.Tensor]:
         """Activations (B, units) of each level and of the feature layer, and raw outputs (B, C)."""
         drawn = self._dropout()
         below = x if isinstance(x, SparseBatch) else x.t()
-        levels = self._levels(below, len(self.layer_sizes) - 1, drawn)
+        levels: list[torch.Tensor] = []
+        for layer in self.layers:
+            levels.append(layer(levels[-1] if levels else below, drawn))
         groups = [skip(level) for skip, level in zip(self.skips, [below, *levels], strict=False)]
-        top = self.top(levels[-1])
-        features = activated(torch.cat([*groups, top]) if groups else top, self.activation, drawn)
+        features = activated(torch.cat([*groups, self.top(levels[-1])]), drawn)
         outputs: torch.Tensor = self.output(features)
         if self.linear_skip is not None:
             outputs = outputs + _linear(below, self.linear_skip)
         return [level.t() for level in levels], features.t(), outputs.t()
-
-    def levels(self, x: Batch, n_levels: int) -> list[torch.Tensor]:
-        """Activations (B, units) of the levels 1, 2, … up to ``n_levels``."""
-        below = x if isinstance(x, SparseBatch) else x.t()
-        return [level.t() for level in self._levels(below, n_levels, self._dropout())]
-
-    def _levels(self, below: Batch, n_levels: int, drawn: Drawn | None) -> list[torch.Tensor]:
-        """Activations (units, B), from sparse rows or dense ones (D, B)."""
-        levels: list[torch.Tensor] = []
-        for layer in islice(self.layers, n_levels):
-            levels.append(layer(levels[-1] if levels else below, self.activation, drawn))
-        return levels
 
     def _dropout(self) -> Drawn | None:
         """Random numbers of this pass; None if nothing is dropped."""
@@ -231,7 +208,7 @@ class TSENet(nn.Module):
                 name: parameter.detach().numpy() for name, parameter in self.named_parameters()
             }
             links = [layer.links for layer in self.layers]
-            made = _predictors[self] = Predictor(links, arrays, self.activation)
+            made = _predictors[self] = Predictor(links, arrays)
         return made
 
     def unit_names(self) -> tuple[tuple[str, ...], ...]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tsenet.data.binary import BinaryRule
 from tsenet.data.scaling import Scaling
 from tsenet.expansion.wiring import Wiring
-from tsenet.network.options import NetworkOptions
+from tsenet.network.predictor import NetworkOptions
 from tsenet.store.files import arrays_under
 from tsenet.training.targets import ClassTargets, Targets, targets_from_parts
 

@@ -10,7 +10,7 @@ import torch
 
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.batches import Inputs
-from tsenet.network.options import NetworkOptions
+from tsenet.network.predictor import NetworkOptions
 from tsenet.training.loop import TrainingOptions
 
 __all__ = ["Recipe", "TrainingSettings"]
@@ -96,7 +96,6 @@ class Recipe(TrainingSettings):
 
     skip_units: int | None = None
     feature_units: int = 100
-    activation: Literal["relu", "tanh", "sigmoid"] = "relu"
     dropout: float | None = None
     input_dropout: float | None = None
     linear_skip: bool | Literal["auto"] = "auto"
@@ -115,7 +114,6 @@ class Recipe(TrainingSettings):
         return NetworkOptions(
             skip_units=skip_units if self.skip_units is None else self.skip_units,
             feature_units=self.feature_units,
-            activation=self.activation,
             dropout=dropout if self.dropout is None else self.dropout,
             linear_skip=linear_skip,
             units_per_latent=units if self.units_per_latent is None else self.units_per_latent,
