@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,6 @@ from tsenet.explain import (
     to_markdown,
     topic_tree,
     view_topics,
-    with_coherence,
 )
 from tsenet.skeleton.tree import LatentTree
 
@@ -233,50 +233,39 @@ def nested(topics: tuple[Topic, ...]) -> dict[str, list[str]]:
     return {t.name: [child.name for child in t.children] for t in every_topic(topics)}
 
 
-def test_a_topic_larger_than_the_one_above_moves_up_beside_it() -> None:
-    tree = [topic("Z3.0", 0.3, topic("Z2.0", 0.1, topic("Z1.0", 0.2), topic("Z1.1", 0.05)))]
-    view = view_topics(tree)
-    assert nested(view.topics) == {
-        **{"Z3.0": ["Z2.0", "Z1.0"], "Z2.0": ["Z1.1"]},
-        **{"Z1.0": [], "Z1.1": []},
-    }
-    higher = [topic("Z2.0", 0.1, topic("Z1.0", 0.2))]
-    assert nested(view_topics(higher).topics) == {"Z2.0": [], "Z1.0": []}
-
-
 @pytest.mark.parametrize(
     ("size", "coherence", "reason"),
     [
         (0.0001, 0.5, "in too few documents"),
-        (0.95, 0.5, "in nearly all documents"),
         (0.1, 0.01, "its words hardly occur together"),
         (0.1, None, ""),
         (0.1, 0.06, ""),
     ],
 )
 def test_unsound_topics_are_folded(size: float, coherence: float | None, reason: str) -> None:
-    below = topic("Z1.0", size)
-    scores = {} if coherence is None else {"Z1.0": coherence}
-    view = view_topics(with_coherence([topic("Z2.0", 0.5, below)], scores))
+    below = replace(topic("Z1.0", size), coherence=coherence)
+    view = view_topics([topic("Z2.0", 0.5, below)])
     assert [why for _, why in view.folded] == ([reason] if reason else [])
     assert ("Z1.0" in nested(view.topics)) is (not reason)
 
 
 def test_topics_below_a_folded_one_take_its_place() -> None:
-    view = view_topics([topic("Z3.0", 0.5, topic("Z2.0", 0.99, topic("Z1.0", 0.2)))])
+    tree = [topic("Z3.0", 0.5, topic("Z2.0", 0.0001, topic("Z1.0", 0.2)))]
+    view = view_topics(tree)
     assert nested(view.topics) == {"Z3.0": ["Z1.0"], "Z1.0": []}
+    assert view_topics(tree, keep=("Z2.0",)).topics == tuple(tree)
     alone = Topic("Z1.0", 1, "a", 0.2, TWO_WORDS[:1])
     assert view_topics([alone]).folded == ((alone, "fewer than two words"),)
 
 
 def test_files_of_a_view() -> None:
-    view = view_topics([topic("Z2.0", 0.5, topic("Z1.0", 0.95), topic("Z1.1", 0.2))])
+    view = view_topics([topic("Z2.0", 0.5, topic("Z1.0", 0.0001), topic("Z1.1", 0.2))])
     text = to_markdown(view, ungrouped=["lonely", "words"])
-    assert "1 of 3 topics are folded away: 1 in nearly all documents." in text
+    assert "1 of 3 topics are folded away: 1 in too few documents." in text
     assert "2 words are in no topic: lonely, words." in text
     read = json.loads(to_json(view, ungrouped=["lonely"]))
     assert [found["name"] for found in read["folded"]] == ["Z1.0"]
-    assert read["folded"][0]["reason"] == "in nearly all documents"
+    assert read["folded"][0]["reason"] == "in too few documents"
     assert read["ungrouped"] == ["lonely"]
     many = to_markdown([], ungrouped=[f"w{k}" for k in range(300)])
     assert "w199, and 100 more." in many

@@ -99,19 +99,13 @@ const FEATURES = {
     heads: ["with it", "without"],
     cells: ([, , inside, outside]) => [percent(inside), percent(outside)],
   },
-  path: {
-    heads: ["", "link"],
-    cells: ([, strength]) => ["", number(strength)],
-  },
 };
 
 function features(model, router, node) {
   const title = `${capital(model.nouns.input[1])} of the ${model.payload.links ? "group" : model.nouns.unit[0]}`;
   const found = model.features(node);
   if (!found.length) return section(title, null, h("p", { class: "note", text: `No typical ${model.nouns.input[1]}.` }));
-  const [field] = model.payload.units.fields;
-  const aside = field === "information" ? `in how many ${model.nouns.row[1]}` : "by the weakest link on the way";
-  return section(title, aside, featureTable(model, router, found, FEATURES[field]));
+  return section(title, `in how many ${model.nouns.row[1]}`, featureTable(model, router, found, FEATURES.information));
 }
 
 /** What training made of the unit: the same links, but what it answers to may be something else. */

@@ -45,7 +45,7 @@ from tsenet.estimators.outside_memory import (
     is_outside_memory,
     tables_of,
 )
-from tsenet.explain.presence import PRESENT, topic_activity
+from tsenet.explain.presence import PRESENT, bins_of, topic_activity
 from tsenet.explain.scores import coherence, hierarchy_scores
 from tsenet.explain.topic_words import (
     Topic,
@@ -457,7 +457,6 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         return view_topics(
             topics,
             min_size=least,
-            max_size=1.0,
             min_coherence=self.min_coherence,
             keep=self._seeded if least > 0 or self.min_coherence > -1 else self._described,
         )
@@ -901,7 +900,6 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         **options
             Those of :class:`tsenet.explain.report.ReportOptions`.
         """
-        from tsenet.explain.bins import bins_of
         from tsenet.explain.report import ReportOptions, write_report
 
         check_is_fitted(self, "tree_")
@@ -932,7 +930,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
                 )
         if activity is not None and texts is not None:  # the same topics, in these documents
             topics = _with_sizes(
-                topics, dict(zip(self.tree_.latent_names, activity.presence.size, strict=True))
+                topics, dict(zip(self.tree_.latent_names, activity.size, strict=True))
             )
         write_report(
             *(path, self.tree_, table),

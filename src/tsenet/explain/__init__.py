@@ -27,7 +27,6 @@ from tsenet.explain.topic_words import (
     to_markdown,
     topic_tree,
     view_topics,
-    with_coherence,
 )
 from tsenet.explain.units import ActiveRow, Feature, Unit, Units, describe_units
 
@@ -54,5 +53,4 @@ __all__ = [
     "topic_diversity",
     "topic_tree",
     "view_topics",
-    "with_coherence",
 ]

@@ -1,4 +1,4 @@
-"""In which rows the topics of a tree are present.
+"""In which rows the topics of a tree are present, and how often in each class or period.
 
 A topic is *present* in a row if it is more likely on than off, P(topic on | row) ≥ .5, and at least one of the words
 below it occurs there. The probability alone is not enough: a latent may be likely on in the model as such, and would
@@ -7,7 +7,7 @@ then be on in rows without any of its words, even in an empty one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,21 +15,23 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tsenet.errors import DataError
 from tsenet.progress import Progress
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from tsenet.data.rows import BinaryRows
-    from tsenet.explain.bins import Bins
     from tsenet.skeleton.tree import LatentTree
 
 __all__ = [
     "PRESENT",
     "Activity",
-    "Presence",
+    "Bins",
     "TopRows",
+    "bins_of",
     "topic_activity",
     "topic_probabilities",
-    "topics_above",
 ]
 
 Floats = NDArray[np.float64]
@@ -38,16 +40,21 @@ Ints = NDArray[np.int64]
 #: A topic whose words occur is present from this probability on.
 PRESENT = 0.5
 
-# Posteriors are dense: about this many numbers at a time (8 MB).
-_BLOCK = 1 << 20
+_BLOCK = 1 << 20  # posteriors are dense: about this many numbers at a time (8 MB)
+_MAX_BINS = 60
+_MAX_LABELS = 40
+_MAX_NUMBER_LABELS = 20  # more different numbers than this are cut into ranges
+_RANGES = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Presence:
-    """Shares of rows, for the L latents and V words of a tree.
+class Activity:
+    """The L topics of a tree over V words, in some rows.
 
     Attributes
     ----------
+    n_rows : int
+        Number of rows.
     size : float64 (L,)
         Share of the rows in which each topic is present.
     word : float64 (V,)
@@ -55,11 +62,21 @@ class Presence:
     both : float64 (levels, V)
         Share of the rows in which a word occurs and the topic above it is present, for each level from 1 on; 0 for
         words in no group.
+    rows : int64 (L, R)
+        The rows in which each topic is most certainly present, the first of equals first; −1 where there are fewer.
+    probability : float64 (L, R)
+        P(topic on | row) there; 0 where there is no row.
+    along : float64 (L, B) or None
+        Share of the rows of each bin in which the topic is present; 0 in an empty bin.
     """
 
+    n_rows: int
     size: Floats
     word: Floats
     both: Floats
+    rows: Ints
+    probability: Floats
+    along: Floats | None = None
 
     def word_shares(self, words: Ints, topics: Ints, level: int) -> Floats:
         """Share of the rows without and with a topic in which a word below it occurs: (W, 2).
@@ -72,37 +89,13 @@ class Presence:
             Level of the topics.
         """
         size, both = self.size[topics], self.both[level - 1, words]
-        without = np.maximum(self.word[words] - both, 0.0)
-        shares = np.stack([_ratio(without, 1.0 - size), _ratio(both, size)], axis=1)
-        return np.minimum(shares, 1.0)
-
-
-@dataclass(frozen=True, eq=False)
-class Activity:
-    """The L topics of a tree in some rows.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    presence : Presence
-        Share of the rows that have each topic.
-    rows : int64 (L, R)
-        The rows in which each topic is most certainly present, the first of equals first; −1 where there are fewer.
-    probability : float64 (L, R)
-        P(topic on | row) there; 0 where there is no row.
-    along : float64 (L, B) or None
-        Share of the rows of each bin in which the topic is present; 0 in an empty bin.
-    """
-
-    n_rows: int
-    presence: Presence
-    rows: Ints
-    probability: Floats
-    along: Floats | None = None
+        parts = np.stack([np.maximum(self.word[words] - both, 0.0), both], axis=1)
+        whole = np.stack([1.0 - size, size], axis=1)
+        shares = np.divide(parts, whole, out=np.zeros_like(parts), where=whole > 0)
+        return np.asarray(np.minimum(shares, 1.0))
 
     def of(self, topics: Sequence[int]) -> Activity:
-        """The rows of some of the topics, in the given order; ``presence`` stays that of all topics."""
+        """The rows of some of the topics, in the given order; the shares stay those of all topics."""
         chosen = np.array(topics, np.int64)
         along = None if self.along is None else self.along[chosen]
         rows, probability = self.rows[chosen], self.probability[chosen]
@@ -110,7 +103,11 @@ class Activity:
 
 
 def topic_probabilities(
-    tree: LatentTree, rows: BinaryRows, least: float = 0.01, n_jobs: int | None = None
+    tree: LatentTree,
+    rows: BinaryRows,
+    least: float = 0.01,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> Any:
     """P(topic on | row) of the topics that have a word in the row: csr_array (N, L).
 
@@ -123,9 +120,24 @@ def topic_probabilities(
         Leave out smaller probabilities.
     n_jobs : int or None, default=None
         Threads; None for all cores.
+    progress : Progress, optional
     """
-    parts = [on for _, on in _blocks(tree, rows, None, least, n_jobs)]
-    return sp.csr_array(sp.vstack(parts)) if parts else sp.csr_array((0, tree.n_latents))
+    progress = progress or Progress()
+    step = max(1, _BLOCK // max(1, tree.n_latents))
+    above, parts = _topics_above(tree), [sp.csr_array((0, tree.n_latents))]
+    progress.start("rows of each topic", -(-rows.n_rows // step))
+    for start in range(0, rows.n_rows, step):
+        part = rows.take(slice(start, min(start + step, rows.n_rows)))
+        on = tree.posterior(part, n_jobs=n_jobs)
+        occurs = np.zeros(on.shape, bool)
+        of_row = np.repeat(np.arange(part.n_rows), np.diff(part.indptr))
+        for topic_above in above:
+            topic = topic_above[part.indices]
+            occurs[of_row[topic >= 0], topic[topic >= 0]] = True
+        parts.append(sp.csr_array(np.where(occurs & (on >= least), on, 0.0)))
+        progress.advance()
+    progress.finish()
+    return sp.csr_array(sp.vstack(parts))
 
 
 def topic_activity(
@@ -138,7 +150,7 @@ def topic_activity(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Activity:
-    """Find how many rows have each topic, and which have it most certainly, in one pass over the rows.
+    """Find how many rows have each topic, and which have it most certainly.
 
     Parameters
     ----------
@@ -146,7 +158,8 @@ def topic_activity(
     rows : BinaryRows
         N rows of the tree's variables.
     probabilities : csr_array (N, L), optional
-        What :func:`topic_probabilities` returned for these rows; computed block by block if it is not given.
+        P(topic on | row), or another strength that is at least .5 where a topic is present; default: those of
+        :func:`topic_probabilities`.
     n_best : int
         Rows to name for each topic.
     bins : Bins, optional
@@ -156,36 +169,36 @@ def topic_activity(
     progress : Progress, optional
     """
     progress = progress or Progress()
-    above = topics_above(tree)
-    n_latents, n_rows = tree.n_latents, max(1, rows.n_rows)
-    size = np.zeros(n_latents)
-    both = np.zeros(above.shape)
-    along = None if bins is None else np.zeros((len(bins.names), n_latents))
+    if probabilities is None:
+        probabilities = topic_probabilities(tree, rows, PRESENT, n_jobs, progress)
+    found = probabilities.tocoo()
+    kept = found.data >= PRESENT
+    row, topic = (part[kept].astype(np.int64) for part in (found.row, found.col))
+    n_rows, n_latents = max(1, rows.n_rows), tree.n_latents
     best = TopRows(n_latents, n_best)
-    progress.start("rows of each topic", -(-rows.n_rows // _step(tree)))
-    start = 0
-    for part, on in _blocks(tree, rows, probabilities, PRESENT, n_jobs):
-        row, topic = on.nonzero()
-        size += np.bincount(topic, minlength=n_latents)
-        is_present = np.zeros(on.shape, bool)
-        is_present[row, topic] = True
-        of_row = np.repeat(np.arange(part.n_rows), np.diff(part.indptr))
-        for k, topic_above in enumerate(above):
-            with_topic = is_present[of_row, topic_above[part.indices]]
-            with_topic &= topic_above[part.indices] >= 0
-            both[k] += np.bincount(part.indices[with_topic], minlength=tree.n_observed)
-        if bins is not None and along is not None:
-            bin_of = bins.of_row[start + row]
-            cell = (bin_of * n_latents + topic)[bin_of >= 0]
-            along += np.bincount(cell, minlength=along.size).reshape(along.shape)
-        best.add(topic, start + row, on.data)
-        start += part.n_rows
+    best.add(topic, row, found.data[kept])
+    of_row, words = np.repeat(np.arange(rows.n_rows), np.diff(rows.indptr)), rows.indices
+    both = np.zeros((tree.n_levels, tree.n_observed))
+    progress.start("words of each topic", tree.n_levels)
+    for level, above in enumerate(_topics_above(tree)):
+        is_present = np.isin(of_row * n_latents + above[words], row * n_latents + topic)
+        is_present &= above[words] >= 0
+        both[level] = np.bincount(words[is_present], minlength=tree.n_observed)
         progress.advance()
     progress.finish()
-    if bins is not None and along is not None:
-        along /= np.maximum(1, bins.counts)[:, None]
-    shares = Presence(size / n_rows, rows.counts() / np.float64(n_rows), both / n_rows)
-    return Activity(rows.n_rows, shares, *best.table(), None if along is None else along.T)
+    along = None
+    if bins is not None:
+        known = bins.of_row[row] >= 0
+        cell = bins.of_row[row[known]] + len(bins.names) * topic[known]
+        along = np.bincount(cell, minlength=n_latents * len(bins.names)).reshape(n_latents, -1)
+    return Activity(
+        rows.n_rows,
+        np.bincount(topic, minlength=n_latents) / n_rows,
+        rows.counts() / n_rows,
+        both / n_rows,
+        *best.table(),
+        None if bins is None else along / np.maximum(1, bins.counts),
+    )
 
 
 class TopRows:
@@ -225,44 +238,99 @@ def _rank_in_run(values: Ints) -> Ints:
     return rank
 
 
-def topics_above(tree: LatentTree) -> Ints:
-    """For each level of latents, the column of the latent above each word, or −1: (levels, V)."""
-    columns = [np.empty((0, tree.n_observed), np.int64)]
+def _topics_above(tree: LatentTree) -> list[Ints]:
+    """For each level of latents, the column of the latent above each word, or −1: (V,)."""
+    columns = []
     for level in range(1, tree.n_levels + 1):
         ancestor = tree.ancestors(level)
         start = tree.layer(level).start - tree.n_observed
-        columns.append(np.where(ancestor >= 0, ancestor + start, -1)[None])
-    return np.concatenate(columns)
+        columns.append(np.where(ancestor >= 0, ancestor + start, -1))
+    return columns
 
 
-def _step(tree: LatentTree) -> int:
-    """Rows in a block."""
-    return max(1, _BLOCK // max(1, tree.n_latents))
+# ---- bins
 
 
-def _blocks(
-    tree: LatentTree, rows: BinaryRows, probabilities: Any, least: float, n_jobs: int | None
-) -> Iterator[tuple[BinaryRows, Any]]:
-    """Blocks of rows, and the probabilities from ``least`` on of the topics that have a word in them."""
-    above, step = topics_above(tree), _step(tree)
-    for start in range(0, rows.n_rows, step):
-        part = rows.take(slice(start, min(start + step, rows.n_rows)))
-        if probabilities is not None:
-            on = probabilities[start : start + step]
-            kept = on.copy()
-            kept.data[kept.data < least] = 0.0
-            kept.eliminate_zeros()
-            yield part, kept
-            continue
-        on = tree.posterior(part, n_jobs=n_jobs)
-        occurs = np.zeros(on.shape, bool)
-        of_row = np.repeat(np.arange(part.n_rows), np.diff(part.indptr))
-        for topic_above in above:
-            topic = topic_above[part.indices]
-            occurs[of_row[topic >= 0], topic[topic >= 0]] = True
-        yield part, sp.csr_array(np.where(occurs & (on >= least), on, 0.0))
+@dataclass(frozen=True)
+class Bins:
+    """The bin of each row.
+
+    Attributes
+    ----------
+    kind : {"dates", "numbers", "labels"}
+        The first two have an order.
+    names : tuple of str
+        A name for each bin.
+    of_row : int64 (N,)
+        −1 where the column has no value.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    of_row: Ints
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Number of rows in each bin."""
+        inside = self.of_row[self.of_row >= 0]
+        return tuple(np.bincount(inside, minlength=len(self.names)).tolist())
 
 
-def _ratio(part: Floats, whole: Floats) -> Floats:
-    """``part / whole``; 0 where the whole is 0."""
-    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+def bins_of(values: Sequence[Any]) -> Bins:
+    """Cut a column into bins.
+
+    Dates (years, or as ISO 8601 writes them) are binned by day, month, year or several years: the finest that gives at
+    most 60 bins, including empty ones in between. More than 20 different numbers are cut into ten ranges with about
+    equally many rows. Everything else is a label; those beyond the 40 most frequent share a bin.
+
+    Raises
+    ------
+    DataError
+        If no row has a value.
+    """
+    import pandas as pd
+
+    column = pd.Series(list(values), dtype=object)
+    text = column[column.notna()].astype(str).str.strip().str.removesuffix(".0")
+    text = text[text != ""]
+    if text.empty:
+        raise DataError("the column to show topics along has no values")
+    numbers = pd.to_numeric(text, errors="coerce")
+    if (periods := _periods(text)) is not None:
+        kind, names = "dates", periods.astype(str)
+        every = pd.period_range(periods.min(), periods.max(), freq=periods.dtype.freq).astype(str)
+    elif np.isfinite(numbers).all() and numbers.nunique() > _MAX_NUMBER_LABELS:
+        kind, ranges = "numbers", pd.qcut(numbers, _RANGES, duplicates="drop", precision=4)
+        every = [f"{each.left:.4g} – {each.right:.4g}" for each in ranges.cat.categories]
+        names = ranges.cat.rename_categories(every)
+    else:
+        kind, counts = "labels", text.value_counts().sort_index()
+        if counts.size > _MAX_LABELS:
+            counts = counts.nlargest(_MAX_LABELS - 1, keep="first").sort_index()
+        others = f"{text.nunique() - counts.size:,} others"
+        names = text.where(text.isin(counts.index), others)
+        every = [*counts.index, *([others] if counts.size < text.nunique() else [])]
+    of_row = pd.Categorical(names.reindex(column.index), categories=every).codes
+    return Bins(kind, tuple(every), of_row.astype(np.int64))
+
+
+def _periods(text: pd.Series) -> pd.Series | None:
+    """Dates as periods: days, months, years or several years; None if one is not a date."""
+    import pandas as pd
+
+    # A bare number is a year only if it can be one: 0042 or 9000 is a code.
+    form = r"(?:1\d|20|21)\d\d|\d{4}[-/.]\d{1,2}(?:[-/.]\d{1,2}(?:[T ].*)?)?"
+    if not text.str.fullmatch(form).all():
+        return None
+    parts = text.str.replace("[/.]", "-", regex=True).str.split("[T ]").str[0]
+    days = pd.to_datetime(parts, format="ISO8601", errors="coerce")
+    if days.isna().any():
+        return None
+    units = ["D", "M", "Y"][{4: 2, 7: 1}.get(int(parts.str.len().min()), 0) :]
+    for unit in units:
+        periods = days.dt.to_period(unit)
+        if periods.max().ordinal - periods.min().ordinal < _MAX_BINS:
+            return periods
+    span = int(days.dt.year.max() - days.dt.year.min())
+    size = next(size for size in (2, 5, 10, 20, 50, 100, 1000) if span // size < _MAX_BINS - 1)
+    return (days.dt.year // size * size).map(lambda year: pd.Period(year=year, freq=f"{size}Y"))

@@ -9,7 +9,6 @@ frequent words that are mostly used outside the topic from its title.
 
 from __future__ import annotations
 
-import heapq
 import json
 import re
 from collections import Counter
@@ -23,7 +22,7 @@ import numpy.typing as npt
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
-    from tsenet.explain.presence import Presence
+    from tsenet.explain.presence import Activity
     from tsenet.skeleton.tree import LatentTree
 
 __all__ = [
@@ -36,7 +35,6 @@ __all__ = [
     "to_markdown",
     "topic_tree",
     "view_topics",
-    "with_coherence",
 ]
 
 _FloatArray = npt.NDArray[np.float64]
@@ -126,7 +124,7 @@ def topic_tree(
     n_words: int = 10,
     titles: Mapping[str, str] | None = None,
     min_share: float = 0.1,
-    presence: Presence | None = None,
+    activity: Activity | None = None,
 ) -> list[Topic]:
     """Describe the tree's latents as nested topics.
 
@@ -144,7 +142,7 @@ def topic_tree(
     min_share : float, default=0.1
         Leave out words whose weight is below this share of the first word's. Raise it for cleaner topics, set it to 0
         to see every word of the group.
-    presence : Presence, optional
+    activity : Activity, optional
         Statistics of the documents, if they were computed before; then ``X`` is not used.
 
     Returns
@@ -181,14 +179,14 @@ def topic_tree(
     unknown = sorted(set(titles) - set(tree.names[n_observed:]))
     if unknown:
         raise DataError(f"titles given for {unknown[:5]}, which are not latents of this tree")
-    if presence is None and X is not None:
+    if activity is None and X is not None:
         from tsenet.explain.presence import topic_activity
 
-        presence = topic_activity(tree, tree.binary(X), n_best=1).presence
+        activity = topic_activity(tree, tree.binary(X), n_best=1)
     size = np.array(tree.marginals(), dtype=np.float64)
-    if presence is not None:
-        size[n_observed:] = presence.size
-    words, information = _top_words(tree, upward, level, n_words, min_share, presence)
+    if activity is not None:
+        size[n_observed:] = activity.size
+    words, information = _top_words(tree, upward, level, n_words, min_share, activity)
 
     topics: dict[int, Topic] = {}
     children: dict[int, list[int]] = {}
@@ -221,7 +219,7 @@ def _top_words(
     level: _IntArray,
     n_words: int,
     min_share: float,
-    presence: Presence | None,
+    activity: Activity | None,
 ) -> tuple[dict[int, tuple[TopicWord, ...]], _FloatArray]:
     """Return the best words of every latent that has any, and what each node tells about all words under it (M,).
 
@@ -240,9 +238,9 @@ def _top_words(
         information = word_information(conditional, on)
         total += np.bincount(ancestor, weights=information, minlength=level.size)
         shares = conditional
-        if presence is not None:
+        if activity is not None:
             above = ancestor - tree.n_observed
-            shares = presence.word_shares(words, above, int(level[ancestor[0]]))
+            shares = activity.word_shares(words, above, int(level[ancestor[0]]))
         inside = on * conditional[:, 1]
         present = inside + (1 - on) * conditional[:, 0]  # P(word present)
         weight = information * np.divide(inside, present, out=np.zeros_like(on), where=present > 0)
@@ -316,36 +314,6 @@ def every_topic(topics: Sequence[Topic]) -> Iterator[Topic]:
         yield from every_topic(topic.children)
 
 
-def with_coherence(topics: Sequence[Topic], scores: Mapping[str, float]) -> list[Topic]:
-    """Give topics their coherence.
-
-    Parameters
-    ----------
-    topics : sequence of Topic
-        As ``topic_tree`` returns them.
-    scores : mapping of str to float
-        Coherence by the name of the topic; topics that are not in it get None.
-
-    Returns
-    -------
-    list of Topic
-
-    Examples
-    --------
-    >>> from tsenet.explain import Topic, with_coherence
-    >>> with_coherence([Topic("Z1.0", 1, "goal", 0.1, ())], {"Z1.0": 0.4})[0].coherence
-    0.4
-    """
-    return [
-        replace(
-            topic,
-            coherence=scores.get(topic.name),
-            children=tuple(with_coherence(topic.children, scores)),
-        )
-        for topic in topics
-    ]
-
-
 # ---- what a reader is shown
 
 
@@ -356,7 +324,7 @@ class TopicView:
     Attributes
     ----------
     topics : tuple of Topic
-        The topics shown, nested. No topic is larger than the one above it.
+        The topics shown, nested.
     folded : tuple of (Topic, str)
         The topics that are not shown, each with the reason.
 
@@ -375,14 +343,10 @@ def view_topics(
     topics: Sequence[Topic],
     *,
     min_size: float = 0.001,
-    max_size: float = 0.9,
     min_coherence: float = 0.05,
     keep: Collection[str] = (),
 ) -> TopicView:
-    """Fold unsound topics away, and nest the others so that no topic is larger than the one above it.
-
-    The topics below a folded one take its place. A topic that is larger than the one above it is not a part of it, so
-    it moves up next to it.
+    """Fold small and incoherent topics away; the topics below a folded one take its place.
 
     Parameters
     ----------
@@ -390,8 +354,6 @@ def view_topics(
         As ``topic_tree`` returns them.
     min_size : float, default=0.001
         Fold topics that are present in a smaller share of the documents.
-    max_size : float, default=0.9
-        Fold topics that are present in a larger share of the documents: such a latent hardly varies.
     min_coherence : float, default=0.05
         Fold topics of level 1 of lower coherence, where it is known; −1 folds none. A higher topic brings several
         groups together, whose words need not stand close to each other.
@@ -406,46 +368,34 @@ def view_topics(
     --------
     >>> from tsenet.explain import Topic, TopicWord, view_topics
     >>> words = (TopicWord("use", 0.1, 0.4, 0.1), TopicWord("used", 0.1, 0.4, 0.1))
-    >>> view = view_topics([Topic("Z1.0", 1, "use, used", size=1.0, words=words)])
+    >>> view = view_topics([Topic("Z1.0", 1, "use, used", size=0.0005, words=words)])
     >>> [(topic.title, reason) for topic, reason in view.folded]
-    [('use, used', 'in nearly all documents')]
+    [('use, used', 'in too few documents')]
     """
     folded: list[tuple[Topic, str]] = []
 
-    def reason_of(topic: Topic) -> str:
-        if topic.name in keep:
-            return ""
-        if topic.size < min_size:
-            return "in too few documents"
-        if topic.size > max_size:
-            return "in nearly all documents"
-        if len(topic.words) < 2:
-            return "fewer than two words"
-        low = topic.coherence is not None and topic.coherence < min_coherence
-        if low and topic.level == 1:
-            return "its words hardly occur together"
-        return ""
+    def shown(topics: Sequence[Topic]) -> list[Topic]:
+        found: list[Topic] = []
+        for topic in topics:
+            below = tuple(sorted(shown(topic.children), key=lambda child: -child.size))
+            low = topic.coherence is not None and topic.coherence < min_coherence
+            reason = ""
+            if topic.size < min_size:
+                reason = "in too few documents"
+            elif len(topic.words) < 2:
+                reason = "fewer than two words"
+            elif low and topic.level == 1:
+                reason = "its words hardly occur together"
+            if reason and topic.name not in keep:
+                folded.append((replace(topic, children=()), reason))
+                found += below
+            else:
+                found.append(replace(topic, children=below))
+        return found
 
-    def view(topic: Topic) -> list[Topic]:
-        """The topic with what stays below it, and after it what moves up next to it."""
-        below = [shown for child in topic.children for shown in view(child)]
-        reason = reason_of(topic)
-        if reason:
-            folded.append((replace(topic, children=()), reason))
-            return below
-        children = tuple(_ordered([child for child in below if child.size <= topic.size]))
-        return [
-            replace(topic, children=children),
-            *(child for child in below if child.size > topic.size),
-        ]
-
-    shown = _ordered([visible for topic in topics for visible in view(topic)])
-    return TopicView(tuple(shown), tuple(folded))
-
-
-def _ordered(topics: list[Topic]) -> list[Topic]:
-    """Those of the highest level first, so that general words that moved up come last; then by size."""
-    return sorted(topics, key=lambda topic: (-topic.level, -topic.size, topic.name))
+    # Those of the highest level first, so that topics that moved up come last.
+    ordered = sorted(shown(topics), key=lambda topic: (-topic.level, -topic.size))
+    return TopicView(tuple(ordered), tuple(folded))
 
 
 def choose_topics(topics: Sequence[Topic], n_topics: int) -> list[Topic]:
@@ -475,33 +425,25 @@ def choose_topics(topics: Sequence[Topic], n_topics: int) -> list[Topic]:
     >>> [[topic.title for topic in choose_topics([high], n)] for n in (1, 2)]
     [['high'], ['low 0', 'low 1']]
     """
-    position = {topic.name: k for k, topic in enumerate(every_topic(topics))}
     top = max((topic.level for topic in topics), default=0)
     best = sorted(topics, key=lambda topic: (topic.level < top, -topic.information))
-    chosen = {topic.name: topic for topic in best[:n_topics] if topic.level == top}
-    steps: list[tuple[float, int, Topic]] = []
+    chosen = [topic for topic in best[:n_topics] if topic.level == top]
 
-    def offer(topic: Topic) -> None:
-        if topic.children:
-            gain = sum(child.information for child in topic.children) - topic.information
-            gain /= max(
-                1, len(topic.children) - 1
-            )  # else the topic with most children is split first
-            heapq.heappush(steps, (-gain, position[topic.name], topic))
+    def gain(topic: Topic) -> float:
+        """Information added for each additional topic, else the topic with most children would be split first."""
+        added = sum(child.information for child in topic.children) - topic.information
+        return added / max(1, len(topic.children) - 1)
 
-    for topic in chosen.values():
-        offer(topic)
-    while steps and len(chosen) < n_topics:
-        _, _, topic = heapq.heappop(steps)
-        if len(chosen) - 1 + len(topic.children) <= n_topics:
-            del chosen[topic.name]
-            for child in topic.children:
-                chosen[child.name] = child
-                offer(child)
-    for topic in best:
-        if topic.level < top and len(chosen) < n_topics:
-            chosen[topic.name] = topic
-    return sorted(chosen.values(), key=lambda topic: position[topic.name])
+    while True:
+        room = n_topics - len(chosen)
+        open_ = [topic for topic in chosen if topic.children and len(topic.children) <= room + 1]
+        if not room or not open_:
+            break
+        split = max(open_, key=gain)
+        chosen = [t for t in chosen if t is not split] + list(split.children)
+    chosen += [topic for topic in best if topic.level < top][: n_topics - len(chosen)]
+    position = {topic.name: k for k, topic in enumerate(every_topic(topics))}
+    return sorted(chosen, key=lambda topic: position[topic.name])
 
 
 # ---- files
@@ -534,8 +476,8 @@ def to_json(topics: Iterable[Topic] | TopicView, *, ungrouped: Sequence[str] = (
     document = {
         "format": "tsenet-topics",
         "format_version": 2,
-        "topics": [_as_dict(topic) for topic in shown],
-        "folded": [{**_as_dict(topic), "reason": reason} for topic, reason in folded],
+        "topics": [asdict(topic) for topic in shown],
+        "folded": [{**asdict(topic), "reason": reason} for topic, reason in folded],
         "ungrouped": list(ungrouped),
     }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -548,15 +490,6 @@ def _parts(
     if isinstance(topics, TopicView):
         return list(topics.topics), list(topics.folded)
     return list(topics), []
-
-
-def _as_dict(topic: Topic) -> dict[str, Any]:
-    fields = ("name", "level", "title", "size", "coherence")
-    return {
-        **{name: getattr(topic, name) for name in fields},
-        "words": [asdict(word) for word in topic.words],
-        "children": [_as_dict(child) for child in topic.children],
-    }
 
 
 def to_markdown(topics: Iterable[Topic] | TopicView, *, ungrouped: Sequence[str] = ()) -> str:

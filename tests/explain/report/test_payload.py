@@ -15,8 +15,7 @@ from tests.explain.models import dense_rows, fitted, targets
 from tests.explain.report.corpus import classifier, documents, model, table, tree
 from tsenet.errors import DataError
 from tsenet.explain import every_topic, topic_tree, view_topics
-from tsenet.explain.bins import bins_of
-from tsenet.explain.presence import topic_activity, topic_probabilities
+from tsenet.explain.presence import bins_of, topic_activity, topic_probabilities
 from tsenet.explain.report import ReportOptions, report_payload
 from tsenet.explain.units import describe_units
 
@@ -230,18 +229,14 @@ class TestNetwork:
         assert card["Words"] == "18"
         assert dict(network["settings"])["density"] == "0.7"
 
-    def test_without_a_tree_the_links_speak(self) -> None:
+    def test_without_a_tree_units_are_named_by_training(self) -> None:
         wiring = tsenet.expand(classifier().tree_, table())
         fitted = model(documents()[1], wiring=wiring)
-        payload = report_payload(fitted)
-        units, first = payload["units"], fitted.wiring_.layers[0]
-        assert (units["fields"], units["share"]) == (["path"], [])
-        strength = np.abs(payload["strength"])
-        for u in range(first.n_upper):
-            links = slice(first.indptr[u], first.indptr[u + 1])
-            below = first.indices[links][first.from_tree[links]]
-            words = [fitted.wiring_.names[0][j] for j in sorted(below, key=lambda j: -strength[j])]
-            assert units["label"][u] == ", ".join(words[:3])
+        bare = report_payload(fitted)["units"]
+        assert bare["label"] == [name for level in fitted.wiring_.names[1:] for name in level]
+        assert (bare["share"], bare["features"]) == ([], [[]] * len(bare["label"]))
+        payload = report_payload(fitted, table())
+        assert payload["units"]["label"] == payload["trained"]["label"]
 
     def test_a_pruned_network_shows_the_latents_it_has(self) -> None:
         whole = classifier()

@@ -32,8 +32,7 @@ from numpy.typing import NDArray
 
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.explain.bins import Bins, bins_of
-from tsenet.explain.presence import Activity, topic_activity
+from tsenet.explain.presence import Activity, Bins, bins_of, topic_activity
 from tsenet.explain.report import views
 from tsenet.explain.report.views import Graph, short
 from tsenet.explain.topic_words import Topic, every_topic, topic_tree
@@ -216,8 +215,7 @@ def _tree_payload(
     graph = views.graph_of_tree(tree) if topics is None else views.graph_of_topics(tree, topics)
     payload = _common(request, graph, tree.rule, "topic")
     if topics is None:
-        presence = None if activity is None else activity.presence
-        topics = topic_tree(tree, None, options.n_features, options.titles, presence=presence)
+        topics = topic_tree(tree, None, options.n_features, options.titles, activity=activity)
     by_name = {topic.name: topic for topic in every_topic(topics)}
     shown = [by_name[name] for name in graph.names[graph.n_inputs :]]
     payload["units"] = views.topic_units(tree, shown, options.n_features)
@@ -267,7 +265,9 @@ def _network_payload(request: _Request, progress: Progress) -> Payload:
         latents_shown = [by_name[name] for name in latent_names]
         payload["units"] = views.topic_units(tree, latents_shown, options.n_features)
     else:
-        payload["units"] = views.wired_units(graph, options.n_features)
+        nothing: list[Any] = [[] for _ in latent_names]
+        payload["units"] = {"share": [], "coherence": [], "fields": [], "features": nothing}
+        payload["units"]["label"] = list(latent_names)
     if table is None:
         return payload
     units = describe_units(
@@ -282,6 +282,8 @@ def _network_payload(request: _Request, progress: Progress) -> Payload:
     latents = [units[name] for name in latent_names]
     features = units.level(len(graph.layer_sizes))
     payload["trained"], of = views.trained_units(latents, graph)
+    if not payload["units"]["fields"]:  # no tree: known by what training made of them
+        payload["units"]["label"] = payload["trained"]["label"]
     effects: list[list[float]] = [[] for _ in features]
     if latents:
         payload["classes"], effects = _classes(request, graph, latents, features, units.class_names)

@@ -6,7 +6,6 @@ of pairs are flat, ``[node, value, node, value, …]``: a page holds thousands o
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -31,7 +30,6 @@ __all__ = [
     "short",
     "topic_units",
     "trained_units",
-    "wired_units",
 ]
 
 Floats = NDArray[np.float64]
@@ -40,7 +38,6 @@ View = dict[str, Any]
 
 # Tables may hold probabilities of exactly 0 and 1, whose log-odds are infinite.
 _NEVER = 1e-6
-_LABEL_WORDS = 3
 # Effects that are kept: for each unit on this many classes, for each class of this many units and inputs.
 _CLASSES_PER_UNIT = 8
 _UNITS_PER_CLASS = 60
@@ -219,26 +216,6 @@ def topic_units(tree: LatentTree, topics: Sequence[Topic], n_features: int) -> V
         else [],
         "fields": ["information", "inside", "outside"],
         "features": features,
-    }
-
-
-def wired_units(graph: Graph, n_features: int) -> View:
-    """Units known by their links alone: the inputs below each by the weakest link on the way to them."""
-    best: dict[int, list[tuple[float, int]]] = defaultdict(list)
-    for node in range(graph.n_inputs):
-        weakest, at = np.inf, node
-        while graph.parent[at] >= 0:
-            weakest = min(weakest, abs(float(graph.strength[at])))
-            at = int(graph.parent[at])
-            best[at].append((-weakest, node))
-    chosen = [sorted(best[unit])[:n_features] for unit in range(graph.n_inputs, len(graph.names))]
-    labels = [[graph.names[node] for _, node in inputs[:_LABEL_WORDS]] for inputs in chosen]
-    return {
-        "label": [", ".join(names) for names in labels],
-        "share": [],
-        "coherence": [],
-        "fields": ["path"],
-        "features": [_flat((node, -negative) for negative, node in inputs) for inputs in chosen],
     }
 
 
