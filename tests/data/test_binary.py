@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tsenet.data import BinaryRule, Table, constant_columns
+from tsenet.data import BinaryRule, Table
 from tsenet.data.binary import column_thresholds
 from tsenet.errors import DataError
 
@@ -123,12 +123,6 @@ def test_one_answer_for_every_dense_container(values: npt.NDArray[np.float64]) -
     np.testing.assert_array_equal(binary_of(rule, sp.coo_array(values)), expected)
 
 
-def test_new_rows_are_cut_where_the_training_rows_were() -> None:
-    rule = learn(np.array([[1.0], [2.0], [3.0], [4.0]]))
-    np.testing.assert_array_equal(binary_of(rule, [[2.4], [2.6], [100.0]]).ravel(), [0, 1, 1])
-    assert binary_of(rule, [[2.6]]).shape == (1, 1)  # one new row is enough
-
-
 def test_levels_unseen_in_learning() -> None:
     rule = learn(pd.DataFrame(FRAME))
     new = pl.DataFrame(FRAME).with_columns(colour=pl.Series(["pink", "red", "blue", "pink"]))
@@ -136,14 +130,6 @@ def test_levels_unseen_in_learning() -> None:
     np.testing.assert_array_equal(rows.to_dense()[:, 2:5].sum(axis=1), [0, 1, 1, 0])
     assert rows.to_dense()[1, 4]  # "red" is the second level now and was the third
     assert rows.to_dense()[2, 2]
-
-
-def test_constant_columns_are_fine_and_reported() -> None:
-    data = np.array([[0, 5, -2, 1], [0, 5, -2, 0], [0, 5, -2, 1]])
-    rule = learn(data)
-    rows = rule.apply(Table.of(data))
-    np.testing.assert_array_equal(constant_columns(rows), [0, 1, 2])
-    assert rule.names == ("x0", "x1 > 5", "x2 > -2", "x3")
 
 
 def test_names_stay_short_and_unique() -> None:

@@ -306,6 +306,10 @@ def test_blank_cells_are_missing(tmp_path: Path) -> None:
     table = read_data(document_file(tmp_path, "a,b\n1,x\n,y\n3,\n")).table(["a", "b"])
     np.testing.assert_array_equal(table.values, [[1, 0], [np.nan, 1], [3, np.nan]])
     assert table.levels == (None, ("x", "y"))
+    file = read_data(document_file(tmp_path, "a,b\n1,NA\n ? ,DE\n3,FR\n"))
+    with pytest.warns(UserWarning, match="'a' holds numbers; cells such as ' . ' count as missing"):
+        table = file.table(["a", "b"])
+    np.testing.assert_array_equal(table.values, [[1, 2], [np.nan, 0], [3, 1]])  # NA is a name
 
 
 def test_columns_of_new_rows_are_what_they_were_in_training(tmp_path: Path) -> None:

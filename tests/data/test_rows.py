@@ -109,17 +109,6 @@ def broken(
     return BinaryRows(np.array(indptr, np.int64), np.array(indices, index), n_columns)
 
 
-def test_what_is_cheap_is_checked_at_once() -> None:
-    with pytest.raises(DataError, match="int32"):
-        broken([0, 1], [0], index=np.int64)
-    with pytest.raises(DataError, match="int64"):
-        BinaryRows(np.array([0, 1], np.int32), np.array([0], np.int32), 3)
-    with pytest.raises(DataError, match="runs from 0 to 2"):
-        broken([0, 2], [0])
-    with pytest.raises(DataError, match="n_columns"):
-        broken([0], [], -1)
-
-
 def test_validate() -> None:
     with pytest.raises(DataError, match="indices"):
         broken([0, 1, 2], [2, 3]).validate()

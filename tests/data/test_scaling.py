@@ -52,13 +52,6 @@ def test_categories_are_left_alone() -> None:
     assert scaled.levels == table.levels
 
 
-def test_equality() -> None:
-    table = Table.of(np.arange(6.0).reshape(3, 2))
-    assert Scaling.learn(table) == Scaling.learn(table)
-    assert Scaling.learn(table) != Scaling.learn(Table.of(np.eye(3, 2)))
-    assert Scaling.learn(table) != "other"
-
-
 def bag(n_rows: int = 40, n_words: int = 30) -> sp.csr_array:
     """Counts of words; the first row is empty."""
     rows = np.random.default_rng(0).poisson(0.3, (n_rows, n_words))

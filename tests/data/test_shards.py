@@ -12,7 +12,6 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.feature_extraction.text import CountVectorizer
 
 from tsenet.data import (
     ShardFolder,
@@ -280,9 +279,3 @@ def test_any_map_in_order_writes_the_same_bytes(tmp_path: Path) -> None:
             )
     one, other = ({f.name: f.read_bytes() for f in sorted(d.iterdir())} for d in folders)
     assert one == other
-
-
-def test_functions_of_the_user_are_refused(tmp_path: Path) -> None:
-    paths, _ = write_texts(tmp_path)
-    with pytest.raises(DataError, match="cannot hold a vectorizer with tokenizer"):
-        shard_documents(paths, tmp_path / "s", vectorizer=CountVectorizer(tokenizer=str.split))

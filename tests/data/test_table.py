@@ -156,15 +156,6 @@ def test_labels_that_are_not_strings() -> None:
     assert Table.of(pd.DataFrame(X, columns=nested)).names == ("('a', 1)", "('a', 2)", "('b', 1)")
 
 
-def test_names_can_be_given() -> None:
-    for data in (X, sp.csr_array(X), pd.DataFrame(X), pd.DataFrame(X, columns=list("abc"))):
-        table = Table.of(data, names=list(NAMES))
-        assert (table.names, table.named) == (NAMES, True)
-    table = Table.of(X)
-    assert Table.of(table) is table
-    assert Table.of(table, names=NAMES) == Table.of(X, NAMES)
-
-
 # ------------------------------------------------------------------ what is refused
 
 

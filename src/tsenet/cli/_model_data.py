@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +18,13 @@ from tsenet.cli._options import typed
 from tsenet.data import count_words
 from tsenet.data.binary import is_free_text
 from tsenet.data.columns import listed, quoted
-from tsenet.data.readers import DataFile, read_data
+from tsenet.data.readers import DataFile, is_missing_mark, read_data
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.progress import Progress
 
 #: A target of numbers with more distinct values than this is a quantity, not a class.
 MOST_CLASSES = 20
-# What other programs write where a number is missing, in lower case.
-_MISSING = ["na", "n/a", "#n/a", "nan", "null", "none", "?", "-", ".", "\\n"]
 # A date, a percentage or a price: begins with a digit, after a sign or one other character.
 _NUMBER_LIKE = re.compile(r"[-+]?\D?\d")
 # A column that numbers this many rows or more hardly does so by chance.
@@ -70,26 +67,8 @@ def _numbers(texts: pd.Series) -> tuple[pd.Series, pd.Series]:
     numbers = pd.to_numeric(texts, errors="coerce").astype(np.float64)
     other = texts[texts.notna() & numbers.isna()]
     if numbers.notna().any():  # in a column of names, NA may be one of them
-        other = other[~other.str.strip().str.lower().isin(_MISSING)]
+        other = other[~other.map(is_missing_mark)]
     return numbers, other
-
-
-def _without_marks(file: DataFile, names: Iterable[str]) -> DataFile:
-    """The file with blank cells for marks of missing numbers in these columns; a warning names each column."""
-    columns = dict(file.columns)
-    for name in names:
-        if file.numbers(name) is not None:
-            continue
-        texts = _texts(file, name)
-        numbers, other = _numbers(texts)
-        if other.empty:
-            columns[name] = texts.where(numbers.notna(), "").tolist()
-            mark = texts[texts.notna() & numbers.isna()].iloc[0]
-            _warn(
-                file,
-                f"column {quoted(name)} holds numbers; cells such as {quoted(mark)} count as missing",
-            )
-    return replace(file, columns=columns)
 
 
 def _warn(file: DataFile, message: str) -> None:
@@ -112,7 +91,6 @@ def training_table(file: DataFile, left_out: Sequence[str]) -> tuple[Table, list
     if file.rows is not None:
         return file.table(()), None
     names = [name for name in file.columns if name not in left_out]
-    file = _without_marks(file, names)
     table = file.table(names)
     for j, (name, levels) in enumerate(zip(table.names, table.levels, strict=True)):
         if levels is not None:
@@ -180,10 +158,8 @@ def model_input(fitted: Any, file: DataFile) -> Table:
             f"the model knows its {len(rule.names_in)} columns by position, not by name: give the rows as an array X "
             "in an npz file"
         )
-    known = dict(zip(rule.names_in, rule.levels, strict=True))
-    numbers = [name for name in file.columns if name in known and known[name] is None]
-    table = _without_marks(file, numbers).table_for(rule)
-    for name, levels in known.items():
+    table = file.table_for(rule)
+    for name, levels in zip(rule.names_in, rule.levels, strict=True):
         new = [] if levels is None else [text for text in file.texts(name) if text not in levels]
         new = [text for text in new if text]
         if new:

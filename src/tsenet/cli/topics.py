@@ -99,8 +99,8 @@ def topics(
     topics of each document, model.tsenet for new documents and Python, and tree.tsenet, its tree; with --model
     documents.csv alone.
 
-    To edit topics, give the documents and the model again: tsenet topics DATA --model FILE --merge Z21,Z24
-    --rename Z21=Sport --reduce 20 --out DIR. Then all files are written.
+    To edit topics, give the documents and the model again: tsenet topics DATA --model FILE --merge Z2.1,Z2.4
+    --rename Z2.1=Sport --reduce 20 --out DIR. Then all files are written.
     """
     import tsenet
     from tsenet._system.atomic import atomic_folder

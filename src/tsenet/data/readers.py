@@ -15,6 +15,7 @@ import json
 import lzma
 import os
 import sys
+import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -49,6 +50,7 @@ _TABULAR = (".csv", ".tsv")
 _TEXT_FORMATS = (*_TABULAR, ".jsonl", ".ndjson", ".json", ".txt")
 _PARQUET = (".parquet", ".pq")
 _CHUNK_ROWS = 4096
+_MISSING_MARKS = {"na", "n/a", "#n/a", "nan", "null", "none", "?", "-", ".", "\\n"}
 # Delimiters of csv files, the most usual first, and the number of characters from which the delimiter is inferred.
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE_SIZE = 1 << 16
@@ -152,7 +154,7 @@ class DataFile:
         Returns
         -------
         ndarray of float64, shape (n_rows,), or None
-            NaN where missing; None if a value is not a number.
+            NaN where missing, also for marks such as ``NA`` or ``?`` among numbers; None if a value is not a number.
 
         Examples
         --------
@@ -164,15 +166,21 @@ class DataFile:
         >>> file.numbers("animal") is None
         True
         """
+        cells = self.column(name)
         try:
-            values = [np.nan if is_missing(value) else float(value) for value in self.column(name)]
+            values = [
+                np.nan if is_missing(cell) or is_missing_mark(cell) else float(cell)
+                for cell in cells
+            ]
         except OverflowError as error:
             raise DataError(
                 f"{self.path}: column {quoted(name)} holds a number too large for float64"
             ) from error
         except (TypeError, ValueError):
             return None
-        return np.array(values, np.float64)
+        numbers = np.array(values, np.float64)
+        # In a column of names, NA may be one of them.
+        return None if np.isnan(numbers).all() and any(map(is_missing_mark, cells)) else numbers
 
     def table(self, names: Sequence[str], rule: BinaryRule | None = None) -> Table:
         """Return some columns as a table; blank cells are missing values, NaN.
@@ -223,6 +231,12 @@ class DataFile:
                         f"{self.path}: column {quoted(name)} held numbers when the model was fitted, "
                         f"now it holds {quoted(wrong)}"
                     )
+            elif marks := [cell for cell in self.columns[name] if is_missing_mark(cell)]:
+                warnings.warn(
+                    f"{self.path}: column {quoted(name)} holds numbers; cells such as {quoted(marks[0])} count as "
+                    "missing",
+                    stacklevel=2,
+                )
             columns[name] = numbers
         try:
             known = None if rule is None else list(training)
@@ -338,6 +352,11 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def is_missing_mark(cell: Any) -> bool:
+    """Return whether a cell holds what other programs write where a number is missing."""
+    return isinstance(cell, str) and cell.strip().lower() in _MISSING_MARKS
 
 
 def _read_npz(path: Path) -> DataFile:

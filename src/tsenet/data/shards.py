@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -511,13 +510,8 @@ class ShardWriter:
     def __enter__(self) -> ShardWriter:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
             self.finish()
 
     def write(self, rows: Any, labels: Mapping[str, Sequence[Any]] | None = None) -> None:
@@ -564,13 +558,11 @@ class ShardWriter:
         try:
             for name in self._labels:
                 columns[name] = pyarrow.array(given[name], from_pandas=True)
-            tables = [pyarrow.table(columns)]
-            schemas = [table.schema for table in tables]
-            if self._schema is not None:
-                tables.insert(0, self._waiting)
-                schemas.insert(0, self._schema)
+            table = pyarrow.table(columns)
+            waiting = table.slice(0, 0) if self._waiting is None else self._waiting
+            schemas = [self._schema or table.schema, table.schema]
             self._schema = pyarrow.unify_schemas(schemas, promote_options="permissive")
-            self._waiting = pyarrow.concat_tables(tables, promote_options="permissive")
+            self._waiting = pyarrow.concat_tables([waiting, table], promote_options="permissive")
         except pyarrow.ArrowException as error:
             raise DataError(f"a column holds values of different kinds: {error}") from error
         while self._waiting.num_rows >= self._rows_per_shard:
@@ -664,8 +656,7 @@ def write_shards(
     *,
     names: Sequence[str] | None = None,
     labels: Mapping[str, Sequence[Any]] | None = None,
-    rows_per_group: int = ROWS_PER_GROUP,
-    groups_per_shard: int = GROUPS_PER_SHARD,
+    **sizes: Any,
 ) -> ShardFolder:
     """Write a table that fits into memory as a folder of shards.
 
@@ -679,8 +670,8 @@ def write_shards(
         Names of the columns; None takes those of the table.
     labels : mapping of str to sequence, default=None
         Label columns, N values each.
-    rows_per_group, groups_per_shard
-        As for :class:`ShardWriter`.
+    **sizes : int
+        ``rows_per_group`` and ``groups_per_shard`` of :class:`ShardWriter`.
 
     Returns
     -------
@@ -708,8 +699,7 @@ def write_shards(
         labels=list(labels or {}),
         levels=table.levels,
         named=table.named,
-        rows_per_group=rows_per_group,
-        groups_per_shard=groups_per_shard,
+        **sizes,
     ) as writer:
         writer.write(table, labels)
     return writer.folder
