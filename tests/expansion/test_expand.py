@@ -10,11 +10,9 @@ import scipy.sparse as sp
 
 import tsenet
 from tests.builders import random_tree
-from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
-from tsenet.expansion import pairs
-from tsenet.expansion.expand import expand
+from tsenet.expansion.expand import count_layers, expand, tiles_of
 from tsenet.expansion.structure import usual_density
 from tsenet.expansion.wiring import Wiring
 from tsenet.progress import Progress
@@ -55,10 +53,9 @@ def tree(table: np.ndarray) -> LatentTree:
 
 
 def scores_of_level_1(tree: LatentTree, rows: BinaryRows) -> np.ndarray:
-    layers, tiles = pairs.count_layers(tree, Blocks(rows), 1, 1, Progress())
-    wanted = itertools.islice(tiles, pairs.tiles_of(tree.layer_sizes[1]))
-    with Workers(1) as workers:
-        return np.concatenate([layers[0].score(tile, workers) for tile in wanted])
+    layers, tiles = count_layers(tree, Blocks(rows), 1, 1, Progress())
+    wanted = itertools.islice(tiles, tiles_of(tree.layer_sizes[1]))
+    return np.concatenate([layers[0].score(tile) for tile in wanted])
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
@@ -141,8 +138,8 @@ def test_same_wiring_for_any_thread_count_and_block(
 ) -> None:
     one = expand(tree, table, density=0.2, link_rule=link_rule, random_state=3, n_jobs=1)
     assert expand(tree, table, density=0.2, link_rule=link_rule, random_state=3, n_jobs=3) == one
-    monkeypatch.setattr(pairs, "UNITS_PER_TILE", 5)
-    monkeypatch.setattr(pairs, "UNITS_PER_CHUNK", 2)
+    monkeypatch.setattr("tsenet.expansion.expand.UNITS_PER_TILE", 5)
+    monkeypatch.setattr("tsenet.expansion.expand.UNITS_PER_CHUNK", 2)
     assert expand(tree, table, density=0.2, link_rule=link_rule, random_state=3, n_jobs=2) == one
 
 

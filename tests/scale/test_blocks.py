@@ -91,7 +91,7 @@ def test_several_passes_and_drawn_contexts(
         "groups",
         lambda self, need, what: [(k, k + 1) for k in range(len(need))] or [(0, 0)],
     )
-    monkeypatch.setattr("tsenet.expansion.pairs.UNITS_PER_TILE", 3)
+    monkeypatch.setattr("tsenet.expansion.expand.UNITS_PER_TILE", 3)
     monkeypatch.setattr(expansion, "_MOST_ROWS", 300)
     check_everything(tree, documents, tmp_path)
 

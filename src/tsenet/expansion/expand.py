@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import islice
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.special import entr
 from threadpoolctl import threadpool_limits
 
 from tsenet._system.seeds import seed_sequence
-from tsenet._system.threads import Workers, chunks
+from tsenet._system.threads import chunks
 from tsenet.data.rows import BinaryRows
-from tsenet.expansion.pairs import LayerPair, Tile, count_layers, tiles_of
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.progress import Progress, as_progress
 from tsenet.scale.blocks import Blocks
 from tsenet.skeleton.tree import LatentTree
 
 LinkRule = Literal["balanced", "context", "top-k", "random", "tree"]
+UNITS_PER_CHUNK = 16
+UNITS_PER_TILE = 128  # upper units whose scores with all lower ones are in memory at a time
 _COLUMNS_PER_BLOCK = 2048  # columns whose similarities with all latents are in memory at a time
 
 # Contexts of columns: which others they occur with, along the leading singular directions of all rows. A rare word
@@ -117,7 +121,6 @@ def expand(
         raise ValueError("the tree has no latents to wire: no variable of its data varies")
     seeds = seed_sequence(random_state).spawn(tree.n_levels)
     with (
-        Workers(n_jobs) as workers,
         as_progress(progress) as report,
         tree.binary_blocks(X, client) as rows,
     ):
@@ -131,9 +134,7 @@ def expand(
                 contexts = context_vectors(rows, seed)
             rule = "balanced" if link_rule == "context" and layers else link_rule
             of_level = islice(tiles, tiles_of(pair.n_upper))
-            layers.append(
-                wire_layer(pair, of_level, density, rule, seed, contexts, workers, report)
-            )
+            layers.append(wire_layer(pair, of_level, density, rule, seed, contexts, report))
         report.finish(f"{sum(layer.n_edges for layer in layers)} links")
     names = tuple(tree.names[tree.layer(level)] for level in range(tree.n_levels + 1))
     return Wiring(tuple(layers), names, link_rule)
@@ -146,16 +147,15 @@ def wire_layer(
     link_rule: LinkRule,
     seed: np.random.SeedSequence,
     contexts: Float32 | None,
-    workers: Workers,
     progress: Progress,
 ) -> WiringLayer:
     """Wire one layer to the one below; ``tiles`` are the counts of its units."""
     children = np.bincount(pair.parent[pair.parent >= 0], minlength=pair.n_upper)
     degree = np.maximum(children, min(pair.n_lower, max(1, round(density * pair.n_lower))))
     if link_rule == "top-k":
-        added = _best_below(pair, tiles, degree - children, workers, progress)
+        added = _best_below(pair, tiles, degree - children, progress)
     elif link_rule == "balanced":
-        added = _best_above(pair, tiles, int((degree - children).sum()), workers, progress)
+        added = _best_above(pair, tiles, int((degree - children).sum()), progress)
     elif link_rule == "random":
         added = _random_below(pair, degree - children, np.random.default_rng(seed))
     elif contexts is not None:
@@ -173,16 +173,12 @@ def wire_layer(
 
 
 def _best_below(
-    pair: LayerPair,
-    tiles: Iterable[Tile],
-    wanted: NDArray[np.int64],
-    workers: Workers,
-    progress: Progress,
+    pair: LayerPair, tiles: Iterable[Tile], wanted: NDArray[np.int64], progress: Progress
 ) -> NDArray[np.int64]:
     """Each upper unit's ``wanted`` best lower units: links (E, 2) as (upper, lower)."""
     links = []
     for tile in tiles:
-        for unit, values in enumerate(pair.score(tile, workers), start=tile.first):
+        for unit, values in enumerate(pair.score(tile), start=tile.first):
             best = np.argsort(-values, kind="stable")[: wanted[unit]]
             links.append(np.stack([np.full(best.size, unit), best], axis=1))
         progress.advance(tile.counts.both.shape[0])
@@ -190,7 +186,7 @@ def _best_below(
 
 
 def _best_above(
-    pair: LayerPair, tiles: Iterable[Tile], n_links: int, workers: Workers, progress: Progress
+    pair: LayerPair, tiles: Iterable[Tile], n_links: int, progress: Progress
 ) -> NDArray[np.int64]:
     """``n_links`` links (E, 2) as (upper, lower), shared evenly among the lower units."""
     # A lower unit may take every upper unit but its parent. Links that remain after equal shares go to
@@ -201,7 +197,7 @@ def _best_above(
     best: NDArray[Any] = np.empty((pair.n_lower, 0))
     unit: NDArray[Any] = np.empty((pair.n_lower, 0), np.int64)
     for tile in tiles:
-        score = pair.score(tile, workers)
+        score = pair.score(tile)
         numbers = np.arange(tile.first, tile.first + score.shape[0])
         here = np.where(score < 0, -np.inf, score / entropy[numbers, None])
         best = np.concatenate([best, here.T], axis=1)
@@ -318,3 +314,259 @@ def _weighted(rows: BinaryRows) -> csr_array:
     length[length == 0] = 1.0
     matrix.data /= np.repeat(length, np.diff(rows.indptr)).astype(np.float32)
     return matrix
+
+
+# ---- how often the units of neighbouring layers are on together
+
+
+class UnitCounts(NamedTuple):
+    """Rows in which B upper units are on, together with others; int32 each.
+
+    Fields
+    ------
+    both : (B, D), with each lower unit.
+    with_both : (B, D), with each lower unit and the tree parent of that.
+    with_upper : (B, U), with each upper unit.
+    """
+
+    both: NDArray[np.int32]
+    with_both: NDArray[np.int32]
+    with_upper: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class LayerPair:
+    """An upper and a lower layer of completed data, and the tree between them.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows N.
+    parent : int32 (D,)
+        The tree parent of each lower unit among the upper ones, −1 if it has none.
+    upper_on, lower_on : int64 (U,) and (D,)
+        In how many rows each unit is on.
+    parent_on : int64 (D,)
+        In how many rows each lower unit and its parent are on.
+    """
+
+    n_rows: int
+    parent: NDArray[np.int32]
+    upper_on: NDArray[np.int64]
+    lower_on: NDArray[np.int64]
+    parent_on: NDArray[np.int64]
+
+    @property
+    def n_upper(self) -> int:
+        """Number of upper units U."""
+        return int(self.upper_on.size)
+
+    @property
+    def n_lower(self) -> int:
+        """Number of lower units D."""
+        return int(self.lower_on.size)
+
+    def score(self, tile: Tile) -> NDArray[np.float64]:
+        """N·I(h; x | parent of x) in nats of the upper units h of a tile with every lower unit x: (B, D).
+
+        −1 marks a unit's own children. A lower unit without a parent has plain mutual information.
+        """
+        parts = chunks(tile.counts.both.shape[0], UNITS_PER_CHUNK)
+        return np.concatenate(
+            [
+                self._information(
+                    tile.first + a, UnitCounts(*(array[a:b] for array in tile.counts))
+                )
+                for a, b in parts
+            ]
+        )
+
+    def _information(self, first: int, counts: UnitCounts) -> NDArray[np.float64]:
+        f = self._xlogx.take
+        units = np.arange(first, first + counts.both.shape[0])[:, None]
+        has_parent = self.parent >= 0
+        # Rows with the named variables on: h, x and the parent z of x; then those among them without z.
+        n_hxz, n_xz, n_x = counts.with_both.astype(np.int64), self.parent_on, self.lower_on
+        n_hz = np.where(has_parent, counts.with_upper[:, self.parent], 0).astype(np.int64)
+        n_z = np.where(has_parent, self.upper_on[self.parent], 0)
+        n_hx0, n_h0 = counts.both - n_hxz, self.upper_on[units] - n_hz
+        n_x0, n_0 = n_x - n_xz, self.n_rows - n_z
+        with_z = (f(n_hxz) + f(n_z - n_hz - n_xz + n_hxz)) + (f(n_hz - n_hxz) + f(n_xz - n_hxz))
+        without_z = (f(n_hx0) + f(n_0 - n_h0 - n_x0 + n_hx0)) + (f(n_h0 - n_hx0) + f(n_x0 - n_hx0))
+        given_z = f(n_z) - (f(n_hz) + f(n_z - n_hz)) - (f(n_xz) + f(n_z - n_xz))
+        given_not = f(n_0) - (f(n_h0) + f(n_0 - n_h0)) - (f(n_x0) + f(n_0 - n_x0))
+        score = np.maximum(0.0, (with_z + given_z) + (without_z + given_not))
+        return np.where(self.parent == units, -1.0, score)
+
+    @cached_property
+    def _xlogx(self) -> NDArray[np.float64]:
+        """n·ln n of every number of rows: (N + 1,)."""
+        n = np.arange(self.n_rows + 1, dtype=np.float64)
+        return np.asarray(n * np.log(np.maximum(n, 1.0)))
+
+    def upper_entropy(self) -> NDArray[np.float64]:
+        """Entropy of each upper unit in nats: (U,)."""
+        share = self.upper_on / self.n_rows
+        return np.asarray(entr(share) + entr(1.0 - share))
+
+
+class Tile(NamedTuple):
+    """The counts of consecutive upper units, from ``first`` on, with all units of both layers."""
+
+    first: int
+    counts: UnitCounts
+
+
+class _Units(NamedTuple):
+    """Upper units ``first..last`` of a level."""
+
+    level: int
+    first: int
+    last: int
+
+
+def tiles_of(n_units: int) -> int:
+    """Tiles of a level."""
+    return -(-n_units // UNITS_PER_TILE)
+
+
+def count_layers(
+    tree: LatentTree,
+    rows: Blocks,
+    first_level: int | None,
+    n_jobs: int | None,
+    progress: Progress,
+) -> tuple[list[LayerPair], Iterator[Tile]]:
+    """Complete the rows, and count how often the units of neighbouring layers are on together.
+
+    Parameters
+    ----------
+    rows : Blocks
+        Rows of the tree's variables.
+    first_level : int or None
+        The level from which on units are counted; None for no level, then no rows are read.
+
+    Returns
+    -------
+    list of LayerPair
+        Each level with the one below, from the first up.
+    iterator of Tile
+        The counts of the upper units of the first of these levels, 128 at a time, then of the next level, and so on. As
+        many passes are made over the rows as memory requires.
+    """
+    sizes = tree.layer_sizes
+    units = [
+        _Units(level, first, last)
+        for level in range(first_level or len(sizes), len(sizes))
+        for first, last in chunks(sizes[level], UNITS_PER_TILE)
+    ]
+    n_bytes = [4 * (u.last - u.first) * (2 * sizes[u.level - 1] + sizes[u.level]) for u in units]
+    passes = [units[a:b] for a, b in rows.groups(n_bytes, f"the counts of {UNITS_PER_TILE} units")]
+    zeros = [np.zeros(size, np.int64) for size in sizes]
+    counted = _Counts([], zeros, zeros)
+
+    if units:
+        completed = rows.then(partial(_complete, tree, rows.threads(n_jobs)))
+
+        def count(wanted: Sequence[_Units], stage: str = "") -> _Counts:
+            counts: _Counts = completed.reduce(
+                partial(_count, wanted),
+                _add,
+                stage=stage,
+                progress=progress if stage else None,
+            )
+            return counts
+
+        counted = count(passes[0], "counts of units")
+
+    def tiles() -> Iterator[Tile]:
+        for number, wanted in enumerate(passes):
+            counts = (count(wanted) if number else counted).units
+            yield from (Tile(u.first, each) for u, each in zip(wanted, counts, strict=True))
+
+    on, parent_on = counted.on, counted.parent_on
+    pairs = [
+        LayerPair(rows.n_rows, _parents(tree, k + 1), on[k + 1], on[k], parent_on[k])
+        for k in range(tree.n_levels)
+    ]
+    return pairs, tiles()
+
+
+def _parents(tree: LatentTree, level: int) -> NDArray[np.int32]:
+    """The parent of each node of the layer below a level, within the level; −1 for none."""
+    above = tree.parent[tree.layer(level - 1)]
+    return np.where(above >= 0, above - tree.layer(level).start, -1).astype(np.int32)
+
+
+# ---- one block of rows
+
+
+class _Completed(NamedTuple):
+    """Two neighbouring layers of completed rows, 1 where a unit is on.
+
+    ``by_unit`` is ``upper`` transposed; ``with_parent`` is ``lower``, 1 where the parent of the unit is on, too.
+    """
+
+    upper: csr_array
+    by_unit: csr_array
+    lower: csr_array
+    with_parent: csr_array
+
+
+class _Counts(NamedTuple):
+    """Counts of some units; and for each layer how often its units, and its units with their parents, are on."""
+
+    units: list[UnitCounts]
+    on: list[NDArray[np.int64]]
+    parent_on: list[NDArray[np.int64]]
+
+
+def _complete(tree: LatentTree, n_jobs: int | None, rows: BinaryRows) -> list[_Completed]:
+    """The completed data of a block: each level with the one below."""
+    layers = tree.complete(rows, n_jobs=n_jobs)
+    completed = []
+    for level in range(1, tree.n_levels + 1):
+        upper, lower = layers[level], layers[level - 1]
+        on = _parents_on(upper, lower, _parents(tree, level)).astype(np.int32)
+        with_parent = csr_array((on, lower.indices, lower.indptr), shape=lower.shape)
+        rows, by_unit = upper.to_csr().astype(np.int32), upper.transpose().to_csr().astype(np.int32)
+        completed.append(_Completed(rows, by_unit, lower.to_csr().astype(np.int32), with_parent))
+    return completed
+
+
+def _parents_on(
+    upper: BinaryRows, lower: BinaryRows, parent: NDArray[np.int32]
+) -> NDArray[np.bool_]:
+    """For each entry of the lower rows, whether its parent is on in that row: (nnz,)."""
+    answer = np.empty(lower.nnz, np.bool_)
+    for start, stop in chunks(lower.n_rows, 8192):
+        part = slice(lower.indptr[start], lower.indptr[stop])
+        dense = upper.take(slice(start, stop)).to_dense()
+        row = np.repeat(np.arange(stop - start), np.diff(lower.indptr[start : stop + 1]))
+        above = parent[lower.indices[part]]
+        answer[part] = dense[row, above] & (above >= 0)
+    return answer
+
+
+def _count(wanted: Sequence[_Units], layers: Sequence[_Completed]) -> _Counts:
+    """The counts of a block."""
+    units = []
+    for level, first, last in wanted:
+        upper, by_unit, lower, with_parent = layers[level - 1]
+        own = by_unit[first:last]
+        units.append(UnitCounts(*((own @ part).toarray() for part in (lower, with_parent, upper))))
+    on = [_column_sums(rows) for rows in (*(layer.lower for layer in layers), layers[-1].upper)]
+    return _Counts(units, on, [_column_sums(layer.with_parent) for layer in layers])
+
+
+def _column_sums(rows: csr_array) -> NDArray[np.int64]:
+    return np.bincount(rows.indices, rows.data, rows.shape[1]).astype(np.int64)
+
+
+def _add(a: _Counts, b: _Counts) -> _Counts:
+    """The counts over the rows of both, in the arrays of the first: they are large."""
+    for total, more in zip(a.units, b.units, strict=True):
+        for array, added in zip(total, more, strict=True):
+            np.add(array, added, out=array)
+    on = list(map(np.add, a.on, b.on))
+    return _Counts(a.units, on, list(map(np.add, a.parent_on, b.parent_on)))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet._system.ranges import exact_array
+from tsenet.data.columns import equal_fields
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,18 +102,8 @@ class WiringLayer:
         if (np.bincount(self.indices[self.from_tree], minlength=self.n_lower) > 1).any():
             raise ValueError("a lower unit has two tree links")
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, WiringLayer):
-            return NotImplemented
-        return self.n_lower == other.n_lower and all(
-            np.array_equal(getattr(self, name), getattr(other, name))
-            for name in ("indptr", "indices", "from_tree")
-        )
-
+    __eq__ = equal_fields
     __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return WiringLayer, (self.indptr, self.indices, self.from_tree, self.n_lower)
 
     def __repr__(self) -> str:
         added = int((~self.from_tree).sum())
@@ -196,15 +187,7 @@ class Wiring:
                     f"but {self.layer_sizes[k]} and {self.layer_sizes[k + 1]} are named"
                 )
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Wiring):
-            return NotImplemented
-        return (self.layers, self.names, self.link_rule) == (
-            other.layers,
-            other.names,
-            other.link_rule,
-        )
-
+    __eq__ = equal_fields
     __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
 
     def __repr__(self) -> str:
