@@ -20,25 +20,16 @@ if TYPE_CHECKING:
 
 __all__ = ["bif_names", "write_bif"]
 
-#: What BIF itself means by these words; pgmpy, which ignores case, would stumble over them.
-_RESERVED = {
-    "network",
-    "variable",
-    "probability",
-    "property",
-    "type",
-    "discrete",
-    "table",
-    "default",
-}
+# pgmpy finds these keywords even inside names, but only in lower case.
+_KEYWORDS = re.compile(r"property|(table|default)(?=[0-9eE])")
 
 
 def write_bif(tree: LatentTree, path: str | os.PathLike[str]) -> None:
     """Write the tree as a Bayesian network that other programs can read, atomically.
 
     Every node becomes a binary variable with the states ``s0`` (off) and ``s1`` (on). BIF names
-    are narrow, so a variable gets a safe name from ``bif_names``, and a line
-    ``property original_name = ...;`` keeps the real one, percent-encoded as in a URL. A second
+    are narrow, so a variable is called by its number and its name in ASCII, such as ``n17_goal``, and a line
+    ``property original_name = ...;`` keeps the real name, percent-encoded as in a URL. A second
     property gives the level: 0 for observed variables.
 
     Numbers are written with at most 17 significant digits, so reading them gives the same bits.
@@ -92,47 +83,7 @@ def write_bif(tree: LatentTree, path: str | os.PathLike[str]) -> None:
 
 
 def bif_names(names: Sequence[str]) -> list[str]:
-    """Turn names into BIF identifiers: ASCII, starting with a letter, different even without case.
-
-    Other characters become ``_``. Where that makes two names the same, later ones get a number;
-    names that are fine as they are are given out first and so keep their form.
-
-    Parameters
-    ----------
-    names : sequence of str
-
-    Returns
-    -------
-    list of str
-        In the same order.
-    """
-    wanted = [_identifier(name) for name in names]
-    result = [""] * len(names)
-    taken: set[str] = set()
-    for keep in (True, False):
-        for i, (name, candidate) in enumerate(zip(names, wanted, strict=True)):
-            if keep and name == candidate and name.lower() not in taken:
-                result[i] = name
-                taken.add(name.lower())
-            elif not keep and not result[i]:
-                result[i] = _distinct(candidate, taken)
-                taken.add(result[i].lower())
-    return result
-
-
-def _identifier(name: str) -> str:
-    safe = re.sub(r"[^A-Za-z0-9_]", "_", name)
-    # pgmpy finds these keywords even inside names, but only in lower case.
-    safe = re.sub(r"property|(table|default)(?=[0-9eE])", lambda m: m[0].capitalize(), safe)
-    if not re.match(r"[A-Za-z]", safe) or safe.lower() in _RESERVED:
-        safe = f"v_{safe}"
-    return safe
-
-
-def _distinct(candidate: str, taken: set[str]) -> str:
-    if candidate.lower() not in taken:
-        return candidate
-    number = 2
-    while f"{candidate}_{number}".lower() in taken:
-        number += 1
-    return f"{candidate}_{number}"
+    """Turn names into different BIF identifiers: ``n``, their number, and the name in ASCII, such as ``n17_goal``."""
+    safe = (re.sub(r"[^A-Za-z0-9_]", "_", name) for name in names)
+    plain = (_KEYWORDS.sub(lambda found: found[0].capitalize(), name) for name in safe)
+    return [f"n{number}_{name}" for number, name in enumerate(plain)]
