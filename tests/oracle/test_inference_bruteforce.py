@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tests.builders import all_states, presence_rule, random_tree
 from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
-from tsenet.skeleton.inference import Inference, children_first
+from tsenet.skeleton.inference import Inference
 from tsenet.skeleton.tree import LatentTree
 
 TOLERANCE = 1e-10
@@ -68,8 +68,7 @@ def enumerate_states(tree: LatentTree, rows: NDArray[np.bool_]) -> Sums:
 
 
 def inference_of(tree: LatentTree) -> Inference:
-    top = tree.layer(tree.n_levels).start
-    return Inference.of(tree.parent, tree.cpt, children_first(tree.parent, top), tree.n_observed)
+    return Inference.of(tree.parent, tree.cpt, tree.n_observed)
 
 
 def check_against_enumeration(tree: LatentTree) -> Sums:
@@ -168,6 +167,21 @@ def test_top_level_chains_in_any_numbering(order: tuple[int, ...]) -> None:
 
     check_against_enumeration(chain)
     check_marginals(chain)
+
+
+@pytest.mark.parametrize("sizes", [(6, 4), (6, 3, 2), (5, 3, 2, 1), (4, 4, 4)])
+@pytest.mark.parametrize("seed", range(3))
+def test_latents_without_a_parent(sizes: tuple[int, ...], seed: int) -> None:
+    """Several trees: any latent, of any level, may have no parent."""
+    rng = np.random.default_rng([seed, *sizes])
+    tree = random_tree(rng, sizes)
+    parent, cpt = tree.parent.copy(), tree.cpt.copy()
+    alone = rng.choice(np.arange(sizes[0], tree.n_nodes), 2, replace=False)
+    parent[alone], cpt[alone, 1] = -1, cpt[alone, 0]
+    forest = LatentTree(parent, tree.level, cpt, tree.names, tree.rule)
+
+    check_against_enumeration(forest)
+    check_marginals(forest)
 
 
 @pytest.mark.parametrize("sizes", SHAPES)

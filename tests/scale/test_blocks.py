@@ -58,7 +58,7 @@ def frame() -> pd.DataFrame:
 @pytest.mark.parametrize("rows_per_group", [1000, 170])
 @pytest.mark.parametrize(
     "options",
-    [{}, {"structure_samples": 400}, {"piece_size": 5, "leftovers": "attach"}],
+    [{}, {"structure_samples": 400}, {"piece_size": 5}],
     ids=["auto", "sample", "pieces"],
 )
 def test_a_folder_of_documents(

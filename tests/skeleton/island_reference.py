@@ -14,7 +14,28 @@ from numpy.typing import NDArray
 
 from tests.builders import Bools, Floats
 from tsenet.skeleton.islands import IslandOptions, smallest_gain
-from tsenet.skeleton.kernels.em_kernels import fit_join, fit_seed, fit_split
+from tsenet.skeleton.kernels.island_kernels import (
+    MAX_STEPS,
+    TOLERANCE,
+    Patterns,
+    fit_join,
+    fit_members,
+    fit_split,
+)
+
+
+def patterns_of_cells(counts: Floats) -> Patterns:
+    """The patterns of a few members, all of them, from their joint counts; bit v of the cell is member v."""
+    n = counts.astype(np.int64)
+    return Patterns(np.arange(n.size, dtype=np.uint64), n, np.zeros_like(n), np.ones(n.size))
+
+
+def fit_seed(
+    counts: Floats, restarts: int, key: int, smooth: float, table: Floats
+) -> tuple[float, float]:
+    """Latent class model of three variables from their 8 joint counts, by the kernel."""
+    model = (np.arange(3), restarts, key, 0.5, table, smooth, MAX_STEPS, TOLERANCE)
+    return fit_members(patterns_of_cells(counts), 8, *model)
 
 
 @dataclass

@@ -9,7 +9,7 @@ from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
 from tsenet.skeleton.information import PairCounter, pair_information
-from tsenet.skeleton.islands import Island, IslandFinder, IslandOptions
+from tsenet.skeleton.islands import Island, IslandOptions, find_islands
 
 OPTIONS = IslandOptions()
 PAPER = IslandOptions(correlation_test=False)
@@ -27,9 +27,8 @@ def find(
     counter = PairCounter(BinaryRows.of_dense(on))
     with Workers(n_jobs) as workers:
         information = pair_information(counter, n_partners, workers, Progress())
-        finder = IslandFinder(counter, information, options, key, workers)
-        islands = list(finder.islands())
-        return islands, np.flatnonzero(finder.alive).tolist()
+        islands, alive = find_islands(counter, information, options, key, workers, Progress())
+        return islands, np.flatnonzero(alive).tolist()
 
 
 def groups(islands: list[Island]) -> list[list[int]]:

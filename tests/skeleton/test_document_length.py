@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-from typing import Any
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from tests.builders import one_latent_rows
-from tests.skeleton.learning import groups, learn, planted_rows
+from tests.skeleton.learning import groups, learn
 from tsenet.data.rows import BinaryRows
-from tsenet.expansion.expand import expand
 from tsenet.skeleton.islands import discovery_gain
 from tsenet.skeleton.pieces import RowSums, cut_into_pieces
 from tsenet.skeleton.tree import LatentTree
@@ -45,14 +40,6 @@ def follows_length(tree: LatentTree, X: sp.csr_array) -> float:
     length = np.diff(X.indptr)
     posterior = tree.posterior(X)[:, : tree.layer_sizes[1]]
     return float(np.mean([spearmanr(column, length).statistic for column in posterior.T]))
-
-
-def with_noise(n_noise: int, n_rows: int = 800) -> NDArray[np.bool_]:
-    """Three groups of five variables, then variables that have nothing to do with any other."""
-    rng = np.random.default_rng(3)
-    grouped = one_latent_rows(rng, n_rows, [5, 5, 5])
-    noise = rng.random((n_rows, n_noise)) < 0.1
-    return np.concatenate([grouped, noise], axis=1)
 
 
 # ---- pieces
@@ -120,130 +107,33 @@ def test_a_variable_that_is_always_on_stays_constant() -> None:
 def test_latents_are_not_about_the_length_of_documents() -> None:
     X = uneven_documents()
 
-    whole, tree = learn(X, piece_size=None), learn(X)
+    whole, tree = learn(X), learn(X, piece_size="auto")
 
     assert follows_length(whole, X) > 0.3  # or this corpus would show nothing
-    assert follows_length(tree, X) < 0.6 * follows_length(whole, X)
+    assert follows_length(tree, X) < 0.75 * follows_length(whole, X)
     topics = np.arange(N_TOPICS * TOPIC_WORDS) // TOPIC_WORDS
     for group in tree.groups(1):
         assert np.bincount(topics[group]).max() >= 0.75 * group.size
-
-
-def test_options_that_do_nothing_give_the_same_tree() -> None:
-    before = {"piece_size": None, "leftovers": "attach", "full_depth": False}
-    dense = planted_rows(3, 400).astype(float)
-    long_dense = uneven_documents().toarray()
-    short = sp.csr_array(dense)
-    paper: dict[str, Any] = {"correlation_test": False, "refine_steps": 3}
-
-    assert learn(dense, refine_steps=3) == learn(dense, refine_steps=3, **before)
-    assert learn(short, refine_steps=3) == learn(short, refine_steps=3, **before)
-    assert learn(long_dense, refine_steps=3) == learn(long_dense, refine_steps=3, **before)
-    assert learn(uneven_documents(), **paper) == learn(uneven_documents(), **paper, **before)
 
 
 def test_threads_and_row_order_do_not_matter() -> None:
     X = uneven_documents(1, 600)
     shuffled = X[np.random.default_rng(0).permutation(X.shape[0])]
 
-    one = learn(X, n_jobs=1, refine_steps=5)
+    one = learn(X, n_jobs=1, refine_steps=5, piece_size=20)
 
-    assert learn(X, n_jobs=3, refine_steps=5) == one
-    first, second = learn(X, refine_steps=0), learn(shuffled, refine_steps=0)
+    assert learn(X, n_jobs=3, refine_steps=5, piece_size=20) == one
+    first, second = (learn(rows, refine_steps=0, piece_size=20) for rows in (X, shuffled))
     assert groups(first) == groups(second)
     # Rounding may make the other of two top latents the root; all tables below are the same.
     below = slice(0, first.layer(first.n_levels).start)
     np.testing.assert_allclose(first.cpt[below], second.cpt[below], rtol=1e-8)
 
 
-@pytest.mark.parametrize(
-    "options", [{"piece_size": 1}, {"piece_size": "30"}, {"leftovers": "x"}, {"full_depth": "yes"}]
-)
-def test_wrong_choices_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(options))):
-        learn(np.eye(4), **options)
-
-
-# ---- words in no group
-
-
-def test_variables_without_a_tie_are_in_no_group() -> None:
-    on = with_noise(60)
-    X = sp.csr_array(on.astype(float))
-
-    tree = learn(X, max_island=6)
-
-    assert set(tree.ungrouped) >= set(range(15, 75)) - set(_grouped_noise(tree))
-    assert len(_grouped_noise(tree)) <= 3  # five in a hundred are expected by chance
-    assert not set(tree.ungrouped) & set(range(15))
-    assert max(group.size for group in tree.groups(1)) <= 6
-    attached = learn(X, max_island=6, leftovers="attach")
-    assert attached.ungrouped.size == 0
-    assert max(group.size for group in attached.groups(1)) > 6
-    assert "in no group" in repr(tree)
-
-
-def _grouped_noise(tree: LatentTree) -> list[int]:
-    return [v for v in range(15, tree.n_observed) if tree.parent[v] >= 0]
-
-
-def test_variables_in_no_group_are_independent_and_get_links() -> None:
-    on = with_noise(20)
-    X = sp.csr_array(on.astype(float))
-    tree = learn(X, refine_steps=5)
-    assert tree.ungrouped.size >= 18
-
-    flipped = on.copy()
-    v = int(tree.ungrouped[0])
-    flipped[:, v] = ~flipped[:, v]
-    rate = (on[:, v].sum() + 0.5) / (len(on) + 1.0)
-    step = np.where(on[:, v], 1, -1) * np.log((1 - rate) / rate)
-    wiring = expand(tree, X, density=0.5)
-
-    change = tree.log_likelihood(sp.csr_array(flipped.astype(float))) - tree.log_likelihood(X)
-    np.testing.assert_allclose(change, step, atol=1e-9)
-    assert set(tree.ungrouped) <= set(wiring.layers[0].indices.tolist())
-
-
-def test_significant_leftovers_join_the_next_group_with_room() -> None:
-    rng = np.random.default_rng(5)
-    state = rng.random(1500) < 0.4
-    on = rng.random((1500, 23)) < np.where(state[:, None], 0.8, 0.1)
-
-    tree = learn(sp.csr_array(on.astype(float)), max_island=5, max_top=1)
-
-    for level in range(1, tree.n_levels + 1):
-        assert max(group.size for group in tree.groups(level)) <= 5
-    assert tree.ungrouped.size <= 3
-
-
 def test_discovery_gain_lies_between_one_test_and_all_pairs() -> None:
     from scipy.stats import chi2
 
-    none, all_of_them = np.full(100, 0.5), np.full(100, 1e-30)
+    none, all_of_them = np.full(100, 0.2), np.full(100, 60.0)  # N·MI of no and of clear ties
 
     assert discovery_gain(none, 99, 0.05) == pytest.approx(chi2.isf(0.05 / 9900, 1) / 2)
     assert discovery_gain(all_of_them, 99, 0.05) == pytest.approx(chi2.isf(0.05 / 99, 1) / 2)
-
-
-# ---- short texts
-
-
-def test_short_texts_get_a_hierarchy(caplog: pytest.LogCaptureFixture) -> None:
-    rng = np.random.default_rng(4)
-    topic = rng.integers(0, 60, 2500)
-    on = np.zeros((2500, 180), bool)
-    for k in range(3):
-        on[np.arange(2500), 3 * topic + k] = rng.random(2500) < 0.8
-    X = sp.csr_array(on.astype(float))
-
-    flat = learn(X, max_top=10, full_depth=False, refine_steps=0)
-    assert "stopped at" in caplog.text
-    caplog.clear()
-    with caplog.at_level(logging.WARNING, "tsenet"):
-        tree = learn(X, max_top=10, refine_steps=0)
-
-    assert flat.layer_sizes[-1] > 10
-    assert tree.layer_sizes[-1] <= 10
-    assert tree.layer_sizes[:2] == flat.layer_sizes[:2]
-    assert not caplog.records

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from tests.builders import Bools, draw_rows, one_latent_rows, planted_tree
 from tests.skeleton.island_reference import em_step, reference_islands
@@ -17,11 +16,7 @@ from tests.skeleton.island_search import (
     find,
     two_linked_latents,
 )
-from tsenet._system.threads import Workers
-from tsenet.data.rows import BinaryRows
-from tsenet.progress import Progress
-from tsenet.skeleton.information import PairCounter, pair_information
-from tsenet.skeleton.islands import IslandFinder, IslandOptions
+from tsenet.skeleton.islands import IslandOptions
 
 
 def planted_rows(seed: int, n_rows: int = 1500) -> Bools:
@@ -50,39 +45,14 @@ def test_the_search_equals_its_numpy_reference(seed: int, options: IslandOptions
 
 @pytest.mark.parametrize("options", [OPTIONS, PAPER], ids=["correlation", "paper"])
 @pytest.mark.parametrize("n_partners", [6, 7, 12])
-def test_short_lists_give_the_same_islands(
-    n_partners: int, options: IslandOptions, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_short_lists_give_the_same_islands(n_partners: int, options: IslandOptions) -> None:
     on = planted_rows(10)
     options = replace(options, max_island=6)
-    refills = []
-    refill = IslandFinder._refill
-
-    def counted(finder: IslandFinder, variables: NDArray[np.int32]) -> None:
-        refills.extend(variables.tolist())
-        refill(finder, variables)
-
-    monkeypatch.setattr(IslandFinder, "_refill", counted)
     full, left = find(on, options, n_partners=1000)
-    assert not refills  # the full list never ends too early
     short, short_left = find(on, options, n_partners=n_partners)
 
-    assert refills
     assert_same(short, full)
     assert short_left == left
-
-
-@pytest.mark.parametrize("options", [OPTIONS, PAPER], ids=["correlation", "paper"])
-@pytest.mark.parametrize("n_partners", [6, 128])
-def test_threads_leave_no_trace(n_partners: int, options: IslandOptions) -> None:
-    on = planted_rows(11)
-    options = replace(options, max_island=6)
-
-    one, left = find(on, options, n_partners=n_partners, n_jobs=1)
-    for n_jobs in (2, 3, 4):
-        several, several_left = find(on, options, n_partners=n_partners, n_jobs=n_jobs)
-        assert_same(several, one)
-        assert several_left == left
 
 
 def test_row_order_does_not_matter() -> None:
@@ -123,16 +93,6 @@ def test_one_more_refit_step_is_one_em_step_on_the_rows(seed: int) -> None:
         prior, table = em_step(on, members, before.prior, before.table, OPTIONS.smooth)
         np.testing.assert_allclose(after.table, table, rtol=1e-9)
         assert after.prior == pytest.approx(prior, rel=1e-9)
-
-
-def test_scratch_is_handed_back_clean() -> None:
-    """Islands share a scratch array: what one leaves behind the next would read."""
-    counter = PairCounter(BinaryRows.of_dense(planted_rows(15)))
-    with Workers(1) as workers:
-        information = pair_information(counter, 128, workers, Progress())
-        finder = IslandFinder(counter, information, OPTIONS, 0, workers)
-        for _ in finder.islands():
-            assert not finder._scratch[0].any()
 
 
 def test_many_patterns_make_the_table_grow() -> None:

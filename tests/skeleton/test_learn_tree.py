@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
-from tests.builders import draw_rows, one_latent_rows, planted_tree
+from tests.builders import Bools, draw_rows, one_latent_rows, planted_tree
 from tests.skeleton.learning import assert_sound, groups, learn, planted_rows
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
@@ -84,6 +83,53 @@ def test_state_one_turns_the_group_on_where_variables_were_attached(refine_steps
     assert (tree.cpt[:3, 1, 1] - tree.cpt[:3, 0, 1]).sum() >= 0
 
 
+# ---- signs of ties
+
+
+def opposite_rows(seed: int, n_rows: int = 3000) -> Bools:
+    """Groups of four variables under eight latents; the first four latents exclude the other four."""
+    rng = np.random.default_rng(seed)
+    side = rng.random(n_rows) < 0.5
+    rate = np.where(side[:, None], [0.5] * 4 + [0.05] * 4, [0.05] * 4 + [0.5] * 4)
+    latent = np.repeat(rng.random((n_rows, 8)) < rate, 4, axis=1)
+    return rng.random((n_rows, 32)) < np.where(latent, 0.7, 0.03)
+
+
+@pytest.mark.parametrize("refine_steps", [0, 30])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_latent_is_less_likely_when_its_parent_is_on(seed: int, refine_steps: int) -> None:
+    on = opposite_rows(seed).astype(float)
+    options = {"max_top": 2, "random_state": seed, "refine_steps": refine_steps}
+
+    tree, paper = learn(on, **options), learn(on, ties="any", **options)
+
+    def falls(tree: LatentTree) -> Bools:
+        return (tree.cpt[:, 1, 1] < tree.cpt[:, 0, 1]) & (tree.level > 0)
+
+    assert not falls(tree).any()
+    assert falls(paper).any()  # or these rows would show nothing
+    side = np.arange(32) // 16
+    for z in range(tree.layer_sizes[-1]):
+        assert len(set(side[tree.ancestors(tree.n_levels) == z])) <= 1
+
+
+def test_a_latent_without_a_positive_tie_has_no_parent() -> None:
+    """Four latents in a chain of ties, and one that is on only where they are off."""
+    rng = np.random.default_rng(3)
+    theme = rng.random(4000) < 0.4
+    loner = ~theme & (rng.random(4000) < 0.5)
+    linked = rng.random((4000, 4)) < np.where(theme, 0.7, 0.05)[:, None]
+    latent = np.repeat(np.concatenate([linked, loner[:, None]], axis=1), 5, axis=1)
+    on = rng.random((4000, 25)) < np.where(latent, 0.7, 0.03)
+
+    tree = learn(on.astype(float), max_top=1)
+
+    assert tree.layer_sizes == (25, 5, 1)
+    (alone,) = np.flatnonzero(tree.parent[tree.layer(1)] < 0)
+    assert tree.groups(1)[alone].tolist() == [20, 21, 22, 23, 24]
+    assert (tree.ancestors(2)[20:] == -1).all()
+
+
 # ---- structure_samples
 
 
@@ -139,10 +185,13 @@ def test_a_column_that_is_constant_in_the_sample() -> None:
         ("structure_samples", 0),
         ("refine_steps", -1),
         ("em_restarts", 0),
+        ("ties", "negative"),
+        ("piece_size", 1),
+        ("piece_size", "30"),
         ("n_jobs", 0),
     ],
 )
-def test_senseless_parameters_are_refused_by_name(name: str, value: float) -> None:
+def test_senseless_parameters_are_refused_by_name(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"{name} must .*{value}"):
         learn(planted_rows(15, 50).astype(float), **{name: value})
 
@@ -213,15 +262,3 @@ def test_no_seed_is_allowed() -> None:
     on = planted_rows(18, 400)
 
     assert_sound(learn(on.astype(float), random_state=None, refine_steps=3), on)
-
-
-def test_max_island_is_the_most_words_in_a_group() -> None:
-    """One topic of 30 words, and many loose ones that would all be attached to it."""
-    rng = np.random.default_rng(1)
-    topic = rng.random((600, 1)) < 0.3
-    X = rng.random((600, 40)) < np.where(topic, [0.5] * 30 + [0.12] * 10, [0.05] * 40)
-    for limit in (5, 8):
-        tree = learn_tree(
-            sp.csr_array(X.astype(float)), max_island=limit, random_state=0, refine_steps=0
-        )
-        assert max(len(group) for group in tree.groups(1)) <= limit

@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.skeleton.learning import groups, learn, planted_rows
-from tsenet.skeleton import completion, inference, information, layers
+from tsenet.skeleton import inference, information, layers
 
 
 def test_same_seed_same_tree() -> None:
@@ -53,7 +53,7 @@ def test_block_sizes_leave_no_trace(size: int, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(information, "CHUNK_WORK", size)
     monkeypatch.setattr(layers, "CHUNK_WORK", size)
-    monkeypatch.setattr(completion, "ROWS_PER_CHUNK", size)
+    monkeypatch.setattr(layers, "VARIABLES_AT_ONCE", min(size, 1000))
 
     assert learn(on, refine_steps=0) == expected
     assert learn(on, refine_steps=0, n_jobs=3) == expected
@@ -65,7 +65,7 @@ def test_block_sizes_of_the_refinement_change_only_rounding(
     on = planted_rows(2).astype(float)
     expected = learn(on, refine_steps=10)
 
-    monkeypatch.setattr(inference, "ROWS_PER_CHUNK", 40)
+    monkeypatch.setattr(inference, "ROWS_PER_STATISTIC", 40)
     found = learn(on, refine_steps=10)
 
     np.testing.assert_array_equal(found.parent, expected.parent)

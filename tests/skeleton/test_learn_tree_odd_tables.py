@@ -90,7 +90,7 @@ def test_all_columns_constant(value: float) -> None:
 def test_two_rows(rows: list[list[int]]) -> None:
     on = np.array(rows, bool)
 
-    tree = learn(sp.csr_array(on.astype(float)), refine_steps=5, leftovers="attach")
+    tree = learn(sp.csr_array(on.astype(float)), refine_steps=5)
 
     assert_sound(tree, on)
 

@@ -16,7 +16,7 @@ from tests.builders import all_states, cpt_of, draw_rows, presence_rule, random_
 from tests.skeleton.example_tree import LEVEL, NAMES, PARENT, ROOT, example
 from tsenet.data.rows import BinaryRows
 from tsenet.errors import DataError, MissingDependencyError
-from tsenet.skeleton.hlta import order_states
+from tsenet.skeleton.hlta import in_order
 from tsenet.skeleton.tree import LatentTree
 
 # ---- structure
@@ -225,7 +225,7 @@ def test_ordered_states_turn_the_layer_below_on(sizes: tuple[int, ...], seed: in
     tree = random_tree(np.random.default_rng([seed, *sizes]), sizes, n_constant=sizes[0] > 5)
     before = tree.cpt.copy()
 
-    cpt = order_states(tree.parent, tree.level, tree.cpt)
+    cpt = in_order(tree.parent, tree.level, tree.cpt, positive=False)
 
     np.testing.assert_array_equal(tree.cpt, before)
     ordered = replace(tree, cpt=cpt)
@@ -235,14 +235,14 @@ def test_ordered_states_turn_the_layer_below_on(sizes: tuple[int, ...], seed: in
     np.testing.assert_allclose(
         observed_distribution(ordered), observed_distribution(tree), rtol=0, atol=1e-12
     )
-    np.testing.assert_array_equal(order_states(tree.parent, tree.level, cpt), cpt)
+    np.testing.assert_array_equal(in_order(tree.parent, tree.level, cpt, positive=False), cpt)
 
 
 def test_a_swapped_latent_has_the_opposite_posterior() -> None:
     tree = random_tree(np.random.default_rng(5), (8, 4, 2))
     rows = BinaryRows.of_dense(all_states(8))
 
-    ordered = replace(tree, cpt=order_states(tree.parent, tree.level, tree.cpt))
+    ordered = replace(tree, cpt=in_order(tree.parent, tree.level, tree.cpt, positive=False))
 
     before, after = tree.posterior(rows), ordered.posterior(rows)
     same = np.isclose(before, after, atol=1e-10).all(axis=0)
@@ -254,4 +254,6 @@ def test_a_swapped_latent_has_the_opposite_posterior() -> None:
 def test_a_tree_without_latents_has_nothing_to_order() -> None:
     cpt = cpt_of(np.array([-1, -1]), np.array([[0.2, 0.2], [0.6, 0.6]]))
 
-    np.testing.assert_array_equal(order_states(np.array([-1, -1]), np.zeros(2, int), cpt), cpt)
+    np.testing.assert_array_equal(
+        in_order(np.array([-1, -1]), np.zeros(2, int), cpt, positive=False), cpt
+    )

@@ -35,7 +35,9 @@ def sum_kernel(function: F) -> F:
 
 
 def _compile(function: F, fastmath: bool | set[str]) -> F:
-    compiler = partial(numba.njit, nogil=True, error_model="numpy", fastmath=fastmath)
+    compiler = partial(
+        numba.njit, nogil=True, no_cfunc_wrapper=True, error_model="numpy", fastmath=fastmath
+    )
     try:
         dispatcher: Any = compiler(cache=True)(function)
     except RuntimeError:  # numba found no place to keep its cache

@@ -57,8 +57,7 @@ TREE_CONSTRAINTS: dict[str, list[Any]] = {
         StrOptions({"auto"}),
         None,
     ],
-    "leftovers": [StrOptions({"auto", "leave", "attach"})],
-    "full_depth": ["boolean", StrOptions({"auto"})],
+    "ties": [StrOptions({"positive", "any"})],
     "n_jobs": THREADS,
 }
 

@@ -289,7 +289,12 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
             "density": 0.05,
             "link_rule": "top-k",
             "max_top": 500,
-            "tree_options": {"correlation_test": False, "structure_samples": 10_000},
+            "tree_options": {
+                "correlation_test": False,
+                "structure_samples": 10_000,
+                "ties": "any",
+                "piece_size": None,
+            },
             "weighting": "counts",
             "skip_units": 100,
             "feature_units": 100,

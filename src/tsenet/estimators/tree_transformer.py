@@ -41,13 +41,10 @@ class LatentTreeTransformer(WithoutDisplay, TransformerMixin, BaseEstimator):
         Starting points of each local EM; the best one is continued.
     piece_size : int, None or "auto", default="auto"
         Cut longer rows into pieces of at most this many variables, from which the tree is learned. "auto": 30 for a
-        sparse table whose rows vary widely in length. None keeps rows whole.
-    leftovers : {"auto", "leave", "attach"}, default="auto"
-        Whether variables without a significant tie to a group stay in none or are attached to the closest one. "auto":
-        "leave" for a sparse table.
-    full_depth : bool or "auto", default="auto"
-        Whether to add levels down to ``max_top`` even if their latents are hardly correlated. "auto": for a sparse
-        table.
+        sparse table whose rows vary widely in length, so that latents are about topics and not about length. None
+        keeps rows whole, as :func:`tsenet.learn_tree` does by default.
+    ties : {"positive", "any"}, default="positive"
+        Whether latents are grouped only if they tend to be on together, or whatever the sign, as in the paper.
     random_state : int, Generator, RandomState, SeedSequence or None, default=None
         Seed. The same int gives the same tree.
     n_jobs : int or None, default=None
@@ -88,8 +85,7 @@ class LatentTreeTransformer(WithoutDisplay, TransformerMixin, BaseEstimator):
         refine_steps: int = 100,
         em_restarts: int = 3,
         piece_size: int | Literal["auto"] | None = "auto",
-        leftovers: Literal["auto", "leave", "attach"] = "auto",
-        full_depth: bool | Literal["auto"] = "auto",
+        ties: Literal["positive", "any"] = "positive",
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: Any = None,
@@ -102,8 +98,7 @@ class LatentTreeTransformer(WithoutDisplay, TransformerMixin, BaseEstimator):
         self.refine_steps = refine_steps
         self.em_restarts = em_restarts
         self.piece_size = piece_size
-        self.leftovers = leftovers
-        self.full_depth = full_depth
+        self.ties = ties
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress

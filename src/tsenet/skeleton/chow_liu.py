@@ -9,18 +9,10 @@ from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 from scipy.special import xlogy
 
 from tsenet.errors import DataError
-from tsenet.skeleton.completion import SoftRows
 
 MAX_LATENTS = (
     10_000  # the only step that needs all pairs of latents; a top layer is meant to be small
 )
-
-
-def latent_information(soft: SoftRows) -> NDArray[np.float64]:
-    """Mutual information in nats between all latents, from P(Y, Y') ∝ Σ_d P(Y|d)·P(Y'|d): (L, L)."""
-    both = soft.second_moments() / soft.n_rows
-    on = soft.means()
-    return np.stack([binary_information(both[z], on[z], on) for z in range(on.size)])
 
 
 def binary_information(
@@ -39,7 +31,8 @@ def binary_information(
 def chow_liu_parents(information: NDArray[np.float64]) -> NDArray[np.int32]:
     """Maximum spanning tree of an (L, L) matrix of mutual information, as parents; −1 is the root.
 
-    The root is the latent with the largest sum of information with the others.
+    The root is the latent with the largest sum of information with the others. Links without information are left out,
+    so that there may be several trees.
     """
     n = information.shape[0]
     if n > MAX_LATENTS:
@@ -56,4 +49,5 @@ def chow_liu_parents(information: NDArray[np.float64]) -> NDArray[np.int32]:
     root = int(np.argmax(information.sum(axis=1) - np.diagonal(information)))
     _, parents = breadth_first_order(tree, root, directed=False)
     parents[root] = -1
-    return np.asarray(parents, np.int32)
+    tied = information[np.arange(n), parents] > 0.0
+    return np.where(tied, parents, -1).astype(np.int32)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -12,52 +11,18 @@ from numpy.typing import NDArray
 
 from tsenet._system.seeds import seed_sequence
 from tsenet._system.threads import Workers
-from tsenet.data.binary import BinaryRule
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress, as_progress
 from tsenet.scale.blocks import Blocks, in_blocks, learn_rule
-from tsenet.skeleton.chow_liu import chow_liu_parents, latent_information
-from tsenet.skeleton.completion import Layer, SoftRows
+from tsenet.skeleton.chow_liu import binary_information, chow_liu_parents
+from tsenet.skeleton.inference import refine
 from tsenet.skeleton.information import PairCounter, PairInformation, pair_information
 from tsenet.skeleton.islands import IslandOptions
-from tsenet.skeleton.layers import Information, learn_layer
+from tsenet.skeleton.layers import Information, Layer, SoftRows, learn_layer
 from tsenet.skeleton.pieces import RowSums, cut_blocks, cut_into_pieces, sums_of
-from tsenet.skeleton.refine import refine
-from tsenet.skeleton.tree import LatentTree
+from tsenet.skeleton.tree import LatentTree, node_marginals
 
 logger = logging.getLogger("tsenet")
-
-
-@dataclass(frozen=True)
-class TreeOptions:
-    """Options of :func:`learn_tree`, checked."""
-
-    islands: IslandOptions
-    max_top: int
-    structure_samples: int | None
-    refine_steps: int
-    piece_size: int | None = None
-
-    def __post_init__(self) -> None:
-        islands, samples = self.islands, self.structure_samples
-        allowed = {
-            f"max_island must be 2 to 63, not {islands.max_island}": 2 <= islands.max_island <= 63,
-            f"max_top must be at least 1, not {self.max_top}": self.max_top >= 1,
-            f"ud_threshold must be a finite number, not {islands.ud_threshold}": np.isfinite(
-                islands.ud_threshold
-            ),
-            f"structure_samples must be None or at least 2, not {samples}": (
-                samples is None or samples >= 2
-            ),
-            f"refine_steps must be at least 0, not {self.refine_steps}": self.refine_steps >= 0,
-            f"em_restarts must be at least 1, not {islands.em_restarts}": islands.em_restarts >= 1,
-            f"piece_size must be 'auto', None, 0 or at least 2, not {self.piece_size}": (
-                self.piece_size is None or self.piece_size >= 2
-            ),
-        }
-        for complaint, holds in allowed.items():
-            if not holds:
-                raise ValueError(complaint)
 
 
 def learn_tree(
@@ -70,9 +35,8 @@ def learn_tree(
     structure_samples: int | None = None,
     refine_steps: int = 100,
     em_restarts: int = 3,
-    piece_size: int | Literal["auto"] | None = "auto",
-    leftovers: Literal["auto", "leave", "attach"] = "auto",
-    full_depth: bool | Literal["auto"] = "auto",
+    ties: Literal["positive", "any"] = "positive",
+    piece_size: int | Literal["auto"] | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: Any = None,
@@ -97,9 +61,9 @@ def learn_tree(
         δ of the uni-dimensionality test: a group stops growing when two latents explain it better than one by more
         than this in BIC. Raise it for larger, looser groups.
     correlation_test : bool, default=True
-        Whether a variable must be significantly correlated with a group to join it; ``leftovers`` says what happens to
-        the others. False follows the paper: every variable joins a group in the search, and the three options that
-        have "auto" are off.
+        Whether a variable must be significantly correlated with a group to join it in the search. Those that join none
+        are then put under the latent that tells most about them. False follows the paper: every variable joins a group
+        in the search.
     structure_samples : int or None, default=None
         Learn the structure from this many rows drawn at random; None uses all rows, or as many rows of a folder as fit
         into memory. Set it if there are many more rows than the structure needs. The probabilities are always refined
@@ -109,19 +73,15 @@ def learn_tree(
         the layers were learned with. Raise it for a higher likelihood.
     em_restarts : int, default=3
         Starting points of each small EM. Raise it if trees of different seeds differ too much.
-    piece_size : int, None or "auto", default="auto"
+    ties : {"positive", "any"}, default="positive"
+        Which ties between latents count. "positive": latents are grouped, and linked on top, only if they tend to be on
+        together, so that no latent is less likely when its parent is on; one without such a tie has no parent. "any" is
+        the paper's rule: mutual information of either sign.
+    piece_size : int, None or "auto", default=None
         Rows with more than this many variables on are cut at random into pieces of about equal size, from which the
         tree is learned, so that the latents are about topics and not about the length of documents. The tree is then
-        applied to whole rows. "auto": 30 for a sparse table whose rows vary widely in length, else None. None or 0
-        keeps rows whole; choose it if the likelihood of whole rows matters more than the topics.
-    leftovers : {"auto", "leave", "attach"}, default="auto"
-        What happens to variables that join no group in the search. "leave": those with a significant tie to a group
-        that has room join it, and the others stay in none (:attr:`LatentTree.ungrouped`); no group exceeds
-        ``max_island``. "attach": all join the group with the most mutual information, whatever its size. "auto":
-        "leave" for a sparse table, "attach" for a dense one.
-    full_depth : bool or "auto", default="auto"
-        Whether levels are added down to ``max_top`` even if most latents are not significantly correlated over all
-        pairs, as with short texts. If not, the tree ends there with a warning. "auto": True for a sparse table.
+        applied to whole rows, whose likelihood it describes less well. "auto": 30 for a sparse table whose rows vary
+        widely in length, else None. None or 0 keeps rows whole.
     random_state : int, Generator, RandomState, SeedSequence or None, default=None
         The seed. The same seed gives the same tree for any ``n_jobs``. None takes a new seed.
     n_jobs : int or None, default=None
@@ -160,95 +120,85 @@ def learn_tree(
     >>> sorted(group.tolist() for group in tree.groups(1))
     [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
     """
-    _check_choices(piece_size, leftovers, full_depth)
+    islands = IslandOptions(
+        max_island=max_island,
+        ud_threshold=ud_threshold,
+        correlation_test=correlation_test,
+        em_restarts=em_restarts,
+        positive=ties == "positive",
+    )
+    size_is_known = piece_size in (None, "auto", 0) or not isinstance(piece_size, str)
+    allowed = {
+        f"max_island must be 2 to 63, not {max_island}": 2 <= max_island <= 63,
+        f"max_top must be at least 1, not {max_top}": max_top >= 1,
+        f"ud_threshold must be a finite number, not {ud_threshold}": np.isfinite(ud_threshold),
+        f"structure_samples must be None or at least 2, not {structure_samples}": (
+            structure_samples is None or structure_samples >= 2
+        ),
+        f"refine_steps must be at least 0, not {refine_steps}": refine_steps >= 0,
+        f"em_restarts must be at least 1, not {em_restarts}": em_restarts >= 1,
+        f"ties must be 'positive' or 'any', not {ties!r}": ties in ("positive", "any"),
+        f"piece_size must be 'auto', None, 0 or at least 2, not {piece_size!r}": size_is_known
+        and (piece_size in (None, "auto", 0) or int(piece_size) >= 2),
+    }
+    for complaint, holds in allowed.items():
+        if not holds:
+            raise ValueError(complaint)
+    sample_seed, layer_seed, refine_seed = seed_sequence(random_state).spawn(3)
     with (
         Workers(n_jobs) as workers,
         as_progress(progress) as report,
         in_blocks(X, client) as blocks,
     ):
         structure_samples = blocks.structure_rows(structure_samples)
-        bag = blocks.is_sparse and correlation_test
         rule = learn_rule(blocks)
         rows = blocks.then(rule.apply)
         sums = sums_of(rows, report)
-        if piece_size == 0:
-            piece_size = None
-        elif piece_size == "auto":
-            piece_size = sums.piece_size() if bag else None
-        options = TreeOptions(
-            IslandOptions(
-                max_island=max_island,
-                ud_threshold=ud_threshold,
-                correlation_test=correlation_test,
-                em_restarts=em_restarts,
-                leave_out=correlation_test
-                and (bag if leftovers == "auto" else leftovers == "leave"),
-                full_depth=bag if full_depth == "auto" else full_depth,
-            ),
-            max_top,
-            structure_samples,
-            refine_steps,
-            piece_size,
+        if piece_size == "auto":
+            piece_size = sums.piece_size() if blocks.is_sparse else None
+        pieces, sample = _structure_rows(
+            rows, sums, structure_samples, piece_size or None, sample_seed, report
         )
-        return _learn(rows, sums, rule, options, seed_sequence(random_state), workers, report)
+
+        def information(counter: PairCounter, n_partners: int) -> PairInformation:
+            cluster = rows.cluster if rows.sends(counter.rows, n_partners) else None
+            return pair_information(counter, n_partners, workers, report, cluster)
+
+        layers, top = _stack(sample, islands, max_top, layer_seed, workers, report, information)
+        parent, level, cpt = assemble(sums.counts, rows.n_rows, layers, top, islands.positive)
+        names = (*rule.names, *latent_names(level, set(rule.names)))
+        tree = LatentTree(parent, level, cpt, names, rule)
+        if refine_steps and tree.n_latents:
+            rng = np.random.default_rng(refine_seed)
+            cpt = refine(pieces, tree, refine_steps, rng, workers, report, islands.positive)
+            cpt = in_order(parent, level, cpt, islands.positive)
+            tree = LatentTree(parent, level, cpt, names, rule)
+    logger.info("learned %r", tree)
+    return tree
 
 
-def _check_choices(piece_size: Any, leftovers: Any, full_depth: Any) -> None:
-    """Refuse unknown choices; :class:`TreeOptions` checks numbers."""
-    if isinstance(piece_size, str) and piece_size != "auto":
-        raise ValueError(f"piece_size must be 'auto', None, 0 or at least 2, not {piece_size!r}")
-    if leftovers not in ("auto", "leave", "attach"):
-        raise ValueError(f"leftovers must be 'auto', 'leave' or 'attach', not {leftovers!r}")
-    if full_depth not in (True, False, "auto"):
-        raise ValueError(f"full_depth must be True, False or 'auto', not {full_depth!r}")
-
-
-def _learn(
+def _structure_rows(
     rows: Blocks,
     sums: RowSums,
-    rule: BinaryRule,
-    options: TreeOptions,
-    seeds: np.random.SeedSequence,
-    workers: Workers,
+    n_sampled: int | None,
+    piece_size: int | None,
+    seed: np.random.SeedSequence,
     progress: Progress,
-) -> LatentTree:
-    sample_seed, layer_seed, refine_seed = seeds.spawn(3)
-    counts = sums.counts
-    n_constant = int(((counts == 0) | (counts == rows.n_rows)).sum())
-    if n_constant:
-        logger.info("%d of %d variables are constant and get no parent", n_constant, counts.size)
-    chosen = None
-    if options.structure_samples is not None and options.structure_samples < rows.n_rows:
-        drawn = np.random.default_rng(sample_seed).choice(
-            rows.n_rows, options.structure_samples, replace=False
-        )
-        chosen = np.sort(drawn)
-    piece_key = _key(sample_seed.spawn(1)[0])
-    pieces = cut_blocks(rows, sums, options.piece_size, piece_key, progress)
+) -> tuple[Blocks, BinaryRows]:
+    """The pieces of all rows, and those of the rows from which the structure is learned, in memory."""
+    constant = (sums.counts == 0) | (sums.counts == rows.n_rows)
+    if constant.any():
+        logger.info("%d of %d variables are constant", constant.sum(), constant.size)
+    key = _key(seed.spawn(1)[0])
+    pieces = cut_blocks(rows, sums, piece_size, key, progress)
     if pieces.n_rows != rows.n_rows:
         logger.info("%d rows are cut into %d pieces", rows.n_rows, pieces.n_rows)
     stage = "rows of the structure sample"
-    if chosen is None:
-        sample = pieces.take(stage=stage, progress=progress)
-    else:
-        drawn_rows = rows.take(chosen, stage=stage, progress=progress)
-        sample = cut_into_pieces(drawn_rows, options.piece_size, piece_key)
-
-    def information(counter: PairCounter, n_partners: int) -> PairInformation:
-        cluster = rows.cluster if rows.sends(counter.rows, n_partners) else None
-        return pair_information(counter, n_partners, workers, progress, cluster)
-
-    layers, top = _stack(sample, options, layer_seed, workers, progress, information)
-    parent, level, cpt = assemble(counts, rows.n_rows, layers, top)
-    cpt = order_states(parent, level, cpt)
-    names = (*rule.names, *latent_names(level, set(rule.names)))
-    tree = LatentTree(parent, level, cpt, names, rule)
-    if options.refine_steps and tree.n_latents:
-        rng = np.random.default_rng(refine_seed)
-        cpt = refine(pieces, tree, options.refine_steps, rng, workers, progress)
-        tree = LatentTree(parent, level, order_states(parent, level, cpt), names, rule)
-    logger.info("learned %r", tree)
-    return tree
+    if n_sampled is None or n_sampled >= rows.n_rows:
+        return pieces, pieces.take(stage=stage, progress=progress)
+    drawn = np.random.default_rng(seed).choice(rows.n_rows, n_sampled, replace=False)
+    chosen = rows.take(np.sort(drawn), stage=stage, progress=progress)
+    return pieces, cut_into_pieces(chosen, piece_size, key)
 
 
 def _key(seed: np.random.SeedSequence) -> int:
@@ -258,7 +208,8 @@ def _key(seed: np.random.SeedSequence) -> int:
 
 def _stack(
     rows: BinaryRows,
-    options: TreeOptions,
+    options: IslandOptions,
+    max_top: int,
     seeds: np.random.SeedSequence,
     workers: Workers,
     progress: Progress,
@@ -270,14 +221,14 @@ def _stack(
     """
     layers: list[Layer] = []
     top: SoftRows | None = None
-    while not layers or layers[-1].n_latents > options.max_top:
+    while not layers or layers[-1].n_latents > max_top:
         learned = learn_layer(
             rows if top is None else top.hard(),
-            options.islands,
+            options,
             _key(seeds.spawn(1)[0]),
             workers,
             progress,
-            place_constant=bool(layers),
+            of_latents=bool(layers),
             information=None if layers else information,
         )
         if learned is None or (layers and learned[0].n_latents >= layers[-1].n_latents):
@@ -285,21 +236,26 @@ def _stack(
         layers.append(learned[0])
         top = learned[1]
         logger.info("layer %d: %d latents", len(layers), layers[-1].n_latents)
-    if layers and layers[-1].n_latents > options.max_top:
+    if layers and layers[-1].n_latents > max_top:
         logger.warning(
             "stopped at %d latents, more than max_top=%d: these are hardly correlated any more",
             layers[-1].n_latents,
-            options.max_top,
+            max_top,
         )
     return layers, top
 
 
 def assemble(
-    counts: NDArray[np.int64], n_rows: int, layers: Sequence[Layer], top: SoftRows | None
+    counts: NDArray[np.int64],
+    n_rows: int,
+    layers: Sequence[Layer],
+    top: SoftRows | None,
+    positive: bool,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
     """Stack the layers into one tree: ``parent``, ``level`` and ``cpt`` over all nodes.
 
-    ``counts`` (V,): in how many of the ``n_rows`` rows each variable is on.
+    ``counts`` (V,): in how many of the ``n_rows`` rows each variable is on. ``positive``: whether no latent may be less
+    likely when its parent is on.
     """
     sizes = [counts.size, *(layer.n_latents for layer in layers)]
     starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -310,24 +266,31 @@ def assemble(
     on[: sizes[0]] = ((counts + 0.5) / (n_rows + 1.0))[:, None]
     for below, layer in enumerate(layers):
         here = slice(starts[below], starts[below + 1])
+        on[starts[below + 1] : starts[below + 2]] = layer.prior[:, None]
         placed = np.flatnonzero(layer.latent_of >= 0)
         parent[here][placed] = layer.latent_of[placed] + starts[below + 1]
         on[here][placed] = layer.table[placed]
     if top is not None:
         here = slice(int(starts[-2]), n_nodes)
-        above, on[here] = link_top(top)
+        above, on[here] = link_top(top, positive)
         parent[here] = np.where(above >= 0, above + starts[-2], -1)
     cpt = np.stack([1.0 - on, on], axis=2)
-    return parent, level, cpt
+    return parent, level, in_order(parent, level, cpt, positive)
 
 
-def link_top(soft: SoftRows) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Chow–Liu tree over the top latents: parents within the layer, and P(Y=1 | parent's state) as (L, 2)."""
-    parents = chow_liu_parents(latent_information(soft))
-    both = soft.second_moments() / soft.n_rows
-    mean = soft.means()
-    children = np.arange(parents.size)
-    joint = both[children, parents]
+def link_top(
+    soft: SoftRows, positive: bool = False
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Chow–Liu tree over the top latents: parents within the layer, and P(Y=1 | parent's state) as (L, 2).
+
+    P(Y, Y') ∝ Σ_d P(Y|d)·P(Y'|d). With ``positive``, latents that exclude each other are not linked.
+    """
+    both, mean = soft.second_moments() / soft.n_rows, soft.means()
+    information = binary_information(both, mean[:, None], mean[None, :])
+    if positive:
+        information[both <= np.outer(mean, mean)] = 0.0
+    parents = chow_liu_parents(information)
+    joint = both[np.arange(parents.size), parents]
     above = mean[parents]
     rate = np.stack([(mean - joint) / (1.0 - above), joint / above], axis=1)
     rate = np.where(parents[:, None] >= 0, rate, mean[:, None])
@@ -335,10 +298,13 @@ def link_top(soft: SoftRows) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     return parents, np.clip(rate, low, 1.0 - low)
 
 
-def order_states(
-    parent: NDArray[np.int32], level: NDArray[np.int32], cpt: NDArray[np.float64]
+def in_order(
+    parent: NDArray[np.int32], level: NDArray[np.int32], cpt: NDArray[np.float64], positive: bool
 ) -> NDArray[np.float64]:
-    """Swap states where needed so that state 1 of every latent makes the layer below it more likely to be on."""
+    """Swap states where needed so that state 1 of every latent makes the layer below it more likely to be on.
+
+    With ``positive``, a latent that would still be less likely when its parent is on becomes independent of it.
+    """
     cpt = cpt.copy()
     for here in range(1, int(level.max()) + 1):
         below = np.flatnonzero((level == here - 1) & (parent >= 0))
@@ -348,6 +314,10 @@ def order_states(
         cpt[swap] = cpt[swap][:, :, ::-1]
         children = (parent >= 0) & swap[parent]
         cpt[children] = cpt[children][:, ::-1, :]
+    if positive:
+        negative = (parent >= 0) & (level > 0) & (cpt[:, 1, 1] < cpt[:, 0, 1])
+        if negative.any():
+            cpt[negative] = node_marginals(parent, cpt)[negative][:, None, :]
     return cpt
 
 

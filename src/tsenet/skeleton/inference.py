@@ -1,50 +1,36 @@
-"""Inference on a latent tree: log-likelihoods, posteriors and expected counts of binary rows (ALGORITHM §5)."""
+"""Inference on a latent tree, and stepwise EM over all its tables (ALGORITHM §5)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers, chunks
 from tsenet.data.rows import BinaryRows
-from tsenet.skeleton.kernels import inference_kernels
-from tsenet.skeleton.kernels.inference_kernels import AllOff, TreeArrays
+from tsenet.progress import Progress
+from tsenet.scale.blocks import Blocks
+from tsenet.skeleton.kernels.inference_kernels import AllOff, TreeArrays, infer_rows
 from tsenet.skeleton.kernels.pair_kernels import Csr
+from tsenet.skeleton.tree import LatentTree, nodes_by_depth
 
 ROWS_PER_CHUNK = 1024
+ROWS_PER_STATISTIC = 256  # rows whose expected counts are summed by one thread
 BLOCK_CELLS = 1 << 23  # posteriors in memory at a time: 64 MB
-NEVER = (
-    1e-300  # replaces probability 0: messages subtract logarithms again, and −inf − (−inf) is NaN
-)
-
-
-def children_first(parent: NDArray[np.int32], first: int) -> NDArray[np.int32]:
-    """Nodes ``first..M`` (the top level, a tree of its own) in an order with children before parents."""
-    order: list[int] = []
-    children: dict[int, list[int]] = {}
-    for node in range(first, parent.size):
-        children.setdefault(int(parent[node]), []).append(node)
-    stack = list(children.get(-1, []))
-    while stack:
-        node = stack.pop()
-        order.append(node)
-        stack.extend(children.get(node, []))
-    return np.array(order[::-1], np.int32)
+NEVER = 1e-300  # replaces probability 0: messages subtract logarithms, and −inf − (−inf) is NaN
+BATCH_ROWS = 1000
+STEP_EXPONENT = 0.75
+PSEUDO_ROWS = 1.0  # strength, in rows, of the prior that a child does not depend on its parent
+SMALLEST = 1e-9
+STEPS_PER_READ = 200  # steps whose rows are read in one pass
 
 
 @dataclass(frozen=True)
 class Inference:
-    """A tree prepared for the kernels.
-
-    Attributes
-    ----------
-    model : TreeArrays
-        The tree's arrays.
-    base : AllOff
-        Messages of the row in which every observed variable is off.
-    """
+    """A tree prepared for the kernel: its arrays, and the messages of the row in which everything is off."""
 
     model: TreeArrays
     base: AllOff
@@ -54,38 +40,45 @@ class Inference:
         cls,
         parent: NDArray[np.int32],
         cpt: NDArray[np.float64],
-        top_order: NDArray[np.int32],
         n_observed: int,
+        by_depth: Sequence[NDArray[np.intp]] | None = None,
     ) -> Inference:
-        """Prepare a tree given by its arrays (``cpt`` is (M, 2, 2), ``cpt[v, t, s] = P(v=s | parent=t)``)."""
-        # Copies are writable: read-only arrays are another type to numba and would compile the kernels again.
-        model = TreeArrays(
-            np.array(parent, np.int32),
-            np.log(np.maximum(cpt, NEVER)),
-            np.array(top_order, np.int32),
-            n_observed,
-        )
-        evidence, message, given = (np.zeros((parent.size, 2)) for _ in range(3))
-        total = inference_kernels.base_messages(model, evidence, message, given)
-        return cls(model, AllOff(evidence, message, given, total))
+        """Prepare a tree given by its arrays (``cpt`` is (M, 2, 2), ``cpt[v, t, s] = P(v=s | parent=t)``).
 
-    @property
-    def n_observed(self) -> int:
-        """Number of observed variables V."""
-        return self.model.n_observed
+        ``by_depth`` is what :func:`nodes_by_depth` returns for ``parent``, if it is known.
+        """
+        by_depth = nodes_by_depth(parent) if by_depth is None else by_depth
+        latents = [nodes[nodes >= n_observed] for nodes in reversed(by_depth)]
+        # Copies are writable: read-only arrays are another type to numba and would compile the kernel again.
+        log_cpt = np.log(np.maximum(cpt, NEVER))
+        order = np.concatenate(latents).astype(np.int32)
+        evidence, given = np.zeros((parent.size, 2)), np.zeros((parent.size, 2))
+        message = log_cpt[:, :, 0].copy()  # right for the observed variables, which are off
+        placed = np.flatnonzero(parent[:n_observed] >= 0)
+        for t in range(2):
+            evidence[:, t] = np.bincount(parent[placed], message[placed, t], parent.size)
+        for nodes in latents:
+            joint = log_cpt[nodes] + evidence[nodes, None, :]
+            message[nodes] = np.logaddexp(joint[:, :, 0], joint[:, :, 1])
+            given[nodes] = np.exp(joint[:, :, 1] - message[nodes])
+            linked = nodes[parent[nodes] >= 0]
+            np.add.at(evidence, parent[linked], message[linked])
+        total = float(message[parent < 0, 0].sum())
+        model = TreeArrays(np.array(parent, np.int32), log_cpt, order)
+        return cls(model, AllOff(evidence, message, given, total))
 
     @property
     def n_latents(self) -> int:
         """Number of latents L."""
-        return int(self.model.parent.size) - self.n_observed
+        return int(self.model.order.size)
 
     def log_likelihood(self, rows: BinaryRows, workers: Workers) -> NDArray[np.float64]:
         """Exact ln P(x) of every row: (N,)."""
         out = np.empty(rows.n_rows)
-        by_row = Csr(rows.indptr, rows.indices)
+        nothing = np.empty((0, 0))
 
         def serve(part: tuple[int, int]) -> None:
-            inference_kernels.log_likelihood_rows(*part, by_row, self.model, self.base, out)
+            self._infer(np.arange(*part), rows, out[slice(*part)], posterior=nothing)
 
         for _ in workers.map(serve, chunks(rows.n_rows, ROWS_PER_CHUNK)):
             pass
@@ -94,13 +87,10 @@ class Inference:
     def posterior(self, rows: BinaryRows, workers: Workers) -> NDArray[np.float64]:
         """P(z=1|x) of every latent in every row: (N, L)."""
         out = np.empty((rows.n_rows, self.n_latents))
-        numbers = np.arange(rows.n_rows, dtype=np.int64)
-        no_pairs, no_on = np.empty((0, 0, 0)), np.empty((0, 0))
-        if rows.n_rows == 0 or self.n_latents == 0:
-            return out
 
         def serve(part: tuple[int, int]) -> None:
-            self._infer(part, rows, numbers, out, no_pairs, no_on)
+            numbers = np.arange(*part)
+            self._infer(numbers, rows, np.empty(numbers.size), posterior=out[slice(*part)])
 
         for _ in workers.map(serve, chunks(rows.n_rows, ROWS_PER_CHUNK)):
             pass
@@ -122,34 +112,159 @@ class Inference:
 
         Partial sums are added in chunk order, so the result does not depend on the number of threads.
         """
-        no_posterior = np.empty((0, 0))
+        shapes = (self.n_latents, 2, 2), (rows.n_columns, 2)
+        pairs, on = map(np.zeros, shapes)
+        loglik = 0.0
 
         def serve(part: tuple[int, int]) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-            pairs = np.zeros((self.n_latents, 2, 2))
-            on = np.zeros((self.n_observed, 2))
-            return pairs, on, self._infer(part, rows, numbers, no_posterior, pairs, on)
+            part_pairs, part_on = map(np.zeros, shapes)
+            part_loglik = np.empty(part[1] - part[0])
+            self._infer(numbers[slice(*part)], rows, part_loglik, part_pairs, part_on)
+            return part_pairs, part_on, float(part_loglik.sum())
 
-        pairs = np.zeros((self.n_latents, 2, 2))
-        on = np.zeros((self.n_observed, 2))
-        loglik = 0.0
-        for part_pairs, part_on, part_loglik in workers.map(
-            serve, chunks(numbers.size, ROWS_PER_CHUNK // 4)
-        ):
-            pairs += part_pairs
-            on += part_on
-            loglik += part_loglik
+        for counts in workers.map(serve, chunks(numbers.size, ROWS_PER_STATISTIC)):
+            pairs += counts[0]
+            on += counts[1]
+            loglik += counts[2]
         return pairs, on, loglik
 
     def _infer(
         self,
-        part: tuple[int, int],
-        rows: BinaryRows,
         numbers: NDArray[np.int64],
-        posterior: NDArray[np.float64],
-        pairs: NDArray[np.float64],
-        on: NDArray[np.float64],
-    ) -> float:
-        by_row = Csr(rows.indptr, rows.indices)
-        return inference_kernels.infer_rows(
-            *part, by_row, numbers, self.model, self.base, posterior, pairs, on
+        rows: BinaryRows,
+        loglik: NDArray[np.float64],
+        pairs: NDArray[np.float64] | None = None,
+        on: NDArray[np.float64] | None = None,
+        posterior: NDArray[np.float64] | None = None,
+    ) -> None:
+        infer_rows(
+            numbers,
+            Csr(rows.indptr, rows.indices),
+            self.model,
+            self.base,
+            loglik,
+            np.empty((0, 0)) if posterior is None else posterior,
+            np.empty((0, 0, 0)) if pairs is None else pairs,
+            np.empty((0, 0)) if on is None else on,
         )
+
+
+def tables_from_counts(
+    pairs: NDArray[np.float64],
+    on: NDArray[np.float64],
+    parent: NDArray[np.int32],
+    pseudo: float,
+    cpt: NDArray[np.float64],
+    positive: bool = False,
+) -> None:
+    """M-step: fill the tables from running shares of rows, for V variables, L latents and M = V + L nodes.
+
+    Parameters
+    ----------
+    pairs : float64 (L, 2, 2)
+        Share of rows with the parent in state t and latent z in state s; for a root, t is 0.
+    on : float64 (V, 2)
+        Share of rows with variable v on and its parent in state t.
+    parent : int32 (M,)
+    pseudo : float
+        Share of rows by which each table is shrunk towards the node's marginal.
+    cpt : float64 (M, 2, 2)
+        The tables, which are overwritten.
+    positive : bool
+        Whether no latent may be less likely when its parent is on. The likeliest such table has the latent's marginal
+        in both rows.
+    """
+    n_observed = on.shape[0]
+    state = pairs.sum(axis=1)  # (L, 2): share of rows with z in each state
+    has = parent[:n_observed] >= 0
+    above = state[parent[:n_observed][has] - n_observed]  # (V', 2)
+    marginal = on[has].sum(axis=1, keepdims=True)
+    rate = (on[has] + pseudo * marginal) / (above + pseudo)
+    _set_rates(cpt, np.flatnonzero(has), rate)
+    marginal = state[:, None, 1]
+    rate = (pairs[:, :, 1] + pseudo * marginal) / (pairs.sum(axis=2) + pseudo)
+    alone = parent[n_observed:] < 0
+    if positive:
+        alone |= rate[:, 1] < rate[:, 0]
+    rate = np.where(alone[:, None], marginal, rate)
+    _set_rates(cpt, np.arange(n_observed, parent.size), rate)
+
+
+def _set_rates(
+    cpt: NDArray[np.float64], nodes: NDArray[np.intp], rate: NDArray[np.float64]
+) -> None:
+    rate = np.clip(rate, SMALLEST, 1.0 - SMALLEST)
+    cpt[nodes, :, 1] = rate
+    cpt[nodes, :, 0] = 1.0 - rate
+
+
+def counts_from_tables(
+    parent: NDArray[np.int32], cpt: NDArray[np.float64], on: NDArray[np.float64], n_observed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Shares of rows implied by the tables: the starting point of stepwise EM.
+
+    ``on`` (M,) are the marginals P(v=1). Returns ``pairs`` and ``on`` of :func:`tables_from_counts`.
+    """
+    above = np.where(parent >= 0, on[parent], 0.0)  # for a root, t is 0
+    weight = np.stack([1.0 - above, above], axis=1)
+    joint = weight[:, :, None] * cpt
+    return joint[n_observed:].copy(), joint[:n_observed, :, 1].copy()
+
+
+def batch_numbers(n_rows: int, steps: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+    """The rows of each step, ascending; each pass over all rows takes them in a new random order."""
+    size = min(BATCH_ROWS, n_rows)
+    order = np.empty(0, np.int64)
+    for _ in range(steps):
+        if order.size < size:
+            order = np.concatenate([order, rng.permutation(n_rows)])
+        yield np.sort(order[:size])
+        order = order[size:]
+
+
+def refine(
+    pieces: Blocks,
+    tree: LatentTree,
+    steps: int,
+    rng: np.random.Generator,
+    workers: Workers,
+    progress: Progress,
+    positive: bool = False,
+) -> NDArray[np.float64]:
+    """Improve all tables by ``steps`` of stepwise EM: counts ← (1−η)·counts + η·counts of a batch, η = (u+2)^−¾.
+
+    Parameters
+    ----------
+    pieces : Blocks
+        All rows, binary; only those of the batches are read into memory.
+    positive : bool
+        Whether no latent may be less likely when its parent is on.
+
+    Returns
+    -------
+    float64 (M, 2, 2)
+        The new ``cpt``.
+    """
+    parent, cpt, n_observed = tree.parent, tree.cpt.copy(), tree.n_observed
+    by_depth = nodes_by_depth(parent)
+    pairs, on = counts_from_tables(parent, cpt, tree.marginals(), n_observed)
+    pseudo = PSEUDO_ROWS / pieces.n_rows
+    size = min(BATCH_ROWS, pieces.n_rows)
+    numbers = batch_numbers(pieces.n_rows, steps, rng)
+    for u in range(steps):
+        if u % STEPS_PER_READ == 0:
+            window = list(islice(numbers, STEPS_PER_READ))
+            read = np.unique(np.concatenate(window))
+            rows = pieces.take(read, stage="rows of stepwise EM", progress=None if u else progress)
+            if u == 0:
+                progress.start("refine", steps)
+        batch = np.searchsorted(read, window[u % STEPS_PER_READ]).astype(np.int64)
+        inference = Inference.of(parent, cpt, n_observed, by_depth)
+        batch_pairs, batch_on, loglik = inference.expected_counts(rows, batch, workers)
+        eta = (u + 2.0) ** -STEP_EXPONENT
+        pairs += eta * (batch_pairs / size - pairs)
+        on += eta * (batch_on / size - on)
+        tables_from_counts(pairs, on, parent, pseudo, cpt, positive)
+        progress.advance(1, f"log-likelihood {loglik / size:.2f} per row")
+    progress.finish()
+    return cpt

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +15,19 @@ from tsenet.scale.cluster import Cluster
 from tsenet.skeleton.kernels import pair_kernels
 from tsenet.skeleton.kernels.pair_kernels import Csr, PairData
 
-BITSET_BYTES = 1 << 30  # bitsets of all variables are made only where they fit here
-BITSET_WORD_COST = (
-    0.35  # one AND + popcount of 64 rows, in units of one count by row lists (measured)
-)
+JOINT_BYTES = 1 << 30  # dense data are counted by a matrix product where it fits here
+PRODUCT_COST = 0.02  # one multiplication, in units of one count by row lists (measured)
 CHUNK_WORK = 2_000_000  # counts in one task: some milliseconds
 
 
 class PairCounter:
     """Binary rows, held by row and by variable, ready to count any pair.
+
+    Parameters
+    ----------
+    rows : BinaryRows
+    positive : bool
+        Whether only positive ties count: pairs that are on together more often than by chance.
 
     Attributes
     ----------
@@ -35,8 +39,8 @@ class PairCounter:
         Whether a variable takes both values; a constant one carries no information and joins no group.
     """
 
-    def __init__(self, rows: BinaryRows) -> None:
-        self.rows = rows
+    def __init__(self, rows: BinaryRows, positive: bool = False) -> None:
+        self.rows, self.positive = rows, positive
         self.columns = rows.transpose()
         self.n_on = np.diff(self.columns.indptr)
         self.varies = (self.n_on > 0) & (self.n_on < rows.n_rows)
@@ -46,19 +50,29 @@ class PairCounter:
         per_row = np.diff(rows.indptr)
         in_order = np.concatenate([[0], np.cumsum(per_row[self.columns.indices])])
         self.work = in_order[self.columns.indptr[1:]] - in_order[self.columns.indptr[:-1]]
-        self.bits = self._bitsets()
+        self.joint = self._joint_counts()
 
-    def _bitsets(self) -> NDArray[np.uint64]:
-        """All variables as bitsets if the data are dense enough for bitsets to be faster, else empty."""
-        n_variables = self.rows.n_columns
-        n_words = -(-self.rows.n_rows // 64)
-        by_bits = BITSET_WORD_COST * n_words * n_variables * n_variables
-        if self.work.sum() <= by_bits or 8 * n_words * n_variables > BITSET_BYTES:
-            return np.empty((0, 0), np.uint64)
-        bits = np.zeros((n_variables, n_words), np.uint64)
-        columns = Csr(self.columns.indptr, self.columns.indices)
-        pair_kernels.pack_bits(columns, 0, n_variables, bits)
-        return bits
+    def _joint_counts(self) -> NDArray[np.int32]:
+        """Joint counts of all pairs (V, V) if a matrix product is faster, as for dense data, else empty."""
+        n_rows, n_variables = self.rows.shape
+        n_bytes = 4 * n_rows * n_variables + 8 * n_variables**2
+        if self.work.sum() <= PRODUCT_COST * n_rows * n_variables**2 or n_bytes > JOINT_BYTES:
+            return np.empty((0, 0), np.int32)
+        dense = self.rows.to_dense().astype(np.float32)  # exact up to 2²⁴ rows
+        return np.asarray(dense.T @ dense, np.int32)
+
+    def gains(
+        self, joint: NDArray[np.int64], n_i: NDArray[np.int64], n_j: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """N·MI in nats of pairs that are both on in ``joint`` rows and alone in ``n_i`` and ``n_j``."""
+        n, f = self.rows.n_rows, self.xlogx
+        only_i, only_j = n_i - joint, n_j - joint
+        gain = f[joint] + f[only_i] + f[only_j] + f[n - only_i - n_j]
+        entropy = f + f[::-1]
+        gain -= entropy[n_i] + entropy[n_j] - f[n]
+        if self.positive:
+            gain[n * joint <= n_i * n_j] = 0.0
+        return np.maximum(gain, 0.0, out=gain)
 
     def best_partners(
         self,
@@ -79,30 +93,27 @@ class PairCounter:
         gain : float64 (B, m)
             N · MI in nats.
         """
-        living = np.flatnonzero(alive & self.varies).astype(np.int32)
-        frequent_first = living[np.argsort(-self.n_on[living], kind="stable")]
         may_join = alive & self.varies
+        frequent_first = np.empty(0, np.int32)
+        if not self.positive:
+            living = np.flatnonzero(may_join).astype(np.int32)
+            frequent_first = living[np.argsort(-self.n_on[living], kind="stable")]
         partners = np.empty((variables.size, n_partners), np.int32)
         gain = np.empty((variables.size, n_partners), np.float64)
         data = PairData(
             Csr(self.rows.indptr, self.rows.indices),
             Csr(self.columns.indptr, self.columns.indices),
-            self.bits,
+            self.joint,
             self.n_on,
             self.xlogx,
+            may_join,
+            frequent_first,
         )
 
         def serve(part: tuple[int, int]) -> int:
-            start, stop = part
-            pair_kernels.best_partners(
-                variables[start:stop],
-                data,
-                may_join,
-                frequent_first,
-                partners[start:stop],
-                gain[start:stop],
-            )
-            return stop - start
+            here = slice(*part)
+            pair_kernels.best_partners(variables[here], data, partners[here], gain[here])
+            return part[1] - part[0]
 
         for done in workers.map(serve, self.parts(variables)):
             if progress is not None:
@@ -116,35 +127,19 @@ class PairCounter:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class PairInformation:
+class PairInformation(NamedTuple):
     """Each variable's best partners by mutual information.
 
-    Attributes
-    ----------
-    n_rows : int
+    Fields
+    ------
     partners : int32 (V, m)
         Best first; −1 where there are fewer.
     gain : float64 (V, m)
-        N · MI in nats, so ``gain / n_rows`` is the mutual information and ``2 · gain`` the likelihood-ratio statistic.
+        N · MI in nats, so ``2 · gain`` is the likelihood-ratio statistic.
     """
 
-    n_rows: int
     partners: NDArray[np.int32]
     gain: NDArray[np.float64]
-
-    def __repr__(self) -> str:
-        n_variables, m = self.partners.shape
-        return f"PairInformation({n_variables} variables, {m} partners each, {self.n_rows} rows)"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PairInformation):
-            return NotImplemented
-        return (
-            self.n_rows == other.n_rows
-            and np.array_equal(self.partners, other.partners)
-            and np.array_equal(self.gain, other.gain)
-        )
 
 
 class _PartnersInRows:
@@ -191,4 +186,4 @@ def pair_information(
     partners[~counter.varies] = -1
     gain[~counter.varies] = 0.0
     progress.finish()
-    return PairInformation(counter.rows.n_rows, partners, gain)
+    return PairInformation(partners, gain)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
 from tsenet.scale.blocks import Blocks
-from tsenet.skeleton.kernels import piece_kernels
-from tsenet.skeleton.kernels.pair_kernels import Csr
 
 PIECE_SIZE = 30  # words in a piece, if the size is chosen automatically
 # Rows are cut automatically if the standard deviation of their lengths is above this share of the mean, and if they
@@ -126,11 +124,28 @@ def _cut(dropped: NDArray[np.bool_], size: int, key: int, rows: BinaryRows) -> B
         kept = ~dropped[rows.indices]
         ends = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
         rows = BinaryRows(ends, rows.indices[kept], rows.n_columns)
-    n_pieces = _pieces_per_row(np.diff(rows.indptr), size)
-    start = np.empty(int(n_pieces.sum()) + 1, np.int64)
-    items = np.empty(rows.nnz, np.int32)
-    piece_kernels.cut_rows(Csr(rows.indptr, rows.indices), n_pieces, key, start, items)
-    return BinaryRows(start, items, rows.n_columns)
+    length = np.diff(rows.indptr)
+    n_pieces = _pieces_per_row(length, size)
+    row = np.repeat(np.arange(rows.n_rows), length)
+    # A row's own key is a sum over its items, so that where an item goes depends on the row's items alone.
+    ends = np.concatenate([[np.uint64(0)], np.cumsum(_mixed(rows.indices, np.uint64(key)))])
+    own_key = ends[rows.indptr[1:]] - ends[rows.indptr[:-1]]
+    order = np.lexsort((_mixed(rows.indices, own_key[row]), row))
+    rank = np.arange(rows.nnz) - rows.indptr[row]
+    piece = np.empty(rows.nnz, np.int64)
+    piece[order] = (rank * n_pieces[row] + n_pieces[row] - 1) // length[row]
+    piece += (np.cumsum(n_pieces) - n_pieces)[row]
+    items = rows.indices[np.argsort(piece, kind="stable")]
+    sizes = np.bincount(piece, minlength=int(n_pieces.sum()))
+    return BinaryRows(np.concatenate([[0], np.cumsum(sizes)]), items, rows.n_columns)
+
+
+def _mixed(items: NDArray[np.int32], key: Any) -> NDArray[np.uint64]:
+    """Numbers that depend on (key, item) alone and look random: splitmix64's finaliser."""
+    z = key + np.uint64(0x9E3779B97F4A7C15) * (items.astype(np.uint64) + np.uint64(1))
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31)), np.uint64)
 
 
 def _pieces_per_row(lengths: NDArray[np.int64], size: int) -> NDArray[np.int64]:

@@ -39,13 +39,14 @@ class LatentTree:
 
     Nodes are numbered level by level: the observed variables 0..V−1, then the latents of level 1, of level 2, and so
     on; M in all. The parent of a node lies one level up. Only the latents of the top level are linked to each other,
-    as a Chow–Liu tree. A variable in no group has no parent: it is constant, or tied to no group, and independent of
-    all others in the model. :func:`tsenet.learn_tree` makes such a tree from data.
+    as a Chow–Liu tree. A node may have no parent: a variable that is constant or tied to no group, or a latent tied to
+    no other. Such nodes, with all below them, are independent of each other in the model.
+    :func:`tsenet.learn_tree` makes such a tree from data.
 
     Parameters
     ----------
     parent : ndarray of int32, shape (M,)
-        Parent of each node; −1 for the root of the top level and for variables in no group.
+        Parent of each node; −1 for none.
     level : ndarray of int32, shape (M,)
         0 for observed variables, 1 for the latents above them, and so on.
     cpt : ndarray of float64, shape (M, 2, 2)
@@ -233,15 +234,9 @@ class LatentTree:
 
     @cached_property
     def _inference(self) -> Inference:
-        from tsenet.skeleton.inference import (
-            Inference,
-            children_first,
-        )  # numba loads only when needed
+        from tsenet.skeleton.inference import Inference  # numba loads only when needed
 
-        top = self.layer(self.n_levels).start if self.n_levels else self.n_nodes
-        return Inference.of(
-            self.parent, self.cpt, children_first(self.parent, top), self.n_observed
-        )
+        return Inference.of(self.parent, self.cpt, self.n_observed)
 
     def binary(self, X: Any) -> BinaryRows:
         """Turn a table into rows of this tree's binary variables.
@@ -363,17 +358,7 @@ class LatentTree:
         -------
         ndarray of float64, shape (M,)
         """
-        on = self.cpt[:, 0, 1].copy()
-        for nodes in self._downward():
-            above = on[self.parent[nodes]]
-            on[nodes] = (1.0 - above) * self.cpt[nodes, 0, 1] + above * self.cpt[nodes, 1, 1]
-        return on
-
-    def _downward(self) -> list[NDArray[np.intp]]:
-        """All nodes that have a parent, grouped by depth, parents before children."""
-        depth = _depths(self.parent)
-        order = np.argsort(depth, kind="stable")
-        return np.split(order, np.cumsum(np.bincount(depth))[:-1])[1:]
+        return node_marginals(self.parent, self.cpt)[:, 1]
 
     @property
     def n_parameters(self) -> int:
@@ -433,7 +418,7 @@ class LatentTree:
         return repr(self.names[int(np.argmax(marked))])
 
     def _validate_parents(self) -> None:
-        """Parents lie one level up; the top level is a tree of its own."""
+        """Parents lie one level up, and in the top level in the same level."""
         m = self.parent.size
         top = self.level.max()
         outside = (self.parent < -1) | (self.parent >= m)
@@ -441,16 +426,10 @@ class LatentTree:
             raise ValueError(f"the parent of {self._first(outside)} is not a node")
         has = self.parent >= 0
         step = np.where(has, self.level[self.parent] - self.level, 0)
-        wrong = np.where(self.level == top, step != 0, (step != 1) & (has | (self.level > 0)))
+        wrong = has & (step != np.where(self.level == top, 0, 1))
         wrong |= (self.level == 0) & (top == 0) & has
         if wrong.any():
             raise ValueError(f"the parent of {self._first(wrong)} is not one level up")
-        roots = np.flatnonzero((self.level == top) & ~has)
-        if top > 0 and roots.size > 1:
-            first, second = (self.names[root] for root in roots[:2])
-            raise ValueError(
-                f"the top level must have one root, but {first!r} and {second!r} have no parent"
-            )
         cyclic = (_depths(self.parent) < 0) & (self.level == top)
         if cyclic.any():
             raise ValueError(f"the links of {self._first(cyclic)} lead round in a cycle")
@@ -586,6 +565,21 @@ def _depths(parent: NDArray[np.int32]) -> NDArray[np.int64]:
         depth[going_on] += depth[above[going_on]]
         above[going_on] = above[above[going_on]]
     return np.where(above >= 0, -1, depth)
+
+
+def nodes_by_depth(parent: NDArray[np.int32]) -> list[NDArray[np.intp]]:
+    """All nodes, grouped by their number of ancestors, roots first."""
+    depth = _depths(parent)
+    order = np.argsort(depth, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(depth))[:-1])
+
+
+def node_marginals(parent: NDArray[np.int32], cpt: NDArray[np.float64]) -> NDArray[np.float64]:
+    """P(v = s) of every node: (M, 2)."""
+    marginal = cpt[:, 0].copy()
+    for nodes in nodes_by_depth(parent)[1:]:
+        marginal[nodes] = (marginal[parent[nodes], :, None] * cpt[nodes]).sum(axis=1)
+    return marginal
 
 
 def _log_likelihood(tree: LatentTree, n_jobs: int | None, rows: BinaryRows) -> NDArray[np.float64]:

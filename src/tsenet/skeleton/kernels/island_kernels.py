@@ -1,6 +1,12 @@
 """Growing one island: a group of variables that one latent explains (paper §3.1; ALGORITHM §2).
 
-The rows enter only through the table of the members' patterns (:mod:`tsenet.skeleton.kernels.pattern_kernels`).
+All rows with the same values of the members are one *pattern*. Joint counts of any members, and the likelihood of the
+whole group, are sums over the patterns, so that testing a candidate costs its own rows plus the patterns, whatever N
+is (docs/decisions.md).
+
+A latent's distribution is ``prior`` = P(Y=1); a child's table is ``[P(x=1|Y=0), P(x=1|Y=1)]``. Each M-step adds
+``smooth`` to every count, so no probability is ever 0 or 1, and raises the log-likelihood plus the log of the
+corresponding Beta prior.
 """
 
 from __future__ import annotations
@@ -10,22 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tsenet._system.jit import Array, Int, kernel
-from tsenet.skeleton.kernels.em_kernels import fit_join, fit_seed, fit_split
 from tsenet.skeleton.kernels.pair_kernels import Csr
-from tsenet.skeleton.kernels.pattern_kernels import (
-    PATTERN,
-    RATIO_BOUND,
-    bit,
-    chance,
-    forget_rows,
-    mark_candidate,
-    multiply_ratios,
-    pair_cells,
-    seed_cells,
-    split_patterns,
-)
 
-FIRST_ROOM = 64
+MAX_STEPS = 50
+TRIAL_STEPS = 2
+TOLERANCE = 0.01
+RATIO_BOUND = 1e250
 
 
 class SearchState(NamedTuple):
@@ -66,24 +62,273 @@ class GrowthOptions(NamedTuple):
     refit_steps: int
 
 
-class GrownIslands(NamedTuple):
-    """Islands grown from P pairs of seeds, none larger than K.
+class Patterns(NamedTuple):
+    """The patterns of an island's members; at most N + 1, the first is "all off".
 
     Fields
     ------
-    members : int32 (P, K), the variables of each island.
-    table : float64 (P, K, 2), P(x=1|Y=0) and P(x=1|Y=1) of each member.
-    looked_at : int32 (P, K + 1), the variables whose being free decided how the island grew.
-    sizes : int64 (P, 3), the number of members, the number of variables looked at, and the variable whose list of
-        partners ended too early, or −1.
-    prior : float64 (P,), P(Y=1).
+    bits : uint64, bit k: member k is on.
+    n : int64, rows with this pattern.
+    on : int64, those of them in which the candidate is on.
+    ratio : float64, P(pattern|Y=1) / P(pattern|Y=0).
     """
 
-    members: Array
-    table: Array
-    looked_at: Array
-    sizes: Array
-    prior: Array
+    bits: Array
+    n: Array
+    on: Array
+    ratio: Array
+
+
+@kernel
+def random_unit(key: int, index: int) -> float:
+    """Number in (0, 1) that depends on (key, index) alone: splitmix64's finaliser on a counter."""
+    z = np.uint64(key) + np.uint64(0x9E3779B97F4A7C15) * np.uint64(index + 1)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return (np.float64(z >> np.uint64(12)) + 0.5) * 2.0**-52
+
+
+@kernel
+def bit(bits: Int, position: Int) -> Int:
+    """Value of one bit, as an index."""
+    return np.int64((bits >> np.uint64(position)) & np.uint64(1))
+
+
+@kernel
+def chance(rate: float, state: Int) -> float:
+    """P(state) of a variable that is on with probability ``rate``."""
+    return rate if state else 1.0 - rate
+
+
+@kernel
+def fit_members(
+    patterns: Patterns,
+    n_patterns: Int,
+    positions: Array,
+    restarts: Int,
+    key: Int,
+    prior: float,
+    table: Array,
+    smooth: float,
+    steps: Int,
+    tolerance: float,
+) -> tuple[float, float]:
+    """EM of Y → members, on the patterns; returns P(Y=1) and the log-likelihood before the last step.
+
+    Parameters
+    ----------
+    positions : int64 (k,), the members' bits.
+    restarts, key : number of starts, and seed of all but the first. A start sets P(Y=1|pattern) by the share of the
+        members that are on, the first with equal and the others with random weights; the best after a few steps is
+        continued. 0 continues from ``prior`` and ``table``.
+    table : float64 (at least k, 2), changed in place.
+    steps, tolerance : most steps, and smallest rise of the log-likelihood after which EM continues.
+    """
+    k = positions.size
+    on = np.empty((k, 2))
+    weight = np.ones(k)
+    best = np.empty((k, 2))
+    best_prior, best_loglik, loglik = prior, -np.inf, -np.inf
+    for start in range(restarts + 1):
+        is_last = start == restarts
+        if is_last:
+            prior = best_prior
+        for t in range(k):
+            if start > 0 and not is_last:
+                weight[t] = -np.log(random_unit(key, 3 * start + t))
+            if is_last and restarts > 0:
+                table[t, 0], table[t, 1] = best[t, 0], best[t, 1]
+        loglik = -np.inf
+        for step in range(steps if is_last else TRIAL_STEPS + 1):
+            by_weight = step == 0 and not is_last
+            new_loglik = 0.0
+            total = 0.0
+            on_total = 0.0
+            for t in range(k):
+                on[t, 0], on[t, 1] = 0.0, 0.0
+            for p in range(n_patterns):
+                count = patterns.n[p]
+                if count == 0:
+                    continue
+                odds = prior / (1.0 - prior)
+                off = 1.0 - prior
+                of_on, of_all = 0.0, 0.0
+                for t in range(k):
+                    state = bit(patterns.bits[p], positions[t])
+                    of_all += weight[t]
+                    of_on += weight[t] * state
+                    if not by_weight:
+                        odds *= chance(table[t, 1], state) / chance(table[t, 0], state)
+                        off *= chance(table[t, 0], state)
+                odds = min(odds, RATIO_BOUND)
+                share = count * odds / (1.0 + odds)
+                if by_weight:
+                    share = count * (0.05 + 0.9 * of_on / of_all)
+                else:
+                    new_loglik += count * np.log(max(off, 1.0 / RATIO_BOUND) * (1.0 + odds))
+                total += count
+                on_total += share
+                for t in range(k):
+                    if bit(patterns.bits[p], positions[t]):
+                        on[t, 1] += share
+                        on[t, 0] += count - share
+            prior = (on_total + smooth) / (total + 2.0 * smooth)
+            for t in range(k):
+                table[t, 0] = (on[t, 0] + smooth) / (total - on_total + 2.0 * smooth)
+                table[t, 1] = (on[t, 1] + smooth) / (on_total + 2.0 * smooth)
+            rise = np.inf if by_weight else new_loglik - loglik
+            loglik = -np.inf if by_weight else new_loglik
+            if is_last and rise <= tolerance:
+                break
+        if not is_last and loglik > best_loglik:
+            best_prior, best_loglik = prior, loglik
+            for t in range(k):
+                best[t, 0], best[t, 1] = table[t, 0], table[t, 1]
+    return prior, loglik
+
+
+@kernel
+def fit_join(fixed: Array, counts: Array, smooth: float, table: Array) -> float:
+    """Model M1: X is a child of Y. Only P(X|Y) is estimated: the likelihood is concave, so one start is enough.
+
+    Parameters
+    ----------
+    fixed : (2, 4), P(Y=y, f) for the four values f of the pair whose tables are fixed.
+    counts : (4, 4), joint counts of f and (W, X), the second index being 2·W + X; W is summed out.
+    table : (2,), filled with P(X=1|Y=y).
+
+    Returns
+    -------
+    Log-likelihood on these cells.
+    """
+    by_x = np.zeros((4, 2))
+    total = 0.0
+    on = 0.0
+    for f in range(counts.shape[0]):
+        for wx in range(counts.shape[0]):
+            by_x[f, wx & 1] += counts[f, wx]
+            total += counts[f, wx]
+        on += by_x[f, 1]
+    rate = (on + smooth) / (total + 2.0 * smooth)
+    table[0] = rate
+    table[1] = rate
+    loglik = -np.inf
+    for _ in range(MAX_STEPS):
+        new_loglik = 0.0
+        count_on = np.zeros(2)
+        count_all = np.zeros(2)
+        for f in range(counts.shape[0]):
+            for x in range(fixed.shape[0]):
+                count = by_x[f, x]
+                if count == 0:
+                    continue
+                off = fixed[0, f] * (table[0] if x else 1.0 - table[0])
+                on = fixed[1, f] * (table[1] if x else 1.0 - table[1])
+                new_loglik += count * np.log(on + off)
+                share = count * on / (on + off)
+                count_all[1] += share
+                count_all[0] += count - share
+                if x:
+                    count_on[1] += share
+                    count_on[0] += count - share
+        if new_loglik - loglik <= TOLERANCE:
+            return new_loglik
+        loglik = new_loglik
+        for y in range(fixed.shape[0]):
+            table[y] = (count_on[y] + smooth) / (count_all[y] + 2.0 * smooth)
+    return loglik
+
+
+@kernel
+def fit_split(
+    fixed: Array, counts: Array, restarts: Int, key: Int, smooth: float, table: Array
+) -> float:
+    """Model M2: a new latent Z under Y with children W and X; P(Z|Y), P(W|Z), P(X|Z) are estimated.
+
+    Parameters
+    ----------
+    fixed : (2, 4), P(Y=y, f) for the four values f of the pair whose tables are fixed.
+    counts : (4, 4), joint counts of f and (W, X), the second index being 2·W + X.
+    table : (3, 2), filled with P(Z=1|Y=y), P(W=1|Z=z), P(X=1|Z=z).
+
+    Returns
+    -------
+    Log-likelihood on these cells.
+    """
+    total = 0.0
+    mean_w = 0.0
+    mean_x = 0.0
+    for f in range(counts.shape[0]):
+        for wx in range(counts.shape[0]):
+            total += counts[f, wx]
+            mean_w += counts[f, wx] * (wx >> 1)
+            mean_x += counts[f, wx] * (wx & 1)
+    mean_w = (mean_w + smooth) / (total + 2.0 * smooth)
+    mean_x = (mean_x + smooth) / (total + 2.0 * smooth)
+    best_loglik, loglik = -np.inf, -np.inf
+    best = np.empty((3, 2))
+    z_of_y, joint = np.empty((2, 2)), np.empty((2, 2))
+    on_w, on_x = np.empty(2), np.empty(2)
+    for start in range(restarts + 1):
+        is_last = start == restarts
+        # Z follows Y closely in the first start and to a random degree in the others; W and X follow Z.
+        follow = 0.9 if start == 0 else random_unit(key, 4 * start)
+        lift_w = 0.8 if start == 0 else random_unit(key, 4 * start + 1)
+        lift_x = 0.8 if start == 0 else random_unit(key, 4 * start + 2)
+        table[0, 0] = (1.0 - follow) * min(mean_w, mean_x) + 1e-3
+        table[0, 1] = follow
+        table[1, 0] = mean_w * (1.0 - lift_w)
+        table[1, 1] = mean_w + (1.0 - mean_w) * lift_w
+        table[2, 0] = mean_x * (1.0 - lift_x)
+        table[2, 1] = mean_x + (1.0 - mean_x) * lift_x
+        if is_last:  # continue the best start
+            for k in range(3):
+                table[k, 0], table[k, 1] = best[k, 0], best[k, 1]
+        loglik = -np.inf
+        for _ in range(MAX_STEPS if is_last else TRIAL_STEPS + 1):
+            new_loglik = 0.0
+            for z in range(fixed.shape[0]):
+                z_of_y[0, z], z_of_y[1, z] = 0.0, 0.0
+                on_w[z], on_x[z] = 0.0, 0.0
+            for wx in range(counts.shape[0]):
+                w = wx >> 1
+                x = wx & 1
+                child_0 = chance(table[1, 0], w) * chance(table[2, 0], x)
+                child_1 = chance(table[1, 1], w) * chance(table[2, 1], x)
+                for f in range(counts.shape[0]):
+                    count = counts[f, wx]
+                    if count == 0:
+                        continue
+                    total = 0.0
+                    for y in range(fixed.shape[0]):
+                        joint[y, 0] = fixed[y, f] * (1.0 - table[0, y]) * child_0
+                        joint[y, 1] = fixed[y, f] * table[0, y] * child_1
+                        total += joint[y, 0] + joint[y, 1]
+                    new_loglik += count * np.log(total)
+                    scale = count / total
+                    for y in range(fixed.shape[0]):
+                        for z in range(fixed.shape[0]):
+                            share = joint[y, z] * scale
+                            z_of_y[y, z] += share
+                            on_w[z] += w * share
+                            on_x[z] += x * share
+            for y in range(fixed.shape[0]):
+                total = z_of_y[y, 0] + z_of_y[y, 1] + 2.0 * smooth
+                table[0, y] = (z_of_y[y, 1] + smooth) / total
+            for z in range(fixed.shape[0]):
+                total = z_of_y[0, z] + z_of_y[1, z] + 2.0 * smooth
+                table[1, z] = (on_w[z] + smooth) / total
+                table[2, z] = (on_x[z] + smooth) / total
+            rise = new_loglik - loglik
+            loglik = new_loglik
+            if is_last and rise <= TOLERANCE:
+                break
+        if not is_last and loglik > best_loglik:
+            best_loglik = loglik
+            for k in range(3):
+                best[k, 0], best[k, 1] = table[k, 0], table[k, 1]
+    return loglik
 
 
 @kernel
@@ -97,9 +342,9 @@ def _best_candidate(
     """
     partners, gain, alive = state.partners, state.gain, state.alive
     m = partners.shape[1]
-    best = -1
+    best: Int = np.int64(-1)
     best_gain = -1.0
-    closest = -1
+    closest: Int = np.int64(-1)
     for k in range(n_members):
         member = members[k]
         while place[k] < m and partners[member, place[k]] >= 0:
@@ -110,70 +355,43 @@ def _best_candidate(
             if alive[j] and not inside:
                 value = gain[member, place[k]]
                 if value > best_gain or (value == best_gain and j < best):
-                    best = j
+                    best = np.int64(j)
                     best_gain = value
                     closest = k
                 break
             place[k] += 1
     for k in range(n_members):
         if place[k] == m and gain[members[k], m - 1] >= best_gain:
-            return best, closest, best_gain, members[k]
-    return best, closest, best_gain, -1
+            return best, closest, best_gain, np.int64(members[k])
+    return best, closest, best_gain, np.int64(-1)
 
 
 @kernel
-def fixed_pair(prior: float, first: Array, second: Array) -> Array:
-    """P(Y=y, f) for the four values of two members with tables ``first`` and ``second``: shape (2, 4)."""
-    fixed = np.empty((2, 4))
-    for y in range(2):
-        weight = chance(prior, y)
-        for f in range(4):
-            fixed[y, f] = weight * chance(first[y], f >> 1) * chance(second[y], f & 1)
-    return fixed
-
-
-@kernel
-def split_advantage(
-    patterns: Array,
-    n_patterns: Int,
-    prior: float,
-    closest: Int,
-    closest_table: Array,
-    joined: Array,
-    split: Array,
-) -> float:
-    """LL(M2) − LL(M1) on all members and the candidate, over every row.
-
-    W is the member at position ``closest``. The other members contribute equally to both models, through the
-    patterns' ratios.
-    ``joined`` (2,) is P(X=1|Y) of M1, ``split`` (3, 2) M2's P(Z=1|Y), P(W=1|Z), P(X=1|Z).
-    """
-    one = np.empty((2, 2, 2))
-    two = np.zeros((2, 2, 2))
-    for w in range(2):
-        for x in range(2):
-            for y in range(2):
-                weight = chance(prior, y)
-                one[w, x, y] = weight * chance(closest_table[y], w) * chance(joined[y], x)
-                for z in range(2):
-                    p_z = chance(split[0, y], z)
-                    two[w, x, y] += weight * p_z * chance(split[1, z], w) * chance(split[2, z], x)
-    advantage = 0.0
+def _pair_cells(
+    patterns: Patterns, n_patterns: Int, first: Int, second: Int, third: Int, out: Array
+) -> None:
+    """Joint counts of members ``first``, ``second`` (4) by member ``third`` and the candidate (4)."""
+    out[:] = 0.0
     for p in range(n_patterns):
-        w = bit(patterns[p].bits, closest)
-        rest = patterns[p].ratio * chance(closest_table[0], w) / chance(closest_table[1], w)
-        for x in range(2):
-            rows = patterns[p].on if x else patterns[p].count - patterns[p].on
-            if rows > 0:
-                better = two[w, x, 0] + rest * two[w, x, 1]
-                plain = one[w, x, 0] + rest * one[w, x, 1]
-                advantage += rows * np.log(better / plain)
-    return advantage
+        bits = patterns.bits[p]
+        f = 2 * bit(bits, first) + bit(bits, second)
+        w = bit(bits, third)
+        out[f, 2 * w] += patterns.n[p] - patterns.on[p]
+        out[f, 2 * w + 1] += patterns.on[p]
+
+
+@kernel
+def _fixed_pair(prior: float, table: Array, first: Int, second: Int, out: Array) -> None:
+    """P(Y=y, f) for the four values f of two members: (2, 4)."""
+    for y in range(2):
+        for f in range(4):
+            both = chance(table[first, y], f >> 1) * chance(table[second, y], f & 1)
+            out[y, f] = chance(prior, y) * both
 
 
 @kernel
 def one_latent_suffices(
-    patterns: Array,
+    patterns: Patterns,
     n_patterns: Int,
     n_rows: Int,
     prior: float,
@@ -183,82 +401,51 @@ def one_latent_suffices(
     key: Int,
     joined: Array,
 ) -> bool:
-    """The uni-dimensionality test of members (``table`` (k, 2)) and the marked candidate; fills ``joined`` (2,)."""
-    restarts, smooth = options.restarts, options.smooth
-    first, second, third = np.int64(0), np.int64(1), np.int64(2)
-    cells = pair_cells(patterns, n_patterns, first, second, third)
-    fit_join(fixed_pair(prior, table[0], table[1]), cells, smooth, joined)
+    """The uni-dimensionality test of the members and the candidate X whose rows are marked in ``patterns``.
+
+    M1 puts X under Y, M2 puts X and W, the member at position ``closest``, under a new latent. Both are scored on all
+    members and rows; members other than W contribute equally to both, through the patterns' ratios. ``table`` are the
+    members' tables (at least k, 2); ``joined`` (2,) is filled with P(X=1|Y) of M1.
+    """
+    first, second = np.int64(0), np.int64(1)
+    cells, fixed, split = np.empty((4, 4)), np.empty((2, 4)), np.empty((3, 2))
+    _fixed_pair(prior, table, first, second, fixed)
+    _pair_cells(patterns, n_patterns, first, second, np.int64(2), cells)
+    fit_join(fixed, cells, options.smooth, joined)
     # M2 keeps the tables of two members fixed; W cannot be one of them.
     if closest == first:
-        first = third
+        first = np.int64(2)
     elif closest == second:
-        second = third
-    split = np.empty((3, 2))
-    fit_split(
-        fixed_pair(prior, table[first], table[second]),
-        pair_cells(patterns, n_patterns, first, second, closest),
-        restarts,
-        key,
-        smooth,
-        split,
-    )
-    advantage = split_advantage(patterns, n_patterns, prior, closest, table[closest], joined, split)
+        second = np.int64(2)
+    _fixed_pair(prior, table, first, second, fixed)
+    _pair_cells(patterns, n_patterns, first, second, closest, cells)
+    fit_split(fixed, cells, options.restarts, key, options.smooth, split)
+    one = np.empty((2, 2, 2))
+    two = np.zeros((2, 2, 2))
+    for w in range(2):
+        for x in range(2):
+            for y in range(2):
+                weight = chance(prior, y)
+                one[w, x, y] = weight * chance(table[closest, y], w) * chance(joined[y], x)
+                for z in range(2):
+                    of_z = chance(split[0, y], z) * chance(split[1, z], w) * chance(split[2, z], x)
+                    two[w, x, y] += weight * of_z
+    advantage = 0.0
+    for p in range(n_patterns):
+        w = bit(patterns.bits[p], closest)
+        own = chance(table[closest, 1], w) / chance(table[closest, 0], w)
+        rest = patterns.ratio[p] / own
+        for x in range(2):
+            rows = patterns.on[p] if x else patterns.n[p] - patterns.on[p]
+            if rows > 0:
+                better = two[w, x, 0] + rest * two[w, x, 1]
+                plain = one[w, x, 0] + rest * one[w, x, 1]
+                advantage += rows * np.log(better / plain)
     return bool(advantage <= np.log(n_rows) + options.ud_threshold)
 
 
 @kernel
-def refit(
-    patterns: Array,
-    n_patterns: Int,
-    positions: Array,
-    prior: float,
-    table: Array,
-    smooth: float,
-    steps: Int,
-) -> float:
-    """EM on all members at once, a few steps from the progressive estimates; ``table`` (k, 2) in place."""
-    k = positions.size
-    for _ in range(steps):
-        total = 0.0
-        on_total = 0.0
-        on = np.zeros((k, 2))
-        for p in range(n_patterns):
-            count = patterns[p].count
-            if count == 0:
-                continue
-            odds = prior / (1.0 - prior)
-            for t in range(k):
-                state = bit(patterns[p].bits, positions[t])
-                odds *= chance(table[t, 1], state) / chance(table[t, 0], state)
-            odds = min(odds, RATIO_BOUND)
-            share = count * odds / (1.0 + odds)
-            total += count
-            on_total += share
-            for t in range(k):
-                if bit(patterns[p].bits, positions[t]):
-                    on[t, 1] += share
-                    on[t, 0] += count - share
-        prior = (on_total + smooth) / (total + 2.0 * smooth)
-        for t in range(k):
-            table[t, 0] = (on[t, 0] + smooth) / (total - on_total + 2.0 * smooth)
-            table[t, 1] = (on[t, 1] + smooth) / (on_total + 2.0 * smooth)
-    return prior
-
-
-@kernel
-def drop_member(members: Array, table: Array, n_members: Int, dropped: Int) -> Array:
-    """Remove the dropped member (−1: none) in place; returns the positions the others have in the patterns."""
-    positions = np.empty(n_members if dropped < 0 else n_members - 1, np.int64)
-    for t in range(positions.size):
-        positions[t] = t if dropped < 0 or t < dropped else t + 1
-        members[t] = members[positions[t]]
-        table[t, 0] = table[positions[t], 0]
-        table[t, 1] = table[positions[t], 1]
-    return positions
-
-
-@kernel
-def fit_pair(patterns: Array, n_patterns: Int, positions: Array, table: Array) -> float:
+def fit_pair(patterns: Patterns, n_patterns: Int, positions: Array, table: Array) -> float:
     """Parameters for an island of two variables; fills ``table`` and returns P(Y=1).
 
     Two variables do not determine the model: infinitely many parameters fit them exactly. This takes the fit in which
@@ -267,8 +454,8 @@ def fit_pair(patterns: Array, n_patterns: Int, positions: Array, table: Array) -
     """
     n = np.zeros((2, 2))
     for p in range(n_patterns):
-        bits = patterns[p].bits
-        n[bit(bits, positions[0]), bit(bits, positions[1])] += patterns[p].count
+        bits = patterns.bits[p]
+        n[bit(bits, positions[0]), bit(bits, positions[1])] += patterns.n[p]
     total = n[0, 0] + n[0, 1] + n[1, 0] + n[1, 1]
     together = n[1, 1] * n[0, 0] >= n[1, 0] * n[0, 1]
     both = (n[1, 1] if together else n[1, 0]) + 0.5
@@ -291,70 +478,85 @@ def grow_island(
     options: GrowthOptions,
     key: Int,
     pattern_of: Array,
+    patterns: Patterns,
     members: Array,
     table: Array,
-    looked_at: Array,
-) -> tuple[Int, Int, float, Int]:
+) -> tuple[Int, float, Int]:
     """Grow the island of two seeds until the uni-dimensionality test fails, or nothing more may join.
-
-    The result depends on ``state.alive`` only through the variables in ``looked_at``: as long as those are free, the
-    island is the same whatever other islands took. This is why several islands can be grown in advance, in parallel.
 
     Parameters
     ----------
     key : seed of the random starting points.
     pattern_of : int32 (N,), working memory: all zero before the call and after it.
-    members, table, looked_at : int32 (K,), float64 (K, 2), int32 (K + 1,), filled; K is the largest island allowed.
+    patterns : working memory for N + 1 patterns.
+    members, table : int32 (K,), float64 (K, 2), filled; K is the largest island allowed.
 
     Returns
     -------
-    (number of members, number looked at, P(Y=1), variable whose list of partners ended too early or −1)
+    (number of members, P(Y=1), variable whose list of partners ended too early or −1)
     """
     n_rows, (col_start, col_items), _, gain, _ = state
-    patterns = np.zeros(FIRST_ROOM, PATTERN)
-    patterns[0].count = n_rows
-    patterns[0].ratio = 1.0  # new patterns copy it
-    n_patterns = np.int64(1)
+    bits, count, on, ratio = patterns
+    bits[0], count[0], ratio[0] = 0, n_rows, 1.0  # new patterns copy the ratio
+    n_patterns: Int = np.int64(1)
     place = np.zeros(members.size, np.int32)
     prior = 0.5
     joined = np.zeros(2)
-    first, n_looked_at = np.int64(0), np.int64(0)
     n_members: Int = np.int64(0)
     dropped: Int = np.int64(-1)
     closest: Int = np.int64(-1)
     exhausted: Int = np.int64(-1)
     candidate = seed_a
     while True:
-        looked_at[n_looked_at] = candidate
-        n_looked_at += 1
-        rows = col_items[col_start[candidate] : col_start[candidate + 1]]
-        mark_candidate(rows, pattern_of, patterns)
+        for p in range(n_patterns):
+            on[p] = 0
+        for t in range(col_start[candidate], col_start[candidate + 1]):
+            on[pattern_of[col_items[t]]] += 1
         if n_members >= 3 and not one_latent_suffices(
-            patterns,
-            n_patterns,
-            n_rows,
-            prior,
-            table[:n_members],
-            closest,
-            options,
-            key + candidate,
-            joined,
+            patterns, n_patterns, n_rows, prior, table, closest, options, key + candidate, joined
         ):
             dropped = closest
             break
 
-        patterns, n_patterns = split_patterns(rows, pattern_of, patterns, n_patterns, n_members)
+        # The candidate joins: rows in which it is on move to patterns of their own.
+        child = np.empty(n_patterns, np.int32)
+        length = n_patterns
+        for p in range(n_patterns):
+            if on[p] == 0:
+                continue
+            if on[p] == count[p] and p > 0:  # all its rows move: keep its place
+                child[p] = p
+            else:
+                child[p] = length
+                bits[length], count[length], ratio[length] = bits[p], on[p], ratio[p]
+                count[p] -= on[p]
+                length += 1
+            bits[child[p]] |= np.uint64(1) << np.uint64(n_members)
+        n_patterns = length
+        for t in range(col_start[candidate], col_start[candidate + 1]):
+            pattern_of[col_items[t]] = child[pattern_of[col_items[t]]]
         members[n_members] = candidate
-        table[n_members, 0] = joined[0]
-        table[n_members, 1] = joined[1]
+        table[n_members, 0], table[n_members, 1] = joined[0], joined[1]
         n_members += 1
         if n_members == 3:
-            prior, _ = fit_seed(
-                seed_cells(patterns, n_patterns), options.restarts, key, options.smooth, table[:3]
+            prior, _ = fit_members(
+                patterns,
+                n_patterns,
+                np.arange(3),
+                options.restarts,
+                key,
+                prior,
+                table,
+                options.smooth,
+                np.int64(MAX_STEPS),
+                TOLERANCE,
             )
-            multiply_ratios(patterns, n_patterns, first, table[:3])
-        elif n_members > 3:
-            multiply_ratios(patterns, n_patterns, n_members - 1, table[n_members - 1 : n_members])
+        if n_members >= 3:
+            for k in range(0 if n_members == 3 else n_members - 1, n_members):
+                for p in range(n_patterns):
+                    x = bit(bits[p], k)
+                    value = ratio[p] * chance(table[k, 1], x) / chance(table[k, 0], x)
+                    ratio[p] = min(max(value, 1.0 / RATIO_BOUND), RATIO_BOUND)
 
         if n_members == 1:
             candidate = seed_b
@@ -363,52 +565,34 @@ def grow_island(
             break
         candidate, closest, value, exhausted = _best_candidate(members, n_members, state, place)
         if exhausted >= 0 and gain[exhausted, gain.shape[1] - 1] < options.min_gain:
-            exhausted = -1  # variables beyond the end of the list are not correlated enough to join
+            exhausted = np.int64(-1)  # variables beyond the end of the list may not join
         if exhausted >= 0 or candidate < 0 or value < options.min_gain:
             break
 
-    forget_rows(members[:n_members], state.columns, pattern_of)
-    positions = drop_member(members, table, n_members, dropped)
-    n_members = positions.size
+    for k in range(n_members):
+        for t in range(col_start[members[k]], col_start[members[k] + 1]):
+            pattern_of[col_items[t]] = 0
+    positions = np.arange(n_members)
+    if dropped >= 0:
+        n_members -= 1
+        positions = np.arange(n_members)
+        for k in range(dropped, n_members):
+            positions[k] = k + 1
+            members[k] = members[k + 1]
+            table[k, 0], table[k, 1] = table[k + 1, 0], table[k + 1, 1]
     if n_members == 2:
         prior = fit_pair(patterns, n_patterns, positions, table)
     else:
-        prior = refit(
+        prior, _ = fit_members(
             patterns,
             n_patterns,
             positions,
+            np.int64(0),
+            key,
             prior,
-            table[:n_members],
+            table,
             options.smooth,
             options.refit_steps,
+            -np.inf,
         )
-    return n_members, n_looked_at, prior, exhausted
-
-
-@kernel
-def grow_islands(
-    seeds: Array,
-    state: SearchState,
-    options: GrowthOptions,
-    key: Int,
-    pattern_of: Array,
-    out: GrownIslands,
-) -> None:
-    """Grow an island from each pair of ``seeds`` (P, 2) independently, and fill ``out``.
-
-    ``pattern_of`` is working memory as for :func:`grow_island`.
-    """
-    members, table, looked_at, sizes, prior = out
-    for p in range(seeds.shape[0]):
-        seed_a, seed_b = seeds[p, 0], seeds[p, 1]
-        sizes[p, 0], sizes[p, 1], prior[p], sizes[p, 2] = grow_island(
-            seed_a,
-            seed_b,
-            state,
-            options,
-            key + 1_000_003 * seed_a + seed_b,
-            pattern_of,
-            members[p],
-            table[p],
-            looked_at[p],
-        )
+    return n_members, prior, exhausted

@@ -1,4 +1,4 @@
-"""Kernels for pairwise counts and mutual information (paper §3.1)."""
+"""Kernels for pairwise counts and mutual information (paper §3.1), and for comparing a variable's latents."""
 
 from __future__ import annotations
 
@@ -21,187 +21,62 @@ class Csr(NamedTuple):
 
 
 class PairData(NamedTuple):
-    """What counting pairs needs to know about N binary rows of V variables.
+    """What finding the best partners among V variables in N binary rows needs.
 
     Fields
     ------
     rows, columns : the variables of each row, and the rows of each variable.
-    bits : uint64 (V, ⌈N/64⌉), each variable as a bitset over the rows; (0, 0) to count by row lists instead.
+    joint : int32 (V, V), in how many rows two variables are both on; (0, 0) to count them here.
     n_on : int64 (V,), in how many rows each variable is on.
     xlogx : float64 (N + 1,), ``xlogx[n] = n·ln n``.
+    alive : bool (V,), which variables may be a partner; a constant variable may not.
+    frequent_first : int32, the variables that may be a partner, by falling count, then by index; empty if only
+        positive ties count.
     """
 
     rows: Csr
     columns: Csr
-    bits: Array
+    joint: Array
     n_on: Array
     xlogx: Array
+    alive: Array
+    frequent_first: Array
 
 
 @kernel
-def popcount(word: np.uint64) -> np.uint64:
-    """Number of ones in a 64-bit word, written so that LLVM recognises it and emits the processor's instruction."""
-    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + (
-        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
-    )
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
+def information(n11: Int, n_i: Int, n_j: Int, xlogx: Array) -> float:
+    """N·MI in nats of a 2×2 table given by its corner and margins; ``xlogx[n] = n·ln n``.
 
-
-@kernel
-def pack_bits(columns: Csr, first: Int, last: Int, bits: Array) -> None:
-    """Write variables ``first..last`` as bitsets over the rows: ``bits`` is (V, ⌈N/64⌉) uint64."""
-    start, items = columns.start, columns.items
-    for i in range(first, last):
-        for k in range(start[i], start[i + 1]):
-            row = items[k]
-            bits[i, row >> 6] |= np.uint64(1) << np.uint64(row & 63)
-
-
-@kernel
-def _joint_counts(i: Int, data: PairData, counts: Array, touched: Array) -> Int:
-    """Add to ``counts[j]`` the rows where i and j are both on; list those j in ``touched``, return how many.
-
-    The work is V·N/64 with bitsets, otherwise the number of entries in the rows where i is on.
-    """
-    row_start, row_items = data.rows.start, data.rows.items
-    col_start, col_items = data.columns.start, data.columns.items
-    bits = data.bits
-    n_variables = counts.size
-    n_touched = 0
-    if bits.shape[0] > 0:
-        for j in range(n_variables):
-            total = np.uint64(0)
-            for word in range(bits.shape[1]):
-                total += popcount(bits[i, word] & bits[j, word])
-            if total > 0:
-                counts[j] = np.int64(total)
-                touched[n_touched] = j
-                n_touched += 1
-        return n_touched
-    for k in range(col_start[i], col_start[i + 1]):
-        row = col_items[k]
-        for t in range(row_start[row], row_start[row + 1]):
-            j = row_items[t]
-            if counts[j] == 0:
-                touched[n_touched] = j
-                n_touched += 1
-            counts[j] += 1
-    return n_touched
-
-
-@kernel
-def information(
-    n11: Int, n_i: Int, n_j: Int, entropy_i: float, entropy_j: float, xlogx: Array
-) -> float:
-    """N·MI in nats of a 2×2 table given by its corner and margins.
-
-    ``xlogx[n] = n·ln n``; ``entropy_i = xlogx[n_i] + xlogx[N − n_i]``. The sum is ordered so that swapping the two
-    variables gives the same bits.
+    The sum is ordered so that swapping the two variables gives the same bits.
     """
     n_rows = xlogx.size - 1
     cells = (xlogx[n11] + xlogx[n_rows - n_i - n_j + n11]) + (xlogx[n_i - n11] + xlogx[n_j - n11])
-    value: float = (cells - (entropy_i + entropy_j)) + xlogx[n_rows]
+    margins = (xlogx[n_i] + xlogx[n_rows - n_i]) + (xlogx[n_j] + xlogx[n_rows - n_j])
+    value: float = (cells - margins) + xlogx[n_rows]
     return max(0.0, value)
 
 
 @kernel
-def _better(value_a: float, index_a: Int, value_b: float, index_b: Int) -> bool:
-    """Order of partners: more information first, then the smaller index."""
-    return value_a > value_b or (value_a == value_b and index_a < index_b)
-
-
-@kernel
-def _sift_down(values: Array, indices: Array, start: Int, size: Int) -> None:
-    """Restore the heap whose root is the worst kept partner."""
-    root: int = start
-    while True:
-        child = 2 * root + 1
-        if child >= size:
-            return
-        if child + 1 < size and _better(
-            values[child], indices[child], values[child + 1], indices[child + 1]
-        ):
-            child += 1
-        if not _better(values[root], indices[root], values[child], indices[child]):
-            return
-        values[root], values[child] = values[child], values[root]
-        indices[root], indices[child] = indices[child], indices[root]
-        root = child
-
-
-@kernel
 def _offer(values: Array, indices: Array, size: Int, value: float, index: Int) -> Int:
-    """Offer a partner to the heap of the best; returns the new size."""
-    capacity = values.size
-    if size < capacity:
-        values[size] = value
-        indices[size] = index
-        size += 1
-        if size == capacity:
-            for start in range(capacity // 2 - 1, -1, -1):
-                _sift_down(values, indices, start, capacity)
-    elif _better(value, index, values[0], indices[0]):
-        values[0] = value
-        indices[0] = index
-        _sift_down(values, indices, np.int64(0), capacity)
-    return size
+    """Put a partner in its place in the list of the best: more information first, then the smaller index."""
+    place = size
+    while place > 0:
+        before = place - 1
+        if values[before] > value or (values[before] == value and indices[before] < index):
+            break
+        if place < values.size:
+            values[place] = values[before]
+            indices[place] = indices[before]
+        place = before
+    if place == values.size:
+        return size
+    values[place] = value
+    indices[place] = index
+    return min(size + 1, values.size)
 
 
 @kernel
-def _choose(
-    i: Int,
-    counts: Array,
-    touched: Array,
-    alive: Array,
-    frequent_first: Array,
-    n_on: Array,
-    xlogx: Array,
-    partners: Array,
-    values: Array,
-) -> None:
-    """The best partners of variable i, best first, from its joint counts with all others (V,).
-
-    ``touched`` lists the variables with a count above 0, in any order; ``partners`` and ``values`` (m,) are filled.
-    """
-    n_rows = xlogx.size - 1
-    zero = np.int64(0)
-    entropy_i = xlogx[n_on[i]] + xlogx[n_rows - n_on[i]]
-    size = 0
-    for j in touched:
-        if alive[j] and j != i:
-            entropy_j = xlogx[n_on[j]] + xlogx[n_rows - n_on[j]]
-            value = information(counts[j], n_on[i], n_on[j], entropy_i, entropy_j, xlogx)
-            size = _offer(values, partners, size, value, j)
-    for j in frequent_first:
-        if counts[j] == 0 and j != i:
-            entropy_j = xlogx[n_on[j]] + xlogx[n_rows - n_on[j]]
-            value = information(zero, n_on[i], n_on[j], entropy_i, entropy_j, xlogx)
-            if size == values.size and not _better(value, j, values[0], partners[0]):
-                break
-            size = _offer(values, partners, size, value, j)
-    if size < values.size:
-        for start in range(size // 2 - 1, -1, -1):
-            _sift_down(values, partners, start, size)
-    for end in range(size - 1, 0, -1):  # heap sort: worst to the back
-        values[0], values[end] = values[end], values[0]
-        partners[0], partners[end] = partners[end], partners[0]
-        _sift_down(values, partners, zero, end)
-    for t in range(size, values.size):
-        values[t] = 0.0
-        partners[t] = -1
-
-
-@kernel
-def best_partners(
-    variables: Array,
-    data: PairData,
-    alive: Array,
-    frequent_first: Array,
-    best: Array,
-    best_value: Array,
-) -> None:
+def best_partners(variables: Array, data: PairData, best: Array, best_value: Array) -> None:
     """For each listed variable, its best available partners by mutual information, best first.
 
     A partner that shares no row with the variable needs no count: its information rises with the partner's frequency
@@ -210,26 +85,130 @@ def best_partners(
     Parameters
     ----------
     variables : int32 (B,), the variables to find partners for.
-    alive : bool (V,), which variables may be a partner; a constant variable may not.
-    frequent_first : int32, the variables that may be a partner, by falling count, then by index.
     best, best_value : int32 and float64 (B, m), filled with partners and N·MI; unused places with −1 and 0.
     """
-    n_variables = data.n_on.size
+    row_start, row_items = data.rows
+    col_start, col_items = data.columns
+    n_on, xlogx, alive = data.n_on, data.xlogx, data.alive
+    only_positive = data.frequent_first.size == 0
+    n_rows = np.int64(xlogx.size - 1)
+    n_variables = n_on.size
+    n_best = best.shape[1]
     counts = np.zeros(n_variables, np.int32)
     touched = np.empty(n_variables, np.int32)
     for b in range(variables.size):
         i = variables[b]
-        n_touched = _joint_counts(i, data, counts, touched)
-        _choose(
-            i,
-            counts,
-            touched[:n_touched],
-            alive,
-            frequent_first,
-            data.n_on,
-            data.xlogx,
-            best[b],
-            best_value[b],
-        )
+        values, partners = best_value[b], best[b]
+        n_touched = 0
+        if data.joint.shape[0] > 0:
+            for j in range(n_variables):
+                counts[j] = data.joint[i, j]
+                if counts[j] > 0:
+                    touched[n_touched] = j
+                    n_touched += 1
+        else:
+            for k in range(col_start[i], col_start[i + 1]):
+                row = col_items[k]
+                for t in range(row_start[row], row_start[row + 1]):
+                    j = row_items[t]
+                    if counts[j] == 0:
+                        touched[n_touched] = j
+                        n_touched += 1
+                    counts[j] += 1
+        size = np.int64(0)
+        for t in range(n_touched):
+            j = touched[t]
+            if not alive[j] or j == i:
+                continue
+            if only_positive and n_rows * counts[j] <= n_on[i] * n_on[j]:
+                continue
+            value = information(counts[j], n_on[i], n_on[j], xlogx)
+            if size < n_best or value >= values[n_best - 1]:
+                size = _offer(values, partners, size, value, j)
+        for j in data.frequent_first:
+            if counts[j] > 0 or j == i:
+                continue
+            value = information(np.int32(0), n_on[i], n_on[j], xlogx)
+            if size == n_best and value < values[n_best - 1]:
+                break
+            size = _offer(values, partners, size, value, j)
+        for t in range(size, n_best):
+            values[t] = 0.0
+            partners[t] = -1
         for t in range(n_touched):
             counts[touched[t]] = 0
+
+
+class Assignment(NamedTuple):
+    """Which latent each of V variables belongs to, and what the L latents' groups say about them.
+
+    Fields
+    ------
+    own : int32 (V,), the latent of each variable.
+    start, row, logodds : for latent z the rows in which a member is on, ascending, and the log-odds of z there, at
+        ``start[z]:start[z + 1]``; in all other rows they are ``base[z]``.
+    base : float64 (L,), log-odds when no member is on.
+    weight, off_evidence : float64 (V,), what a variable adds to the log-odds when on instead of off, and when off.
+    """
+
+    own: Array
+    start: Array
+    row: Array
+    logodds: Array
+    base: Array
+    weight: Array
+    off_evidence: Array
+
+
+@kernel
+def compare_assignments(
+    first: int,
+    last: int,
+    variables: Array,
+    target: Array,
+    now: Assignment,
+    columns: Csr,
+    completed: Csr,
+    n_rows: int,
+    out: Array,
+) -> None:
+    """Joint counts of each variable, its own latent and another one.
+
+    The state of a variable's own latent is decided from the *other* members of the group, so that the variable itself
+    adds no evidence.
+
+    Parameters
+    ----------
+    variables, target : int32 (B,), the variables and for each the other latent; the call handles ``first..last``.
+    now : the present assignment.
+    columns : the rows in which each variable is on.
+    completed : the rows in which the completed data have each latent on.
+    out : int64 (B, 2, 2, 2), zero at first: rows by state of the variable, its own latent, and the other.
+    """
+    own, entry_start, entry_row, entry_logodds, base, weight, off_evidence = now
+    col_start, col_items = columns
+    latent_start, latent_items = completed
+    for b in range(first, last):
+        v = variables[b]
+        z = own[v]
+        k = col_start[v]
+        t = latent_start[target[b]]
+        t_end = latent_start[target[b] + 1]
+        n_other = t_end - t
+        for e in range(entry_start[z], entry_start[z + 1]):
+            row = entry_row[e]
+            x = 0
+            logodds = entry_logodds[e] - off_evidence[v]
+            if k < col_start[v + 1] and col_items[k] == row:
+                k += 1
+                x = 1
+                logodds -= weight[v]
+            while t < t_end and latent_items[t] < row:
+                t += 1
+            y = 1 if t < t_end and latent_items[t] == row else 0
+            n_other -= y
+            out[b, x, 1 if logodds > 0.0 else 0, y] += 1
+        off_state = 1 if base[z] - off_evidence[v] > 0.0 else 0
+        n_entries = entry_start[z + 1] - entry_start[z]
+        out[b, 0, off_state, 1] += n_other
+        out[b, 0, off_state, 0] += n_rows - n_entries - n_other
