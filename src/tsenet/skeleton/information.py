@@ -72,7 +72,7 @@ class PairCounter:
         gain -= entropy[n_i] + entropy[n_j] - f[n]
         if self.positive:
             gain[n * joint <= n_i * n_j] = 0.0
-        return np.maximum(gain, 0.0, out=gain)
+        return np.asarray(np.maximum(gain, 0.0))
 
     def best_partners(
         self,
