@@ -106,9 +106,9 @@ def test_every_word_has_a_group_even_noise() -> None:
     tree = TSENetClassifier.paper(**QUICK).fit(noise, rng.integers(0, 2, 400)).tree_
     assert tree is not None
     assert len(tree.ungrouped) == 0  # no significance test
-    assert max(len(group) for group in tree.groups(1)) <= 15
+    assert 1 < len(tree.groups(1)) < 30
     tested = learn_tree(noise, random_state=0)
-    assert len(tested.ungrouped) > 0
+    assert len(tested.groups(1)) == 1
 
 
 def test_rows_without_a_label_serve_the_structure_alone(

@@ -84,7 +84,7 @@ def test_set_output_gives_pandas(fitted: LatentTreeTransformer, frame: pd.DataFr
 
 def test_parameters_are_those_of_learn_tree() -> None:
     ours = LatentTreeTransformer().get_params()
-    assert {**ours, "client": None} == tsenet.learn_tree.__kwdefaults__
+    assert {**ours, "client": None, "piece_size": None} == tsenet.learn_tree.__kwdefaults__
 
 
 def test_pipeline_learns_and_posteriors_tell_the_group(rows: NDArray[np.float64]) -> None:

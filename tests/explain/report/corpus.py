@@ -48,7 +48,7 @@ def model(targets: NDArray[Any], kind: Any = tsenet.TSENetClassifier, **options:
     settings = {
         "density": 0.7,
         "max_top": 2,
-        "tree_options": {"max_island": 4},
+        "tree_options": {"max_island": 4, "correlation_test": False},
         "skip_units": 4,
         "feature_units": 4,
     }
@@ -64,4 +64,5 @@ def classifier() -> Any:
 
 @cache
 def tree() -> Any:
-    return tsenet.learn_tree(table(), max_top=2, max_island=4, refine_steps=3, random_state=0)
+    options = {"max_top": 2, "max_island": 4, "correlation_test": False, "refine_steps": 3}
+    return tsenet.learn_tree(table(), **options, random_state=0)
