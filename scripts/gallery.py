@@ -1,6 +1,6 @@
 """Draw the pictures of ``docs/gallery.md``: ``make gallery``, or some of them by name.
 
-Three need data sets that are not bundled and are skipped, with a message, where ``TSENET_DATA`` does not have them; the
+Four need data sets that are not bundled and are skipped, with a message, where ``TSENET_DATA`` does not have them; the
 picture of the explorer is skipped where there is no Chromium. Two are drawn from the results in ``docs/results``.
 """
 
@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -85,14 +84,21 @@ def mnist_fields() -> Figure:
     return figure
 
 
-def hierarchy(dataset: str) -> Figure:
-    """The top level of a data set's topics, and the topics below it."""
+@cache
+def topic_model(dataset: str) -> Any:
+    """The topics of a data set."""
     import tsenet
-    from tsenet.explain.plots import plot_hierarchy
 
     rows = need(dataset)
     documents = rows.X if isinstance(rows.X, list) else tsenet.Table.of(rows.X, names=rows.names)
-    figure = plot_hierarchy(tsenet.TopicModel(random_state=0).fit(documents)).get_figure()
+    return tsenet.TopicModel(random_state=0).fit(documents)
+
+
+def hierarchy(dataset: str) -> Figure:
+    """The top level of a data set's topics, and the topics below it."""
+    from tsenet.explain.plots import plot_hierarchy
+
+    figure = plot_hierarchy(topic_model(dataset)).get_figure()
     assert isinstance(figure, Figure)
     return figure
 
@@ -147,23 +153,21 @@ def plain_frame(figure: Figure) -> Figure:
 
 
 def explorer() -> Image.Image:
-    """The explorer of the site's model, as Chromium shows it."""
+    """The explorer of the topics of 20 Newsgroups, as Chromium shows it."""
     program = shutil.which("chromium")
     if program is None:
         raise Skipped("needs Chromium")
     from playwright.sync_api import sync_playwright
 
-    sys.path.insert(0, str(ROOT / "docs" / "_extensions"))
-    from live_explorer import CORPUS
-    from live_explorer import explorer as page_of
-
+    rows = need("20newsgroups")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page_file, picture = Path(folder) / "report.html", Path(folder) / "picture.png"
-        page_file.write_text(page_of(ROOT / "docs" / CORPUS), encoding="utf-8")
+        model = topic_model("20newsgroups")
+        model.report(page_file, rows.X, along=rows.y, title="20 Newsgroups", along_name="newsgroup")
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1200, "height": 750})
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.goto(page_file.as_uri(), timeout=120_000)
-        page.get_by_placeholder("Search words and units").wait_for(timeout=60_000)
+        page.locator(".map .cell").first.wait_for(timeout=60_000)
         page.screenshot(path=picture, timeout=60_000)
         browser.close()
         return Image.open(picture).convert("RGB")
