@@ -907,8 +907,7 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
     def _fill(self, meta: dict[str, Any], arrays: Arrays) -> None:
         """Take over the network of a file."""
         from tsenet.network.compact import n_used_parameters
-        from tsenet.network.links import Links
-        from tsenet.network.predictor import Predictor
+        from tsenet.network.predictor import Links, Predictor
         from tsenet.training.history import History
         from tsenet.training.metrics import CrossValidatedScore
 

@@ -15,8 +15,7 @@ from torch import nn
 from tsenet._system.threads import chunks
 from tsenet.network import kernels
 from tsenet.network.batches import Inputs, is_bag
-from tsenet.network.links import Links
-from tsenet.network.predictor import relu
+from tsenet.network.predictor import Links, relu
 from tsenet.network.sparse_linear import SparseLinear
 
 if TYPE_CHECKING:

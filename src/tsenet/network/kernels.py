@@ -2,7 +2,7 @@
 
 Activations are (units, B), one row for each unit: the processor then adds eight rows of a batch at a time, whatever the
 number of units per latent is. Only sparse rows are summed row by row, some at a time, and transposed after that.
-`tsenet.network.links` describes ``start`` and ``latent``; weights are (E, k).
+`tsenet.network.predictor` describes ``start`` and ``latent``; weights are (E, k).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from torch.autograd.function import once_differentiable
 from tsenet.expansion.wiring import WiringLayer
 from tsenet.network import kernels
 from tsenet.network.batches import Batch, Drawn, SparseBatch
-from tsenet.network.links import Links
+from tsenet.network.predictor import Links
 
 
 class SparseLinear(nn.Module):
