@@ -272,8 +272,8 @@ class LinearTeacher(ClassifierMixin, BaseEstimator):
         from tsenet.data import BinaryRule, Scaling
         from tsenet.data.order import duplicate_groups
         from tsenet.progress import Progress
-        from tsenet.training.labelled import TrainingRows
         from tsenet.training.linear_teacher import fit_linear_teacher
+        from tsenet.training.loop import Labelled
         from tsenet.training.losses import BinaryLoss, MulticlassLoss
 
         table = Table.of(X, self.names or None)
@@ -282,12 +282,11 @@ class LinearTeacher(ClassifierMixin, BaseEstimator):
         targets = np.where(known, np.searchsorted(self.classes_, y), -1)
         self._rule, self._scaling = BinaryRule.learn(table), Scaling.learn(table)
         inputs = self.inputs(X)
-        rows = TrainingRows.of(inputs, targets, None, duplicate_groups(table.values))
+        rows, groups = np.flatnonzero(known), duplicate_groups(table.values)
+        labelled = Labelled(inputs, rows, targets[rows], None, groups[rows])
         n_classes = self.classes_.size
         self._loss: Any = BinaryLoss() if n_classes == 2 else MulticlassLoss(n_classes)
-        teacher = fit_linear_teacher(
-            inputs, rows.labelled, self._loss, self.random_state, Progress()
-        )
+        teacher = fit_linear_teacher(labelled, self._loss, self.random_state, Progress())
         self._linear = teacher.model
         self.n_parameters_ = int(self._linear.weight.size + np.size(self._linear.bias))
         return self

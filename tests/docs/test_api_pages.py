@@ -24,7 +24,7 @@ PACKAGES = [
     "tsenet.store",
 ]
 OF_TRAINING = {
-    "tsenet.training.history.History",
+    "tsenet.training.loop.History",
 }
 
 

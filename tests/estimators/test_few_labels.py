@@ -221,3 +221,36 @@ def test_one_labelled_row_is_refused() -> None:
         TSENetRegressor(random_state=0).fit(dense, values)
     with pytest.raises(DataError, match="label"):
         TSENetClassifier(random_state=0).fit(dense, np.stack([values, values], axis=1))
+
+
+# ---- which rows to label next
+
+
+def test_suggested_rows_are_unsure_and_differ() -> None:
+    """Two groups of words that the labels know, three that they do not."""
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(5), 60)
+    counts = (rng.random((300, 50)) < 0.02).astype(np.float32)
+    for row, kind in enumerate(group):
+        counts[row, 10 * kind + rng.choice(10, 5, replace=False)] = 1
+    y = np.full(300, None)
+    y[:20], y[60:80] = "a", "b"
+    model = TSENetClassifier(random_state=0, max_epochs=10).fit(csr_array(counts), y)
+    unlabelled = np.flatnonzero(y == None)  # noqa: E711  # entry by entry
+    chosen = unlabelled[model.suggest(csr_array(counts[unlabelled]), n=6)]
+
+    assert len(set(chosen.tolist())) == 6
+    assert {2, 3, 4} <= set(group[chosen].tolist())
+    assert sorted(model.suggest(csr_array(counts[:4]), n=20)) == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="from 1 on"):
+        model.suggest(csr_array(counts), n=0)
+
+
+def test_rows_with_several_labels_are_suggested_too() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 6))
+    labels = (rows[:, :2] > 0).astype(float)
+    model = TSENetClassifier(random_state=0, max_epochs=10).fit(rows, labels)
+    far = np.where(rows[:, :2] > 0, 4.0, -4.0)
+    rows[100:, :2] = far[100:]  # far from both boundaries
+    assert (model.suggest(rows, n=10) < 100).sum() >= 6

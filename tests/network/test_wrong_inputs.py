@@ -19,6 +19,7 @@ from tests.network.wirings import (
 from tsenet.network.batches import Inputs, SparseBatch
 from tsenet.network.sparse_linear import SparseLinear
 from tsenet.training.engine import Engine
+from tsenet.training.loop import Labelled
 from tsenet.training.losses import MulticlassLoss
 
 D = SIZES[0]
@@ -48,14 +49,13 @@ def test_an_engine_refuses_another_number_of_inputs(
 ) -> None:
     rows = random_rows(RNG, 3, n_columns).astype(np.float32)
     other = Inputs(csr_array(rows) if is_sparse else rows)
-    right = Inputs(np.ones((3, D), np.float32))
 
     with pytest.raises(ValueError, match=str(n_columns)):
-        Engine(network(skip_units=skip_units).float(), other, MulticlassLoss(3)).step(
-            np.arange(3), np.arange(3), None, 0.1, 0
+        Engine(network(skip_units=skip_units).float(), MulticlassLoss(3)).step(
+            Labelled(other, np.arange(3), np.arange(3)), 0.1, 0
         )
     with pytest.raises(ValueError, match=str(n_columns)):
-        Engine(network(skip_units=skip_units).float(), right, MulticlassLoss(3)).outputs(
+        Engine(network(skip_units=skip_units).float(), MulticlassLoss(3)).outputs(
             other, np.arange(3)
         )
 

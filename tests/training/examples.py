@@ -15,9 +15,7 @@ from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.network.batches import Inputs
 from tsenet.network.tsenet import TSENet
 from tsenet.training.engine import Engine
-from tsenet.training.history import History
-from tsenet.training.labelled import Labelled
-from tsenet.training.loop import Validation
+from tsenet.training.loop import History, Labelled
 from tsenet.training.losses import BinaryLoss, Loss
 
 Arrays = dict[str, NDArray[Any]]
@@ -87,23 +85,22 @@ def make_engine(
     """An engine of some kind: the library's, or one on :class:`DenseNet`."""
     loss = BinaryLoss() if loss is None else loss
     if kind == "dense":
-        return Engine(DenseNet(inputs.n_columns, loss.n_outputs), inputs, loss, seed=seed)
+        return Engine(DenseNet(inputs.n_columns, loss.n_outputs), loss, seed=seed)
     net = small_net(inputs.n_columns, loss.n_outputs, **options)
-    return Engine(net, inputs, loss, seed=seed, n_jobs=1)
+    return Engine(net, loss, seed=seed, n_jobs=1)
 
 
 def held_out(
     inputs: Inputs, labels: NDArray[np.float64], n_train: int
-) -> tuple[NDArray[np.int64], Validation]:
+) -> tuple[Labelled, Labelled]:
     """The first rows to train on, the others for validation."""
-    rows = np.arange(n_train, len(inputs))
-    return np.arange(n_train), Validation(inputs, rows, labels[rows])
+    everything = labelled(inputs, labels)
+    return everything.take(np.arange(n_train)), everything.take(np.arange(n_train, len(inputs)))
 
 
-def labelled(rows: NDArray[np.int64] | int, targets: NDArray[Any], weights: Any = None) -> Labelled:
-    """Rows to train on; a number N stands for the first N."""
-    numbers = np.arange(rows) if isinstance(rows, int) else rows
-    return Labelled(numbers, targets, weights, numbers)
+def labelled(inputs: Inputs, targets: NDArray[Any], weights: Any = None) -> Labelled:
+    """All rows of a table."""
+    return Labelled(inputs, np.arange(len(inputs)), targets, weights)
 
 
 def history_of(*scores: float) -> History:

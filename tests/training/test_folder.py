@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from tsenet.data.shards import write_shards
+from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.progress import Progress
 from tsenet.training import folder
@@ -24,7 +25,7 @@ TARGETS[40:60] = -1  # two row groups of ten without any label
 
 
 def rows_of(
-    path: Path, rows_per_group: int = 10, validation: float = 0.2, targets: Any = TARGETS
+    path: Path, rows_per_group: int = 10, targets: Any = TARGETS, weights: Any = None
 ) -> FolderRows:
     shards = write_shards(
         path,
@@ -33,8 +34,7 @@ def rows_of(
         rows_per_group=rows_per_group,
         groups_per_shard=4,
     )
-    seed = np.random.SeedSequence(0)
-    return FolderRows(shards, targets, validation, seed, Progress())
+    return FolderRows(shards, targets, weights, 0, Progress())
 
 
 def key(values: Any) -> bytes:
@@ -52,9 +52,9 @@ def test_an_epoch_has_every_training_row_once(
     rows = rows_of(tmp_path / "shards")
     assert rows.validation is not None
     n_held = rows.validation.rows.size
-    assert 20 < n_held < 90
+    assert 10 < n_held < 60
     assert rows.n_rows + n_held == 280
-    everything = rows.inputs(rows._table(COUNTS)).values
+    everything = rows.scaling.apply(Table.of(COUNTS, [f"w{j}" for j in range(N_WORDS)])).values
     pairs = sorted(
         (row, int(t)) for row, t in zip(keys(everything), TARGETS, strict=True) if t >= 0
     )
@@ -65,7 +65,6 @@ def test_an_epoch_has_every_training_row_once(
         assert {batch.rows.size for batch in batches} <= {rows.n_rows // 16, rows.n_rows // 16 + 1}
         seen: list[tuple[bytes, int]] = []
         for batch in batches:
-            assert batch.inputs is not None
             assert len(batch.inputs) < 35 + 2 * 16 + 10  # not the whole folder
             seen += zip(keys(batch.inputs.values[batch.rows]), batch.targets.tolist(), strict=True)
         assert sorted([*seen, *held]) == pairs
@@ -87,13 +86,15 @@ def test_duplicates_stay_on_one_side(tmp_path: Path) -> None:
     assert rows.validation is not None
     held = set(keys(rows.validation.inputs.values))
     for batch in rows.batches(0, 0, 4):
-        assert batch.inputs is not None
         assert held.isdisjoint(keys(batch.inputs.values[batch.rows]))
 
 
-def test_without_validation_and_without_labels(tmp_path: Path) -> None:
-    rows = rows_of(tmp_path / "shards", validation=0.0)
+def test_few_labels_or_none(tmp_path: Path) -> None:
+    few = np.where(np.arange(N_ROWS) < 19, TARGETS, -1)
+    rows = rows_of(tmp_path / "shards", targets=few, weights=np.arange(N_ROWS))
     assert rows.validation is None
-    assert rows.n_rows == 280
+    assert rows.n_rows == 19
+    (batch,) = rows.batches(0, 0, 1)
+    assert sorted(batch.weights) == list(range(19))
     with pytest.raises(DataError, match="has a label"):
         rows_of(tmp_path / "none", targets=np.full(N_ROWS, np.nan))

@@ -10,17 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.training.examples import history_of
-from tsenet.training.history import History
+from tsenet.training.loop import History, TrainingOptions
 
 
 class TestBestEpoch:
     def test_the_first_of_equals_wins(self) -> None:
         made = history_of(0.5, 0.7, 0.7, 0.6)
-        assert (made.best_epoch, made.best_score, made.epochs_since_best) == (1, 0.7, 2)
+        assert (made.best_epoch, made.best_score) == (1, 0.7)
 
     def test_nan_beats_nothing(self) -> None:
         assert history_of(math.nan, math.nan).best_epoch is None
-        assert history_of(math.nan, math.nan).epochs_since_best == 2
         assert history_of(math.nan, 0.1, math.nan).best_epoch == 1
 
     def test_even_a_bad_first_score_is_the_best_so_far(self) -> None:
@@ -78,24 +77,26 @@ def test_missing_and_unknown_fields_are_refused() -> None:
 
 
 def test_it_says_what_happened() -> None:
-    assert repr(History()) == "History(0 epochs, going on)"
+    assert repr(History()) == "History(0 epochs, not stopped)"
     made = history_of(0.5, 0.75, 0.6)
-    assert repr(made) == "History(3 epochs, train loss 1, best score 0.75 in epoch 2, going on)"
-    line = "epoch 3: train loss 1, validation loss 0.5, score 0.6, learning rate 0.001, 0.10 s"
-    assert made.last_epoch() == line
+    assert repr(made) == "History(3 epochs, train loss 1, best score 0.75 in epoch 2, not stopped)"
+    assert made.table()["validation score"].to_dict() == {1: 0.5, 2: 0.75, 3: 0.6}
     plain = History(stopped="max_epochs").after_epoch(1.0, None, 1e-3, 0.1)
     assert repr(plain) == "History(1 epochs, train loss 1, stopped: max_epochs)"
-    assert plain.last_epoch() == "epoch 1: train loss 1, learning rate 0.001, 0.10 s"
+    assert list(plain.table()) == ["train loss", "learning rate", "seconds"]
 
 
-def test_the_table_has_a_line_for_each_epoch() -> None:
-    made = (
-        History().after_epoch(2.0, (0.7, 0.25), 1e-3, 0.5).after_epoch(1.0, (0.6, 0.75), 2e-3, 1.5)
-    )
-    head, first, second = made.table().splitlines()
-    assert head == "epoch  train loss  validation loss  score  learning rate  seconds"
-    assert first.split() == ["1", "2", "0.7", "0.25", "0.001", "0.5"]
-    assert second.split() == ["2", "1", "0.6", "0.75", "0.002", "1.5", "best"]
-    head, only = History().after_epoch(2.0, None, 1e-3, 0.5).table().splitlines()
-    assert head == "epoch  train loss  learning rate  seconds"
-    assert only.split() == ["1", "2", "0.001", "0.5"]
+@pytest.mark.parametrize(
+    ("scores", "reason"),
+    [
+        ([], None),
+        ([0.5, 0.4, 0.4], None),
+        ([0.5, 0.4, 0.4, 0.4], "early_stopping"),
+        ([0.5, 0.4, 0.4, 0.6, 0.5], None),
+        ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], "max_epochs"),
+        ([math.nan] * 3, "early_stopping"),
+    ],
+)
+def test_patience_and_epochs(scores: list[float], reason: str | None) -> None:
+    options = TrainingOptions(max_epochs=6, patience=3)
+    assert options.stop_reason(history_of(*scores)) == reason

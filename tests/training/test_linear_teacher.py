@@ -11,19 +11,17 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from tests.network.wirings import random_wiring
 from tsenet.network.batches import Inputs
-from tsenet.network.tsenet import TSENet
 from tsenet.progress import as_progress
-from tsenet.training.calibration import blend_weights
-from tsenet.training.labelled import Labelled
 from tsenet.training.linear_teacher import (
     LinearTeacher,
     NaiveBayesEM,
     _spanned,
+    blend_weights,
     fit_linear,
     fit_linear_teacher,
 )
+from tsenet.training.loop import Labelled
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, MultilabelLoss, RegressionLoss
 
 RNG = np.random.default_rng(0)
@@ -37,18 +35,13 @@ def bag() -> Inputs:
     return Inputs(csr_array(COUNTS))
 
 
-def net_of(n_outputs: int, **options: Any) -> TSENet:
-    wiring = random_wiring(np.random.default_rng(3), (N_WORDS, 20, 8), 0.3)
-    return TSENet(wiring, n_outputs, skip_units=5, feature_units=5, **options).eval()
-
-
-def started(inputs: Inputs, labelled: Labelled, loss: Loss, seed: int = 0) -> LinearTeacher:
+def started(labelled: Labelled, loss: Loss, seed: int = 0) -> LinearTeacher:
     with as_progress(False) as report:
-        return fit_linear_teacher(inputs, labelled, loss, seed, report)
+        return fit_linear_teacher(labelled, loss, seed, report)
 
 
-def labelled_rows(n_rows: int, targets: NDArray[Any] = CLASSES) -> Labelled:
-    return Labelled(np.arange(n_rows), targets[:n_rows], None, np.arange(n_rows))
+def labelled_rows(inputs: Inputs, n_rows: int, targets: NDArray[Any] = CLASSES) -> Labelled:
+    return Labelled(inputs, np.arange(n_rows), targets[:n_rows])
 
 
 # ---- linear fits
@@ -132,7 +125,7 @@ def test_rows_left_out_have_no_say() -> None:
 
 
 def test_the_blend_says_what_the_classes_are() -> None:
-    found = started(bag(), labelled_rows(60), MulticlassLoss(3))
+    found = started(labelled_rows(bag(), 60), MulticlassLoss(3))
     assert found.model.weight.shape == (N_WORDS, 3)
     assert (found.model(COUNTS.astype(np.float64)).argmax(axis=1) == CLASSES).mean() > 0.9
     assert sorted(set(found.fold)) == [0, 1, 2, 3, 4]
@@ -143,7 +136,7 @@ def test_the_blend_says_what_the_classes_are() -> None:
 def test_held_out_outputs_are_of_models_that_did_not_see_the_row() -> None:
     """With targets of pure noise a model that saw a row would know its target."""
     noise = np.random.default_rng(1).integers(3, size=N_ROWS)
-    found = started(Inputs(COUNTS), labelled_rows(200, noise), MulticlassLoss(3))
+    found = started(labelled_rows(Inputs(COUNTS), 200, noise), MulticlassLoss(3))
     assert (found.held_out.argmax(axis=1) == noise[:200]).mean() < 0.45
 
 
@@ -161,7 +154,7 @@ def test_held_out_outputs_are_of_models_that_did_not_see_the_row() -> None:
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_every_kind_of_target(is_sparse: bool, loss: Loss, targets: NDArray[Any]) -> None:
     inputs = bag() if is_sparse else Inputs(COUNTS)
-    found = started(inputs, labelled_rows(200, targets), loss)
+    found = started(labelled_rows(inputs, 200, targets), loss)
     outputs = found.model(COUNTS[200:].astype(np.float64))
     after, _ = loss.gradient(outputs, targets[200:], None)
     known = targets[:200][~np.isnan(targets[:200])]
@@ -174,9 +167,9 @@ def test_every_kind_of_target(is_sparse: bool, loss: Loss, targets: NDArray[Any]
 def test_bags_of_words_have_no_bias_from_the_labels_drawn() -> None:
     """Nine labels of one class and one of each other must not make the first class the usual answer."""
     rows = np.concatenate([np.flatnonzero(k == CLASSES)[:n] for k, n in enumerate((18, 2, 2))])
-    labelled = Labelled(rows, CLASSES[rows], None, np.arange(rows.size))
+    labelled = Labelled(bag(), rows, CLASSES[rows])
     loss = MulticlassLoss(3)
-    found = started(bag(), labelled, loss)
+    found = started(labelled, loss)
     said = found.model(COUNTS.astype(np.float64)).argmax(axis=1)
     assert np.bincount(said, minlength=3).max() < 0.6 * N_ROWS
 
@@ -185,8 +178,8 @@ def test_same_seed_same_bytes_and_many_labels() -> None:
     """More labels than are cross-validated: chosen on some, fitted on all."""
     rows = np.tile(np.arange(N_ROWS), 8)
     inputs = Inputs(csr_array(COUNTS[rows]))
-    labelled = Labelled(np.arange(rows.size), CLASSES[rows], None, np.arange(rows.size))
-    first, second = (started(inputs, labelled, MulticlassLoss(3), seed=4) for _ in range(2))
+    labelled = labelled_rows(inputs, rows.size, CLASSES[rows])
+    first, second = (started(labelled, MulticlassLoss(3), seed=4) for _ in range(2))
 
     assert np.array_equal(first.model.weight, second.model.weight)
     assert set(first.fold) == {-1, 0}
@@ -200,8 +193,8 @@ def test_duplicates_of_a_row_do_not_choose_the_penalty() -> None:
     targets = np.repeat(rng.integers(0, 2, 60), 2).astype(np.float64)
     size = {}
     for name, groups in (("known", np.repeat(np.arange(60), 2)), ("unknown", np.arange(120))):
-        labelled = Labelled(np.arange(120), targets, None, groups)
-        size[name] = float(np.abs(started(Inputs(rows), labelled, BinaryLoss()).model.weight).max())
+        labelled = Labelled(Inputs(rows), np.arange(120), targets, None, groups)
+        size[name] = float(np.abs(started(labelled, BinaryLoss()).model.weight).max())
     assert size["known"] < 0.1 * size["unknown"]
 
 
@@ -224,19 +217,3 @@ def test_a_fit_in_the_space_that_few_rows_span_is_the_same() -> None:
     spanned = fit_linear(coordinates, classes, None, MulticlassLoss(3), 2.0, **options)
     np.testing.assert_allclose(directions @ spanned.weight, whole.weight, atol=2e-4)
     np.testing.assert_allclose(spanned.bias, whole.bias, atol=2e-4)
-
-
-def test_few_sparse_rows_take_that_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-
-    def spanned(rows: csr_array) -> Any:
-        asked.append(rows.shape)
-        return _spanned(rows)
-
-    monkeypatch.setattr("tsenet.training.linear_teacher._spanned", spanned)
-    labelled = Labelled(np.arange(20), CLASSES[:20], None, np.arange(20))
-    with as_progress(False) as report:
-        fit_linear_teacher(bag(), labelled, MulticlassLoss(N_CLASSES), 0, report)
-        many = Labelled(np.arange(N_ROWS), CLASSES, None, np.arange(N_ROWS))
-        fit_linear_teacher(bag(), many, MulticlassLoss(N_CLASSES), 0, report)
-    assert asked == [(20, N_WORDS)]

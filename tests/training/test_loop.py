@@ -16,8 +16,7 @@ from tests.training.examples import held_out, labelled, make_engine, same_bytes,
 from tsenet.errors import DivergenceError
 from tsenet.network.batches import Inputs
 from tsenet.training.engine import Engine
-from tsenet.training.history import History
-from tsenet.training.loop import TrainingOptions, Validation, train
+from tsenet.training.loop import History, Labelled, TrainingOptions, train
 from tsenet.training.losses import BinaryLoss, MulticlassLoss
 
 ENGINES = ["tsenet", "dense"]
@@ -30,30 +29,21 @@ def scripted(scores: Sequence[float]) -> Callable[..., float]:
 
 
 class Recorder(Engine):
-    """Remembers the arguments of every step."""
+    """Remembers every step: the batch, the learning rate, the number and the loss."""
 
-    taken: list[tuple[NDArray[np.int64], Any, Any, float, int]]
+    taken: list[tuple[Labelled, float, int]]
     losses: list[float]
 
-    def step(
-        self,
-        rows: NDArray[np.int64],
-        targets: NDArray[Any],
-        weights: NDArray[Any] | None,
-        learning_rate: float,
-        step: int,
-    ) -> float:
+    def step(self, batch: Labelled, learning_rate: float, step: int) -> float:
         if not hasattr(self, "taken"):
             self.taken, self.losses = [], []
-        self.taken.append((rows, targets, weights, learning_rate, step))
-        self.losses.append(super().step(rows, targets, weights, learning_rate, step))
+        self.taken.append((batch, learning_rate, step))
+        self.losses.append(super().step(batch, learning_rate, step))
         return self.losses[-1]
 
 
 def recorder(inputs: Inputs) -> Recorder:
-    made = make_engine("dense", inputs)
-    assert isinstance(made, Engine)
-    return Recorder(made.net, inputs, BinaryLoss(), seed=0)
+    return Recorder(make_engine("dense", inputs).net, BinaryLoss(), seed=0)
 
 
 class TestBatches:
@@ -68,16 +58,16 @@ class TestBatches:
         engine = recorder(inputs)
         train(
             engine,
-            labelled(n_rows, labels),
+            labelled(inputs, labels),
             options=TrainingOptions(batch_size=batch_size, max_epochs=3),
         )
         n_batches = math.ceil(n_rows / batch_size)
         assert len(engine.taken) == 3 * n_batches
-        assert {len(rows) for rows, *_ in engine.taken} == sizes
+        assert {batch.n_rows for batch, *_ in engine.taken} == sizes
         orders = []
         for epoch in range(3):
             steps = engine.taken[epoch * n_batches : (epoch + 1) * n_batches]
-            order = np.concatenate([rows for rows, *_ in steps])
+            order = np.concatenate([batch.rows for batch, *_ in steps])
             np.testing.assert_array_equal(np.sort(order), np.arange(n_rows))
             orders.append(order.tolist())
         assert orders[0] != orders[1] != orders[2]
@@ -89,26 +79,30 @@ class TestBatches:
         rows = np.random.default_rng(0).permutation(30)[:20]
         weights = np.random.default_rng(1).uniform(1, 2, 30)
         options = TrainingOptions(batch_size=6, max_epochs=2)
-        train(engine, labelled(rows, labels[rows], weights[rows]), options=options)
-        for taken, targets, weight, *_ in engine.taken:
-            np.testing.assert_array_equal(targets, labels[taken])
-            np.testing.assert_array_equal(weight, weights[taken])
-            assert set(taken.tolist()) <= set(rows.tolist())
+        train(engine, labelled(inputs, labels, weights).take(rows), options=options)
+        for batch, *_ in engine.taken:
+            np.testing.assert_array_equal(batch.targets, labels[batch.rows])
+            np.testing.assert_array_equal(batch.weights, weights[batch.rows])
+            assert set(batch.rows.tolist()) <= set(rows.tolist())
 
     def test_the_order_depends_on_the_seed(self) -> None:
         inputs, labels = table(30)
         orders = []
         for seed in (1, 1, 2):
             engine = recorder(inputs)
-            train(engine, labelled(30, labels), options=TrainingOptions(max_epochs=1), seed=seed)
-            orders.append(engine.taken[0][0].tolist())
+            train(
+                engine, labelled(inputs, labels), options=TrainingOptions(max_epochs=1), seed=seed
+            )
+            orders.append(engine.taken[0][0].rows.tolist())
         assert orders[0] == orders[1] != orders[2]
 
     def test_every_step_has_the_learning_rate(self) -> None:
         inputs, labels = table(20)
         engine = recorder(inputs)
-        history = train(engine, labelled(20, labels), options=TrainingOptions(0.1, 5, max_epochs=2))
-        assert [rate for *_, rate, _ in engine.taken] == [0.1] * 8
+        history = train(
+            engine, labelled(inputs, labels), options=TrainingOptions(0.1, 5, max_epochs=2)
+        )
+        assert [rate for _, rate, _ in engine.taken] == [0.1] * 8
         assert history.learning_rate == (0.1, 0.1)
 
 
@@ -118,16 +112,20 @@ class TestStopping:
         self, kind: str, scores: Sequence[float], **options: Any
     ) -> tuple[Engine, History, list[Any]]:
         inputs, labels = table(40)
-        rows, validation = held_out(inputs, labels, 30)
+        kept, validation = held_out(inputs, labels, 30)
         engine = make_engine(kind, inputs)
         weights: list[Any] = []
+
+        def score(*_: Any) -> float:
+            weights.append(engine.weights())
+            return scores[len(weights) - 1]
+
         history = train(
             engine,
-            labelled(rows, labels[rows]),
+            kept,
             validation=validation,
-            score=scripted(scores),
+            score=score,
             options=TrainingOptions(**{"learning_rate": 0.01, "batch_size": 10, **options}),
-            after_epoch=lambda _: weights.append(engine.weights()),
         )
         assert len(weights) == history.n_epochs
         return engine, history, weights
@@ -140,75 +138,45 @@ class TestStopping:
         assert same_bytes(engine.weights(), weights[1])
         assert not same_bytes(weights[1], weights[-1])
 
-    def test_all_epochs_then_the_best_weights(self, kind: str) -> None:
-        engine, history, weights = self.run(kind, [0.1, 0.4, 0.3], max_epochs=3)
-        assert (history.stopped, history.n_epochs, history.best_epoch) == ("max_epochs", 3, 1)
-        assert same_bytes(engine.weights(), weights[1])
-
     def test_early_stopping_can_be_off(self, kind: str) -> None:
-        options = {"max_epochs": 5, "patience": 1, "early_stopping": False}
-        engine, history, weights = self.run(kind, [0.4, 0.1, 0.1, 0.1, 0.1], **options)
-        assert history.n_epochs == 5
+        scores = [0.4, 0.1, 0.1, 0.1, 0.1]
+        engine, history, weights = self.run(kind, scores, max_epochs=5, patience=None)
+        assert (history.stopped, history.n_epochs) == ("max_epochs", 5)
         assert same_bytes(engine.weights(), weights[0])
 
     def test_a_score_that_is_never_a_number(self, kind: str) -> None:
         engine, history, weights = self.run(kind, [math.nan] * 4, max_epochs=4, patience=3)
-        assert (history.stopped, history.n_epochs, history.best_epoch) == (
-            "early_stopping",
-            3,
-            None,
-        )
-        assert same_bytes(engine.weights(), weights[-1])
-
-    def test_without_validation_the_last_weights(self, kind: str) -> None:
-        inputs, labels = table(40)
-        engine = make_engine(kind, inputs)
-        weights: list[Any] = []
-        options = TrainingOptions(max_epochs=3, patience=1)
-        history = train(
-            engine,
-            labelled(40, labels),
-            options=options,
-            after_epoch=lambda _: weights.append(engine.weights()),
-        )
-        assert (history.stopped, history.n_epochs, history.best_epoch) == ("max_epochs", 3, None)
+        assert (history.stopped, history.n_epochs) == ("early_stopping", 3)
+        assert history.best_epoch is None
         assert same_bytes(engine.weights(), weights[-1])
 
 
 class TestScores:
     def test_loss_and_score_are_those_of_the_network_after_the_epoch(self) -> None:
         inputs, labels = table(60)
-        rows, validation = held_out(inputs, labels, 40)
-        validation = validation._replace(weights=np.random.default_rng(0).uniform(1, 2, 20))
+        weights = np.random.default_rng(0).uniform(1, 2, 60)
+        kept, validation = held_out(inputs, labels, 40)
+        validation = validation._replace(weights=weights[40:])
         engine = make_engine("tsenet", inputs)
-        seen: list[tuple[float, float]] = []
+        seen: list[float] = []
 
-        def check(history: History) -> None:
-            outputs = engine.outputs(inputs, validation.rows).astype(np.float64)
-            loss, _ = BinaryLoss().gradient(outputs, validation.targets, validation.weights)
-            score = accuracy(validation.targets, BinaryLoss().predict(outputs), validation.weights)
-            seen.append((loss, score))
+        def accuracy(targets: Any, outputs: Any, weights: Any) -> float:
+            now = engine.outputs(inputs, validation.rows).astype(np.float64)
+            assert np.array_equal(outputs, now)
+            seen.append(BinaryLoss().gradient(now, validation.targets, validation.weights)[0])
+            return float(accuracy_score(targets, outputs[:, 0] > 0, sample_weight=weights))
 
-        def accuracy(targets: Any, probability: Any, weights: Any) -> float:
-            found = probability.argmax(axis=1)
-            return float(accuracy_score(targets, found, sample_weight=weights))
-
-        history = train(
-            engine,
-            labelled(rows, labels[rows]),
-            validation=validation,
-            score=accuracy,
-            options=TrainingOptions(0.02, 8, max_epochs=4),
-            after_epoch=check,
-        )
-        assert list(zip(history.validation_loss, history.validation_score, strict=True)) == seen
+        options = TrainingOptions(0.02, 8, max_epochs=4)
+        history = train(engine, kept, validation=validation, score=accuracy, options=options)
+        assert list(history.validation_loss) == seen
+        assert all(0 <= score <= 1 for score in history.validation_score)
 
     def test_the_default_score_is_minus_the_loss(self) -> None:
         inputs, labels = table(60)
-        rows, validation = held_out(inputs, labels, 40)
+        kept, validation = held_out(inputs, labels, 40)
         history = train(
             make_engine("dense", inputs),
-            labelled(rows, labels[rows]),
+            kept,
             validation=validation,
             options=TrainingOptions(max_epochs=2),
         )
@@ -218,31 +186,20 @@ class TestScores:
         inputs, labels = table(11)
         engine = recorder(inputs)
         options = TrainingOptions(batch_size=5, max_epochs=1)
-        history = train(engine, labelled(11, labels), options=options)
+        history = train(engine, labelled(inputs, labels), options=options)
         losses = engine.losses
         expected = (3 * losses[0] + 4 * losses[1] + 4 * losses[2]) / 11
         assert history.train_loss[0] == pytest.approx(expected, rel=1e-12)
 
-    def test_validation_rows_may_come_from_another_table(self) -> None:
-        inputs, labels = table(40)
-        others, other_labels = table(15, seed=9)
-        history = train(
-            make_engine("tsenet", inputs),
-            labelled(40, labels),
-            validation=Validation(others, np.arange(15), other_labels),
-            options=TrainingOptions(max_epochs=2),
-        )
-        assert len(history.validation_loss) == 2
-
     @pytest.mark.parametrize("kind", ENGINES)
     def test_it_learns(self, kind: str) -> None:
         inputs, labels = table(400)
-        rows, validation = held_out(inputs, labels, 300)
+        kept, validation = held_out(inputs, labels, 300)
         loss = MulticlassLoss(2)
         engine = make_engine(kind, inputs, loss, dropout=0.1)
         history = train(
             engine,
-            labelled(rows, labels[rows].astype(np.int64)),
+            kept._replace(targets=kept.targets.astype(np.int64)),
             validation=validation,
             options=TrainingOptions(0.02, 32, max_epochs=40, patience=40),
         )
@@ -255,12 +212,10 @@ class TestScores:
 def test_same_seed_same_bytes(kind: str) -> None:
     def run(seed: int, dropout_seed: int = 5) -> tuple[dict[str, NDArray[Any]], History]:
         inputs, labels = table(50)
-        rows, validation = held_out(inputs, labels, 40)
+        kept, validation = held_out(inputs, labels, 40)
         engine = make_engine(kind, inputs, seed=dropout_seed)
         options = TrainingOptions(batch_size=8, max_epochs=4)
-        history = train(
-            engine, labelled(rows, labels[rows]), validation=validation, options=options, seed=seed
-        )
+        history = train(engine, kept, validation=validation, options=options, seed=seed)
         return engine.weights(), history
 
     first, history = run(3)
@@ -282,17 +237,19 @@ class TestDivergence:
         inputs = Inputs(self.values)
         engine = make_engine("tsenet", inputs, dropout=0.0)
         with pytest.raises(DivergenceError, match="lower the learning rate"):
-            train(engine, labelled(20, np.zeros(20)), options=TrainingOptions(1e30, max_epochs=50))
+            train(
+                engine, labelled(inputs, np.zeros(20)), options=TrainingOptions(1e30, max_epochs=50)
+            )
 
     def test_with_best_weights_they_are_kept(self, caplog: pytest.LogCaptureFixture) -> None:
         inputs, labels = table(40)
-        rows, validation = held_out(inputs, labels, 30)
+        kept, validation = held_out(inputs, labels, 30)
         engine = make_engine("dense", inputs)
         weights: list[Any] = []
 
-        def spoil(history: History) -> None:
+        def spoil() -> None:
             weights.append(engine.weights())
-            if history.n_epochs == 2:
+            if len(weights) == 3:  # in the third epoch
                 spoiled = engine.weights()
                 spoiled["output"][0] = np.inf
                 engine.load_weights(spoiled)
@@ -300,27 +257,14 @@ class TestDivergence:
         with caplog.at_level(logging.WARNING, "tsenet"):
             history = train(
                 engine,
-                labelled(rows, labels[rows]),
+                kept,
                 validation=validation,
-                score=scripted([0.4, 0.5]),
-                after_epoch=spoil,
+                score=scripted([0.4, 0.5, math.nan]),
+                after_step=spoil,
             )
-        assert (history.stopped, history.n_epochs) == ("diverged", 2)
+        assert (history.stopped, history.n_epochs) == ("diverged", 3)
         assert same_bytes(engine.weights(), weights[1])
         assert "The best weights so far are kept" in caplog.text
-
-
-def test_what_follows_each_step_and_epoch() -> None:
-    inputs, labels = table(10)
-    calls: list[Any] = []
-    train(
-        make_engine("dense", inputs),
-        labelled(10, labels),
-        options=TrainingOptions(batch_size=5, max_epochs=2),
-        after_step=lambda: calls.append("step"),
-        after_epoch=lambda history: calls.append(history.n_epochs),
-    )
-    assert calls == ["step", "step", 1, "step", "step", 2]
 
 
 class TestReports:
@@ -329,7 +273,7 @@ class TestReports:
         seen: list[tuple[str, int, int | None]] = []
         train(
             make_engine("dense", inputs),
-            labelled(10, labels),
+            labelled(inputs, labels),
             options=TrainingOptions(batch_size=5, max_epochs=3),
             progress=lambda *state: seen.append(state),
         )
@@ -338,19 +282,18 @@ class TestReports:
 
     def test_notes_and_log_lines(self, caplog: pytest.LogCaptureFixture) -> None:
         inputs, labels = table(40)
-        rows, validation = held_out(inputs, labels, 30)
+        kept, validation = held_out(inputs, labels, 30)
         with caplog.at_level(logging.DEBUG, "tsenet"):
             train(
                 make_engine("dense", inputs),
-                labelled(rows, labels[rows]),
+                kept,
                 validation=validation,
                 score=scripted([0.25, 0.75]),
                 options=TrainingOptions(batch_size=15, max_epochs=2),
             )
         epochs = [r.getMessage() for r in caplog.records if r.name == "tsenet.training"]
         assert len(epochs) == 2
-        assert epochs[1].startswith("epoch 2: train loss 0.")
-        assert "score 0.75, learning rate 0.001" in epochs[1]
+        assert epochs[1].startswith("History(2 epochs, train loss 0.")
         notes = [r.getMessage() for r in caplog.records if r.levelno == logging.DEBUG]
         notes = [note for note in notes if "loss" in note]
         assert len(notes) == 4

@@ -11,15 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from sklearn.utils.class_weight import compute_sample_weight
 
 from tsenet.errors import DataError
-from tsenet.training.given_targets import GivenTargets, read_targets
 from tsenet.training.losses import BinaryLoss, MulticlassLoss, MultilabelLoss, RegressionLoss
 from tsenet.training.targets import (
     ClassTargets,
+    GivenTargets,
     LabelTargets,
     ValueTargets,
     learn_targets,
+    read_targets,
     targets_from_parts,
 )
 
@@ -38,8 +40,7 @@ def test_classes_survive_encoding(names: list[str]) -> None:
     if targets.classes.size == 2:
         outputs = outputs[:, 1:] - 0.5
     assert np.array_equal(targets.decode(outputs), y)
-    assert len(targets.output_names) == targets.loss().n_outputs == outputs.shape[1]
-    assert np.array_equal(targets.stratify(encoded), encoded)
+    assert len(targets.output_names) == targets.loss.n_outputs == outputs.shape[1]
 
 
 @given(
@@ -54,7 +55,6 @@ def test_values_survive_encoding(y: Any) -> None:
         assert np.allclose(targets.decode(encoded.reshape(len(y), -1)), given_y, atol=1e-6)
         column = encoded.reshape(len(y), -1)
         assert np.all(np.abs(column.mean(axis=0)) < 1e-6)
-        assert targets.stratify(encoded) is None
 
 
 def test_minus_one_is_a_class_unless_it_is_named() -> None:
@@ -137,24 +137,31 @@ def test_missing_labels_and_values() -> None:
 
 
 def test_which_loss() -> None:
-    assert isinstance(ClassTargets.learn(np.array([0, 1])).loss(), BinaryLoss)
-    assert isinstance(ClassTargets.learn(np.arange(3)).loss(), MulticlassLoss)
-    assert isinstance(LabelTargets(2).loss(), MultilabelLoss)
-    assert isinstance(ValueTargets.learn(np.arange(3.0)).loss(), RegressionLoss)
+    assert isinstance(ClassTargets.learn(np.array([0, 1])).loss, BinaryLoss)
+    assert isinstance(ClassTargets.learn(np.arange(3)).loss, MulticlassLoss)
+    assert isinstance(LabelTargets(2).loss, MultilabelLoss)
+    assert isinstance(ValueTargets.learn(np.arange(3.0)).loss, RegressionLoss)
 
 
 def test_balanced_weights_are_scikit_learns() -> None:
     y = np.array(["a"] * 6 + ["b"] * 3 + ["c"])
     targets = ClassTargets.learn(y)
-    loss = targets.loss(targets.encode(given_of(y)), "balanced")
-    assert np.asarray(loss.class_weights) == pytest.approx([10 / 18, 10 / 9, 10 / 3])  # type: ignore[attr-defined]
+    weights = targets.class_weights(targets.encode(given_of(y)), "balanced")
+    assert weights == pytest.approx(compute_sample_weight("balanced", y))
+    assert targets.class_weights(np.array([2, 0]), {"c": 5.0}).tolist() == [5.0, 1.0]
+    with pytest.raises(DataError, match=r"no row has the label: \['d'\]"):
+        targets.class_weights(np.array([2, 0]), {"c": 5.0, "d": 1.0})
     labels = np.array([[1.0, 0.0], [0.0, np.nan], [0.0, 0.0]])
-    weighted = LabelTargets(2).loss(labels, "balanced")
-    assert np.asarray(weighted.class_weights) == pytest.approx(  # type: ignore[attr-defined]
-        np.array([[0.75, 1.5], [0.5, 1.0]])
+    assert LabelTargets(2).class_weights(labels, "balanced") == pytest.approx(
+        np.array([[1.5, 0.5], [0.75, 0.5], [0.75, 0.5]])
     )
+    assert LabelTargets(2).class_weights(labels, [{1: 3.0}, {0: 2.0}]).tolist() == [
+        [3.0, 2.0],
+        [1.0, 2.0],
+        [1.0, 2.0],
+    ]
     with pytest.raises(ValueError, match="class_weight"):
-        LabelTargets(2).loss(labels, "best")
+        LabelTargets(2).class_weights(labels, "best")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from tsenet.cli.fit import fit
 from tsenet.cli.predict import predict
 from tsenet.cli.report import report
 from tsenet.cli.shard import shard
+from tsenet.cli.suggest import suggest
 from tsenet.cli.topics import topics
 
 __all__ = ["app"]
@@ -54,5 +55,5 @@ def _program(
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
-for _command in (topics, fit, predict, evaluate, report, export, shard):
+for _command in (topics, fit, predict, evaluate, suggest, report, export, shard):
     app.command()(_command)

@@ -26,7 +26,7 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from tsenet._system.seeds import seed_number, seed_sequence
+from tsenet._system.seeds import seed_sequence
 from tsenet.data.binary import BinaryRule
 from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
 from tsenet.data.scaling import Scaling, overflow_safe_scale
@@ -48,26 +48,32 @@ from tsenet.estimators.outside_memory import (
 )
 from tsenet.expansion.structure import NetworkStructure, learn_structure, structure_of_wiring
 from tsenet.expansion.wiring import Wiring
+from tsenet.network.batches import Inputs
 from tsenet.progress import Progress, as_progress
 from tsenet.skeleton.tree import LatentTree
 from tsenet.store.files import arrays_under
 from tsenet.store.network_parts import names_or, names_unless, network_arrays, read_network
-from tsenet.training.given_targets import GivenTargets, read_targets, warn_of_marker
-from tsenet.training.targets import Targets, ValueTargets, learn_targets
+from tsenet.training.loop import History, Labelled
+from tsenet.training.losses import BinaryLoss
+from tsenet.training.metrics import CrossValidatedScore, cross_validated_score, score_of
+from tsenet.training.targets import (
+    GivenTargets,
+    LabelTargets,
+    Targets,
+    ValueTargets,
+    is_known,
+    learn_targets,
+    read_targets,
+    warn_of_marker,
+)
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
 
-    from tsenet.network.batches import Inputs
     from tsenet.network.predictor import NetworkOptions, Predictor
     from tsenet.network.tsenet import TSENet
     from tsenet.training.engine import AdamState
-    from tsenet.training.history import History
-    from tsenet.training.labelled import TrainingRows
-    from tsenet.training.loop import Validation
-    from tsenet.training.metrics import CrossValidatedScore
-    from tsenet.training.recipe import RunSeeds, TrainedNetwork
-    from tsenet.training.settings import Recipe
+    from tsenet.training.recipe import Recipe, RunSeeds, TrainedNetwork
 
 __all__ = [
     "CheckedRows",
@@ -81,6 +87,8 @@ _EPOCHS_BETWEEN, _LAST_EPOCHS = (
     2,
     10,
 )  # of training between the rounds of pruning, and after the last
+
+_DIRECTIONS = 50  # in which rows are compared
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -375,28 +383,32 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         """Keep what the targets are; a classifier also has ``classes_``."""
         self.targets_ = targets
         if is_classifier(self):
-            self.classes_ = targets.classes  # type: ignore[union-attr]  # a regressor has values
+            self.classes_ = targets.classes  # type: ignore[attr-defined]  # a regressor has values
 
-    def _training_rows(self, checked: CheckedRows) -> TrainingRows:
-        """The rows as the network reads them."""
-        from tsenet.network.batches import Inputs
-        from tsenet.training.labelled import TrainingRows
-
+    def _labelled(self, checked: CheckedRows) -> Labelled:
+        """The rows with a target, and all rows as the network reads them."""
         table = checked.table
         if table.is_sparse and self.scaling_.centres:
             raise DataError("the network was first fitted on dense rows: continue with dense ones")
+        rows = np.flatnonzero(is_known(checked.targets))
+        if not rows.size:
+            raise DataError("no row has a label to train on")
+        targets, weights = checked.targets[rows], checked.weights
+        weights = None if weights is None else weights[rows]
+        of_class = self.targets_.class_weights(targets, self.class_weight)
+        if weights is None or of_class is None:
+            weights = of_class if weights is None else weights
+        else:
+            weights = weights.reshape(-1, *[1] * (of_class.ndim - 1)) * of_class
         inputs = Inputs.of(self.scaling_.apply(table), self.binary_rule_)
-        groups = duplicate_groups(table.values)
-        return TrainingRows.of(inputs, checked.targets, checked.weights, groups, checked.embeddings)
+        return Labelled(inputs, rows, targets, weights, duplicate_groups(table.values)[rows])
 
-    def _recipe(self, **changes: Any) -> Recipe:
+    def _recipe(self) -> Recipe:
         """The parameters of training, checked."""
-        from tsenet.training.settings import Recipe
+        from tsenet.training.recipe import Recipe
 
         self._validate_params()
-        names = {field.name for field in fields(Recipe)}
-        chosen = {n: v for n, v in self.get_params(deep=False).items() if n in names}
-        return Recipe(**{**chosen, **changes})
+        return Recipe(**{field.name: getattr(self, field.name) for field in fields(Recipe)})
 
     def network_inputs(self, X: Any) -> Iterator[Inputs]:
         """Yield blocks of rows as the network reads them: scaled, categories one-hot.
@@ -412,8 +424,6 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
             Consecutive rows; folders and sparse tables that must become dense come in several blocks, others in one.
         """
         check_is_fitted(self, "history_")
-        from tsenet.network.batches import Inputs
-
         if is_outside_memory(X):
             for table in tables_of(X, self.binary_rule_.names_in):
                 yield from self.network_inputs(table)
@@ -486,7 +496,6 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         self
         """
         need_torch("training")
-        from tsenet.training.metrics import score_of
         from tsenet.training.recipe import fit_network
 
         recipe = self._recipe()
@@ -503,23 +512,17 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
             checked = self._check_rows(X, y, sample_weight, reset=True, embeddings=embeddings)
             others = None if eval_set is None else self._check_eval_set(eval_set)
             score = score_of(eval_metric, self.targets_)
-            self._adam = None
             seed = seed_sequence(self.random_state)
-            net_seed = self._learn_structure(checked, seed, report)
-            rows = self._training_rows(checked)
+            self._learn_structure(checked, seed, report)
+            labelled = self._labelled(checked)
             trained = fit_network(
-                rows,
-                self.targets_,
-                self.wiring_,
-                recipe,
-                net_seed,
-                self._next_seeds(seed),
-                report,
-                class_weight=self.class_weight,
-                validation=None if others is None else self._validation(others),
+                *(labelled, self.targets_.loss, self.wiring_, recipe),
+                *(self._next_seeds(seed), report),
+                embeddings=checked.embeddings,
+                validation=None if others is None else self._labelled(others),
                 score=score,
             )
-            self._keep(trained, rows.inputs)
+            self._keep(trained, labelled.inputs)
         return self
 
     def _check_eval_set(self, eval_set: Any) -> CheckedRows:
@@ -536,66 +539,58 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
             )
         return checked
 
-    def _validation(self, others: CheckedRows) -> Validation:
-        """Rows as the training loop validates on them."""
-        from tsenet.training.loop import Validation
-
-        rows = self._training_rows(others)
-        labelled = rows.labelled
-        return Validation(rows.inputs, labelled.rows, labelled.targets, labelled.weights)
-
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
         """One epoch over new rows; the first call builds the network."""
         need_torch("training")
         from tsenet.network.compact import non_zero_weights
         from tsenet.training.recipe import continue_network, first_network
 
-        recipe = self._recipe(max_epochs=1, early_stopping=False)
+        recipe, seed = self._recipe(), seed_sequence(self.random_state)
         first = not hasattr(self, "history_")
         with as_progress(progress_of(self.verbose)) as report:
             checked = self._check_rows(X, y, sample_weight, reset=first, classes=classes)
             if first:
-                seed = seed_sequence(self.random_state)
-                net_seed = self._learn_structure(checked, seed, report)
-            rows = self._training_rows(checked)
+                self._learn_structure(checked, seed, report)
+            labelled, loss, seeds = (
+                self._labelled(checked),
+                self.targets_.loss,
+                self._next_seeds(seed),
+            )
             if first:
-                n_outputs = self.targets_.loss().n_outputs
                 self.net_ = first_network(
-                    recipe, self.wiring_, n_outputs, rows.inputs, net_seed, bool(self.linear_skip)
+                    *(recipe, self.wiring_, loss.n_outputs, labelled.inputs, seeds.weights),
+                    bool(self.linear_skip),
                 )
-                self.n_parameters_ = self.net_.n_parameters
             trained = continue_network(
-                *(self.net_, rows, self.targets_, recipe),
-                self._next_seeds(seed_sequence(self.random_state)),
-                report,
-                class_weight=self.class_weight,
+                *(self.net_, labelled, loss, recipe, seeds, report),
                 kept_weights=non_zero_weights(self._predictor) if self._pruned else None,
                 adam=self._adam,
             )
-            self._keep(trained, rows.inputs)
-            self._adam = trained.engine.adam
+            self._keep(trained, labelled.inputs)
+            self._adam = trained.adam
         return self
 
     def _learn_structure(
         self, checked: CheckedRows, seed: np.random.SeedSequence, report: Progress
-    ) -> int:
-        """Learn structure and scale, forgetting all that was learned before; return the seed of the network."""
-        table = checked.table
-        tree_seed, wiring_seed, net_seed = seed_sequence(seed).spawn(3)
+    ) -> None:
+        """Learn structure and scale, forgetting all that was learned before."""
+        self._take_structure(self._structure_of(checked.table, checked.table, seed, report))
+        self.scaling_ = Scaling.learn(checked.table, self.weighting)
+
+    def _structure_of(
+        self, rows: Any, sample: Table, seed: np.random.SeedSequence, report: Progress
+    ) -> NetworkStructure:
+        """Structure of rows, in memory or not; that of a given wiring for the columns of a sample."""
         if self.wiring is not None:
-            structure = structure_of_wiring(table, self.wiring)
-        else:
-            structure = learn_structure(
-                table,
-                **self._structure_options(),
-                tree_seed=tree_seed,
-                wiring_seed=wiring_seed,
-                progress=report,
-            )
-        self._take_structure(structure)
-        self.scaling_ = Scaling.learn(table, self.weighting)
-        self._n_runs = 0
-        return seed_number(net_seed)
+            return structure_of_wiring(sample, self.wiring)
+        tree_seed, wiring_seed = seed_sequence(seed).spawn(2)
+        return learn_structure(
+            rows,
+            **self._structure_options(),
+            tree_seed=tree_seed,
+            wiring_seed=wiring_seed,
+            progress=report,
+        )
 
     def _structure_options(self) -> dict[str, Any]:
         """The parameters of structure learning."""
@@ -619,7 +614,7 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         """Keep a new structure, and forget what was fitted to another."""
         self.tree_, self.wiring_, self.binary_rule_ = structure
         self._learned_wiring = self.wiring_
-        self._pruned, self.source_ = False, None
+        self._pruned, self._adam, self._n_runs, self.source_ = False, None, 0, None
 
     def _next_seeds(self, seed: np.random.SeedSequence) -> RunSeeds:
         """Seeds of the next training."""
@@ -631,7 +626,6 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
     def _keep(self, trained: TrainedNetwork, inputs: Inputs) -> None:
         """Keep a trained network."""
         from tsenet.explain.importances import importance_rows
-        from tsenet.training.metrics import cross_validated_score
 
         self._importances, self._importance_rows = None, importance_rows(inputs)
         self.net_, self.history_ = trained.net, trained.history
@@ -677,10 +671,11 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
 
         inputs = next(iter(self.network_inputs(X)))
         sizes = pruning_sizes(self.net_, inputs, n_parameters)
-        loss, recipe = self.targets_.loss(), self._recipe()
+        loss, recipe = self.targets_.loss, self._recipe()
         answers = loss.predict(self._predictor.outputs(inputs, None, self.n_jobs))
         if answers.shape[1] > loss.n_outputs:  # two classes have one output
             answers = answers[:, 1]
+        taught = Labelled(inputs, np.arange(len(inputs)), answers)
         with as_progress(progress_of(self.verbose)) as report:
             for size in sizes:
                 remove_weakest(self.net_, inputs, size)
@@ -688,7 +683,7 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
                 self._drop_unused()
                 last = size == n_parameters
                 trained = train_as_before(
-                    *(self.net_, inputs, answers, loss, recipe),
+                    *(self.net_, taught, loss, recipe),
                     self._next_seeds(seed_sequence(self.random_state)),
                     report,
                     kept_weights=non_zero_weights(self._predictor),
@@ -908,8 +903,6 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         """Take over the network of a file."""
         from tsenet.network.compact import n_used_parameters
         from tsenet.network.predictor import Links, Predictor
-        from tsenet.training.history import History
-        from tsenet.training.metrics import CrossValidatedScore
 
         parts = read_network(meta, arrays)
         rule = self.binary_rule_ = parts.rule
@@ -1055,7 +1048,7 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities: of each class (N, classes), or that each label holds (N, labels)."""
         outputs = self._outputs(X)
-        probabilities: NDArray[np.float64] = self.targets_.probabilities(outputs)
+        probabilities: NDArray[np.float64] = self.targets_.loss.predict(outputs)
         return probabilities
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -1065,8 +1058,7 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
         :meth:`predict_proba`. Labels: log-odds of each (N, labels).
         """
         outputs = self._outputs(X)
-        decision: NDArray[np.float64] = self.targets_.decision(outputs)
-        return decision
+        return outputs[:, 0] if isinstance(self.targets_.loss, BinaryLoss) else outputs
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows predicted right; for several labels, of rows with all known labels right.
@@ -1087,6 +1079,46 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
             right = (right | np.isnan(values)).all(axis=1)
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(np.average(right[known], weights=weights))
+
+    def suggest(self, X: Any, n: int = 20) -> NDArray[np.int64]:
+        """Choose the rows to label next: the model is unsure of them, they are typical, and they differ.
+
+        The rows are divided into ``n`` groups of similar ones, by k-means in which a row counts by how unsure the model
+        is of its class; of each group the row in the middle is chosen.
+
+        Parameters
+        ----------
+        X : table, (N, V), or texts
+            Rows without a label.
+        n : int, default=20
+            How many to choose; all rows if there are not more.
+
+        Returns
+        -------
+        ndarray of int64, (n,)
+            Numbers of rows of ``X``; the groups of which the model is most unsure first.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from tsenet import TSENetClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = TSENetClassifier(random_state=0, max_epochs=5).fit(X[:100], y[:100])
+        >>> model.suggest(X[100:], n=5).shape
+        (5,)
+        """
+        if not isinstance(n, Integral) or n < 1:
+            raise ValueError(f"n must be a whole number from 1 on, not {n!r}")
+        parts = list(self.network_inputs(X))
+        shares = self.targets_.loss.predict(
+            _finite([self._predictor.outputs(part, None, self.n_jobs) for part in parts])
+        )
+        if isinstance(self.targets_, LabelTargets):
+            doubt = (1.0 - np.abs(2.0 * shares - 1.0)).mean(axis=1)
+        else:
+            second, first = np.sort(shares, axis=1)[:, -2:].T
+            doubt = 1.0 - (first - second)
+        return _typical_rows([part.values for part in parts], doubt, int(n))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -1189,6 +1221,28 @@ def _finite(parts: list[NDArray[Any]]) -> NDArray[Any]:
             "Look for values in a wrong unit"
         )
     return answers
+
+
+def _typical_rows(parts: list[Any], importance: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+    """The rows in the middle of ``n`` groups of similar rows, in which each row has its importance."""
+    from scipy.sparse import vstack
+    from sklearn.cluster import KMeans
+    from sklearn.utils.extmath import randomized_svd
+
+    if importance.size <= n:
+        return np.argsort(-importance, kind="stable")
+    rows = (
+        np.concatenate(parts) if isinstance(parts[0], np.ndarray) else vstack(parts, format="csr")
+    )
+    u, size, _ = randomized_svd(rows, min(_DIRECTIONS, *rows.shape), random_state=0)
+    length = np.linalg.norm(u * size, axis=1, keepdims=True)
+    directions = u * size / np.maximum(length, 1e-12)
+    weight = np.where(length[:, 0] > 0, importance, 0.0) + 1e-9  # empty rows say nothing
+    found = KMeans(n, n_init=1, random_state=0).fit(directions, sample_weight=weight)
+    distance = found.transform(directions)  # (N, n)
+    distance[found.labels_[:, None] != np.arange(n)] = np.inf
+    first = np.argsort(-np.bincount(found.labels_, weight, n), kind="stable")
+    return np.asarray(distance.argmin(axis=0)[first])
 
 
 def progress_of(verbose: Any) -> Any:

@@ -13,18 +13,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from tsenet._system.seeds import seed_number, seed_sequence
+from tsenet._system.seeds import seed_sequence
 from tsenet.data.shards import ShardFolder
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.estimators.base import note_columns
-from tsenet.expansion.structure import learn_structure, structure_of_wiring
 from tsenet.scale.blocks import Blocks, in_blocks, is_outside_memory
 
 if TYPE_CHECKING:
     from tsenet.estimators.network import TSENetEstimator
     from tsenet.progress import Progress
-    from tsenet.training.settings import Recipe
+    from tsenet.training.recipe import Recipe
 
 # Documents from which topics are described: sizes, coherence, typical documents.
 _DESCRIBED = 20_000
@@ -130,8 +129,8 @@ def fit_outside(
         If the folder, its labels, a parameter, or an argument that is for rows in memory does not suit.
     """
     from tsenet.training.folder import FolderRows
-    from tsenet.training.labelled import is_known
-    from tsenet.training.recipe import fit_to_folder
+    from tsenet.training.recipe import RunSeeds, fit_to_folder
+    from tsenet.training.targets import is_known
 
     for name, value in in_memory.items():
         if value is not None:
@@ -157,32 +156,23 @@ def fit_outside(
                 f"{folder.url}, or name a label column of it, but has the shape {np.shape(y)}"
             )
         targets = estimator._learn_targets(given)
-        loss = estimator.targets_.loss(
-            targets[is_known(targets)], getattr(estimator, "class_weight", None)
-        )
+        known = is_known(targets)
+        weights = None
+        if (
+            of_class := estimator.targets_.class_weights(targets[known], estimator.class_weight)
+        ) is not None:
+            weights = np.ones((len(targets), *of_class.shape[1:]))
+            weights[known] = of_class
         seed = seed_sequence(estimator.random_state)
-        tree_seed, wiring_seed, net_seed = seed_sequence(seed).spawn(3)
-        estimator._n_runs, estimator._adam = 0, None
-        seeds = estimator._next_seeds(seed)
-        held_out = recipe.validation_fraction if recipe.early_stopping else 0.0
-        rows = FolderRows(folder, targets, held_out, seeds.split, report)
-        if estimator.wiring is not None:
-            structure = structure_of_wiring(rows.sample, estimator.wiring)
-        else:
-            structure = learn_structure(
-                blocks,
-                **estimator._structure_options(),
-                tree_seed=tree_seed,
-                wiring_seed=wiring_seed,
-                progress=report,
-            )
+        rows = FolderRows(folder, targets, weights, RunSeeds.of(seed, 0).split, report)
+        estimator._take_structure(estimator._structure_of(blocks, rows.sample, seed, report))
         trained = fit_to_folder(
-            *(rows, loss, structure.wiring, recipe, seed_number(net_seed), seeds, report)
+            *(rows, estimator.targets_.loss, estimator.wiring_, recipe),
+            *(estimator._next_seeds(seed), report),
         )
-        estimator._take_structure(structure)
         estimator.scaling_, estimator.vectorizer_ = rows.scaling, folder.vectorizer()
         note_columns(estimator, folder)
-        estimator._keep(trained, rows.inputs(rows.sample))
+        estimator._keep(trained, rows.inputs)
 
 
 def _labels_of(folder: ShardFolder, y: Any) -> Any:

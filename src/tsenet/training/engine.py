@@ -1,4 +1,4 @@
-"""`Engine`: a network, its training rows and Adam, as the training loop uses them."""
+"""`Engine`: a network and Adam, as the training loop uses them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from torch.optim.adam import adam
 from tsenet.network.batches import Inputs
 from tsenet.network.sparse_linear import StepMemory
 from tsenet.network.tsenet import TSENet
+from tsenet.training.loop import Labelled
 from tsenet.training.losses import Loss
 
 __all__ = ["AdamState", "Arrays", "Engine"]
@@ -50,10 +51,8 @@ class Engine:
     net : torch.nn.Module
         Maps a batch of inputs to outputs (B, C); ``net.begin_step(seed, step)`` chooses its dropout masks. Every
         weight takes part in every step. Steps leave it in training mode.
-    inputs : Inputs
-        The table whose rows it trains on.
     loss : Loss
-        What training makes small.
+        What training minimises.
     device : str or torch.device, default="cpu"
         Where the network is moved and trained.
     seed : int, default=0
@@ -69,7 +68,6 @@ class Engine:
     def __init__(
         self,
         net: nn.Module,
-        inputs: Inputs,
         loss: Loss,
         *,
         device: str | torch.device = "cpu",
@@ -81,57 +79,42 @@ class Engine:
         self.input_dropout = input_dropout
         self.device = torch.device(device)
         self.net = net.to(self.device)
-        self.inputs = inputs
         self.loss = loss
         self.seed = seed
         self.n_jobs = n_jobs
-        self._parameters = dict(self.net.named_parameters())
-        self.adam = AdamState.zeros(self._parameters.values()) if adam is None else adam
+        self._parameters = list(self.net.parameters())
+        self.adam = AdamState.zeros(self._parameters) if adam is None else adam
         self._memory = StepMemory()
 
-    def step(
-        self,
-        rows: NDArray[np.int64],
-        targets: NDArray[Any],
-        weights: NDArray[Any] | None,
-        learning_rate: float,
-        step: int,
-    ) -> float:
-        """Take one Adam step on rows (B,) and return their mean loss before it.
+    def step(self, batch: Labelled, learning_rate: float, step: int) -> float:
+        """Take one Adam step on a batch and return its mean loss before it.
 
         ``step`` counts the steps of a run and chooses the dropout masks.
         """
         with self._memory:
             if not self.net.training:
                 self.net.train()
-            loss = self._backward(rows, targets, weights, step)
+            loss = self._backward(batch, step)
             self._take_step(learning_rate)
             return loss
 
-    def _backward(
-        self,
-        rows: NDArray[np.int64],
-        targets: NDArray[Any],
-        weights: NDArray[Any] | None,
-        step: int,
-    ) -> float:
+    def _backward(self, batch: Labelled, step: int) -> float:
         """Fill ``grad`` of every weight; return the batch's mean loss."""
         cast(Any, self.net).begin_step(self.seed, step)
         key = (self.seed << 32) + step
-        batch = self.inputs.batch(rows, self.input_dropout, key).to(self.device)
-        outputs: Tensor = self.net(batch)  # (B, C)
-        target = torch.as_tensor(targets, device=self.device)  # (B,) or (B, C)
-        weight = None if weights is None else torch.as_tensor(weights, device=self.device)  # (B,)
-        loss = self.loss(outputs, target, weight)
-        for parameter in self._parameters.values():
+        values = batch.inputs.batch(batch.rows, self.input_dropout, key).to(self.device)
+        outputs: Tensor = self.net(values)  # (B, C)
+        found = outputs.detach().cpu().numpy()
+        loss, slope = self.loss.gradient(found, batch.targets, batch.weights)
+        for parameter in self._parameters:
             parameter.grad = None
-        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        return loss.item()
+        outputs.backward(torch.from_numpy(slope).to(self.device))  # type: ignore[no-untyped-call]  # torch's
+        return loss
 
     @torch.no_grad()
     def _take_step(self, learning_rate: float) -> None:
         """Take Adam's step along the gradients; the class `torch.optim.Adam` takes two seconds to import."""
-        parameters: list[Tensor] = list(self._parameters.values())
+        parameters: list[Tensor] = [*self._parameters]
         adam(
             parameters,
             [cast(Tensor, parameter.grad) for parameter in parameters],

@@ -21,14 +21,15 @@ from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.network.batches import Inputs
 from tsenet.progress import Progress
-from tsenet.training.labelled import FEWEST_ROWS, batch_bounds, is_known
-from tsenet.training.loop import Batch, Validation
+from tsenet.training.loop import Labelled, batch_bounds
+from tsenet.training.targets import is_known
 
 __all__ = ["FolderRows"]
 
 # Rows in memory, about. Labels, and which rows are held out, are in memory too: about 20 bytes a row.
 _SAMPLE_ROWS = 50_000
-_VALIDATION_ROWS = 50_000  # at most
+_VALIDATION_ROWS, _VALIDATION_SHARE = 50_000, 0.1  # at most
+_MIN_ROWS = 20  # with fewer labelled rows none are held out
 _BUFFER_ROWS = 1 << 17  # partitions are read until the buffer has this many
 
 
@@ -44,9 +45,8 @@ class FolderRows:
         Of documents.
     targets : (N,) or (N, C)
         Encoded targets of all its rows; class −1 and NaN are unknown.
-    validation_fraction : float
-        Share of the labelled rows to hold out; 0 for none.
-    seed : SeedSequence
+    weights : (N,) or (N, C), optional
+    seed : int
     report : Progress
 
     Attributes
@@ -55,7 +55,9 @@ class FolderRows:
         tf-idf, from the words of all rows.
     sample : Table
         Word counts of some rows, labelled or not.
-    validation : Validation or None
+    inputs : Inputs
+        The sample as the network reads it.
+    validation : Labelled or None
         The rows held out.
 
     Raises
@@ -68,18 +70,18 @@ class FolderRows:
         self,
         folder: ShardFolder,
         targets: NDArray[Any],
-        validation_fraction: float,
-        seed: np.random.SeedSequence,
+        weights: NDArray[Any] | None,
+        seed: int,
         report: Progress,
     ) -> None:
         known = is_known(targets)
         if not known.any():
             raise DataError(f"no row of {folder.url} has a label to train on")
-        self._folder, self._targets = folder, targets
+        self._folder, self._targets, self._weights = folder, targets, weights
         n_rows = folder.n_rows
-        split_seed, sample_seed = seed.generate_state(2).tolist()
-        share = min(validation_fraction, _VALIDATION_ROWS / n_rows)
-        if known.sum() < FEWEST_ROWS:
+        split_seed, sample_seed = np.random.SeedSequence(seed).generate_state(2).tolist()
+        share = min(_VALIDATION_SHARE, _VALIDATION_ROWS / n_rows)
+        if known.sum() < _MIN_ROWS:
             share = 0.0
         held_out = np.zeros(n_rows, bool)
         n_with = np.zeros(folder.n_columns, np.int64)
@@ -102,39 +104,46 @@ class FolderRows:
         self.scaling = Scaling.of_counts(n_rows, n_with, folder.names)
         found = sp.vstack(sample, format="csr")
         self.sample = self._table(found[canonical_order(found)])
+        self.inputs = self._inputs_of(self.sample)
         self.validation = None
         if held_out.any():
-            inputs = self.inputs(self._table(sp.vstack(held, format="csr")))
-            self.validation = Validation(inputs, np.arange(len(inputs)), targets[held_out])
+            inputs = self._inputs_of(self._table(sp.vstack(held, format="csr")))
+            own = None if weights is None else weights[held_out]
+            self.validation = Labelled(inputs, np.arange(len(inputs)), targets[held_out], own)
 
-    def inputs(self, table: Table) -> Inputs:
+    def _inputs_of(self, table: Table) -> Inputs:
         """Word counts as the network reads them."""
         return Inputs(self.scaling.apply(table).values)
 
-    def batches(self, seed: int, epoch: int, n_batches: int) -> Iterator[Batch]:
+    def batches(self, seed: int, epoch: int, n_batches: int) -> Iterator[Labelled]:
         """Read the folder in another order and yield batches of shuffled rows, of about the same size."""
         rng = np.random.default_rng([seed, epoch])
         waiting = [
             self._folder.partitions[k] for k in rng.permutation(len(self._folder.partitions))
         ]
-        values, targets, order = None, self._targets[:0], np.empty(0, np.int64)  # the buffer
+        values: Any = (
+            None  # the buffer: rows, their numbers in the folder, and the order of those left
+        )
+        numbers, order = np.empty(0, np.int64), np.empty(0, np.int64)
         for start, stop in batch_bounds(self.n_rows, n_batches):
             if order.size < stop - start:
                 rows = [] if values is None else [values[order]]
-                labels = [targets[order]]
+                read = [numbers[order]]
                 n_read = order.size
                 while waiting and n_read < max(_BUFFER_ROWS, stop - start):
                     part = waiting.pop()
                     chosen = np.flatnonzero(self._known[part.start : part.start + part.n_rows])
                     if chosen.size:
                         counts = self._folder.read(part).values[chosen]
-                        rows.append(self.inputs(self._table(counts)).values)
-                        labels.append(self._targets[part.start + chosen])
+                        rows.append(self._inputs_of(self._table(counts)).values)
+                        read.append(part.start + chosen)
                         n_read += chosen.size
-                values, targets = sp.vstack(rows, format="csr"), np.concatenate(labels)
+                values, numbers = sp.vstack(rows, format="csr"), np.concatenate(read)
                 inputs, order = Inputs(values), rng.permutation(n_read)
             batch, order = order[: stop - start], order[stop - start :]
-            yield Batch(batch, targets[batch], inputs=inputs)
+            own = numbers[batch]
+            weights = None if self._weights is None else self._weights[own]
+            yield Labelled(inputs, batch, self._targets[own], weights)
 
     def _table(self, counts: sp.csr_array) -> Table:
         return Table(counts, self._folder.names, self._folder.levels, self._folder.named)

@@ -21,25 +21,30 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 from scipy.sparse import csr_array, diags_array
 from scipy.special import softmax
 from threadpoolctl import threadpool_limits
 
 from tsenet.data.order import first_of_groups
-from tsenet.network.batches import Inputs, is_bag
+from tsenet.network.batches import is_bag
 from tsenet.progress import Progress
-from tsenet.training.calibration import blend_weights, losses_by_part, standard_error
-from tsenet.training.labelled import Labelled
+from tsenet.training.loop import Labelled, Score
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, RegressionLoss
 
 __all__ = [
     "Linear",
     "LinearTeacher",
     "NaiveBayesEM",
+    "blend_weights",
+    "calibrated_score",
     "fit_linear",
     "fit_linear_teacher",
     "fit_student",
+    "losses_by_part",
+    "match_confidence",
+    "standard_error",
+    "stratified_folds",
 ]
 
 Rows: TypeAlias = NDArray[np.floating[Any]] | csr_array
@@ -54,6 +59,10 @@ _N_DIRECTIONS = 100
 _MAX_SPANNED = 1_000  # up to this many sparse rows are fitted in the space they span
 _MANY_LABELS = 10_000  # from here on, singular directions and EM add nothing
 _LBFGS_MEMORY = 5  # with 10 it takes as many steps, each at twice the cost
+
+_N_PARTS = 10  # of held-out rows, whose losses show how uncertain a mean is
+_MAX_FACTOR = 5.0  # by which confidence is matched
+_BLEND_PENALTY = 1e-3  # keeps the weights of a blend finite where its parts never err
 
 _EM_STEPS = 3
 # A row counts as this many words, however long it is: its words are not independent, and a model that is sure of
@@ -159,20 +168,19 @@ def _ridge(
     return Linear(weight, bias)
 
 
-def fit_student(inputs: Inputs, taught: Labelled, loss: Loss) -> Linear:
+def fit_student(taught: Labelled, loss: Loss) -> Linear:
     """Fit a linear model to soft targets of all rows, or nearly all.
 
     Parameters
     ----------
-    inputs : Inputs
     taught : Labelled
         Rows with probabilities as targets: (n,) for two classes, else (n, C).
     loss : Loss
     """
-    values = inputs.values[taught.rows]
+    values = taught.inputs.values[taught.rows]
     with threadpool_limits(1, user_api="blas"):
         penalty = _SOFT_PENALTY * _mean_square_length(values)
-        return fit_linear(values, taught.targets, None, loss, penalty, free_bias=False)
+        return fit_linear(values, taught.targets, None, loss, penalty, free_bias=not is_bag(values))
 
 
 # ---- classes of rows without labels
@@ -251,6 +259,29 @@ class ClassMeansEM(_EM):
 # ---- the teacher
 
 
+def stratified_folds(
+    classes: NDArray[np.int64],
+    duplicate_groups: NDArray[np.int64] | None,
+    n_folds: int,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Fold of each row, (n,): every class has its share of each fold, and duplicates are in the same fold.
+
+    A duplicate of a row that was fitted says nothing about new rows. Where there are fewer different rows than folds,
+    there are fewer folds, and duplicates may be divided.
+    """
+    first, group = first_of_groups(
+        np.arange(classes.size) if duplicate_groups is None else duplicate_groups
+    )
+    if first.size < _FOLDS:
+        first = group = np.arange(classes.size)
+    shuffled = rng.permutation(first.size)
+    by_class = shuffled[np.argsort(classes[first][shuffled], kind="stable")]
+    fold = np.empty(first.size, np.int64)
+    fold[by_class] = np.arange(first.size) % min(n_folds, first.size)
+    return fold[group]
+
+
 class LinearTeacher(NamedTuple):
     """A fitted teacher, and what its folds predicted for rows that they had not seen.
 
@@ -273,7 +304,6 @@ class LinearTeacher(NamedTuple):
 
 
 def fit_linear_teacher(
-    inputs: Inputs,
     labelled: Labelled,
     loss: Loss,
     seed: int,
@@ -285,9 +315,8 @@ def fit_linear_teacher(
 
     Parameters
     ----------
-    inputs : Inputs
-        All rows (N, D), with and without labels.
     labelled : Labelled
+        Rows with labels; its table has all rows (N, D).
     loss : Loss
     seed : int
         Of the folds and of the singular directions.
@@ -299,7 +328,7 @@ def fit_linear_teacher(
     """
     ignored = np.empty(0, np.int64) if ignored is None else ignored
     with threadpool_limits(1, user_api="blas"):  # a product's sums must not depend on threads
-        return _Fit(inputs, labelled, loss, seed, report, ignored, embeddings).run()
+        return _Fit(labelled, loss, seed, report, ignored, embeddings).run()
 
 
 class _Part(NamedTuple):
@@ -317,7 +346,6 @@ class _Part(NamedTuple):
 
 @dataclass
 class _Fit:
-    inputs: Inputs
     labelled: Labelled
     loss: Loss
     seed: int
@@ -326,14 +354,21 @@ class _Fit:
     embeddings: NDArray[np.float64] | None
 
     def __post_init__(self) -> None:
+        self.inputs = self.labelled.inputs
         self.rng = np.random.default_rng(self.seed)
         if self.embeddings is not None:  # their mean says nothing about classes
             self.embeddings = self.embeddings - self.embeddings.mean(axis=0)
 
     def run(self) -> LinearTeacher:
-        chosen = self._stratified(self.labelled, _MAX_FITTED)
+        chosen = np.arange(self.labelled.n_rows)
+        if chosen.size > _MAX_FITTED:
+            chosen = chosen[self._folds(self.labelled, -(-chosen.size // _MAX_FITTED)) == 0]
         fitted = self.labelled.take(chosen)
-        fold = self._folds(fitted)
+        if chosen.size > 2 * _MAX_HELD_OUT:  # with many rows one fold is enough
+            fold = self._folds(fitted, max(_FOLDS, -(-chosen.size // _MAX_HELD_OUT)))
+            fold[fold > 0] = -1
+        else:
+            fold = self._folds(fitted, _FOLDS)
         held = fitted.take(np.flatnonzero(fold >= 0))
         bag = self.has_classes and is_bag(self.inputs.values)
         unsupervised = bag and fitted.rows.size < _MANY_LABELS
@@ -389,35 +424,9 @@ class _Fit:
         """Class numbers, or zeros where targets are not classes: (n,)."""
         return targets.astype(np.int64) if self.has_classes else np.zeros(len(targets), np.int64)
 
-    def _stratified(self, labelled: Labelled, n_most: int) -> NDArray[np.int64]:
-        """Numbers of at most ``n_most`` labelled rows, every class with its share."""
+    def _folds(self, labelled: Labelled, n_folds: int) -> NDArray[np.int64]:
         by_class = self._classes(labelled.targets)
-        if by_class.size <= n_most:
-            return np.arange(by_class.size)
-        rank = np.empty(by_class.size)
-        for k in np.unique(by_class):
-            own = self.rng.permutation(np.flatnonzero(by_class == k))
-            rank[own] = (np.arange(own.size) + 0.5) / own.size
-        return np.sort(np.argsort(rank, kind="stable")[:n_most])
-
-    def _folds(self, fitted: Labelled) -> NDArray[np.int64]:
-        """Fold of each row, stratified by class; −1: never held out. With many rows one fold is enough: (n,).
-
-        Duplicate rows are in the same fold: one that was fitted says nothing about new rows.
-        """
-        first, group = first_of_groups(fitted.duplicate_groups)
-        if first.size < _FOLDS:
-            first = group = np.arange(fitted.rows.size)
-        fitted = fitted.take(first)
-        n_groups = first.size
-        fold = np.full(n_groups, -1)
-        if n_groups > 2 * _MAX_HELD_OUT:
-            fold[self._stratified(fitted, min(_MAX_HELD_OUT, n_groups // _FOLDS))] = 0
-        else:
-            shuffled = self.rng.permutation(n_groups)
-            by_class = shuffled[np.argsort(self._classes(fitted.targets)[shuffled], kind="stable")]
-            fold[by_class] = np.arange(n_groups) % min(_FOLDS, n_groups)
-        return fold[group]
+        return stratified_folds(by_class, labelled.duplicate_groups, n_folds, self.rng)
 
     def _of_input(
         self, rows: Rows, fitted: Labelled, fold: NDArray[np.int64], free_bias: bool
@@ -544,3 +553,85 @@ def _spanned(rows: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     there = square > 1e-10 * max(float(square[-1]), 1e-300)
     length, turned = np.sqrt(square[there]), turned[:, there]
     return turned * length, np.asarray(exact.T @ (turned / length))
+
+
+# ---- outputs of models on rows they have not seen
+
+
+def blend_weights(
+    parts: list[NDArray[np.float64]],
+    targets: NDArray[Any],
+    weights: NDArray[np.float64] | None,
+    loss: Loss,
+) -> NDArray[np.float64]:
+    """Non-negative weights for outputs (n, C) of several models such that their sum has the smallest loss: (parts,)."""
+    size = np.array([max(float(part.std()), 1e-12) for part in parts])
+    unit = np.stack(parts) / size[:, None, None]  # (parts, n, C)
+
+    def value(amount: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        mean, slope = loss.gradient(np.tensordot(amount, unit, axes=1), targets, weights)
+        gradient = np.tensordot(unit, slope, axes=2) + 2 * _BLEND_PENALTY * amount
+        return mean + _BLEND_PENALTY * float(amount @ amount), gradient
+
+    found = minimize(
+        value,
+        np.full(len(parts), 0.5),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0, None)] * len(parts),
+    )
+    return np.asarray(found.x / size)
+
+
+def losses_by_part(
+    loss: Loss,
+    outputs: NDArray[np.float64],
+    targets: NDArray[Any],
+    weights: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Mean losses of outputs (n, C) over every tenth row: (10,), or one for each row if there are fewer."""
+    parts = [slice(start, None, _N_PARTS) for start in range(min(_N_PARTS, len(outputs)))]
+    return np.array(
+        [
+            loss.gradient(outputs[p], targets[p], None if weights is None else weights[p])[0]
+            for p in parts
+        ]
+    )
+
+
+def standard_error(values: NDArray[np.float64]) -> float:
+    """Standard error of the mean; 0 of a single value."""
+    return float(values.std() / np.sqrt(max(values.size - 1, 1)))
+
+
+def calibrated_score(loss: Loss) -> Score | None:
+    """A score for validation: minus the loss that is left when the outputs are multiplied by the best factor.
+
+    A network grows overconfident long before it errs more often. The recipe rescales it in the end, so this must not
+    end the training. None for squared error, whose loss is the score.
+    """
+    if isinstance(loss, RegressionLoss):
+        return None
+
+    def score(
+        targets: NDArray[Any], outputs: NDArray[np.float64], weights: NDArray[Any] | None
+    ) -> float:
+        (factor,) = blend_weights([outputs], targets, weights, loss)
+        return -loss.gradient(factor * outputs, targets, weights)[0]
+
+    return score
+
+
+def match_confidence(
+    wanted: NDArray[np.float64], outputs: NDArray[np.float64], loss: Loss
+) -> float:
+    """Factor for outputs (n, C) that gives their largest probabilities the mean of those of ``wanted`` (n, C)."""
+    mean = loss.predict(wanted).max(axis=1).mean()
+
+    def excess(logarithm: float) -> float:
+        return float(loss.predict(np.exp(logarithm) * outputs).max(axis=1).mean() - mean)
+
+    low, high = -np.log(_MAX_FACTOR), np.log(_MAX_FACTOR)
+    if excess(low) >= 0 or excess(high) <= 0:  # outputs that are nearly constant
+        return 1.0
+    return float(np.exp(brentq(excess, low, high, xtol=1e-6)))

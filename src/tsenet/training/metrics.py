@@ -1,4 +1,4 @@
-"""Scores of validation rows by name, for :func:`tsenet.training.loop.train`: higher is better."""
+"""Scores of rows that a network has not seen, higher is better: by name, and cross-validated with an interval."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import metrics
 
-from tsenet.training.targets import ClassTargets, LabelTargets, Targets, ValueTargets
+from tsenet.training.targets import ClassTargets, Targets, ValueTargets
 
 if TYPE_CHECKING:
     from tsenet.training.loop import Score
@@ -17,7 +18,6 @@ __all__ = ["CrossValidatedScore", "cross_validated_score", "score_of"]
 
 Floats = NDArray[np.float64]
 _DRAWS = 400
-Metric = Callable[[NDArray[Any], Floats, Any], float]
 
 
 def score_of(metric: Any, targets: Targets) -> Score | None:
@@ -40,27 +40,77 @@ def score_of(metric: Any, targets: Targets) -> Score | None:
     if metric is None or metric == "loss":
         return None
     if callable(metric):
-        return _own(metric, targets)
-    named = _of_values if isinstance(targets, ValueTargets) else _of_classes
+        return lambda true, outputs, weights: float(metric(*_as_given(true, outputs, targets)))
+    named = _OF_VALUES if isinstance(targets, ValueTargets) else _OF_LABELS
     if metric not in named:
         raise ValueError(
             f"eval_metric must be one of {', '.join(map(repr, ('loss', *named)))} or a function, not {metric!r}"
         )
-    function = named[metric]
 
-    def score(true: NDArray[Any], predicted: Floats, weights: NDArray[Any] | None) -> float:
-        wanted, said = _in_columns(true, predicted, targets)
-        values = []
-        for column in range(said.shape[1]):
-            known = ~np.isnan(wanted[:, column])
-            if known.any():
-                own = None if weights is None else weights[known]
-                values.append(function(wanted[known, column], said[known, column], own))
-        return float(np.nanmean(values)) if not np.isnan(values).all() else float("nan")
+    def score(true: NDArray[Any], outputs: Floats, weights: NDArray[Any] | None) -> float:
+        if isinstance(targets, ClassTargets):
+            if metric == "accuracy":
+                right = targets.decode(outputs) == targets.classes[true]
+                return float(np.average(right, weights=weights))
+            n_outputs = outputs.shape[1]
+            true = true == 1 if n_outputs == 1 else true[:, None] == np.arange(n_outputs)
+            wanted, predicted = true.astype(np.float64), targets.loss.predict(outputs)
+            predicted = predicted[:, 1] if n_outputs == 1 else predicted
+        else:
+            wanted, predicted = _as_given(true, outputs, targets)
+        return _mean_over_columns(named[metric], wanted, predicted, weights)
 
-    if isinstance(targets, ClassTargets) and metric == "accuracy":
-        return _share_of_right
     return score
+
+
+def _as_given(
+    true: NDArray[Any], outputs: Floats, targets: Targets
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """True targets as in ``y``, and what is predicted: probabilities or values."""
+    if isinstance(targets, ValueTargets):
+        return targets.decode(true.reshape(len(true), -1)), targets.decode(outputs)
+    predicted = targets.loss.predict(outputs)
+    return (targets.classes[true] if isinstance(targets, ClassTargets) else true), predicted
+
+
+def _mean_over_columns(
+    metric: Callable[..., float], wanted: Floats, predicted: Floats, weights: NDArray[Any] | None
+) -> float:
+    """Mean score of the columns of (n,) or (n, C) on their known entries; NaN if it is defined for none."""
+    scores = []
+    for true, said in zip(np.atleast_2d(wanted.T), np.atleast_2d(predicted.T), strict=True):
+        known = ~np.isnan(true)
+        own = None if weights is None else weights[known]
+        if known.any():
+            scores.append(metric(true[known], said[known], own))
+    defined = [score for score in scores if not np.isnan(score)]
+    return float(np.mean(defined)) if defined else float("nan")
+
+
+def _accuracy(true: Floats, said: Floats, weights: Any) -> float:
+    return float(np.average((said > 0.5) == (true > 0.5), weights=weights))
+
+
+def _auc(true: Floats, said: Floats, weights: Any) -> float:
+    if np.unique(true).size < 2:
+        return float("nan")
+    return float(metrics.roc_auc_score(true, said, sample_weight=weights))
+
+
+def _r2(true: Floats, said: Floats, weights: Any) -> float:
+    return float(metrics.r2_score(true, said, sample_weight=weights) if true.size > 1 else "nan")
+
+
+def _mae(true: Floats, said: Floats, weights: Any) -> float:
+    return -float(metrics.mean_absolute_error(true, said, sample_weight=weights))
+
+
+def _rmse(true: Floats, said: Floats, weights: Any) -> float:
+    return -float(metrics.root_mean_squared_error(true, said, sample_weight=weights))
+
+
+_OF_LABELS: dict[str, Callable[..., float]] = {"accuracy": _accuracy, "auc": _auc}
+_OF_VALUES: dict[str, Callable[..., float]] = {"r2": _r2, "mae": _mae, "rmse": _rmse}
 
 
 class CrossValidatedScore(NamedTuple):
@@ -102,86 +152,22 @@ def cross_validated_score(
         Encoded.
     outputs : (n, C)
     """
-    n, predicted = len(true), targets.loss().predict(outputs)
+    n = len(true)
     if isinstance(targets, ValueTargets):
-        columns = true.reshape(n, -1)
-
-        def r2(
-            rows: NDArray[np.int64],
-        ) -> float:  # of encoded values, whose squares cannot overflow
-            known = [rows[~np.isnan(column[rows])] for column in columns.T]
-            scores = [_r2(columns[k, c], predicted[k, c], None) for c, k in enumerate(known)]
-            return float(np.nanmean(scores)) if not np.isnan(scores).all() else float("nan")
-
-        value = r2(np.arange(n))
+        columns = true.reshape(n, -1)  # encoded values, whose squares cannot overflow
+        value = _mean_over_columns(_r2, columns, outputs, None)
         if not np.isfinite(value):
             return None
-        generator = np.random.default_rng(0)
-        draws = [r2(generator.integers(n, size=n)) for _ in range(_DRAWS)]
-        low, high = np.nanquantile(draws, [0.025, 0.975])
+        draws = np.random.default_rng(0).integers(n, size=(_DRAWS, n))
+        found = [_mean_over_columns(_r2, columns[rows], outputs[rows], None) for rows in draws]
+        low, high = np.nanquantile(found, [0.025, 0.975])
         return CrossValidatedScore("r2", value, float(low), float(high), n)
     score = score_of("accuracy", targets)
     assert score is not None
-    value, z = score(true, predicted, None), 1.96
+    value, z = score(true, outputs, None), 1.96
     if not np.isfinite(value):
         return None
     centre = value + z**2 / (2 * n)
     spread = z * np.sqrt(value * (1 - value) / n + (z / (2 * n)) ** 2)
     low, high = (centre - spread) / (1 + z**2 / n), (centre + spread) / (1 + z**2 / n)
     return CrossValidatedScore("accuracy", value, float(low), float(high), n)
-
-
-def _share_of_right(true: NDArray[Any], predicted: Floats, weights: NDArray[Any] | None) -> float:
-    return float(np.average(predicted.argmax(axis=1) == true, weights=weights))
-
-
-def _in_columns(true: NDArray[Any], predicted: Floats, targets: Targets) -> tuple[Floats, Floats]:
-    """What is wanted and predicted of each output, (n, C): presence of a class or label, or values as in ``y``."""
-    if isinstance(targets, ValueTargets):
-        wanted = true.reshape(len(true), -1) * targets.output_scale + targets.output_shift
-        return wanted, predicted * targets.output_scale + targets.output_shift
-    if isinstance(targets, LabelTargets):
-        return true.astype(np.float64), predicted
-    if predicted.shape[1] == 2:
-        return true[:, None].astype(np.float64), predicted[:, 1:]
-    return (true[:, None] == np.arange(predicted.shape[1])).astype(np.float64), predicted
-
-
-def _own(metric: Callable[..., Any], targets: Targets) -> Score:
-    def score(true: NDArray[Any], predicted: Floats, weights: NDArray[Any] | None) -> float:
-        if isinstance(targets, ClassTargets):
-            return float(metric(targets.classes[true], predicted))
-        if isinstance(targets, LabelTargets):
-            return float(metric(true, predicted))
-        return float(metric(targets.decode(true.reshape(len(true), -1)), targets.decode(predicted)))
-
-    return score
-
-
-def _auc(wanted: Floats, said: Floats, weights: Any) -> float:
-    from sklearn.metrics import roc_auc_score
-
-    if np.unique(wanted).size < 2:
-        return float("nan")
-    return float(roc_auc_score(wanted, said, sample_weight=weights))
-
-
-def _r2(wanted: Floats, said: Floats, weights: Any) -> float:
-    from sklearn.metrics import r2_score
-
-    return float(r2_score(wanted, said, sample_weight=weights)) if wanted.size > 1 else float("nan")
-
-
-_of_classes: dict[str, Metric] = {
-    "accuracy": lambda wanted, said, weights: float(
-        np.average((said > 0.5) == (wanted > 0.5), weights=weights)
-    ),
-    "auc": _auc,
-}
-_of_values: dict[str, Metric] = {
-    "r2": _r2,
-    "mae": lambda wanted, said, weights: -float(np.average(np.abs(wanted - said), weights=weights)),
-    "rmse": lambda wanted, said, weights: (
-        -float(np.sqrt(np.average(np.square(wanted - said), weights=weights)))
-    ),
-}

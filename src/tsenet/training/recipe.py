@@ -6,7 +6,8 @@ back-propagation stops when the validation rows see no more progress.
 With ``init="principal"``:
 
 1. The *linear teacher* is fitted to the labels and, on bags of words, to the rows without labels as well
-   (:mod:`tsenet.training.linear_teacher`). With few labels it does most of the work.
+   (:mod:`tsenet.training.linear_teacher`). With few labels it does most of the work. Embeddings of a pretrained
+   encoder, if there are any, are read by the teacher alone.
 2. The *network* starts with units along the principal directions of what they read. With few labels it is trained by
    back-propagation on all rows: on the labels where there are some, elsewhere on the teacher's probabilities. With all
    labels it is trained without one fold, which tells how long to train and how good it is, and then a little longer
@@ -20,11 +21,11 @@ Reasons and measurements: docs/decisions.md, "Linear teacher and student network
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -36,42 +37,56 @@ from tsenet.expansion.wiring import Wiring
 from tsenet.network.batches import Inputs, is_bag
 from tsenet.network.compact import Masks
 from tsenet.network.initial_weights import set_principal_directions
+from tsenet.network.predictor import NetworkOptions
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
-from tsenet.training.calibration import (
-    blend_weights,
-    calibrated_score,
-    losses_by_part,
-    match_confidence,
-    standard_error,
-)
 from tsenet.training.engine import AdamState, Engine
 from tsenet.training.folder import FolderRows
-from tsenet.training.history import History
-from tsenet.training.labelled import Labelled, TrainingRows, split_rows
 from tsenet.training.linear_teacher import (
     Linear,
     LinearTeacher,
+    blend_weights,
+    calibrated_score,
     fit_linear_teacher,
     fit_student,
+    losses_by_part,
+    match_confidence,
+    standard_error,
+    stratified_folds,
 )
-from tsenet.training.loop import Score, TrainingOptions, Validation, train
-from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, without_class_weights
+from tsenet.training.loop import History, Labelled, Score, TrainingOptions, train
+from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, RegressionLoss
 from tsenet.training.pruning import remove_again
-from tsenet.training.settings import Recipe, TrainingSettings
-from tsenet.training.targets import Targets
 
 __all__ = [
+    "Recipe",
     "RunSeeds",
     "TrainedNetwork",
     "continue_network",
     "first_network",
     "fit_network",
     "fit_to_folder",
-    "hold_out",
-    "train_network",
+    "train_as_before",
 ]
 
+_RATE = 1e-3
+_RATE_DENSE = 3e-3  # where it falls to 0 in the end
+_BATCH_SPARSE, _BATCH_DENSE = 512, 128
+# A training takes at least 1,600 steps or sees 300,000 rows, and takes at least 15 or 20 epochs.
+_STEPS, _ROWS_SEEN = 1600, 300_000
+_EPOCHS_SPARSE, _EPOCHS_DENSE = 15, 20
+_MOST_EPOCHS = 150
+_PATIENCE = 5
+_PATIENT_STEPS = 40  # an epoch of fewer steps counts for less patience
+_ROWS_IN_ALL = 4_000_000  # rows that a training passes at most, in at least five epochs
+_STEPS_DROPPED = 3200  # with dropout of dense inputs: no row is ever the same
+_INPUT_DROPOUT = 0.2
+_MANY_LATENTS = 100  # of dense rows; with this many or more their units need more dropout
+_UNITS_SPARSE, _UNITS_DENSE = 2, 8  # of each latent …
+_LEAST_WIDTH, _MOST_WIDTH = 128, 2048  # … but this many of the first level, of dense rows
+
+_VALIDATION_FOLDS = 10  # one of them is held out to tell when to stop …
+_MIN_ROWS = 20  # … unless there are fewer rows: it would be too small to be informative
 _MAX_FOLDS = 3  # of the teacher's folds, on which a network is compared with it …
 _ENOUGH_ROWS = 200  # … until this many rows have been held out
 _LONGER = 0.25  # of the epochs so far: training on all rows after a fold
@@ -87,24 +102,116 @@ _DOUBT = 10.0
 _MAX_RESCALING = 5.0  # of the outputs of a network without a linear skip
 
 
-class RunSeeds(NamedTuple):
-    """Seeds of one training: which rows are held out, dropout, order of the rows, folds of the linear teacher."""
+@dataclass(frozen=True)
+class Recipe:
+    """How a TSE-Net is built and trained; the fields are the estimators' parameters of the same names."""
 
-    split: np.random.SeedSequence
+    skip_units: int | None = None
+    feature_units: int = 100
+    dropout: float | None = None
+    units_per_latent: int | None = None
+    linear_skip: bool | Literal["auto"] = "auto"
+    init: Literal["random", "principal"] = "principal"
+    learning_rate: float | None = None
+    batch_size: int | None = None
+    max_epochs: int | None = None
+    device: str = "auto"
+    n_jobs: int | None = None
+
+    def network(self, inputs: Inputs, wiring: Wiring, linear_skip: bool) -> NetworkOptions:
+        """Options of a network; what the user left open depends on the rows and the sizes of the layers."""
+        if self.init == "random":  # the paper's
+            skip_units, dropout, units = 100, 0.5, 1
+        elif inputs.is_sparse:
+            skip_units, dropout, units = 0, 0.3, _UNITS_SPARSE
+        else:
+            skip_units, dropout = 0, 0.2 if _has_many_latents(wiring) else 0.1
+            n_latents = wiring.layer_sizes[1]
+            wide_enough = max(_UNITS_DENSE, -(-_LEAST_WIDTH // n_latents))
+            wanted = math.log2(max(min(wide_enough, _MOST_WIDTH // n_latents), 1))
+            units = min((2, 4, 8, 16, 32), key=lambda number: abs(math.log2(number) - wanted))
+        return NetworkOptions(
+            skip_units=skip_units if self.skip_units is None else self.skip_units,
+            feature_units=self.feature_units,
+            dropout=dropout if self.dropout is None else self.dropout,
+            linear_skip=linear_skip,
+            units_per_latent=units if self.units_per_latent is None else self.units_per_latent,
+        )
+
+    def input_dropout(self, inputs: Inputs, wiring: Wiring) -> float:
+        """Share of a batch's values to drop: of dense rows with many latents, as images are, a fifth."""
+        many = not inputs.is_sparse and _has_many_latents(wiring)
+        return _INPUT_DROPOUT if many and self.init == "principal" else 0.0
+
+    def plain_schedule(self, n_rows: int) -> TrainingOptions:
+        """Options of a training that early stopping ends; small tables get at least 20 steps an epoch."""
+        batch_size = 256 if self.batch_size is None else self.batch_size
+        return TrainingOptions(
+            learning_rate=_RATE if self.learning_rate is None else self.learning_rate,
+            batch_size=min(batch_size, max(32, n_rows // 20)),
+            max_epochs=100 if self.max_epochs is None else self.max_epochs,
+            patience=_PATIENCE,
+        )
+
+    def falling_rate(self, n_rows: int, sparse: bool, dropped: bool = False) -> TrainingOptions:
+        """Options of a training whose learning rate falls to 0; it stops early if it is given validation rows.
+
+        Parameters
+        ----------
+        n_rows : int
+        sparse : bool
+            Whether the rows are sparse.
+        dropped : bool, default=False
+            Whether values of the input are dropped.
+        """
+        rate = _RATE if sparse else _RATE_DENSE
+        usual = min(_BATCH_SPARSE if sparse else _BATCH_DENSE, max(16, n_rows // 16))
+        batch_size = min(usual, n_rows) if self.batch_size is None else self.batch_size
+        n_batches = -(-n_rows // batch_size)
+        steps = min(_STEPS, _ROWS_SEEN // batch_size)
+        if dropped and not sparse:
+            steps = _STEPS_DROPPED
+        enough = max(_EPOCHS_SPARSE if sparse else _EPOCHS_DENSE, -(-steps // n_batches))
+        epochs = min(enough, _MOST_EPOCHS, max(5, _ROWS_IN_ALL // n_rows))
+        return TrainingOptions(
+            learning_rate=rate if self.learning_rate is None else self.learning_rate,
+            batch_size=batch_size,
+            max_epochs=epochs if self.max_epochs is None else self.max_epochs,
+            patience=max(_PATIENCE, -(-_PATIENCE * _PATIENT_STEPS // n_batches)),
+            cosine=True,
+        )
+
+
+def _has_many_latents(wiring: Wiring) -> bool:
+    return sum(wiring.layer_sizes[1:]) >= _MANY_LATENTS
+
+
+class RunSeeds(NamedTuple):
+    """Seeds of one training: first weights, rows held out, dropout, order of the rows, folds of the teacher."""
+
+    weights: int
+    split: int
     dropout: int
     order: int
     teacher: int
 
     @classmethod
     def of(cls, seed: np.random.SeedSequence, n_runs: int) -> RunSeeds:
-        """Seeds of an estimator's training number ``n_runs``; its first three seeds build structure and network."""
+        """Seeds of an estimator's training number ``n_runs``; the first two children of its seed build structures."""
         first = seed_sequence(seed)
-        # Child number 3 + n_runs, without making those before it
-        run = np.random.SeedSequence(
-            first.entropy, spawn_key=(*first.spawn_key, 3 + n_runs), pool_size=first.pool_size
-        )
-        split, *others = run.spawn(4)
-        return cls(split, *(seed_number(other) for other in others))
+
+        def child(number: int) -> np.random.SeedSequence:
+            key = (*first.spawn_key, number)
+            return np.random.SeedSequence(first.entropy, spawn_key=key, pool_size=first.pool_size)
+
+        return cls(seed_number(child(2)), *map(seed_number, child(3 + n_runs).spawn(4)))
+
+
+class Unseen(NamedTuple):
+    """Labelled rows with the outputs of models fitted without them."""
+
+    outputs: NDArray[np.float64]  # (n, C)
+    targets: NDArray[Any]  # (n,) or (n, C), encoded
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,298 +223,173 @@ class TrainedNetwork:
     net : TSENet
         On the CPU, in evaluation mode.
     history : History
-    engine : Engine
-        What trained it; its state lets training go on.
+    adam : AdamState
+        With which training can continue.
     unseen : Unseen or None
         Outputs for labelled rows by models that had not seen them; None where no row was held out.
     """
 
     net: TSENet
     history: History
-    engine: Engine
+    adam: AdamState
     unseen: Unseen | None = None
-
-
-class Unseen(NamedTuple):
-    """Labelled rows with the outputs of models fitted without them."""
-
-    outputs: NDArray[np.float64]  # (n, C)
-    targets: NDArray[Any]  # (n,) or (n, C), encoded
-
-
-class Split(NamedTuple):
-    """Labelled rows to train on, and those held out to tell when to stop."""
-
-    kept: Labelled
-    validation: Validation | None
 
 
 # ---- the policy
 
 
 def fit_network(
-    rows: TrainingRows,
-    targets: Targets,
+    labelled: Labelled,
+    loss: Loss,
     wiring: Wiring,
     recipe: Recipe,
-    net_seed: int,
     seeds: RunSeeds,
     report: Progress,
     *,
-    class_weight: Any = None,
-    validation: Validation | None = None,
+    embeddings: NDArray[np.float64] | None = None,
+    validation: Labelled | None = None,
     score: Score | None = None,
 ) -> TrainedNetwork:
     """Fit a new network (paper §5).
 
     Parameters
     ----------
-    rows : TrainingRows
-    targets : Targets
-        What the rows' targets mean.
+    labelled : Labelled
+        The rows with a target; its table has all rows (N, D).
+    loss : Loss
     wiring : Wiring
     recipe : Recipe
-    net_seed : int
-        Of the weights drawn at random.
     seeds : RunSeeds
     report : Progress
-    class_weight : optional
-        As for :class:`tsenet.TSENetClassifier`.
-    validation : Validation, optional
+    embeddings : float64 (N, d), optional
+        Other vectors of all rows, which only the linear teacher reads.
+    validation : Labelled, optional
         Rows to score each network on after every epoch. Without them, ``init="random"`` holds some out.
     score : Score, optional
         Of validation rows; default: minus the loss.
     """
-    if rows.labelled.rows.size < 2:
+    if labelled.n_rows < 2:
         raise DataError("only one row has a label: training needs two or more")
-    loss = targets.loss(rows.labelled.targets, class_weight)
-    task = _Task(rows, targets, loss, wiring, recipe, net_seed, seeds, report, validation, score)
-    return task.fit_plain() if recipe.init == "random" else task.fit_with_teacher()
+    task = _Task(labelled, loss, wiring, recipe, seeds, report, embeddings, validation, score)
+    if recipe.init == "random":
+        return task.fit_plain()
+    everything = labelled.n_rows == len(labelled.inputs)
+    return task.fit_supervised() if everything else task.fit_semi_supervised()
 
 
 @dataclass(frozen=True, eq=False)
 class _Task:
     """What all parts of one fit share."""
 
-    rows: TrainingRows
-    targets: Targets
+    labelled: Labelled
     loss: Loss
     wiring: Wiring
     recipe: Recipe
-    net_seed: int
     seeds: RunSeeds
     report: Progress
-    validation: Validation | None
+    embeddings: NDArray[np.float64] | None
+    validation: Labelled | None
     score: Score | None
-    teacher_loss: Loss | None = None
+
+    # ---- the paper's recipe
 
     def fit_plain(self) -> TrainedNetwork:
         """Random weights, then back-propagation until the validation rows see no more progress."""
-        split = hold_out(self.rows, self.targets, self.recipe, self.seeds.split, self.validation)
-        net, engine = self._new_network()
-        order = self.seeds.order
-        history = train_network(engine, split, self.recipe, order, self.report, score=self.score)
-        return TrainedNetwork(net.to("cpu").eval(), history, engine)
-
-    def fit_with_teacher(self) -> TrainedNetwork:
-        """A linear teacher, a network, and the blend of both."""
-        if self.rows.labelled.rows.size == len(self.rows.inputs):
-            return self._fit_supervised()
-        return self._with_class_weights_on_rows()._fit_semi_supervised()
+        kept, validation = self.labelled, self.validation
+        if validation is None:
+            kept, validation = self._hold_out()
+        schedule = self.recipe.plain_schedule(kept.n_rows)
+        return self._run(self._initial, kept, schedule, validation, self.score)
 
     # ---- few labels: the teacher labels the other rows
 
-    def _with_class_weights_on_rows(self) -> _Task:
-        """The task with class weights in one place: of the teacher and the labelled rows, or of the network's loss."""
-        plain = without_class_weights(self.loss)
-        if plain == self.loss:
-            return self
-        if not isinstance(self.loss, BinaryLoss | MulticlassLoss):
-            return replace(self, teacher_loss=plain)  # labels of one row may differ in weight
-        labelled = self.rows.labelled
-        weights = np.ones(labelled.rows.size) if labelled.weights is None else labelled.weights
-        of_class = np.array(self.loss.class_weights)[labelled.targets.astype(np.int64)]
-        rows = replace(self.rows, labelled=labelled._replace(weights=weights * of_class))
-        return replace(self, rows=rows, loss=plain)
-
-    def _fit_semi_supervised(self) -> TrainedNetwork:
+    def fit_semi_supervised(self) -> TrainedNetwork:
         """A network taught by the linear teacher over all rows; with a linear skip, their mean."""
-        values, fresh = self.rows.inputs.values, self._fresh_rows()
-        teacher = self._linear_teacher(self.teacher_loss or self.loss, fresh)
-        trained = self._train(self._pseudo_labelled(_SOFTNESS * teacher.outputs, fresh))
+        fresh = self._fresh_rows()
+        teacher = self._linear_teacher(fresh, self.embeddings)
+        softness = 1.0 if isinstance(self.loss, RegressionLoss) else _SOFTNESS
+        soft = softness * teacher.outputs
+        trained = self._train(self._pseudo_labelled(soft, fresh))
         if self.recipe.linear_skip:
-            skip = self._refit_linear(teacher, trained.net, fresh)
+            skip = teacher.model.scaled(softness)
+            is_words = self.has_classes and is_bag(self.inputs.values)
+            if is_words or self.embeddings is not None:  # the linear part learns in turn
+                mean = 0.5 * (soft + self._outputs(trained.net))
+                skip = fit_student(self._pseudo_labelled(mean, fresh), self.loss)
             trained = self._with_linear_skip(trained, skip, _EQUAL_SHARES)
         if fresh.size:
-            n_labels = self.rows.labelled.rows.size
+            n_labels = self.labelled.n_rows
             confident = n_labels / (n_labels + _DOUBT) * teacher.outputs[fresh]
-            by_network = self._outputs(trained.net, Inputs(values[fresh]))
-            scale_outputs(trained.net, match_confidence(confident, by_network, self.loss))
-        held = self.rows.labelled.take(np.flatnonzero(teacher.fold >= 0))
+            by_network = self._outputs(trained.net, fresh)
+            _scale_outputs(trained.net, match_confidence(confident, by_network, self.loss))
+        held = self.labelled.take(teacher.fold >= 0)
         return replace(trained, unseen=Unseen(teacher.held_out, held.targets))
 
     def _fresh_rows(self) -> NDArray[np.int64]:
         """Some rows without labels from which nothing is learned."""
-        if not self.has_classes or self.validation is not None:
-            return np.empty(0, np.int64)
-        unlabelled = np.setdiff1d(np.arange(len(self.rows.inputs)), self.rows.labelled.rows)
+        unlabelled = np.setdiff1d(np.arange(len(self.inputs)), self.labelled.rows)
         n_fresh = min(int(_FRESH * unlabelled.size), _MAX_FRESH)
-        if n_fresh < _MIN_FRESH:
+        if not self.has_classes or self.validation is not None or n_fresh < _MIN_FRESH:
             return np.empty(0, np.int64)
         generator = np.random.default_rng(self.seeds.split)
         return np.sort(generator.choice(unlabelled, n_fresh, replace=False))
 
-    def _refit_linear(
-        self, teacher: LinearTeacher, net: TSENet, fresh: NDArray[np.int64]
-    ) -> Linear:
-        """The linear skip: on bags of words, or if the teacher reads embeddings, refitted to all rows.
-
-        Their targets are then the mean of teacher and network.
-        """
-        inputs, alone = self.rows.inputs, self.rows.embeddings is None
-        if self.teacher_loss is not None and alone:
-            return self._linear_teacher(self.loss, fresh).model
-        if alone and not (self.has_classes and is_bag(inputs.values)):
-            return teacher.model.scaled(_SOFTNESS)
-        mean = 0.5 * (_SOFTNESS * teacher.outputs + self._outputs(net, inputs))
-        return fit_student(inputs, self._pseudo_labelled(mean, fresh), self.loss)
-
     def _pseudo_labelled(self, outputs: NDArray[np.float64], fresh: NDArray[np.int64]) -> Labelled:
         """All rows but the fresh ones, with their labels where known, elsewhere those that outputs (N, C) imply."""
-        labelled, n_rows = self.rows.labelled, len(self.rows.inputs)
-        targets = self.loss.predict(outputs)  # (N, C)
+        labelled, n_rows = self.labelled, len(self.inputs)
+        targets, known = self.loss.predict(outputs), labelled.targets  # (N, C)
         if isinstance(self.loss, BinaryLoss):
             targets = targets[:, 1]
-            targets[labelled.rows] = labelled.targets
         elif isinstance(self.loss, MulticlassLoss):
-            targets[labelled.rows] = np.eye(self.loss.n_outputs)[labelled.targets]
+            known = np.eye(self.loss.n_outputs)[known]
         else:
-            known = labelled.targets.reshape(labelled.rows.size, -1)
-            targets[labelled.rows] = np.where(np.isnan(known), targets[labelled.rows], known)
+            known = known.reshape(labelled.n_rows, -1)
+            known = np.where(np.isnan(known), targets[labelled.rows], known)
+        targets[labelled.rows] = known
         weights = None
         if labelled.weights is not None:
-            weights = np.full(n_rows, labelled.weights.mean())
+            mean = labelled.weights.mean(axis=0)
+            weights = np.broadcast_to(mean, (n_rows, *mean.shape)).copy()
             weights[labelled.rows] = labelled.weights
-        everything = Labelled(np.arange(n_rows), targets, weights, np.arange(n_rows))
-        return everything.take(np.setdiff1d(everything.rows, fresh)) if fresh.size else everything
+        taught = np.setdiff1d(np.arange(n_rows), fresh)
+        return Labelled(self.inputs, np.arange(n_rows), targets, weights).take(taught)
 
     # ---- all labels: rows that neither teacher nor network has seen decide
 
-    def _fit_supervised(self) -> TrainedNetwork:
+    def fit_supervised(self) -> TrainedNetwork:
         """A network of all labelled rows, with a linear skip if that clearly helps."""
-        labelled = self.rows.labelled
+        labelled = self.labelled
         if not self.recipe.linear_skip:
             return self._fit_alone()
-        teacher = replace(self, rows=replace(self.rows, embeddings=None))._linear_teacher(self.loss)
-        by_network = np.empty((labelled.rows.size, self.loss.n_outputs))
+        teacher = self._linear_teacher()
+        by_network = np.empty((labelled.n_rows, self.loss.n_outputs))
         for k in range(min(int(teacher.fold.max()) + 1, _MAX_FOLDS)):
             unseen = teacher.fold == k
-            validation = self._validation(labelled.take(np.flatnonzero(unseen)))
-            trained = self._train(labelled.take(np.flatnonzero(~unseen)), validation)
-            by_network[unseen] = trained.engine.outputs(validation.inputs, validation.rows)
+            trained = self._train(labelled.take(~unseen), labelled.take(unseen))
+            by_network[unseen] = self._outputs(trained.net, labelled.rows[unseen])
             compared = (teacher.fold >= 0) & (teacher.fold <= k)
             if np.count_nonzero(compared) >= _ENOUGH_ROWS:
                 break
-        held = labelled.take(np.flatnonzero(compared))
+        held, by_network = labelled.take(compared), by_network[compared]
         by_teacher = teacher.held_out[compared[teacher.fold >= 0]]
-        by_network = by_network[compared]
         share = self._blend(by_teacher, by_network, held)
         if np.mean(unseen) > _SMALL_FOLD:
-            trained = self._train_longer(trained, labelled)
+            trained = self._train_longer(trained)
         if share[0] > 0.0:
             trained = self._with_linear_skip(trained, teacher.model, share)
         elif self.has_classes:
             factor = float(np.clip(share[1], 1 / _MAX_RESCALING, _MAX_RESCALING))
-            scale_outputs(trained.net, factor)
+            _scale_outputs(trained.net, factor)
         blended = share[0] * by_teacher + share[1] * by_network
         return replace(trained, unseen=Unseen(blended, held.targets))
 
     def _fit_alone(self) -> TrainedNetwork:
         """A network without a linear skip."""
-        labelled = self.rows.labelled
-        if not self.rows.inputs.is_sparse or self.validation is not None:
-            return self._train(labelled)
-        split = hold_out(self.rows, self.targets, self.recipe, self.seeds.split)
-        if split.validation is None:
-            return self._train(labelled)
-        return self._train_longer(self._train(split.kept, split.validation), labelled)
-
-    # ---- steps of both
-
-    @property
-    def has_classes(self) -> bool:
-        """Whether a target is one of several classes."""
-        return isinstance(self.loss, BinaryLoss | MulticlassLoss)
-
-    def _linear_teacher(
-        self, loss: Loss, ignored: NDArray[np.int64] | None = None
-    ) -> LinearTeacher:
-        rows = self.rows
-        return fit_linear_teacher(
-            *(rows.inputs, rows.labelled, loss, self.seeds.teacher, self.report, ignored),
-            rows.embeddings,
-        )
-
-    @cached_property
-    def _initial(self) -> TSENet:
-        """The network before training; the same for every fold, since it needs no labels."""
-        inputs, n_outputs = self.rows.inputs, self.loss.n_outputs
-        return first_network(self.recipe, self.wiring, n_outputs, inputs, self.net_seed)
-
-    def _new_network(self) -> tuple[TSENet, Engine]:
-        """A network with its initial weights, and what trains it."""
-        net = deepcopy(self._initial)
-        return net, _engine(net, self.rows.inputs, self.loss, self.recipe, self.seeds.dropout)
-
-    def _train(self, labelled: Labelled, validation: Validation | None = None) -> TrainedNetwork:
-        """Train a new network; on sparse rows until the validation rows see no more progress."""
-        net, engine = self._new_network()
-        score = calibrated_score(self.loss)
-        stops = self.rows.inputs.is_sparse and self.recipe.early_stopping
-        if self.validation is not None:  # the user's own rows and score
-            validation, score = self.validation, self.score
-        elif not stops:
-            validation = None
-        history = train(
-            engine,
-            labelled,
-            validation=validation,
-            score=score,
-            options=replace(self._schedule(labelled), early_stopping=stops),
-            progress=self.report,
-            seed=self.seeds.order,
-        )
-        return TrainedNetwork(net.to("cpu").eval(), history, engine)
-
-    def _train_longer(self, trained: TrainedNetwork, labelled: Labelled) -> TrainedNetwork:
-        """Train a network for some more epochs, on all labelled rows; a new one would take four times as long."""
-        if self.validation is not None:  # what the user's rows chose stays
-            return self._train(labelled)
-        history = trained.history
-        n_epochs = history.n_epochs if history.best_epoch is None else history.best_epoch + 1
-        net = trained.net.train()
-        engine = _engine(net, self.rows.inputs, self.loss, self.recipe, self.seeds.dropout + 1)
-        n_epochs = max(1, round(_LONGER * n_epochs))
-        train(
-            engine,
-            labelled,
-            options=replace(self._schedule(labelled), max_epochs=n_epochs, early_stopping=False),
-            progress=self.report,
-            seed=self.seeds.order + 1,
-        )
-        return replace(trained, net=net.to("cpu").eval(), engine=engine)
-
-    def _schedule(self, labelled: Labelled) -> TrainingOptions:
-        """How long and fast to train on some rows."""
-        inputs = self.rows.inputs
-        dropped = self.recipe.input_dropout_of(inputs, self.wiring) > 0
-        return self.recipe.falling_rate(labelled.rows.size, inputs.is_sparse, dropped)
-
-    def _validation(self, labelled: Labelled) -> Validation:
-        return Validation(self.rows.inputs, labelled.rows, labelled.targets, labelled.weights)
-
-    def _outputs(self, net: TSENet, inputs: Inputs) -> NDArray[np.float64]:
-        return net.predictor().outputs(inputs, None, self.recipe.n_jobs)
+        if not self.inputs.is_sparse or self.validation is not None:
+            return self._train(self.labelled)
+        kept, validation = self._hold_out()
+        trained = self._train(kept, validation)
+        return trained if validation is None else self._train_longer(trained)
 
     def _blend(
         self, by_teacher: NDArray[np.float64], by_network: NDArray[np.float64], held: Labelled
@@ -424,6 +406,86 @@ class _Task:
         gain = losses(alone * by_network) - losses(both[0] * by_teacher + both[1] * by_network)
         return both if gain.mean() > standard_error(gain) else np.array([0.0, alone])
 
+    # ---- steps of both
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether a target is one of several classes."""
+        return isinstance(self.loss, BinaryLoss | MulticlassLoss)
+
+    @property
+    def inputs(self) -> Inputs:
+        """All rows, labelled or not."""
+        return self.labelled.inputs
+
+    @cached_property
+    def _initial(self) -> TSENet:
+        """The network before training; the same for every fold, since it needs no labels."""
+        n_outputs = self.loss.n_outputs
+        return first_network(self.recipe, self.wiring, n_outputs, self.inputs, self.seeds.weights)
+
+    def _linear_teacher(
+        self,
+        ignored: NDArray[np.int64] | None = None,
+        embeddings: NDArray[np.float64] | None = None,
+    ) -> LinearTeacher:
+        seed = self.seeds.teacher
+        return fit_linear_teacher(self.labelled, self.loss, seed, self.report, ignored, embeddings)
+
+    def _hold_out(self) -> tuple[Labelled, Labelled | None]:
+        """Rows to train on, and rows to validate on, if there are enough; every class keeps a row to train on."""
+        labelled = self.labelled
+        if labelled.n_rows < _MIN_ROWS:
+            return labelled, None
+        classes = labelled.targets if self.has_classes else np.zeros(labelled.n_rows, np.int64)
+        groups, generator = labelled.duplicate_groups, np.random.default_rng(self.seeds.split)
+        held = stratified_folds(classes, groups, _VALIDATION_FOLDS, generator) == 0
+        held &= np.isin(classes, classes[~held])
+        return labelled.take(~held), labelled.take(held)
+
+    def _train(self, labelled: Labelled, validation: Labelled | None = None) -> TrainedNetwork:
+        """Train a new network; on sparse rows until the validation rows see no more progress."""
+        schedule, score = self._schedule(labelled), calibrated_score(self.loss)
+        if not self.inputs.is_sparse:
+            schedule, validation = replace(schedule, patience=None), None
+        if self.validation is not None:  # the user's own rows and score
+            validation, score = self.validation, self.score
+        return self._run(deepcopy(self._initial), labelled, schedule, validation, score)
+
+    def _train_longer(self, trained: TrainedNetwork) -> TrainedNetwork:
+        """Train a network for some more epochs, on all labelled rows; a new one would take four times as long."""
+        if self.validation is not None:  # what the user's rows chose stays
+            return self._train(self.labelled)
+        history, seeds = trained.history, self.seeds
+        n_epochs = history.n_epochs if history.best_epoch is None else history.best_epoch + 1
+        n_epochs = max(1, round(_LONGER * n_epochs))
+        schedule = replace(self._schedule(self.labelled), max_epochs=n_epochs)
+        seeds = seeds._replace(dropout=seeds.dropout + 1, order=seeds.order + 1)
+        longer = replace(self, seeds=seeds)._run(trained.net, self.labelled, schedule)
+        return replace(longer, history=history)
+
+    def _schedule(self, labelled: Labelled) -> TrainingOptions:
+        """How long and fast to train on some rows."""
+        dropped = self.recipe.input_dropout(self.inputs, self.wiring) > 0
+        return self.recipe.falling_rate(labelled.n_rows, self.inputs.is_sparse, dropped)
+
+    def _run(
+        self,
+        net: TSENet,
+        labelled: Labelled,
+        schedule: TrainingOptions,
+        validation: Labelled | None = None,
+        score: Score | None = None,
+    ) -> TrainedNetwork:
+        return _run(
+            *(net, labelled, self.loss, self.recipe, schedule, self.seeds, self.report),
+            validation=validation,
+            score=score,
+        )
+
+    def _outputs(self, net: TSENet, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        return net.predictor().outputs(self.inputs, rows, self.recipe.n_jobs)
+
     def _with_linear_skip(
         self, trained: TrainedNetwork, linear: Linear, share: NDArray[np.float64]
     ) -> TrainedNetwork:
@@ -436,8 +498,7 @@ class _Task:
             net.output.bias.mul_(share[1]).add_(torch.from_numpy(share[0] * linear.bias))
             assert net.linear_skip is not None
             net.linear_skip.copy_(torch.from_numpy(share[0] * linear.weight))
-        engine = _engine(net, self.rows.inputs, self.loss, self.recipe, self.seeds.dropout)
-        return TrainedNetwork(net.eval(), trained.history, engine)
+        return replace(trained, net=net.eval(), adam=AdamState.zeros(net.parameters()))
 
 
 def fit_to_folder(
@@ -445,7 +506,6 @@ def fit_to_folder(
     loss: Loss,
     wiring: Wiring,
     recipe: Recipe,
-    net_seed: int,
     seeds: RunSeeds,
     report: Progress,
 ) -> TrainedNetwork:
@@ -454,69 +514,53 @@ def fit_to_folder(
     Parameters
     ----------
     rows : FolderRows
-    loss : Loss
-    wiring, recipe, net_seed, seeds, report
+    loss, wiring, recipe, seeds, report
         As for :func:`fit_network`.
     """
-    sample = rows.inputs(rows.sample)
-    net = first_network(recipe, wiring, loss.n_outputs, sample, net_seed)
-    engine = _engine(net, sample, loss, recipe, seeds.dropout)
+    net = first_network(recipe, wiring, loss.n_outputs, rows.inputs, seeds.weights)
+    score, schedule = calibrated_score(loss), recipe.falling_rate(rows.n_rows, sparse=True)
     if recipe.init == "random":
-        score, training = None, recipe.options(rows.n_rows)
-    else:
-        score, training = calibrated_score(loss), recipe.falling_rate(rows.n_rows, sparse=True)
-    history = train(
-        engine,
-        rows,
+        score, schedule = None, recipe.plain_schedule(rows.n_rows)
+    return _run(
+        *(net, rows, loss, recipe, schedule, seeds, report),
         validation=rows.validation,
         score=score,
-        options=replace(training, early_stopping=recipe.early_stopping),
-        progress=report,
-        seed=seeds.order,
     )
-    return TrainedNetwork(net.to("cpu").eval(), history, engine)
 
 
 def continue_network(
     net: TSENet,
-    rows: TrainingRows,
-    targets: Targets,
+    labelled: Labelled,
+    loss: Loss,
     recipe: Recipe,
     seeds: RunSeeds,
     report: Progress,
     *,
-    class_weight: Any = None,
     kept_weights: Masks | None = None,
     adam: AdamState | None = None,
 ) -> TrainedNetwork:
-    """Train a network further on all labelled rows, from the weights it has: ``partial_fit``.
+    """Train a network for one more epoch on all labelled rows, from the weights it has: ``partial_fit``.
 
     Parameters
     ----------
-    net, rows, targets, recipe, seeds, report, class_weight
+    net, labelled, loss, recipe, seeds, report
         As for :func:`fit_network`.
     kept_weights : dict of str to mask, optional
         Which weights pruning left, by the names of their parameters; the others stay 0.
     adam : AdamState, optional
-        Of the engine that trained it before.
+        Of an earlier training.
     """
-    loss = targets.loss(rows.labelled.targets, class_weight)
-    engine = _engine(net, rows.inputs, loss, recipe, seeds.dropout, adam)
-    history = train_network(
-        engine,
-        Split(rows.labelled, None),
-        recipe,
-        seeds.order,
-        report,
-        after_step=None if kept_weights is None else remove_again(net, kept_weights),
+    schedule = replace(recipe.plain_schedule(labelled.n_rows), max_epochs=1)
+    return _run(
+        *(net, labelled, loss, recipe, schedule, seeds, report),
+        kept_weights=kept_weights,
+        adam=adam,
     )
-    return TrainedNetwork(net.to("cpu").eval(), history, engine)
 
 
 def train_as_before(
     net: TSENet,
-    inputs: Inputs,
-    answers: NDArray[np.float64],
+    taught: Labelled,
     loss: Loss,
     recipe: Recipe,
     seeds: RunSeeds,
@@ -529,30 +573,15 @@ def train_as_before(
 
     Parameters
     ----------
-    net, recipe, seeds, report
+    net, loss, recipe, seeds, report, kept_weights
         As for :func:`continue_network`.
-    inputs : Inputs
-        Rows (N, D).
-    answers : float64 (N, C) or (N,)
-        Targets: the probabilities or values that the whole network gave.
-    loss : Loss
-        Without class weights.
-    kept_weights : dict of str to mask
-        Which weights pruning left.
+    taught : Labelled
+        Rows with the probabilities or values that the whole network gave as targets.
     max_epochs : int
     """
-    engine = _engine(net, inputs, loss, recipe, seeds.dropout)
-    rows = np.arange(len(inputs))
-    settings = recipe.falling_rate(rows.size, inputs.is_sparse)
-    history = train(
-        engine,
-        Labelled(rows, answers, None, rows),
-        options=replace(settings, max_epochs=max_epochs, early_stopping=False),
-        progress=report,
-        seed=seeds.order,
-        after_step=remove_again(net, kept_weights),
-    )
-    return TrainedNetwork(net.to("cpu").eval(), history, engine)
+    schedule = recipe.falling_rate(taught.n_rows, taught.inputs.is_sparse)
+    schedule = replace(schedule, max_epochs=max_epochs)
+    return _run(*(net, taught, loss, recipe, schedule, seeds, report), kept_weights=kept_weights)
 
 
 def first_network(
@@ -570,7 +599,7 @@ def first_network(
     return net
 
 
-def scale_outputs(net: TSENet, factor: float) -> None:
+def _scale_outputs(net: TSENet, factor: float) -> None:
     """Multiply the outputs of a network: the same answers, more or less sure."""
     with torch.no_grad():
         net.output.weight.mul_(factor)
@@ -579,78 +608,41 @@ def scale_outputs(net: TSENet, factor: float) -> None:
             net.linear_skip.mul_(factor)
 
 
-# ---- its steps, which dense networks share
-
-
-def hold_out(
-    rows: TrainingRows,
-    targets: Targets,
-    settings: TrainingSettings,
-    seed: np.random.SeedSequence,
-    given: Validation | None = None,
-) -> Split:
-    """Hold out validation rows, if training may stop early and none are given.
-
-    Classes keep their shares, duplicates stay together.
-    """
-    labelled = rows.labelled
-    if given is not None:
-        return Split(labelled, given)
-    if not settings.early_stopping:
-        return Split(labelled, None)
-    inside, outside = split_rows(
-        labelled.rows.size,
-        settings.validation_fraction,
-        seed,
-        targets.stratify(labelled.targets),
-        labelled.duplicate_groups,
-    )
-    if not outside.size:
-        return Split(labelled, None)
-    held_out = labelled.take(outside)
-    validation = Validation(rows.inputs, held_out.rows, held_out.targets, held_out.weights)
-    return Split(labelled.take(inside), validation)
-
-
-def train_network(
-    engine: Engine,
-    split: Split,
-    settings: TrainingSettings,
-    order_seed: int,
-    report: Progress,
-    *,
-    score: Score | None = None,
-    after_step: Callable[[], None] | None = None,
-) -> History:
-    """Run the training loop on the rows that were kept."""
-    return train(
-        engine,
-        split.kept,
-        validation=split.validation,
-        score=score,
-        options=settings.options(split.kept.n_rows),
-        progress=report,
-        seed=order_seed,
-        after_step=after_step,
-    )
-
-
-def _engine(
+def _run(
     net: TSENet,
-    inputs: Inputs,
+    rows: Labelled | FolderRows,
     loss: Loss,
     recipe: Recipe,
-    seed: int,
+    schedule: TrainingOptions,
+    seeds: RunSeeds,
+    report: Progress,
+    *,
+    validation: Labelled | None = None,
+    score: Score | None = None,
+    kept_weights: Masks | None = None,
     adam: AdamState | None = None,
-) -> Engine:
-    """What trains a network."""
-    return Engine(
-        net,
-        inputs,
+) -> TrainedNetwork:
+    """Train a network."""
+    device = recipe.device
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    engine = Engine(
+        net.train(),
         loss,
-        device=recipe.torch_device(),
-        seed=seed,
+        device=device,
+        seed=seeds.dropout,
         n_jobs=recipe.n_jobs,
-        input_dropout=recipe.input_dropout_of(inputs, net.wiring),
+        input_dropout=recipe.input_dropout(rows.inputs, net.wiring),
         adam=adam,
     )
+    history = train(
+        engine,
+        rows,
+        validation=validation,
+        score=score,
+        options=schedule,
+        progress=report,
+        seed=seeds.order,
+        after_step=None if kept_weights is None else remove_again(net, kept_weights),
+    )
+    return TrainedNetwork(net.to("cpu").eval(), history, engine.adam)

@@ -1,33 +1,48 @@
-"""Targets: what a network is trained to answer, as values that encode, decode and weigh it.
+"""Targets: what a user's ``y`` holds, and what a network is trained to answer.
 
-Each kind of target is a frozen object learned from the first ``y``. It encodes further ones as its loss wants them
-and turns raw outputs of the network back into answers; estimators hold one as ``targets_``.
+`read_targets` checks a ``y``. A row has no target where it is None, NaN, ``pandas.NA``, masked or blank text, and where
+it holds the marker that the user named (``unlabeled=-1``). Each kind of target is an object learned from the first
+``y``: it encodes further ones as its loss wants them and turns raw outputs of the network back into answers; estimators
+hold one as ``targets_``.
 """
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, column_or_1d
 
+from tsenet.data.rows import checked_csr
 from tsenet.data.scaling import overflow_safe_scale
-from tsenet.errors import DataError
-
-if TYPE_CHECKING:
-    from tsenet.training.given_targets import GivenTargets
-    from tsenet.training.losses import Loss
+from tsenet.errors import DataError, NonNumericError
+from tsenet.training.losses import (
+    BinaryLoss,
+    Loss,
+    MulticlassLoss,
+    MultilabelLoss,
+    RegressionLoss,
+)
 
 __all__ = [
     "ClassTargets",
+    "GivenTargets",
     "LabelTargets",
     "Targets",
     "ValueTargets",
+    "is_known",
     "learn_targets",
+    "read_targets",
     "targets_from_parts",
+    "warn_of_marker",
 ]
 
 _ROOM_FOR_CLASSES = 1 << 24  # bytes that classes may take beyond those of their own characters
@@ -35,8 +50,36 @@ _ROOM_FOR_CLASSES = 1 << 24  # bytes that classes may take beyond those of their
 Floats = NDArray[np.float64]
 
 
-class _Comparable(ABC):
-    """Equality by what a file would hold."""
+# ---- what targets mean
+
+
+class Targets(ABC):
+    """What the targets are; two are equal if their files would be."""
+
+    loss: Loss
+    n_targets: int  # columns of y
+    #: A name for each raw output: the classes, for two classes only the second; None for values.
+    output_names: tuple[str, ...] | None
+    output_scale: Floats  # (C,): answers are raw outputs · scale + shift
+    output_shift: Floats
+
+    @abstractmethod
+    def encode(self, given: GivenTargets) -> NDArray[Any]:
+        """Targets as the loss wants them: (N,) or (N, C); class −1 and NaN are unknown.
+
+        Raises
+        ------
+        DataError
+            If ``y`` holds other targets than the first one.
+        """
+
+    @abstractmethod
+    def decode(self, outputs: Floats) -> NDArray[Any]:
+        """Answers from raw outputs (N, C)."""
+
+    def class_weights(self, encoded: NDArray[Any], class_weight: Any) -> Floats | None:
+        """Weights that ``class_weight`` gives to encoded targets: (N,) or (N, C); None if all are alike."""
+        return None
 
     @abstractmethod
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -53,18 +96,20 @@ class _Comparable(ABC):
     __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
 
 
-@dataclass(frozen=True, eq=False)
-class ClassTargets(_Comparable):
-    """One of K classes for each row; encoded as class numbers, −1 for a row without a label.
-
-    Attributes
-    ----------
-    classes : (K,)
-        Sorted.
-    """
+@dataclass(eq=False)
+class ClassTargets(Targets):
+    """One of K classes for each row, K ≥ 2 and sorted; encoded as class numbers, −1 for a row without a label."""
 
     classes: NDArray[Any]
-    n_targets: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        names, two = tuple(map(str, self.classes.tolist())), self.classes.size == 2
+        self.loss = BinaryLoss() if two else MulticlassLoss(self.classes.size)
+        self.n_targets, self.output_names = 1, names[1:] if two else names
+        self.output_scale, self.output_shift = (
+            np.ones(len(self.output_names)),
+            np.zeros(len(self.output_names)),
+        )
 
     @classmethod
     def learn(cls, y: NDArray[Any]) -> ClassTargets:
@@ -82,43 +127,18 @@ class ClassTargets(_Comparable):
             )
         return cls(classes)
 
-    @property
-    def output_names(self) -> tuple[str, ...]:
-        """A name for each raw output: the classes, for two classes only the second."""
-        names = tuple(str(name) for name in self.classes.tolist())
-        return names[1:] if len(names) == 2 else names
-
-    @property
-    def output_scale(self) -> Floats:
-        """Factor (C,) from raw outputs to answers: raw outputs are log-odds, so 1."""
-        return np.ones(len(self.output_names))
-
-    @property
-    def output_shift(self) -> Floats:
-        """Shift (C,) from raw outputs to answers: 0."""
-        return np.zeros(len(self.output_names))
-
     def encode(self, given: GivenTargets) -> NDArray[np.int64]:
-        """Class numbers (N,), −1 for rows without a label.
-
-        Raises
-        ------
-        DataError
-            If ``y`` holds a class that is not one of ``classes``.
-        """
+        """Class numbers (N,), −1 for rows without a label."""
         y, known = given
         if y.ndim != 1:
             raise DataError("y must be one column of classes, as before")
         new = known & ~np.isin(y, self.classes)
         if new.any():
             found = np.unique(y[new]).tolist()
-            hint = (
-                "; if -1 marks rows without a label, say so with unlabeled=-1"
-                if -1 in found
-                else ""
-            )
+            hint = "; if -1 marks rows without a label, say so with unlabeled=-1"
             raise DataError(
-                f"y holds classes that were not there before: {found}; classes_ is {self.classes.tolist()}{hint}"
+                f"y holds classes that were not there before: {found}; classes_ is {self.classes.tolist()}"
+                f"{hint if -1 in found else ''}"
             )
         return np.where(known, np.searchsorted(self.classes, y), -1)
 
@@ -129,86 +149,43 @@ class ClassTargets(_Comparable):
         answer: NDArray[Any] = self.classes[number]
         return answer
 
-    def probabilities(self, outputs: Floats) -> Floats:
-        """P(class) of every class: (N, classes)."""
-        if self.classes.size == 2:
-            return np.concatenate([expit(-outputs), expit(outputs)], axis=1)
-        return np.asarray(softmax(outputs, axis=1))
-
-    def decision(self, outputs: Floats) -> Floats:
-        """Raw outputs as scikit-learn's ``decision_function`` gives them: two classes share one column."""
-        return outputs[:, 0] if self.classes.size == 2 else outputs
-
-    def loss(self, encoded: NDArray[Any] | None = None, class_weight: Any = None) -> Loss:
-        """The loss; with weights of the classes if encoded targets and ``class_weight`` are given."""
-        from sklearn.utils.class_weight import compute_class_weight
-
-        from tsenet.training.losses import BinaryLoss, MulticlassLoss
-
-        weights = None
-        if encoded is not None and class_weight is not None:
-            present = np.unique(encoded)  # a class without rows has no weight to balance
-            weights = np.ones(self.classes.size)
-            weights[present] = compute_class_weight(
-                class_weight, classes=self.classes[present], y=self.classes[encoded]
-            )
-        if self.classes.size == 2:
-            return BinaryLoss(weights)
-        return MulticlassLoss(self.classes.size, weights)
-
-    def stratify(self, encoded: NDArray[Any]) -> NDArray[np.int64]:
-        """Class numbers by which validation rows are drawn."""
-        return encoded
+    def class_weights(self, encoded: NDArray[Any], class_weight: Any) -> Floats | None:
+        """Weights (N,) of the rows' classes."""
+        if class_weight is None:
+            return None
+        if isinstance(class_weight, dict):
+            without = [k for k in class_weight if k not in self.classes.tolist()]
+            if without:
+                raise DataError(
+                    f"class_weight names classes of which no row has the label: {without}. Label at least one row of "
+                    "each, or leave them out"
+                )
+        present = np.unique(encoded[encoded >= 0])  # a class without rows has no weight to balance
+        weights = np.ones(self.classes.size)
+        weights[present] = compute_class_weight(
+            class_weight, classes=self.classes[present], y=self.classes[encoded[encoded >= 0]]
+        )
+        return np.asarray(weights[encoded])
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The file form."""
         return {"kind": "classes", "classes": _values_of_array(self.classes)}, {}
 
 
-@dataclass(frozen=True, eq=False)
-class LabelTargets(_Comparable):
+@dataclass(eq=False)
+class LabelTargets(Targets):
     """C labels for each row, each 0, 1 or unknown (NaN)."""
 
     n_labels: int
 
-    @classmethod
-    def learn(cls, y: NDArray[Any]) -> LabelTargets:
-        """Count the labels of ``y`` (N, C)."""
-        return cls(y.shape[1])
-
-    @property
-    def n_targets(self) -> int:
-        """Number of columns of ``y``."""
-        return self.n_labels
-
-    @property
-    def classes(self) -> NDArray[np.int64]:
-        """Column numbers of the labels."""
-        return np.arange(self.n_labels)
-
-    @property
-    def output_names(self) -> tuple[str, ...]:
-        """The labels' column numbers."""
-        return tuple(str(number) for number in range(self.n_labels))
-
-    @property
-    def output_scale(self) -> Floats:
-        """Factor (C,) from raw outputs to answers: raw outputs are log-odds, so 1."""
-        return np.ones(self.n_labels)
-
-    @property
-    def output_shift(self) -> Floats:
-        """Shift (C,) from raw outputs to answers: 0."""
-        return np.zeros(self.n_labels)
+    def __post_init__(self) -> None:
+        self.loss, self.n_targets = MultilabelLoss(self.n_labels), self.n_labels
+        self.classes = np.arange(self.n_labels)  # column numbers
+        self.output_names = tuple(map(str, range(self.n_labels)))
+        self.output_scale, self.output_shift = np.ones(self.n_labels), np.zeros(self.n_labels)
 
     def encode(self, given: GivenTargets) -> NDArray[Any]:
-        """Labels (N, C), as given.
-
-        Raises
-        ------
-        DataError
-            If there are not C of them.
-        """
+        """Labels (N, C), as given."""
         y = given.values
         if y.ndim != 2 or y.shape[1] != self.n_labels:
             raise DataError(f"y must have {self.n_labels} columns of labels, as before")
@@ -218,44 +195,30 @@ class LabelTargets(_Comparable):
         """Which labels are more probable than not: 0 or 1, (N, C)."""
         return (outputs > 0).astype(np.int64)
 
-    def probabilities(self, outputs: Floats) -> Floats:
-        """P(label) of every label: (N, C)."""
-        return np.asarray(expit(outputs))
-
-    def decision(self, outputs: Floats) -> Floats:
-        """Log-odds of each label: (N, C)."""
-        return outputs
-
-    def loss(self, encoded: NDArray[Any] | None = None, class_weight: Any = None) -> Loss:
-        """The loss; with weights of absence and presence of each label if these are given."""
-        from tsenet.training.losses import MultilabelLoss
-
-        weighted = encoded is not None and class_weight is not None
-        return MultilabelLoss(
-            self.n_labels, self._weights(encoded, class_weight) if weighted else None
-        )
-
-    def _weights(self, encoded: Any, given: Any) -> Floats:
-        """Weights of the absence and presence of each label: (C, 2)."""
-        if isinstance(given, str):
-            if given != "balanced":
-                raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {given!r}")
-            counts = np.stack([(encoded == k).sum(axis=0) for k in (0, 1)], axis=1)  # (C, 2)
-            balanced: Floats = counts.sum(axis=1, keepdims=True) / (2.0 * np.maximum(counts, 1))
-            return balanced
-        each = [given] * self.n_labels if isinstance(given, dict) else list(given)
-        return np.array([[weight.get(0, 1.0), weight.get(1, 1.0)] for weight in each])
-
-    def stratify(self, encoded: NDArray[Any]) -> None:
-        """Validation rows are drawn without regard to the labels."""
+    def class_weights(self, encoded: NDArray[Any], class_weight: Any) -> Floats | None:
+        """Weights (N, C) of the absence or presence of each label."""
+        if class_weight is None:
+            return None
+        if isinstance(class_weight, str):
+            if class_weight != "balanced":
+                raise ValueError(
+                    f"class_weight must be a dict, 'balanced' or None, not {class_weight!r}"
+                )
+            counts = np.stack([(encoded == k).sum(axis=0) for k in (0, 1)])  # (2, C)
+            absent, present = counts.sum(axis=0) / (2.0 * np.maximum(counts, 1))
+        else:
+            single = isinstance(class_weight, dict)
+            each = [class_weight] * self.n_labels if single else list(class_weight)
+            absent, present = (np.array([w.get(k, 1.0) for w in each]) for k in (0, 1))
+        return np.asarray(np.where(encoded > 0.5, present, absent))
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The file form."""
         return {"kind": "labels", "n_labels": self.n_labels}, {}
 
 
-@dataclass(frozen=True, eq=False)
-class ValueTargets(_Comparable):
+@dataclass(eq=False)
+class ValueTargets(Targets):
     """One value or several for each row; encoded with mean 0 and deviation 1. NaN is unknown.
 
     Attributes
@@ -263,12 +226,16 @@ class ValueTargets(_Comparable):
     one_target : bool
         Whether ``y`` was 1-D.
     output_shift, output_scale : float64 (C,)
-        Mean and deviation of the known values: answers are raw outputs · scale + shift.
+        Mean and deviation of the known values.
     """
 
     one_target: bool
     output_shift: Floats
     output_scale: Floats
+
+    def __post_init__(self) -> None:
+        self.n_targets, self.output_names = self.output_shift.size, None
+        self.loss = RegressionLoss(self.n_targets)
 
     @classmethod
     def learn(cls, y: Floats) -> ValueTargets:
@@ -292,23 +259,8 @@ class ValueTargets(_Comparable):
         varies = deviation > np.maximum(1e-12 * np.abs(shift), 1e-300)  # more than by rounding
         return cls(y.ndim == 1, shift, np.where(varies, deviation, 1.0))
 
-    @property
-    def n_targets(self) -> int:
-        """Number of columns of ``y``."""
-        return self.output_shift.size
-
-    @property
-    def output_names(self) -> None:
-        """Values have no names."""
-
     def encode(self, given: GivenTargets) -> Floats:
-        """Scaled values: (N,) for one target, else (N, C).
-
-        Raises
-        ------
-        DataError
-            If ``y`` has another number of columns than the first one.
-        """
+        """Scaled values: (N,) for one target, else (N, C)."""
         y = given.values
         if (y.ndim == 1) != self.one_target or (
             y.ndim == 2 and y.shape[1] != self.output_shift.size
@@ -327,22 +279,10 @@ class ValueTargets(_Comparable):
             values = outputs * self.output_scale + self.output_shift
         return values[:, 0] if self.one_target else values
 
-    def loss(self, encoded: NDArray[Any] | None = None, class_weight: Any = None) -> Loss:
-        """Squared error."""
-        from tsenet.training.losses import RegressionLoss
-
-        return RegressionLoss(self.output_shift.size)
-
-    def stratify(self, encoded: NDArray[Any]) -> None:
-        """Validation rows are drawn without regard to the values."""
-
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The file form."""
         arrays = {"shift": self.output_shift, "scale": self.output_scale}
         return {"kind": "values", "one_target": self.one_target}, arrays
-
-
-Targets: TypeAlias = ClassTargets | LabelTargets | ValueTargets
 
 
 def learn_targets(given: GivenTargets, classification: bool, classes: Any = None) -> Targets:
@@ -351,8 +291,205 @@ def learn_targets(given: GivenTargets, classification: bool, classes: Any = None
     if not classification:
         return ValueTargets.learn(y)
     if y.ndim == 2:
-        return LabelTargets.learn(y)
+        return LabelTargets(y.shape[1])
     return ClassTargets.learn(y[given.known] if classes is None else np.asarray(classes))
+
+
+def is_known(targets: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which rows have an encoded target: (N,). Class −1 and NaN mean that there is none."""
+    if targets.ndim == 2:
+        return np.asarray(~np.isnan(targets).all(axis=1))
+    return np.asarray(targets >= 0 if targets.dtype.kind in "iu" else ~np.isnan(targets))
+
+
+# ---- a user's y
+
+
+class GivenTargets(NamedTuple):
+    """Targets of N rows."""
+
+    values: NDArray[Any]  # (N,) or (N, C); of a class that is not known, any
+    known: NDArray[np.bool_]  # (N,), whether the row has a target
+
+    def take(self, rows: NDArray[np.int64]) -> GivenTargets:
+        """Those of some rows."""
+        return GivenTargets(self.values[rows], self.known[rows])
+
+
+def read_targets(y: Any, classification: bool, unlabeled: Any = None) -> GivenTargets:
+    """Check a user's ``y`` without learning from it.
+
+    Parameters
+    ----------
+    y : array-like
+        Classes (N,); labels (N, C) that are 0, 1 or missing; numbers (N,) or (N, C), or missing.
+    classification : bool
+        Whether ``y`` holds classes or labels, not numbers.
+    unlabeled : optional
+        A value that marks a missing target, besides None, NaN, ``pandas.NA`` and blank text.
+
+    Raises
+    ------
+    DataError, ValueError
+        If ``y`` holds anything else.
+
+    Examples
+    --------
+    >>> from tsenet.training.targets import read_targets
+    >>> read_targets(["cat", "", None, "dog"], True).known.tolist()
+    [True, False, False, True]
+    >>> read_targets([1, -1, 0], True, unlabeled=-1).known.tolist()
+    [True, False, True]
+    """
+    given = _array_of(y)
+    missing = _missing(given)
+    if unlabeled is not None:
+        missing[~missing] = _equal(given[~missing], unlabeled)
+    if not classification:
+        return _values(given, missing)
+    return _labels(given, missing) if _are_labels(given, missing) else _classes(given, missing)
+
+
+def warn_of_marker(given: GivenTargets) -> None:
+    """Warn where −1 looks like scikit-learn's mark of a row without a label, but nobody said that it is one.
+
+    That is: −1 is the most common class, and the others are two or more, none of them negative. The text
+    "-1" is meant too.
+    """
+    y = given.values[given.known]
+    if y.ndim != 1 or y.dtype.kind not in "ifUO":
+        return
+    classes, counts = np.unique(y, return_counts=True)
+    negative = [str(value).startswith("-") for value in classes.tolist()]
+    most = classes.tolist()[int(counts.argmax())]
+    if classes.size > 2 and sum(negative) == 1 and most in (-1, "-1"):
+        warnings.warn(
+            f"y holds the class {most!r} in {counts.max():,} of {y.size:,} rows, more than any other class. It is "
+            "learned as a class of its own; if it marks rows without a label, say so with "
+            f"unlabeled={most!r} (tsenet fit: --unlabeled -1)",
+            UserWarning,
+            stacklevel=5,  # where fit() was called
+        )
+
+
+def _array_of(y: Any) -> NDArray[Any]:
+    """Targets as an array; a sparse matrix of labels becomes dense."""
+    if sp.issparse(y):
+        return np.asarray(checked_csr(y).toarray())
+    if isinstance(y, np.ma.MaskedArray):
+        objects = y.data.astype(object)
+        objects[np.ma.getmaskarray(y)] = None
+        return np.asarray(objects)
+    given: NDArray[Any] = np.asarray(y)
+    if given.dtype.kind != "U" or not isinstance(y, list | tuple):
+        return given
+    objects = np.array(y, dtype=object)  # among strings, NumPy turns NaN into the text "nan"
+    return given if all(isinstance(value, str) for value in objects.flat) else objects
+
+
+def _missing(given: NDArray[Any]) -> NDArray[np.bool_]:
+    """Find the entries that are None, NaN, ``pandas.NA`` or blank text."""
+    import pandas as pd
+
+    missing = np.asarray(pd.isna(given))
+    if given.dtype.kind in "OU":
+        missing |= _flags(given, lambda value: isinstance(value, str) and not value.strip())
+    return missing
+
+
+def _equal(given: NDArray[Any], marker: Any) -> NDArray[np.bool_]:
+    """Which entries equal the marker; text never equals a number."""
+    if isinstance(marker, str) != (given.dtype.kind == "U") and given.dtype.kind != "O":
+        return np.zeros(given.shape, bool)
+    return _flags(given, lambda value: bool(value == marker))
+
+
+def _flags(given: NDArray[Any], test: Callable[[Any], bool]) -> NDArray[np.bool_]:
+    return np.array([test(value) for value in given.ravel()], bool).reshape(given.shape)
+
+
+def _are_labels(given: NDArray[Any], missing: NDArray[np.bool_]) -> bool:
+    """Whether ``y`` holds several labels: several columns, or one column of 0, 1 and missing values."""
+    if given.ndim != 2 or given.shape[1] > 1:
+        return given.ndim == 2
+    return bool(missing.any()) and all(
+        not isinstance(value, str) and value in (0, 1) for value in given[~missing].tolist()
+    )
+
+
+def _classes(given: NDArray[Any], missing: NDArray[np.bool_]) -> GivenTargets:
+    """Classes (N,)."""
+    given = np.asarray(column_or_1d(given, warn=True))
+    known = ~missing.ravel()
+    if not known.any() and known.size:
+        raise DataError(f"y holds no label: all {known.size} rows are without one")
+    values = _one_kind(given[known]) if given.dtype.kind == "O" else given[known]
+    assert_all_finite(values, input_name="y")
+    check_classification_targets(values)
+    if known.all():
+        return GivenTargets(values, known)
+    if values.dtype.kind == "f" and np.array_equal(values, np.floor(values)):
+        values = values.astype(np.int64)  # NaN made floats of whole numbers
+    filled = np.full(known.size, values[0], dtype=values.dtype)
+    filled[known] = values
+    return GivenTargets(filled, known)
+
+
+def _one_kind(values: NDArray[Any]) -> NDArray[Any]:
+    """An array of objects as texts, booleans or numbers; objects stay objects if they are all texts."""
+    n_texts = sum(isinstance(value, str) for value in values)
+    if n_texts == values.size:
+        return values
+    if n_texts:
+        text = next(value for value in values if isinstance(value, str))
+        other = next(value for value in values if not isinstance(value, str))
+        raise DataError(
+            f"y mixes texts and other values, such as {text!r} and {other!r}: make them all texts, or all numbers"
+        )
+    plain = np.array(values.tolist())
+    return plain if plain.ndim == 1 and plain.dtype.kind in "biuf" else values
+
+
+def _labels(given: NDArray[Any], missing: NDArray[np.bool_]) -> GivenTargets:
+    """Labels (N, C) as 0, 1 and NaN."""
+    try:
+        labels = _floats(given, missing)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"a 2-D y must hold 0, 1 or NaN (unknown): {error}") from error
+    known = labels[~missing]
+    if not np.isin(known, (0.0, 1.0)).all():
+        other = known[~np.isin(known, (0.0, 1.0))][0]
+        raise DataError(
+            f"Unknown label type: a 2-D y must hold 0, 1 or NaN (unknown), but it holds {other:g}"
+        )
+    if not known.size:
+        raise DataError("y holds no known label")
+    return GivenTargets(labels, np.asarray(~missing.all(axis=1)))
+
+
+def _values(given: NDArray[Any], missing: NDArray[np.bool_]) -> GivenTargets:
+    """Numbers (N,) or (N, C), NaN where missing."""
+    try:
+        values = _floats(given, missing)
+    except (TypeError, ValueError) as error:
+        raise NonNumericError(f"y must hold numbers: {error}") from error
+    if values.ndim not in (1, 2) or values.size == 0:
+        raise DataError(f"y must be 1-D or 2-D, not of shape {values.shape}")
+    assert_all_finite(values[~missing], input_name="y")
+    known = np.asarray(~missing.reshape(len(values), -1).all(axis=1))
+    if not known.any():
+        raise DataError(f"y holds no known value: all {known.size} rows are without one")
+    return GivenTargets(values, known)
+
+
+def _floats(given: NDArray[Any], missing: NDArray[np.bool_]) -> Floats:
+    """Numbers of the known entries, NaN for the others."""
+    values = np.full(given.shape, np.nan)
+    values[~missing] = given[~missing].astype(np.float64)
+    return values
+
+
+# ---- files
 
 
 def targets_from_parts(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Targets:

@@ -1,0 +1,52 @@
+"""``tsenet suggest``: which rows to label next."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tsenet.cli import _options as options
+from tsenet.cli._console import open_progress, print_result
+from tsenet.errors import DataError
+
+__all__ = ["suggest"]
+
+
+def suggest(
+    model: options.Model,
+    data: options.Data,
+    n: Annotated[int, typer.Option("-n", "--number", min=1, help="Rows to suggest.")] = 20,
+    encoding: options.Encoding = None,
+    no_header: options.NoHeader = False,
+    jobs: options.Jobs = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Print the numbers of the rows to label next, one a line, the most useful first; the first row is number 1.
+
+    The model is unsure of these rows, they are typical of many others, and they differ from each other. Rows whose
+    target is known are left out, if DATA has the column. With --id in fit, each line also has the row's key.
+    """
+    import numpy as np
+
+    from tsenet.cli._model_data import load_model, model_input, read_file
+
+    fitted = load_model(model, jobs)
+    if not hasattr(fitted, "classes_"):
+        raise DataError(f"{model} predicts numbers: tsenet suggest needs a classifier")
+    source = fitted.source_ or {}
+    with open_progress(quiet) as progress:
+        file = read_file(data, progress, encoding, no_header)
+        X = model_input(fitted, file)
+    cells = [file.texts(name) for name in source.get("targets", ()) if name in file.columns]
+    blank = ("", source.get("unlabeled"))
+    rows = np.flatnonzero(
+        [all(column[i].strip() in blank for column in cells) for i in range(file.n_rows)]
+    )
+    if not rows.size:
+        raise DataError(f"every row of {data} has its target: there is nothing to label")
+    numbers = rows[fitted.suggest(X.take(rows), n)]
+    keys = file.texts(source["id"]) if source.get("id") in file.columns else None
+    lines = [f"{i + 1}" if keys is None else f"{i + 1}\t{keys[i]}" for i in numbers.tolist()]
+    print_result(as_json, {"rows": (numbers + 1).tolist()}, *lines)
