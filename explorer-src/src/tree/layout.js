@@ -34,7 +34,7 @@ export function layout(model, open) {
 const FEW = 4; // with fewer rows than this there is nothing to see: open more, however wide it becomes
 
 /**
- * What is open at first: whole levels as long as they fit, then the first units of the last one. It stops at topics;
+ * What is open at first: whole levels as long as they fit, then those units of the last one that fit. It stops at topics;
  * words come on demand.
  * @param most rows that fit the window
  * @param fits whether the columns of an open set fit the window
@@ -52,7 +52,7 @@ export function openToFit(model, most, fits) {
   let rows = level.length;
   for (const node of level) {
     const inside = model.unitsUnder(node).length;
-    if (!inside || rows + inside - 1 > most || !fits(new Set([...open, node]))) break;
+    if (!inside || rows + inside - 1 > most || !fits(new Set([...open, node]))) continue;
     open.add(node);
     rows += inside - 1;
   }
