@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -199,7 +200,7 @@ def _lda(data: Documents, sizes: Sequence[int], top_words: int) -> Hierarchy:
     weights = np.zeros((model.k, data.words.size))
     weights[:, at] = [model.get_topic_word_dist(k) for k in range(model.k)]
     share = model.get_count_by_topics() / sum(model.get_count_by_topics())
-    shares = partial(_tomotopy_shares, model)
+    shares = partial(_lda_shares, model)
     return ward(weights * share[:, None], np.sqrt(weights), sizes, data.words, shares, top_words)
 
 
@@ -223,8 +224,13 @@ def _hlda(data: Documents, sizes: Sequence[int], top_words: int) -> Hierarchy:
     ]
 
     def strengths(documents: Documents) -> list[Any]:
-        found = _tomotopy_shares(model, documents)
-        return [found[:, level] for level in levels]
+        counts = np.zeros((len(documents.classes), model.k))
+        for row, document in zip(*_inferred(model, documents), strict=True):
+            counts[row] = np.bincount(document.topics, minlength=model.k)
+        found = [counts[:, level] for level in levels]
+        for k in range(len(levels) - 1, 0, -1):  # a word of a topic is also one of those above it
+            np.add.at(found[k - 1].T, parent[k - 1], found[k].T)
+        return found
 
     return Hierarchy(words, [[], *parent], strengths)
 
@@ -236,12 +242,18 @@ def _bags(data: Documents) -> list[list[str]]:
     return [data.words[np.repeat(counts.indices[a:b], repeats[a:b])].tolist() for a, b in spans]
 
 
-def _tomotopy_shares(model: Any, documents: Documents) -> Floats:
+def _inferred(model: Any, documents: Documents) -> tuple[list[int], list[Any]]:
+    """Documents that have words, and what a model of tomotopy infers of them."""
     bags = _bags(documents)
     kept = [k for k, bag in enumerate(bags) if bag]
-    inferred = [model.make_doc(bags[k]) for k in kept]
-    model.infer(inferred, iterations=100, workers=1)
-    shares = np.zeros((len(bags), model.k))
+    found = [model.make_doc(bags[k]) for k in kept]
+    model.infer(found, iterations=100, workers=1)
+    return kept, found
+
+
+def _lda_shares(model: Any, documents: Documents) -> Floats:
+    kept, inferred = _inferred(model, documents)
+    shares = np.zeros((len(documents.classes), model.k))
     shares[kept] = [document.get_topic_dist() for document in inferred]
     return shares
 
@@ -317,12 +329,14 @@ def _keynmf(data: Documents, sizes: Sequence[int], top_words: int) -> Hierarchy:
     from sklearn.feature_extraction.text import CountVectorizer
     from turftopic import KeyNMF
 
+    from tsenet.data import embed
     from tsenet.data.text import words_of
 
     vectorizer = CountVectorizer(
         vocabulary=data.words.tolist(), tokenizer=words_of, lowercase=False
     )
-    model = KeyNMF(sizes[-1], vectorizer=vectorizer, random_state=0)
+    encoder = SimpleNamespace(encode=lambda texts, **options: embed(texts))
+    model = KeyNMF(sizes[-1], encoder=encoder, vectorizer=vectorizer, random_state=0)
     scale = model.fit_transform(data.texts, embeddings=data.vectors).std(axis=0)
     weights = np.asarray(model.components_) * scale[:, None]
     shapes = weights / np.linalg.norm(weights, axis=1, keepdims=True)
