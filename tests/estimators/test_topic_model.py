@@ -255,7 +255,7 @@ class TestFiles:
             (meta, {**arrays, "facts.words": arrays["facts.words"] + 99}),
             (meta, {**arrays, "topics.columns": arrays["topics.columns"] + 99}),
             (meta, {**arrays, "topics.starts": arrays["topics.starts"][::-1].copy()}),
-            (meta, {**arrays, "topics.paths": arrays["topics.paths"] * 0}),
+            (meta, {**arrays, "topics.parent": arrays["topics.parent"] * 0}),
             (meta, {**arrays, "topics.weight": arrays["topics.weight"] * np.nan}),
             ({**meta, "seeded": ["Z9.9"]}, arrays),
             *(
@@ -406,3 +406,33 @@ def test_the_examples_of_the_docstring() -> None:
     results = run_examples("tsenet.estimators.topic_model")
     assert results.attempted > 0
     assert results.failed == 0
+
+
+def test_renamed_merged_and_pinned_topics_survive_a_refit() -> None:
+    rng = np.random.default_rng(0)
+    subjects = [
+        "goal team referee",
+        "orbit moon rocket",
+        "senate ballot voters",
+        "flour oven yeast",
+    ]
+    texts = [
+        " ".join(word for word in subjects[i % 4].split() if rng.random() < 0.8) for i in range(400)
+    ]
+    model = TopicModel(random_state=0).fit(texts)
+    topic = {
+        name: next(row.id for row in model.topics_.itertuples() if name in dict(row.words))
+        for name in ("moon", "team", "oven")
+    }
+    model.rename({topic["moon"]: "Space"}).merge([topic["team"], topic["oven"]])
+    again = load_saved(model)
+    for fitted in (model.fit(texts[:300]), again.fit(texts[::-1])):
+        labels = fitted.topics_.set_index("label")["words"]
+        assert {word for word, _ in labels["Space"]} == {"orbit", "moon", "rocket"}
+        mixed = next(words for words in labels if "oven" in dict(words))
+        assert "team" in dict(mixed)
+
+
+def load_saved(model: TopicModel) -> TopicModel:
+    """The model after a file."""
+    return TopicModel.from_parts(*model.to_parts())

@@ -76,9 +76,10 @@ def test_levels_have_the_sizes_asked_for(factors: list[int], seed: int) -> None:
     documents, _ = planted(300, seed)
     hierarchy = learn_hierarchy(documents, sizes)
     assert hierarchy.sizes == sizes[::-1]
-    assert all((np.bincount(above) >= 2).all() for above in hierarchy.parents)
+    children = np.bincount(hierarchy.parent[hierarchy.parent >= 0], minlength=sum(sizes))
+    assert (children[sizes[-1] :] >= 2).all()
     again = learn_hierarchy(documents, sizes)
-    assert np.array_equal(again.paths, hierarchy.paths)
+    assert np.array_equal(again.parent, hierarchy.parent)
     assert (again.counts != hierarchy.counts).nnz == 0
 
 
@@ -87,7 +88,7 @@ def test_a_topic_is_present_where_one_below_it_is(
 ) -> None:
     present = learned.strengths(rows).toarray() >= PRESENT
     low, top = np.hsplit(present, [learned.sizes[0]])
-    assert not (low & ~top[:, learned.parents[0]]).any()
+    assert not (low & ~present[:, learned.parent[learned.levels[0]]]).any()
     assert present.any(axis=1).mean() > 0.98
 
 
@@ -116,7 +117,7 @@ def test_words_describe_topics_and_are_not_repeated_below(
     assert (top < rows.n_columns - 20).all()  # no general word
     for topic, row in enumerate(low):
         words = row[row >= 0]
-        assert not set(words) & set(top[learned.parents[0][topic]])
+        assert not set(words) & set(described.words[learned.parent[topic]])
         assert np.bincount(words[words < n_topical] // N_WORDS).max() >= 0.7 * words.size
     dense = rows.to_dense()
     present = learned.strengths(rows).toarray()[:, 0] >= PRESENT
@@ -127,7 +128,7 @@ def test_words_describe_topics_and_are_not_repeated_below(
 
 def test_topics_merge(learned: TopicHierarchy, rows: BinaryRows) -> None:
     before = learned.strengths(rows, least=0).toarray()
-    merged, column = learned.merged(1, [0, 5])
+    merged, column = learned.merged([0, 5])
     assert merged.sizes[0] == learned.sizes[0] - 1
     assert column[5] == -1
     kept = np.flatnonzero(column >= 0)
@@ -136,21 +137,21 @@ def test_topics_merge(learned: TopicHierarchy, rows: BinaryRows) -> None:
     others = np.setdiff1d(np.flatnonzero(column[: learned.sizes[0]] >= 0), [0])
     clear = (before[:, others].argmax(axis=1) == 1) & (before[:, others].max(axis=1) > 0.7)
     assert (after[clear][:, column[others]].argmax(axis=1) == 1).mean() > 0.9
-    top, _ = learned.merged(2, list(range(N_THEMES)))
+    top, _ = learned.merged(list(range(learned.sizes[0], sum(learned.sizes))))
     assert top.sizes == (learned.sizes[0], 1)
 
 
 def test_new_documents_move_words(learned: TopicHierarchy, rows: BinaryRows) -> None:
     again = learned.updated(rows)
     assert again.counts.sum() == pytest.approx(2 * learned.counts.sum(), rel=0.05)
-    assert np.array_equal(again.paths, learned.paths)
+    assert np.array_equal(again.parent, learned.parent)
 
 
 def test_seed_words_stay_together(rows: BinaryRows) -> None:
-    hierarchy = learn_hierarchy(rows, 12, [[0, 15], [25, 99]])
+    hierarchy = learn_hierarchy(rows, 12, {1: [[0, 15], [25, 99]]})
     assert hierarchy.main_topic[[0, 15, 25, 99]].tolist() == [0, 0, 1, 1]
     with pytest.raises(DataError, match="seed words"):
-        learn_hierarchy(rows, 1, [[0, 15], [25, 99]])
+        learn_hierarchy(rows, 1, {1: [[0, 15], [25, 99]]})
 
 
 def test_more_topics_than_words_allow(rows: BinaryRows) -> None:

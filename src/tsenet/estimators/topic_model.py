@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import combinations, pairwise
 from numbers import Integral, Real
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -79,7 +79,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
     """A hierarchy of topics, learned from documents.
 
     A topic is a latent of a tree over the words (:class:`tsenet.LatentTree`). Topics of level 1 are directly above the
-    words; each higher level joins topics whose documents use the same words, at least two under each. Topics are
+    words; each topic of a higher level has at least two below it, with which it shares documents. Topics are
     learned from whole documents: words are tied if they occur together more often than documents of their length
     explain, and words of general language count little. Nothing is random: the same documents give the same topics.
 
@@ -177,7 +177,8 @@ class TopicModel(WithoutDisplay, TransformerMixin):
     n_documents_: int
     _stats: _TopicStats
     _labels: dict[str, str]  # chosen by the user, by topic id
-    _seeded: tuple[str, ...]  # ids of the topics of seed words, which are always shown
+    _seeded: tuple[str, ...]  # ids of the topics of seed words and pins, which are always shown
+    _pins: list[_Pin]  # topics that fit keeps
     _selection: tuple[str, ...] | None  # ids of the topics that reduce() chose
     _rows: BinaryRows | None  # the documents of fit; None in a model from a file
     _strengths: Any  # of the topics in these documents; None until they are needed
@@ -264,7 +265,12 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         rows = self._rows = rule.apply(table)
         if rows.n_rows < 2:
             raise DataError(f"at least two documents are needed to learn topics, not {rows.n_rows}")
-        groups = [[column[word] for word in group] for _, group in seeds]
+        pins = _known_pins(getattr(self, "_pins", ()), column)
+        groups: dict[int, list[list[int]]] = {
+            1: [[column[word] for word in group] for _, group in seeds]
+        }
+        for pin in pins:
+            groups.setdefault(pin.level, []).append([column[word] for word in pin.words])
         with as_progress(self.progress) as report:
             report.start("topics", None)
             self._hierarchy = learn_hierarchy(rows, self._level_sizes(), groups)
@@ -272,13 +278,25 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         self.tree_ = self._hierarchy.latent_tree(rows, rule)
         self.n_documents_ = rows.n_rows if n_documents is None else n_documents
         self._warn_about_unused_words()
-        self._seeded = self.tree_.latent_names[: len(seeds)]
-        self._labels = {
-            name: label for name, (label, _) in zip(self._seeded, seeds, strict=True) if label
-        }
+        ids = [
+            self.tree_.names[k]
+            for k in range(self.tree_.n_observed, self.tree_.n_observed + len(seeds))
+        ]
+        self._labels = {name: label for name, (label, _) in zip(ids, seeds, strict=True) if label}
+        self._pins = [pin for pin in pins if pin.level <= self.tree_.n_levels]
+        n_before = {1: len(seeds)}
+        for pin in self._pins:
+            place = n_before.get(pin.level, 0)
+            n_before[pin.level] = place + 1
+            ids.append(self.tree_.names[self.tree_.layer(pin.level).start + place])
+            if pin.label:
+                self._labels[ids[-1]] = pin.label
+        self._seeded = tuple(ids)
         self._selection = None
         self._strengths = None
-        self._stats = _TopicStats.of(self._hierarchy, rows, self._strengths_of(None))
+        self._stats = _TopicStats.of(
+            self._hierarchy, rows, self._strengths_of(None), self.top_words
+        )
         self._stats.measure_coherence(self.vocabulary_, table, tokens, self.top_words)
         self._clear_cache()
         return self
@@ -423,12 +441,11 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         order = np.argsort(-self._stats.word_share, kind="stable")
         order = order[self._hierarchy.main_topic[order] >= 0]
         members: list[list[str]] = [[] for _ in self.tree_.latent_names]
-        start = 0
-        for path, size in zip(self._hierarchy.paths, self._hierarchy.sizes, strict=True):
-            for word in order.tolist():
-                topic = path[self._hierarchy.main_topic[word]]
-                members[start + topic].append(self.tree_.names[word])
-            start += size
+        above = [self._hierarchy.ancestors(topic) for topic in range(self._hierarchy.sizes[0])]
+        for word in order.tolist():
+            topic = self._hierarchy.main_topic[word]
+            for column in (topic, *above[topic]):
+                members[column].append(self.tree_.names[word])
         return members
 
     @property
@@ -530,7 +547,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         return list(every_topic(self._chosen))
 
     def rename(self, labels: Mapping[str, str]) -> Self:
-        """Give topics labels of your own.
+        """Give topics labels of your own; they stay when the model is fitted again (see :meth:`pin`).
 
         Parameters
         ----------
@@ -548,10 +565,37 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             If there is no topic of an id.
         """
         check_is_fitted(self, "tree_")
-        for name in labels:
-            self._column(name)
         self._labels = self._labels | {name: str(label) for name, label in labels.items()}
         self._clear_cache()
+        return self.pin(labels)
+
+    def pin(self, topics: Iterable[str]) -> Self:
+        """Keep topics when the model is fitted again: their words then start a topic of the same level.
+
+        Topics that were renamed or merged are pinned, too.
+
+        Parameters
+        ----------
+        topics : iterable of str
+            Ids of topics.
+
+        Returns
+        -------
+        TopicModel
+            The model itself.
+
+        Raises
+        ------
+        DataError
+            If there is no topic of an id.
+        """
+        for name in topics:
+            column = self._column(name)
+            words = self._stats.words[column][: self.top_words]
+            known = tuple(self.vocabulary_[word] for word in words if word >= 0)
+            level = int(self.tree_.level[self.tree_.n_observed + column])
+            self._pins = [pin for pin in self._pins if (pin.level, pin.words) != (level, known)]
+            self._pins.append(_Pin(level, self._labels.get(name, ""), known))
         return self
 
     def merge(self, topics: Sequence[str], texts: Any = None) -> Self:
@@ -589,15 +633,13 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             with _recorded_words(self.vectorizer_, texts) as tokens:
                 table = self._table(texts)
         rows = self._rows_of(table)
-        level = levels.pop()
-        start = self.tree_.layer(level).start - self.tree_.n_observed
         before = dict(zip(self.tree_.latent_names, self._stats.coherence, strict=True))
-        self._hierarchy, moved = self._hierarchy.merged(level, [k - start for k in columns])
+        self._hierarchy, moved = self._hierarchy.merged(columns)
         names = [name for name, k in zip(self.tree_.latent_names, moved, strict=True) if k >= 0]
         self.tree_ = self._hierarchy.latent_tree(rows, self.tree_.rule, names)
         self._strengths = None
         strengths = self._strengths_of(table)
-        self._stats = _TopicStats.of(self._hierarchy, rows, strengths)
+        self._stats = _TopicStats.of(self._hierarchy, rows, strengths, self.top_words)
         # The words of the merged topic and of those above it have changed.
         changed = {topics[0], *_above(self.tree_, topics[0])}
         self._stats.coherence[:] = [
@@ -611,7 +653,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         if self._selection is not None:
             self._selection = tuple(name for name in self._selection if name in names)
         self._clear_cache()
-        return self
+        return self.pin(topics[:1])
 
     def reduce(self, n_topics: int | None) -> Self:
         """Show at most this many topics, none of them above or below another: the most informative ones.
@@ -857,8 +899,8 @@ class TopicModel(WithoutDisplay, TransformerMixin):
                 : -(-9 * rows.n_rows // 10)
             ]
             hierarchy = learn_hierarchy(rows.take(np.sort(drawn)), self._level_sizes())
-            ends = np.cumsum(hierarchy.sizes)[:-1]
-            levels = np.hsplit(hierarchy.strengths(rows).toarray(), ends)[::-1]
+            strengths = hierarchy.strengths(rows)
+            levels = [strengths[:, level].toarray() for level in reversed(hierarchy.levels)]
             main.append([np.where(level.any(axis=1), level.argmax(axis=1), -1) for level in levels])
         scores = [
             np.mean([adjusted_mutual_info_score(*pair) for pair in combinations(level, 2)])
@@ -965,6 +1007,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             "tree": tree,
             **vectorizer_parts(self, self.vocabulary_),
             "labels": dict(self._labels),
+            "pins": [[pin.level, pin.label, list(pin.words)] for pin in self._pins],
             "seeded": list(self._seeded),
             "selection": None if self._selection is None else list(self._selection),
             "n_documents": int(self.n_documents_),
@@ -973,7 +1016,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         counts = self._hierarchy.counts
         topics = {
             "topics.weight": self._hierarchy.weight,
-            "topics.paths": self._hierarchy.paths,
+            "topics.parent": self._hierarchy.parent,
             "topics.usual": self._hierarchy.usual,
             "topics.counts": counts.data,
             "topics.columns": counts.indices.astype(np.int64),
@@ -991,6 +1034,10 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         chosen = meta["selection"]
         model._labels = {str(name): str(label) for name, label in meta["labels"].items()}
         model._seeded = tuple(meta["seeded"])
+        model._pins = [
+            _Pin(int(level), str(label), tuple(map(str, words)))
+            for level, label, words in meta["pins"]
+        ]
         model._selection = None if chosen is None else tuple(chosen)
         model.n_documents_ = int(meta["n_documents"])
         model._rows = model._strengths = None
@@ -1247,38 +1294,56 @@ def _seed_groups(
     return kept
 
 
+class _Pin(NamedTuple):
+    """A topic that the user wants to keep: its level, a label or "", and the words that describe it."""
+
+    level: int
+    label: str
+    words: tuple[str, ...]
+
+
+def _known_pins(pins: Sequence[_Pin], vocabulary: Mapping[str, int]) -> list[_Pin]:
+    """Pins with the words that are in a vocabulary; those with fewer than two are left out, with a warning."""
+    known = [
+        pin._replace(words=tuple(word for word in pin.words if word in vocabulary)) for pin in pins
+    ]
+    for pin, kept in zip(pins, known, strict=True):
+        if len(kept.words) < 2:
+            warnings.warn(
+                f"the topic {pin.label or ', '.join(pin.words[:_LABEL_WORDS])!r} cannot be kept: fewer than two of its "
+                "words occur in these documents",
+                stacklevel=4,  # where fit() was called
+            )
+    return [pin for pin in known if len(pin.words) >= 2]
+
+
 # ---- statistics of topics
 
 
 def _checked_hierarchy(arrays: Mapping[str, NDArray[Any]], tree: LatentTree) -> TopicHierarchy:
     """The hierarchy in a file, checked against its tree."""
-    weight, paths, usual, data, columns, starts = (
+    weight, parent, usual, data, columns, starts = (
         np.array(arrays[name])
-        for name in ("weight", "paths", "usual", "counts", "columns", "starts")
+        for name in ("weight", "parent", "usual", "counts", "columns", "starts")
     )
-    n_words, sizes = tree.n_observed, tree.layer_sizes[1:]
+    n_words, n_topics, sizes = tree.n_observed, tree.n_latents, tuple(tree.layer_sizes[1:])
+    expected = np.where(tree.level[n_words:] < tree.n_levels, tree.parent[n_words:] - n_words, -1)
     fits = (
         weight.shape == (n_words,)
-        and paths.shape == (len(sizes), sizes[0])
-        and usual.shape == (sizes[0],)
+        and usual.shape == (n_topics,)
         and starts.shape == (n_words + 1,)
-        and all(array.dtype == np.int64 for array in (paths, columns, starts))
+        and all(array.dtype == np.int64 for array in (parent, columns, starts))
         and all(array.dtype == np.float64 for array in (weight, usual, data))
         and columns.shape == data.shape == (starts[-1],)
         and starts[0] == 0
         and bool((np.diff(starts) >= 0).all())
-        and bool(((columns >= 0) & (columns < sizes[0])).all())
-        and all(
-            np.array_equal(np.unique(path), np.arange(size))
-            for path, size in zip(paths, sizes, strict=True)
-        )
-        and all(len(set(zip(*pair, strict=True))) == pair[0].max() + 1 for pair in pairwise(paths))
-        and np.array_equal(paths[0], np.arange(sizes[0]))
+        and bool(((columns >= 0) & (columns < n_topics)).all())
+        and np.array_equal(parent, expected)
     )
     if not fits or not all(np.isfinite(a).all() and (a >= 0).all() for a in (weight, usual, data)):
         raise ValueError("the hierarchy of topics does not fit the tree")
-    counts = sp.csr_array((data, columns, starts), shape=(n_words, sizes[0]))
-    return TopicHierarchy(weight, counts, paths, usual)
+    counts = sp.csr_array((data, columns, starts), shape=(n_words, n_topics))
+    return TopicHierarchy(weight, counts, parent, usual, sizes)
 
 
 def _shares(strengths: Any) -> NDArray[np.float64]:
@@ -1314,9 +1379,11 @@ class _TopicStats:
     typical: NDArray[np.int64]
 
     @classmethod
-    def of(cls, hierarchy: TopicHierarchy, rows: BinaryRows, strengths: Any) -> _TopicStats:
+    def of(
+        cls, hierarchy: TopicHierarchy, rows: BinaryRows, strengths: Any, n_shown: int
+    ) -> _TopicStats:
         """Statistics without coherence, which stays NaN."""
-        described: TopicDescription = describe(hierarchy, rows, _STORED_WORDS)
+        described: TopicDescription = describe(hierarchy, rows, _STORED_WORDS, n_shown)
         by_topic = strengths.tocsc()
         typical = np.full((by_topic.shape[1], _N_TYPICAL), -1)
         for topic, (start, stop) in enumerate(pairwise(by_topic.indptr.tolist())):

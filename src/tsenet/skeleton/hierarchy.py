@@ -1,15 +1,16 @@
 """A hierarchy of topics: levels of a requested size, learned from whole documents given their length.
 
-Words that occur together more often than documents of their length explain are tied. Groups of tied words start a
-mixture model of the documents, whose components are the topics of the first level. Words that are tied to everything
-alike count little, so that general language does not become a topic. Topics whose documents use the same words are
-then joined, level by level. Every topic is a latent of a :class:`tsenet.LatentTree`: each word belongs to the
-topic it occurs in most, each topic to one topic of the level above.
+Words that occur together more often than documents of their length explain are tied. The leading eigenvectors of the
+ties, rotated so that each has few large entries (varimax), start a mixture model of the documents, whose components
+are the topics of one level; every level has a mixture of its own. Words that are tied to everything alike count little,
+so that general language does not become a topic. Each topic then belongs to the topic of the level above with which it
+shares most of its documents. Every topic is a latent of a :class:`tsenet.LatentTree`: each word belongs to the topic of
+level 1 it occurs in most. Nothing is random.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -17,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import cut_tree, ward
+from scipy.cluster.hierarchy import ward
 from scipy.sparse.linalg import eigsh
 
 from tsenet.data.binary import BinaryRule
@@ -41,20 +42,20 @@ _STRATA = 20  # classes of document length
 # Two words are tied if they occur together this many standard deviations more often than expected, with this gain in
 # nats (a test at the level 0.025).
 _MIN_Z, _MIN_GAIN = 2.5, 2.5
-_DIMENSIONS = 100  # of the word vectors
+# Power of a word's frequency by which its ties count: with 0, words of a few odd documents take whole topics.
+_FREQUENCY = 0.5
 _CONCENTRATION = 5.0  # how closely the first topics follow their groups of words
-_SPARSITY = 0.4  # occurrences taken from every topic of a document in each step
+_SPARSITY = 1.0  # occurrences taken from every topic of a document in each step
 _SPARE = 1.25  # topics to start with for each topic wanted: the smallest are dropped
-_N_PASSES = 20
+_N_PASSES = 16
+_ROTATIONS = 40  # most steps of varimax
 _N_STEPS = 6  # EM steps on the mixture of each document
-_N_STARTS = 3
 _MAX_ENTRIES = 1_000_000  # words of documents that topics are learned from
 _MIN_MEMBERSHIP = 0.02  # smaller P(topic | word) are set to 0
-_FREQUENCY = (
-    0.85  # power of a word's rate in a topic against its lift, for the words that describe it
-)
-_COMPETITION = 0.7  # a word describes topics of a level that score this share of its best one
-_MIN_LIFT, _MIN_SCORE = 0.2, 0.1  # of words, the latter as a share of the first word's
+_MIN_SHARE = 0.005  # of the documents have a topic of level 1 as their main one, unless its number was asked for
+_OTHER_BRANCH = 0.05  # how likely a document's topics are outside its topics of the level above
+_COMPETITION = 0.6  # a word describes topics of a level that score this share of its best one
+_MIN_LIFT, _MIN_SCORE = 0.2, 0.05  # of words, the latter as a share of the first word's
 _MIN_WORDS = 3  # of a topic, even if they repeat words of one above it
 _BLOCK_ROWS = 4096
 _BLOCK_WORDS = 128
@@ -63,60 +64,56 @@ _CLEAR_GAP = 1.45  # ratio of merge heights from which a number of top topics is
 
 @dataclass(frozen=True, eq=False)
 class TopicHierarchy:
-    """Topics in levels, and how words belong to them.
+    """L topics in levels, and how words belong to them. Topics are numbered level by level, from level 1 up.
 
     Attributes
     ----------
     weight : float64 (V,)
         How much an occurrence of a word counts as evidence for its topics, from 0 (none) to 1.
-    counts : csr_array (V, K)
-        Expected occurrences of each word in each topic of level 1.
-    paths : int64 (levels, K)
-        The topic of each level, from level 1 up, that each topic of level 1 belongs to.
-    usual : float64 (K,)
-        Mean share of each topic of level 1 in a document. Only what exceeds it is evidence, so that topics of general
-        language, which are spread evenly over all documents, are not the main topic of most.
+    counts : csr_array (V, L)
+        Expected occurrences of each word in each topic; every level shares out all occurrences.
+    parent : int64 (L,)
+        The topic of the level above that each topic belongs to; −1 in the top level.
+    usual : float64 (L,)
+        Mean share of each topic in a document, among those of its level. Only what exceeds it is evidence, so that
+        topics of general language, which are spread evenly over all documents, are not the main topic of most.
+    sizes : tuple of int
+        Number of topics of each level, from level 1 up.
     """
 
     weight: Floats
     counts: sp.csr_array
-    paths: Ints
+    parent: Ints
     usual: Floats
+    sizes: tuple[int, ...]
 
     @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        """Number of topics of each level, from level 1 up."""
-        return tuple((self.paths.max(axis=1) + 1).tolist())
+    def levels(self) -> list[slice]:
+        """The topics of each level, from level 1 up."""
+        ends = np.cumsum(self.sizes).tolist()
+        return [slice(end - size, end) for end, size in zip(ends, self.sizes, strict=True)]
 
-    @cached_property
-    def parents(self) -> list[Ints]:
-        """For each level but the top one, the topic above each of its topics."""
+    def ancestors(self, topic: int) -> list[int]:
+        """The topics above one, the next first."""
         found = []
-        for here, above in pairwise(self.paths):
-            parent = np.empty(int(here.max()) + 1, np.int64)
-            parent[here] = above
-            found.append(parent)
+        while (topic := int(self.parent[topic])) >= 0:
+            found.append(topic)
         return found
-
-    @cached_property
-    def membership(self) -> sp.csr_array:
-        """P(topic of level 1 | word): (V, K); rows of words in no topic are 0."""
-        total = np.maximum(self.counts.sum(axis=1), 1e-12)
-        return sp.csr_array(sp.diags_array(1.0 / total) @ self.counts)
 
     @cached_property
     def main_topic(self) -> Ints:
         """The topic of level 1 in which each word occurs most; −1 for words in none: (V,)."""
-        dense = self.counts.toarray()
+        dense = self.counts[:, self.levels[0]].toarray()
         return np.where(dense.any(axis=1), dense.argmax(axis=1), -1)
 
     def strengths(self, rows: BinaryRows, least: float = 0.01) -> sp.csr_array:
-        """Strength of every topic in every document, from 0 to 1: csr_array (N, L), levels from 1 up.
+        """Strength of every topic in every document, from 0 to 1: csr_array (N, L).
 
         The evidence for a topic is the weighted share of the document's words that belong to it, as far as it exceeds
-        the topic's mean share. If it is at least half that of the document's main topic of that level, the topic is
-        present: its strength is 0.5 plus half its share, where one word of no topic is added to each document.
-        Otherwise the strength is the ratio to the main topic. A topic is at least as strong as those below it.
+        the topic's mean share, and mostly inside the document's topics of the level above. If it is at least half that
+        of the document's main topic of that level, the topic is present: its strength is 0.5 plus half its share,
+        where one word of no topic is added to each document. Otherwise the strength is the ratio to the main topic. A
+        topic is at least as strong as those below it.
 
         Parameters
         ----------
@@ -126,71 +123,88 @@ class TopicHierarchy:
             Leave out smaller strengths.
         """
         blocks = [
-            sp.csr_array(np.where(s >= least, s, 0.0)) for _, s in self._strength_blocks(rows)
+            sp.csr_array(np.where(s >= least, s, 0.0)) for _, _, s in self._strength_blocks(rows)
         ]
         return sp.csr_array(sp.vstack(blocks)) if blocks else sp.csr_array((0, sum(self.sizes)))
 
     def evidence(self, rows: BinaryRows) -> Iterator[tuple[sp.csr_array, Floats]]:
-        """Blocks of documents, and the share of each topic of level 1 in each of them; 0 in one without topics."""
-        links = sp.csr_array(sp.diags_array(self.weight) @ self.membership)
+        """Blocks of documents, and the share of each topic of a level in each of them; 0 in one without topics."""
+        by_level = [self.counts[:, level] for level in self.levels]
+        links = [
+            sp.diags_array(self.weight / np.maximum(c.sum(axis=1), 1e-12)) @ c for c in by_level
+        ]
         for start in range(0, rows.n_rows, _BLOCK_ROWS):
             block = rows.take(slice(start, min(start + _BLOCK_ROWS, rows.n_rows))).to_csr()
             block = sp.csr_array(block.astype(np.float64))
-            shares = _proportions((block @ links).toarray())
-            yield block, _proportions(np.maximum(shares - self.usual, 0.0))
+            shares = np.empty((block.shape[0], sum(self.sizes)))
+            for level, link in zip(reversed(self.levels), reversed(links), strict=True):
+                here = _proportions((block @ link).toarray())
+                here = np.maximum(here - self.usual[level], 0.0)
+                if level.stop < shares.shape[1]:
+                    here = here * (shares[:, self.parent[level]] + _OTHER_BRANCH)
+                shares[:, level] = _proportions(here)
+            yield block, shares
 
-    def _strength_blocks(self, rows: BinaryRows) -> Iterator[tuple[sp.csr_array, Floats]]:
-        for block, evidence in self.evidence(rows):
+    def _strength_blocks(self, rows: BinaryRows) -> Iterator[tuple[sp.csr_array, Floats, Floats]]:
+        """Blocks of documents, with the shares and the strengths of the topics."""
+        for block, shares in self.evidence(rows):
             total = block @ self.weight
-            shares = evidence * (total / (total + 1.0))[:, None]
-            levels: list[Floats] = []
-            for level, topic in enumerate(self.paths):
-                amount = shares @ np.eye(self.sizes[level])[topic]
-                relative = amount / np.maximum(amount.max(axis=1, keepdims=True), 1e-12)
-                strength = np.where(relative >= 0.5, 0.5 + amount / 2, relative)
-                if level:
-                    below = np.zeros_like(strength)
-                    np.maximum.at(below.T, self.parents[level - 1], levels[-1].T)
-                    strength = np.maximum(strength, below)
-                levels.append(strength)
-            yield block, np.hstack(levels)
+            amount = shares * (total / (total + 1.0))[:, None]
+            strength = np.empty_like(amount)
+            for level in self.levels:
+                most = np.maximum(amount[:, level].max(axis=1, keepdims=True), 1e-12)
+                relative = amount[:, level] / most
+                strength[:, level] = np.where(relative >= 0.5, 0.5 + amount[:, level] / 2, relative)
+            for topic in np.flatnonzero(self.parent >= 0):  # lower levels first
+                above = strength[:, self.parent[topic]]
+                np.maximum(above, strength[:, topic], out=above)
+            yield block, shares, strength
 
     def updated(self, rows: BinaryRows) -> TopicHierarchy:
         """The same topics after more documents; each document weighs as much as each one before."""
-        new = _occurrences(rows, self.weight, self.counts.toarray())
-        return replace(self, counts=sp.csr_array(self.counts + sp.csr_array(new)))
+        new = [
+            _occurrences(rows, self.weight, self.counts[:, level].toarray())
+            for level in self.levels
+        ]
+        return replace(self, counts=sp.csr_array(self.counts + sp.csr_array(np.hstack(new))))
 
-    def merged(self, level: int, topics: Sequence[int]) -> tuple[TopicHierarchy, Ints]:
-        """Merge topics of a level into the first of them, which takes over what is below the others.
+    def merged(self, topics: Sequence[int]) -> tuple[TopicHierarchy, Ints]:
+        """Merge topics of one level into the first of them, which takes over what is below the others.
 
         Parameters
         ----------
-        level : int
-            From 1 up.
         topics : sequence of int
-            Two or more topics of this level.
+            Two or more topics of one level.
 
         Returns
         -------
         TopicHierarchy
             Topics of higher levels that lose their last topic are gone.
         int64 (L,)
-            The new column of each old topic, levels from 1 up; −1 for topics that are gone.
+            The new number of each old topic; −1 for topics that are gone.
         """
-        paths = self.paths.copy()
-        inside = np.isin(paths[level - 1], topics)
-        first = np.flatnonzero(paths[level - 1] == topics[0])[0]
-        paths[level - 1 :, inside] = paths[level - 1 :, [first]]
-        columns: list[Ints] = []
-        for here, size in enumerate(self.sizes):
-            used, paths[here] = np.unique(paths[here], return_inverse=True)
-            new = np.full(size, -1)
-            new[used] = sum(int(p.max()) + 1 for p in paths[:here]) + np.arange(used.size)
-            columns.append(new)
-        _, leaf = np.unique(paths[0], return_index=True)
-        counts = sp.csr_array(self.counts @ sp.csr_array(np.eye(leaf.size)[paths[0]]))
-        usual = np.asarray(np.bincount(paths[0], weights=self.usual), np.float64)
-        return TopicHierarchy(self.weight, counts, paths[:, leaf], usual), np.concatenate(columns)
+        into = np.arange(sum(self.sizes))
+        into[list(topics)] = topics[0]
+        parent = np.where(self.parent >= 0, into[self.parent], -1)
+        kept = into == np.arange(into.size)
+        for level in self.levels[1:]:
+            has_children = np.isin(np.arange(into.size), parent[kept])
+            kept[level] &= has_children[level]
+        number = np.where(kept, np.cumsum(kept) - 1, -1)
+        onto = sp.csr_array(
+            (kept[into].astype(np.float64), (np.arange(into.size), np.maximum(number[into], 0)))
+        )[:, : kept.sum()]
+        above = parent[kept]
+        return (
+            TopicHierarchy(
+                self.weight,
+                sp.csr_array(self.counts @ onto),
+                np.where(above >= 0, number[above], -1),
+                np.asarray(self.usual @ onto),
+                tuple(int(kept[level].sum()) for level in self.levels),
+            ),
+            number,
+        )
 
     # ---- the same as a latent tree
 
@@ -208,35 +222,31 @@ class TopicHierarchy:
         topics : sequence of str, optional
             Names of the topics, levels from 1 up; default: ``Z1.0``, ``Z1.1`` and so on.
         """
-        n_words, sizes = self.counts.shape[0], self.sizes
-        starts = n_words + np.cumsum([0, *sizes])
-        level = np.repeat(np.arange(len(sizes) + 1, dtype=np.int32), [n_words, *sizes])
-        parent = np.full(level.size, -1, np.int64)
-        parent[:n_words] = np.where(self.main_topic >= 0, self.main_topic + n_words, -1)
-        for here, above in enumerate(self.parents):
-            parent[starts[here] : starts[here + 1]] = above + starts[here + 1]
-        on = np.zeros(level.size)
-        on[:n_words] = rows.counts()
+        n_words, n_topics = self.counts.shape
+        level = np.repeat(np.arange(len(self.sizes) + 1, dtype=np.int32), [n_words, *self.sizes])
+        above = np.concatenate([self.main_topic, self.parent])
+        parent = np.where(above >= 0, above + n_words, -1)
+        on = np.concatenate([rows.counts(), np.zeros(n_topics)])
         with_parent = np.zeros(level.size)
-        top = np.zeros((sizes[-1], sizes[-1]))
-        below = np.arange(n_words, int(starts[-2]))  # topics that have one above
-        for block, strength in self._strength_blocks(rows):
+        tops = self.levels[-1]
+        together = np.zeros((self.sizes[-1], self.sizes[-1]))
+        below = np.arange(tops.start)  # topics that have one above
+        for block, _, strength in self._strength_blocks(rows):
             present = (strength >= PRESENT).astype(np.float64)
             on[n_words:] += present.sum(axis=0)
-            top += present[:, -sizes[-1] :].T @ present[:, -sizes[-1] :]
+            together += present[:, tops].T @ present[:, tops]
             with_parent[:n_words] += _joint_counts(block, present, self.main_topic)
-            pairs = present[:, below - n_words] * present[:, parent[below] - n_words]
-            with_parent[below] += pairs.sum(axis=0)
+            pairs = present[:, below] * present[:, self.parent[below]]
+            with_parent[n_words + below] += pairs.sum(axis=0)
         n_rows = rows.n_rows
-        tops = slice(int(starts[-2]), level.size)
-        rate = on[tops] / n_rows
-        together = top / n_rows
+        top_nodes = slice(n_words + tops.start, level.size)
+        rate = on[top_nodes] / n_rows
         information = np.stack(
-            [binary_information(t, r, rate) for t, r in zip(together, rate, strict=True)]
+            [binary_information(t, r, rate) for t, r in zip(together / n_rows, rate, strict=True)]
         )
         link = chow_liu_parents(information)
-        parent[tops] = np.where(link >= 0, link + starts[-2], -1)
-        with_parent[tops] = top[np.arange(link.size), link]
+        parent[top_nodes] = np.where(link >= 0, link + top_nodes.start, -1)
+        with_parent[top_nodes] = together[np.arange(link.size), link]
         parent_on = on[parent]
         chance = np.stack(
             [
@@ -272,7 +282,7 @@ def _joint_counts(block: sp.csr_array, present: Floats, topic: Ints) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class TopicDescription:
-    """What documents say about the L topics of a hierarchy, levels from 1 up.
+    """What documents say about the L topics of a hierarchy.
 
     Attributes
     ----------
@@ -300,55 +310,58 @@ class TopicDescription:
     information: Floats
 
 
-def describe(hierarchy: TopicHierarchy, rows: BinaryRows, n_words: int) -> TopicDescription:
-    """Describe topics by documents, with up to ``n_words`` words each."""
-    sizes = hierarchy.sizes
-    n_topics = sum(sizes)
-    with_leaf = np.zeros((rows.n_columns, sizes[0]))
-    together = np.zeros((rows.n_columns, n_topics))
-    leaf_mass, n_documents = np.zeros(sizes[0]), np.zeros(n_topics, np.int64)
-    for (block, shares), (_, strength) in zip(
-        hierarchy.evidence(rows), hierarchy._strength_blocks(rows), strict=True
-    ):
+def describe(
+    hierarchy: TopicHierarchy, rows: BinaryRows, n_words: int, n_shown: int = 10
+) -> TopicDescription:
+    """Describe topics by documents, with up to ``n_words`` words each; no topic repeats the first of those above it.
+
+    Parameters
+    ----------
+    hierarchy : TopicHierarchy
+    rows : BinaryRows
+        Documents.
+    n_words : int
+        Maximum number of words of a topic.
+    n_shown : int, default=10
+        How many words of a topic are not repeated below it.
+    """
+    n_topics = sum(hierarchy.sizes)
+    mass, n_documents = np.zeros(n_topics), np.zeros(n_topics, np.int64)
+    with_topic, together = np.zeros((2, rows.n_columns, n_topics))
+    for block, shares, strength in hierarchy._strength_blocks(rows):
         present = strength >= PRESENT
-        with_leaf += block.T @ shares
-        leaf_mass += shares.sum(axis=0)
+        with_topic += block.T @ shares
+        mass += shares.sum(axis=0)
         together += block.T @ present.astype(np.float64)
         n_documents += present.sum(axis=0)
+    rate = with_topic / np.maximum(mass, 1e-12)
     words = np.full((n_topics, n_words), -1)
-    score = np.zeros((n_topics, n_words))
-    information = np.zeros(n_topics)
-    base = with_leaf.sum(axis=1) / max(leaf_mass.sum(), 1e-12)
-    starts = np.cumsum([0, *sizes])
-    for level in reversed(range(len(sizes))):
-        path = hierarchy.paths[level]
-        onto = np.eye(sizes[level])[path]
-        mass = leaf_mass @ onto
-        rate = (with_leaf @ onto) / np.maximum(mass, 1e-12)
-        lift = np.log(np.maximum(rate, 1e-12) / np.maximum(base, 1e-12)[:, None])
-        here = slice(starts[level], starts[level + 1])
-        information[here] = np.maximum((rate * lift).sum(axis=0) * mass, 0.0) / max(1, rows.n_rows)
-        if sizes[level] == 1:  # nothing to compare with
+    score, information = np.zeros((n_topics, n_words)), np.zeros(n_topics)
+    for level in reversed(hierarchy.levels):
+        base = with_topic[:, level].sum(axis=1) / max(mass[level].sum(), 1e-12)
+        lift = np.log(np.maximum(rate[:, level], 1e-12) / np.maximum(base, 1e-12)[:, None])
+        told = (rate[:, level] * lift).sum(axis=0) * mass[level]
+        information[level] = np.maximum(told, 0.0) / max(1, rows.n_rows)
+        if level.stop - level.start == 1:  # nothing to compare with
             lift = hierarchy.weight[:, None]
-        value = np.where(lift > _MIN_LIFT, rate**_FREQUENCY * lift, 0.0)
-        value[with_leaf @ onto < 2] = 0.0
-        if level:
-            value *= _evenness(hierarchy, level, with_leaf, leaf_mass, base)
+        value = np.where(lift > _MIN_LIFT, rate[:, level] * lift, 0.0)
+        value[with_topic[:, level] < 2] = 0.0
+        if level.start:
+            value *= _evenness(hierarchy, level, rate + 0.1 * base[:, None], mass)
         raw = value.copy()
         value[value < _COMPETITION * value.max(axis=1, keepdims=True)] = 0.0
-        for topic in range(sizes[level]):
-            mine = value[:, topic]
-            for above in range(level + 1, len(sizes)):
-                taken = words[starts[above] + hierarchy.paths[above][path == topic][0]]
-                mine[taken[taken >= 0]] = 0.0
+        for topic in range(level.start, level.stop):
+            mine, any_word = value[:, topic - level.start], raw[:, topic - level.start]
+            taken = words[hierarchy.ancestors(topic), :n_shown]
+            mine[taken[taken >= 0]] = 0.0
             best = np.argsort(-mine, kind="stable")[:n_words]
             best = best[mine[best] > _MIN_SCORE * mine[best[0]]]
             if best.size < _MIN_WORDS:  # a small vocabulary: repeat words
-                others = np.argsort(-raw[:, topic], kind="stable")[:_MIN_WORDS]
-                others = others[(raw[others, topic] > 0) & ~np.isin(others, best)]
+                others = np.argsort(-any_word, kind="stable")[:_MIN_WORDS]
+                others = others[(any_word[others] > 0) & ~np.isin(others, best)]
                 best = np.concatenate([best, others])[:_MIN_WORDS]
-            words[starts[level] + topic, : best.size] = best
-            score[starts[level] + topic, : best.size] = raw[best, topic]
+            words[topic, : best.size] = best
+            score[topic, : best.size] = any_word[best]
     counts = rows.counts()
     both = together[words, np.arange(n_topics)[:, None]]
     outside = np.maximum(rows.n_rows - n_documents, 1)[:, None]
@@ -358,20 +371,16 @@ def describe(hierarchy: TopicHierarchy, rows: BinaryRows, n_words: int) -> Topic
     return TopicDescription(n_documents, counts, words, score, shares, information)
 
 
-def _evenness(
-    hierarchy: TopicHierarchy, level: int, with_leaf: Floats, leaf_mass: Floats, base: Floats
-) -> Floats:
-    """How evenly each word is spread over the topics directly below each topic, from 0 to 1: (V, topics)."""
-    below = hierarchy.paths[level - 1]
-    onto = np.eye(hierarchy.sizes[level - 1])[below]
-    mass = np.maximum(leaf_mass @ onto, 1e-12)
-    rate = (with_leaf @ onto) / mass + 0.1 * base[:, None]
-    group = np.eye(hierarchy.sizes[level])[hierarchy.parents[level - 1]] * mass[:, None]
+def _evenness(hierarchy: TopicHierarchy, level: slice, rate: Floats, mass: Floats) -> Floats:
+    """Root of how evenly each word is spread over the topics directly below each topic, 0 to 1: (V, topics)."""
+    below = np.flatnonzero(np.isin(hierarchy.parent, np.arange(level.start, level.stop)))
+    group = np.zeros((below.size, level.stop - level.start))
+    group[np.arange(below.size), hierarchy.parent[below] - level.start] = np.maximum(
+        mass[below], 1e-12
+    )
     group /= group.sum(axis=0)
-    mean = rate @ group
-    with np.errstate(divide="ignore"):
-        geometric = np.exp(np.log(np.maximum(rate, 1e-300)) @ group)
-    return np.asarray(np.where(mean > 0, geometric / np.maximum(mean, 1e-300), 0.0))
+    of_child = np.maximum(rate[:, below], 1e-300)
+    return np.asarray(np.sqrt(np.exp(np.log(of_child) @ group) / (of_child @ group)))
 
 
 # ---- learning
@@ -380,7 +389,7 @@ def _evenness(
 def learn_hierarchy(
     rows: BinaryRows,
     sizes: Sequence[int] | int | None = None,
-    seed_groups: Sequence[Sequence[int]] = (),
+    seed_groups: Mapping[int, Sequence[Sequence[int]]] | None = None,
 ) -> TopicHierarchy:
     """Learn a hierarchy of topics from documents; nothing in it is random.
 
@@ -391,8 +400,8 @@ def learn_hierarchy(
     sizes : sequence of int, int or None, default=None
         Numbers of topics of the levels, from the top down, each at least twice the one before; or the number of
         topics of level 1. What is not given is chosen from the documents.
-    seed_groups : sequence of sequences of int, default=()
-        Words that start a topic of level 1 each and stay in it.
+    seed_groups : mapping of int to sequence of sequences of int, optional
+        By level, words that start a topic each and stay in it: the first topics of that level.
 
     Returns
     -------
@@ -403,45 +412,247 @@ def learn_hierarchy(
     DataError
         If no words are tied, or there are too few for the levels asked for.
     """
-    ties, weight = _word_ties(rows)
-    tied = np.flatnonzero(np.diff(ties.indptr) > 0)
-    for group in seed_groups:
-        weight[list(group)] = 1.0
-    room = max(1, tied.size // 3, len(seed_groups))
+    seeds = dict(seed_groups or {})
+    n_seeds = len(seeds.get(1, ()))
     n_topics = sizes if isinstance(sizes, int) else sizes[-1] if sizes else None
-    is_fixed = n_topics is not None
-    if n_topics is None:
-        evidence = min(rows.n_rows, rows.nnz / 30)  # titles tell less than articles
-        n_topics = min(room, max(2, rows.n_rows // 10), round(0.8 * np.sqrt(evidence)), 200)
-        n_topics = max(n_topics, len(seed_groups), 1)
-    if n_topics < len(seed_groups):
-        raise DataError(
-            f"{len(seed_groups)} groups of seed words need as many topics, not {n_topics}"
-        )
-    if not tied.size and not seed_groups and not is_fixed:
+    if n_topics is not None and n_topics < n_seeds:
+        raise DataError(f"{n_seeds} groups of seed words need as many topics, not {n_topics}")
+    learner = _Learner.of(
+        rows, n_topics or 0, [w for groups in seeds.values() for g in groups for w in g]
+    )
+    if not learner.n_tied and not n_seeds and n_topics is None:
         none = sp.csr_array((rows.n_columns, 1))
-        return TopicHierarchy(weight, none, np.zeros((1, 1), np.int64), np.zeros(1))
-    step = max(1, round(rows.nnz / _MAX_ENTRIES))
-    sample = rows if step == 1 else rows.take(slice(0, rows.n_rows, step))
-    enough = n_topics if is_fixed else 0.7 * n_topics
-    for sparsity in (_SPARSITY, 0.1, 0.0):  # small vocabularies have less evidence to take from
-        counts = _mixture(sample, ties, weight, min(n_topics, room), seed_groups, sparsity)
-        if not is_fixed:
-            counts = _without_small(counts, len(seed_groups))
-        if counts.shape[1] >= enough:
-            break
-    if is_fixed and counts.shape[1] < n_topics:
-        raise DataError(
-            f"{n_topics} topics were asked for, but these {rows.n_rows:,} documents, in which {tied.size:,} words "
-            f"occur together with others, have only {counts.shape[1]}: ask for fewer, or give more documents"
+        return TopicHierarchy(learner.weight, none, np.array([-1]), np.zeros(1), (1,))
+    if n_topics is None:
+        most = max(_usual_number(rows, learner.n_tied), n_seeds, 1)
+        counts = [learner.without_small(learner.topics(most, seeds.get(1, ()), most // 2), n_seeds)]
+    else:
+        counts = [learner.exactly(n_topics, seeds.get(1, ()))]
+    upper = sizes[:-1] if isinstance(sizes, Sequence) else _automatic_sizes(learner, counts[0])
+    for number, size in enumerate(reversed(upper), start=2):
+        counts.append(learner.exactly(size, seeds.get(number, ())))
+    return learner.joined(counts)
+
+
+def _usual_number(rows: BinaryRows, n_tied: int) -> int:
+    """Topics of level 1 to look for in documents, before the smallest are left out."""
+    evidence = min(rows.n_rows, rows.nnz / 30)  # titles tell less than articles
+    return min(n_tied // 3, max(2, rows.n_rows // 10), int(0.8 * evidence**0.5), 200)
+
+
+@dataclass(frozen=True, eq=False)
+class _Learner:
+    """What the mixtures of all levels share.
+
+    Attributes
+    ----------
+    rows : BinaryRows
+        Documents to learn from.
+    weight : float64 (V,)
+        Of the words.
+    vector : float64 (V, D)
+        Eigenvectors of the words' ties with positive eigenvalues, largest first, times the roots of these.
+    n_tied : int
+        Words that are tied to others.
+    """
+
+    rows: BinaryRows
+    weight: Floats
+    vector: Floats
+    n_tied: int
+
+    @classmethod
+    def of(cls, rows: BinaryRows, n_topics: int, seeds: Sequence[int]) -> _Learner:
+        """Measure the ties of words, for up to ``n_topics`` topics in a level; 0: the usual number."""
+        ties, weight = _word_ties(rows)
+        weight[list(seeds)] = 1.0
+        n_tied = int((np.diff(ties.indptr) > 0).sum())
+        size = (weight * rows.counts()) ** _FREQUENCY
+        ties = sp.csr_array(sp.diags_array(size) @ ties @ sp.diags_array(size))
+        n_vectors = round(_SPARE * (n_topics or _usual_number(rows, n_tied))) + 1
+        if not n_tied:
+            value, vector = np.zeros(1), np.zeros((ties.shape[0], 1))
+        elif ties.shape[0] <= max(500, 3 * n_vectors):
+            value, vector = np.linalg.eigh(ties.toarray())
+        else:
+            value, vector = eigsh(ties, k=n_vectors, which="LA", v0=np.ones(ties.shape[0]))
+        order = np.argsort(-value, kind="stable")[:n_vectors]
+        order = order[value[order] > 1e-9]
+        step = max(1, round(rows.nnz / _MAX_ENTRIES))
+        sample = rows if step == 1 else rows.take(slice(0, rows.n_rows, step))
+        return cls(sample, weight, vector[:, order] * np.sqrt(value[order]), n_tied)
+
+    def exactly(self, n_topics: int, seeds: Sequence[Sequence[int]]) -> Floats:
+        """As :meth:`topics`, or an error if there are fewer."""
+        counts = self.topics(n_topics, seeds, enough=n_topics)
+        if counts.shape[1] < n_topics:
+            raise DataError(
+                f"{n_topics} topics were asked for, but these {self.rows.n_rows:,} documents, in which {self.n_tied:,} "
+                f"words occur together with others, have only {counts.shape[1]}: ask for fewer, or give more documents"
+            )
+        return counts
+
+    def topics(self, n_topics: int, seeds: Sequence[Sequence[int]], enough: int) -> Floats:
+        """Expected occurrences of each word in each of up to ``n_topics`` topics of a level: (V, K)."""
+        n_topics = min(n_topics, max(1, self.n_tied // 3, len(seeds)))
+        for sparsity in (_SPARSITY, 0.1, 0.0):  # short documents have less evidence to take from
+            counts = self._mixture(n_topics, seeds, sparsity)
+            if counts.shape[1] >= enough:
+                break
+        return counts
+
+    def without_small(self, counts: Floats, n_seeded: int) -> Floats:
+        """Leave out topics of few documents, but not those of seed words; their words go to the others."""
+        n_main = np.zeros(counts.shape[1])
+        for _, shares in self.joined([counts]).evidence(self.rows):
+            n_main += np.bincount(shares.argmax(axis=1), minlength=n_main.size)
+        is_kept = n_main >= max(2, _MIN_SHARE * self.rows.n_rows)
+        is_kept[:n_seeded] = True
+        if is_kept.all() or not is_kept.any():
+            return counts
+        return _without_traces(_occurrences(self.rows, self.weight, counts[:, is_kept]))
+
+    def _mixture(self, n_topics: int, seeds: Sequence[Sequence[int]], sparsity: float) -> Floats:
+        frequency = self.weight * self.rows.counts()
+        n_start = max(n_topics, min(round(_SPARE * n_topics), self.n_tied // 3))
+        vectors, centre = self._centres(n_start, seeds)
+        counts = frequency[:, None] * np.exp(_CONCENTRATION * (vectors @ centre.T))
+        counts[~vectors.any(axis=1)] = 0.0
+        fixed = [(word, k) for k, group in enumerate(seeds) for word in group]
+        for done in range(_N_PASSES):
+            counts = _occurrences(self.rows, self.weight, counts, sparsity)
+            for word, k in fixed:
+                counts[word] = 0.0
+                counts[word, k] = max(1.0, frequency[word])
+            if done == _N_PASSES // 2:  # half of the spare topics go, the others at the end
+                counts = _largest(counts, (n_topics + n_start) // 2, len(seeds))
+            if done == _N_PASSES - 2:
+                counts = _largest(counts, n_topics, len(seeds))
+        return _without_traces(_largest(counts, n_topics, len(seeds)))
+
+    def _centres(self, n: int, seeds: Sequence[Sequence[int]]) -> tuple[Floats, Floats]:
+        """Unit vectors of the words, and of the centres of ``n`` groups of them, those of the seed words first."""
+        vectors = self.vector[:, :n]
+        vectors = np.where(
+            np.linalg.norm(vectors, axis=1, keepdims=True) > 1e-6, _unit(vectors), 0.0
         )
-    n_leaves = counts.shape[1]
-    leaves = TopicHierarchy(weight, counts, np.arange(n_leaves)[None], np.zeros(n_leaves))
-    if n_leaves > 1:
-        usual = sum(shares.sum(axis=0) for _, shares in leaves.evidence(sample)) / sample.n_rows
-        leaves = replace(leaves, usual=usual)
-    paths = _levels(leaves, sample, sizes if isinstance(sizes, Sequence) else None)
-    return replace(leaves, paths=paths)
+        influence = self.weight * np.sqrt(self.rows.counts()) * vectors.any(axis=1)
+        rotated = _varimax(vectors * np.sqrt(influence)[:, None])
+        loading = np.maximum(rotated * np.sign((rotated**3).sum(axis=0)), 0.0) ** 2
+        centre = _unit(loading.T @ vectors)
+        if seeds:  # the centres next to those of the seed words are the same topics
+            seeded = np.stack([_unit(vectors[list(group)].sum(axis=0)) for group in seeds])
+            order = np.argsort((centre @ seeded.T).max(axis=1), kind="stable")
+            centre = np.vstack([seeded, centre[np.sort(order[: n - len(seeds)])]])
+        while len(centre) < n:  # fewer dimensions than topics: words far from all centres
+            far = influence * (1.0 - (vectors @ centre.T).max(axis=1, initial=0.0))
+            centre = np.vstack([centre, vectors[np.argmax(far)]])
+        return vectors, centre
+
+    def joined(self, counts: Sequence[Floats]) -> TopicHierarchy:
+        """Levels of topics, from level 1 up, joined by their documents."""
+        levels = []
+        for of_level in counts:
+            n = of_level.shape[1]
+            flat = TopicHierarchy(
+                self.weight, sp.csr_array(of_level), np.full(n, -1), np.zeros(n), (n,)
+            )
+            if n > 1:
+                share = sum(shares.sum(axis=0) for _, shares in flat.evidence(self.rows))
+                flat = replace(flat, usual=np.asarray(share / self.rows.n_rows))
+            levels.append(flat)
+        sizes = tuple(flat.sizes[0] for flat in levels)
+        parent, start = [], 0
+        for lower, upper in pairwise(levels):
+            start += lower.sizes[0]
+            shared = np.zeros((lower.sizes[0], upper.sizes[0]))
+            for (_, below), (_, above) in zip(
+                lower.evidence(self.rows), upper.evidence(self.rows), strict=True
+            ):
+                shared += below.T @ above
+            parent.append(start + _assign(shared))
+        parent.append(np.full(sizes[-1], -1))
+        return TopicHierarchy(
+            self.weight,
+            sp.csr_array(sp.hstack([flat.counts for flat in levels])),
+            np.concatenate(parent),
+            np.concatenate([flat.usual for flat in levels]),
+            sizes,
+        )
+
+
+def _assign(shared: Floats) -> Ints:
+    """Give each topic the one above with which it shares most documents, and each of these at least two: (K,).
+
+    Parameters
+    ----------
+    shared : float64 (K, P)
+        Documents of each topic that are also those of each topic above it.
+    """
+    likely = _proportions(shared)
+    parent = likely.argmax(axis=1)
+    while True:
+        n_children = np.bincount(parent, minlength=shared.shape[1])
+        if n_children.min() >= min(2, len(parent) // shared.shape[1]):
+            return np.asarray(parent, np.int64)
+        free = np.flatnonzero(n_children[parent] > 2)
+        loss = likely[free, parent[free]] - likely[free, n_children.argmin()]
+        parent[free[loss.argmin()]] = n_children.argmin()
+
+
+def _varimax(loadings: Floats) -> Floats:
+    """Rotate columns so that each has few large entries (Kaiser 1958): (V, D)."""
+    rotation, last = np.eye(loadings.shape[1]), 0.0
+    for _ in range(_ROTATIONS):
+        turned = loadings @ rotation
+        target = turned**3 - turned * (turned**2).mean(axis=0)
+        left, size, right = np.linalg.svd(loadings.T @ target)
+        rotation = left @ right
+        if size.sum() < last * (1 + 1e-5):
+            break
+        last = size.sum()
+    return np.asarray(loadings @ rotation)
+
+
+def _automatic_sizes(learner: _Learner, leaves: Floats) -> list[int]:
+    """Sizes of the levels above level 1, from the top down: up to 20 topics on top, and one level more for many."""
+    n_topics = leaves.shape[1]
+    if n_topics < 6:
+        return []
+    height = ward(_profiles(learner.joined([leaves]), learner.rows))[:, 2][
+        ::-1
+    ]  # height[k - 1] joins k + 1 groups into k
+    largest = min(20, n_topics // 2)
+    least = min(largest, max(6, min(8, n_topics // 5)))
+    top = int(np.clip(round(np.sqrt(n_topics)), least, largest))
+    gaps = height[1 : largest - 1] / np.maximum(height[2:largest], 1e-12)  # of 3, 4, … groups
+    if gaps.size and gaps.max() > _CLEAR_GAP:
+        top = int(np.argmax(gaps)) + 3
+    return [top, round(np.sqrt(top * n_topics))] if n_topics >= max(40, 5 * top) else [top]
+
+
+def _profiles(leaves: TopicHierarchy, rows: BinaryRows) -> Floats:
+    """Words of the documents of each topic, compared with all documents: unit rows (K, V)."""
+    blocks = [(block.T @ shares, shares.sum(axis=0)) for block, shares in leaves.evidence(rows)]
+    with_topic, mass = (sum(part) for part in zip(*blocks, strict=True))
+    rate = (with_topic / np.maximum(mass, 1e-12)).T
+    profile = np.sqrt(rate) - np.sqrt(rows.counts() / max(1, rows.n_rows))
+    return _unit(profile * np.sqrt(leaves.weight))
+
+
+def _without_traces(counts: Floats) -> Floats:
+    """Leave out topics of which a word is hardly a member."""
+    return np.where(_proportions(counts) >= _MIN_MEMBERSHIP, counts, 0.0)
+
+
+def _largest(counts: Floats, n_topics: int, n_seeded: int) -> Floats:
+    """The largest topics with a word of their own; those of seed words always."""
+    size = counts.sum(axis=0)
+    main = counts.argmax(axis=1)[counts.any(axis=1)]
+    size[(size < 1.0) | ~np.isin(np.arange(size.size), main)] = 0.0
+    size[:n_seeded] = np.inf
+    best = np.argsort(-size, kind="stable")[:n_topics]
+    return counts[:, np.sort(best[size[best] > 0])] if size.any() else counts[:, :1]
 
 
 def _word_ties(rows: BinaryRows) -> tuple[sp.csr_array, Floats]:
@@ -490,98 +701,10 @@ def _word_ties(rows: BinaryRows) -> tuple[sp.csr_array, Floats]:
     return sp.csr_array(sp.vstack(parts)), weight
 
 
-def _word_vectors(ties: sp.csr_array) -> Floats:
-    """Unit vectors of the words from the positive eigenvalues of their ties: (V, D); 0 for words without ties."""
-    n_words = ties.shape[0]
-    if n_words <= 2 * _DIMENSIONS:
-        value, vector = np.linalg.eigh(ties.toarray())
-        value, vector = value[-_DIMENSIONS:], vector[:, -_DIMENSIONS:]
-    else:
-        value, vector = eigsh(ties, k=_DIMENSIONS, v0=np.ones(n_words))
-    kept = value > 1e-9
-    vectors = vector[:, kept] * np.sqrt(value[kept])
-    return np.where(np.linalg.norm(vectors, axis=1, keepdims=True) > 1e-6, _unit(vectors), 0.0)
-
-
-def _centres(
-    vectors: Floats, weight: Floats, n: int, seed_groups: Sequence[Sequence[int]]
-) -> Floats:
-    """Centres of groups of words by spherical k-means: (n, D) unit vectors, those of the seed groups first."""
-    weight = weight * vectors.any(axis=1)
-    seeds = [_unit(vectors[list(group)].sum(axis=0)) for group in seed_groups]
-    random = np.random.default_rng(0)  # the same start for every seed of the model
-    best, best_fit = np.empty((0, vectors.shape[1])), -1.0
-    for _ in range(_N_STARTS):
-        centre = np.array(seeds).reshape(-1, vectors.shape[1])
-        while len(centre) < n:  # k-means++: far words are likelier
-            far = weight * np.maximum(1.0 - (vectors @ centre.T).max(axis=1, initial=0.0), 0.0)
-            word = random.choice(far.size, p=far / far.sum()) if far.any() else np.argmax(weight)
-            centre = np.vstack([centre, vectors[word]])
-        for _ in range(20):
-            likeness = vectors @ centre.T
-            nearest = likeness.argmax(axis=1)
-            member = sp.csr_array(
-                (weight, (nearest, np.arange(weight.size))), shape=(n, weight.size)
-            )
-            total = member @ vectors
-            moved = np.where(total.any(axis=1, keepdims=True), _unit(total), centre)
-            moved[: len(seeds)] = centre[: len(seeds)]
-            if np.allclose(moved, centre):
-                break
-            centre = moved
-        fit = float(weight @ likeness.max(axis=1))
-        if fit > best_fit:
-            best, best_fit = centre, fit
-    return best
-
-
 def _unit(vectors: Floats) -> Floats:
     """Vectors of length 1; 0 stays 0."""
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.maximum(length, 1e-12))
-
-
-def _mixture(
-    rows: BinaryRows,
-    ties: sp.csr_array,
-    weight: Floats,
-    n_topics: int,
-    seed_groups: Sequence[Sequence[int]],
-    sparsity: float,
-) -> sp.csr_array:
-    """Expected occurrences of each word in each of up to ``n_topics`` topics: csr_array (V, K)."""
-    vectors = _word_vectors(ties)
-    frequency = rows.counts().astype(np.float64)
-    n_tied = int(vectors.any(axis=1).sum())
-    n_start = max(n_topics, min(round(_SPARE * n_topics), n_tied // 3))
-    centre = _centres(vectors, weight * np.sqrt(frequency), n_start, seed_groups)
-    counts = (weight * frequency)[:, None] * np.exp(_CONCENTRATION * (vectors @ centre.T))
-    counts[~vectors.any(axis=1)] = 0.0
-    fixed = [(word, k) for k, group in enumerate(seed_groups) for word in group]
-    for done in range(_N_PASSES + 1):
-        for word, k in fixed:
-            counts[word] = 0.0
-            counts[word, k] = max(1.0, weight[word] * frequency[word])
-        if done == _N_PASSES // 2:
-            size = counts.sum(axis=0)
-            size[: len(seed_groups)] = np.inf
-            counts = counts[:, np.sort(np.argsort(-size, kind="stable")[:n_topics])]
-        if done < _N_PASSES:
-            counts = _occurrences(rows, weight, counts, sparsity)
-    n_members = np.bincount(counts.argmax(axis=1)[counts.any(axis=1)], minlength=counts.shape[1])
-    is_alive = (counts.sum(axis=0) >= 1.0) & (n_members >= 1)
-    is_alive[: len(seed_groups)] = True
-    counts = counts[:, is_alive] if is_alive.any() else counts[:, :1]
-    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-12)
-    return sp.csr_array(np.where(share >= _MIN_MEMBERSHIP, counts, 0.0))
-
-
-def _without_small(counts: sp.csr_array, n_seeded: int) -> sp.csr_array:
-    """Leave out topics of less than a quarter of the mean size, but not those of seed words."""
-    size = np.asarray(counts.sum(axis=0))
-    kept = size >= size.mean() / 4
-    kept[:n_seeded] = True
-    return sp.csr_array(counts[:, np.flatnonzero(kept)])
 
 
 def _occurrences(
@@ -595,91 +718,3 @@ def _occurrences(
     out = np.zeros_like(counts)
     divide_words(Csr(rows.indptr, rows.indices), weight, topic_of, given, sparsity, _N_STEPS, out)
     return out
-
-
-# ---- levels
-
-
-def _levels(leaves: TopicHierarchy, rows: BinaryRows, sizes: Sequence[int] | None) -> Ints:
-    """Join topics whose documents use the same words, level by level: paths (levels, K)."""
-    n_topics = leaves.sizes[0]
-    paths = [np.arange(n_topics)]
-    profile, mass = _profiles(leaves, rows)
-    chosen = _automatic_sizes(profile, n_topics) if sizes is None else list(sizes[:-1])
-    for size in reversed(chosen):
-        group = _join(profile, mass, size)
-        paths.append(group[paths[-1]])
-        total = np.zeros((size, profile.shape[1]))
-        np.add.at(total, group, profile * mass[:, None])
-        profile = _unit(total)
-        mass = np.asarray(np.bincount(group, weights=mass), np.float64)
-    return np.stack(paths)
-
-
-def _profiles(leaves: TopicHierarchy, rows: BinaryRows) -> tuple[Floats, Floats]:
-    """Words of the documents of each topic, compared with all documents: unit rows (K, V); and the topics' sizes."""
-    with_topic, mass = 0.0, 0.0
-    for block, shares in leaves.evidence(rows):
-        with_topic = with_topic + (block.T @ shares)
-        mass = mass + shares.sum(axis=0)
-    rate = (with_topic / np.maximum(mass, 1e-12)).T
-    profile = np.sqrt(rate) - np.sqrt(rows.counts() / max(1, rows.n_rows))
-    return _unit(profile * np.sqrt(leaves.weight)), np.maximum(mass, 1e-9)
-
-
-def _automatic_sizes(profile: Floats, n_topics: int) -> list[int]:
-    """Sizes of the levels above level 1, from the top down: up to 20 topics on top, and one level more for many."""
-    if n_topics < 6:
-        return []
-    height = ward(profile)[:, 2][::-1]  # height[k - 1] joins k + 1 groups into k
-    largest = min(20, n_topics // 2)
-    least = min(largest, max(6, min(8, n_topics // 5)))
-    top = int(np.clip(round(np.sqrt(n_topics)), least, largest))
-    gaps = height[1 : largest - 1] / np.maximum(height[2:largest], 1e-12)  # of 3, 4, … groups
-    if gaps.size and gaps.max() > _CLEAR_GAP:
-        top = int(np.argmax(gaps)) + 3
-    return [top, round(np.sqrt(top * n_topics))] if n_topics >= 9 * top else [top]
-
-
-def _join(profile: Floats, mass: Floats, size: int) -> Ints:
-    """Divide topics into ``size`` groups of at least two, by Ward's method: (K,).
-
-    Groups of one would remain if the dendrogram were cut at ``size``: it is cut lower, until there are enough groups
-    of two or more, and the topics outside these join the closest.
-    """
-    n = profile.shape[0]
-    if size == 1:
-        return np.zeros(n, np.int64)
-    cuts: NDArray[np.int64] = cut_tree(ward(profile))
-    for n_groups in range(size, n + 1):
-        label = cuts[:, n - n_groups]
-        count = np.bincount(label)
-        if (count >= 2).sum() >= size or n_groups == n:
-            break
-    large = np.flatnonzero(count >= 2)
-    if large.size < size:  # as few pairs as possible: split the largest groups
-        return _split_largest(cuts[:, n - size], profile)
-    total = np.bincount(label, weights=mass)
-    large = large[np.argsort(-total[large], kind="stable")[:size]]
-    centre = np.stack(
-        [np.average(profile[label == g], axis=0, weights=mass[label == g]) for g in large]
-    )
-    nearest = (((profile[:, None] - centre[None]) ** 2).sum(axis=2)).argmin(axis=1)
-    position = {int(g): k for k, g in enumerate(large)}
-    return np.array(
-        [position.get(int(g), int(near)) for g, near in zip(label, nearest, strict=True)]
-    )
-
-
-def _split_largest(label: NDArray[np.int64], profile: Floats) -> Ints:
-    """Give groups of one the closest topic of a group of three or more, until every group has two."""
-    label = label.astype(np.int64).copy()
-    while True:
-        count = np.bincount(label)
-        single = np.flatnonzero(count == 1)
-        if not single.size:
-            return label
-        own = np.flatnonzero(label == single[0])[0]
-        free = np.flatnonzero(count[label] >= 3)
-        distance = ((profile[free] - profile[own]) ** 2).sum(axis=1)
-        label[free[np.argmin(distance)]] = single[0]
