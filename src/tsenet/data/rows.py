@@ -386,35 +386,49 @@ def checked_csr(matrix: Any) -> Any:
     if max(matrix.shape) > _MAX_COLUMNS:
         raise DataError(f"the {kind} has the shape {matrix.shape}: at most {_MAX_COLUMNS} a side")
     try:
-        if matrix.format == "csr":
-            return _checked_compressed(matrix, sp.csr_array)
-        if matrix.format == "csc":
-            return _checked_compressed(matrix, sp.csc_array).tocsr()
-        if matrix.format == "bsr":
-            return _checked_compressed(matrix, sp.bsr_array).tocsr()
-        coo = matrix.tocoo()
-        # The constructor checks every index.
-        return sp.coo_array((coo.data, (coo.row, coo.col)), shape=matrix.shape).tocsr()
+        return _checked_csr(matrix, *map(int, matrix.shape))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise DataError(f"the {kind} is damaged: {error}") from error
 
 
-def _checked_compressed(matrix: Any, form: Any) -> Any:
-    """Return a compressed matrix as a new array after checking its index arrays."""
-    indptr = np.asarray(matrix.indptr)
+def _checked_csr(matrix: Any, n_rows: int, n_columns: int) -> Any:
+    if matrix.format == "csr":
+        return _checked_compressed(matrix.data, matrix, (n_rows, n_columns))
+    if matrix.format == "csc":
+        return _checked_compressed(matrix.data, matrix, (n_columns, n_rows)).T.tocsr()
+    if matrix.format == "bsr":
+        height, width = matrix.data.shape[1:]
+        if n_rows % height or n_columns % width:
+            raise ValueError(f"blocks of {height} × {width} do not fill {n_rows} × {n_columns}")
+        numbers = np.arange(len(matrix.data))
+        blocks = _checked_compressed(numbers, matrix, (n_rows // height, n_columns // width))
+        parts = (matrix.data[blocks.data], blocks.indices, blocks.indptr)
+        return sp.bsr_array(parts, shape=(n_rows, n_columns)).tocsr()
+    if matrix.format == "dia":
+        offsets = np.asarray(matrix.offsets)
+        inside = (offsets > -n_rows) & (offsets < n_columns)  # others hold nothing
+        diagonals = (matrix.data[inside], offsets[inside].astype(np.int32))
+        return sp.dia_array(diagonals, shape=(n_rows, n_columns)).tocsr()
+    if matrix.format == "lil" and [*map(len, matrix.rows)] != [*map(len, matrix.data)]:
+        raise ValueError("rows and data have different lengths")
+    coo = matrix.tocoo()
+    # The constructor checks every index.
+    return sp.coo_array((coo.data, (coo.row, coo.col)), shape=(n_rows, n_columns)).tocsr()
+
+
+def _checked_compressed(data: Any, matrix: Any, shape: tuple[int, int]) -> Any:
+    """Return a csr_array of the data and the index arrays of a compressed matrix after checking these."""
+    indices, indptr = np.asarray(matrix.indices), np.asarray(matrix.indptr)
+    if not {indices.dtype.kind, indptr.dtype.kind} <= {"i", "u"}:
+        raise ValueError(f"the index arrays are of {indices.dtype} and {indptr.dtype}")
     if (indptr[1:] < indptr[:-1]).any():
         raise ValueError("indptr must not decrease")
-    checked = form((matrix.data, matrix.indices, indptr), shape=matrix.shape)
-    if form is not sp.csr_array:
-        checked.check_format(full_check=True)
-    elif checked.nnz and not 0 <= checked.indices.min() <= checked.indices.max() < matrix.shape[1]:
-        raise ValueError(
-            "column indices must be within the shape"
-        )  # a faster check, for single rows
-    index_type = np.int32 if checked.nnz <= _MAX_COLUMNS else np.int64
-    checked.indices = checked.indices.astype(index_type, copy=False)
-    checked.indptr = checked.indptr.astype(index_type, copy=False)
-    return checked
+    csr = sp.csr_array((np.asarray(data), indices, indptr), shape=shape)
+    csr.check_format(full_check=True)
+    index_type = np.int32 if csr.nnz <= _MAX_COLUMNS else np.int64
+    csr.indices = csr.indices.astype(index_type, copy=False)
+    csr.indptr = csr.indptr.astype(index_type, copy=False)
+    return csr
 
 
 def canonical_csr(csr: Any) -> Any:
