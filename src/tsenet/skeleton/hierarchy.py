@@ -52,14 +52,14 @@ _ROTATIONS = 40  # most steps of varimax
 _N_STEPS = 6  # EM steps on the mixture of each document
 _MAX_ENTRIES = 1_000_000  # words of documents that topics are learned from
 _MIN_MEMBERSHIP = 0.02  # smaller P(topic | word) are set to 0
-_MIN_SHARE = 0.005  # of the documents have a topic of level 1 as their main one, unless its number was asked for
+_MIN_SHARE = 0.004  # of the documents have a topic of level 1 as their main one, unless its number was asked for
 _OTHER_BRANCH = 0.05  # how likely a document's topics are outside its topics of the level above
 _COMPETITION = 0.6  # a word describes topics of a level that score this share of its best one
 _MIN_LIFT, _MIN_SCORE = 0.2, 0.05  # of words, the latter as a share of the first word's
 _MIN_WORDS = 3  # of a topic, even if they repeat words of one above it
 _BLOCK_ROWS = 4096
 _BLOCK_WORDS = 128
-_CLEAR_GAP = 1.45  # ratio of merge heights from which a number of top topics is clear
+_CLEAR_GAP = 1.8  # ratio of merge heights from which a number of top topics is clear
 
 
 @dataclass(frozen=True, eq=False)
@@ -468,7 +468,7 @@ class _Learner:
         weight[list(seeds)] = 1.0
         n_tied = int((np.diff(ties.indptr) > 0).sum())
         size = (weight * rows.counts()) ** _FREQUENCY
-        ties = sp.csr_array(sp.diags_array(size) @ ties @ sp.diags_array(size))
+        ties.data *= np.repeat(size, np.diff(ties.indptr)) * size[ties.indices]
         n_vectors = round(_SPARE * (n_topics or _usual_number(rows, n_tied))) + 1
         if not n_tied:
             value, vector = np.zeros(1), np.zeros((ties.shape[0], 1))
@@ -624,11 +624,11 @@ def _automatic_sizes(learner: _Learner, leaves: Floats) -> list[int]:
     ]  # height[k - 1] joins k + 1 groups into k
     largest = min(20, n_topics // 2)
     least = min(largest, max(6, min(8, n_topics // 5)))
-    top = int(np.clip(round(np.sqrt(n_topics)), least, largest))
+    top = int(np.clip(round(1.3 * np.sqrt(n_topics)), least, largest))
     gaps = height[1 : largest - 1] / np.maximum(height[2:largest], 1e-12)  # of 3, 4, … groups
     if gaps.size and gaps.max() > _CLEAR_GAP:
         top = int(np.argmax(gaps)) + 3
-    return [top, round(np.sqrt(top * n_topics))] if n_topics >= max(40, 5 * top) else [top]
+    return [top, round(np.sqrt(top * n_topics))] if n_topics >= max(40, 4 * top) else [top]
 
 
 def _profiles(leaves: TopicHierarchy, rows: BinaryRows) -> Floats:
@@ -693,7 +693,7 @@ def _word_ties(rows: BinaryRows) -> tuple[sp.csr_array, Floats]:
         clear = gain > _MIN_GAIN
         i, j, log_ratio, gain = i[clear], j[clear], log_ratio[clear], gain[clear]
         deviance[words] = np.bincount(i, weights=gain - 2.0, minlength=itself.size)
-        parts.append(sp.csr_array((log_ratio, (i, j)), shape=joint.shape))
+        parts.append(sp.csr_array((log_ratio.astype(np.float32), (i, j)), shape=joint.shape))
     per_occurrence = deviance / np.maximum(rows.counts(), 1)
     positive = per_occurrence[per_occurrence > 0]
     scale = np.quantile(positive, 0.75) if positive.size else 1.0
