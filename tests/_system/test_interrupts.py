@@ -54,13 +54,3 @@ def test_other_ends_stay_as_they_are(tmp_path: Path) -> None:
     failed = run(tmp_path, "raise ValueError('of the program')", 2)
     assert failed.returncode == 1
     assert "of the program" in failed.stderr
-
-
-def test_what_was_kept_after_a_signal_is_a_success(tmp_path: Path) -> None:
-    program = """
-try:
-    signal.raise_signal({number})
-except KeyboardInterrupt:
-    raise SystemExit(0)
-"""
-    assert run(tmp_path, program, 2).returncode == 0

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.explain.report import newswire
-from tsenet._system.notebook import table, titled
 from tsenet.explain import ActiveRow, Feature, FeatureContribution, PredictionExplanation, Unit
 
 EVIL = "<script>alert(1)</script>"
@@ -84,10 +83,3 @@ def test_explanation_folds_its_tail() -> None:
     assert f"{rest:.4g}" in text
     assert f"{EVIL}9" in text
     assert f"{EVIL}10" not in text
-
-
-def test_cells() -> None:
-    html = titled("a & b", "", table(["x", "y"], [[1234, -0.5]], "note"))
-    assert "a &amp; b" in html
-    assert "1,234" in html
-    assert Reader(html).text.endswith("−0.5note")

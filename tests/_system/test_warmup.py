@@ -19,7 +19,6 @@ import tsenet
 PROGRAM = """
 import gc
 import json
-import sys
 import numpy as np
 import scipy.sparse as sp
 from numba.core.dispatcher import Dispatcher
@@ -34,7 +33,7 @@ def signatures():
         for signature in kernel.signatures
     }
 
-tsenet.warmup(network=sys.argv[1] == "all")
+tsenet.warmup()
 known = signatures()
 counts = {"warmup": len(known)}
 
@@ -60,9 +59,6 @@ def check(name, kind, X, y, **options):
 
 Classifier, Regressor = tsenet.TSENetClassifier, tsenet.TSENetRegressor
 check("sparse, classes", Classifier, bag, classes)
-if sys.argv[1] != "all":
-    print(json.dumps(counts))
-    sys.exit()
 check("sparse with 64-bit indices, two classes", Classifier, wide, classes > 0)
 check("sparse, drawn weights", Classifier, bag, classes, init="random", linear_skip=False)
 check("sparse, numbers", Regressor, bag, numbers)
@@ -75,11 +71,11 @@ print(json.dumps(counts))
 """
 
 
-def run(program: str, *arguments: str) -> str:
+def run(program: str) -> str:
     source = Path(tsenet.__file__).parents[1]
     environment = {**os.environ, "PYTHONPATH": str(source)}
     finished = subprocess.run(
-        [sys.executable, "-c", program, *arguments],
+        [sys.executable, "-c", program],
         env=environment,
         capture_output=True,
         text=True,
@@ -91,18 +87,11 @@ def run(program: str, *arguments: str) -> str:
 
 @pytest.mark.slow
 def test_after_warmup_a_first_fit_and_prediction_compile_nothing() -> None:
-    counts = json.loads(run(PROGRAM, "all"))
+    counts = json.loads(run(PROGRAM))
 
     assert counts.pop("warmup") > 20
     assert len(counts) == 9
     assert counts == {name: [] for name in counts}
-
-
-@pytest.mark.slow
-def test_what_warmup_leaves_out_is_counted() -> None:
-    counts = json.loads(run(PROGRAM, "without networks"))
-
-    assert counts["sparse, classes"]
 
 
 def test_without_networks_torch_is_not_loaded() -> None:

@@ -54,16 +54,6 @@ def test_public_name_resolves_and_is_documented(name: str) -> None:
         assert (value.__doc__ or "").strip(), f"tsenet.{name} has no docstring"
 
 
-def test_unknown_name_is_an_attribute_error() -> None:
-    name = "no_such_name"
-    with pytest.raises(AttributeError, match=name):
-        getattr(tsenet, name)
-
-
-def test_dir_lists_the_public_names() -> None:
-    assert set(tsenet.__all__) <= set(dir(tsenet))
-
-
 def test_script_can_be_imported() -> None:
     module, _, function = PROJECT["scripts"]["tsenet"].partition(":")
     assert callable(getattr(importlib.import_module(module), function))
@@ -71,10 +61,6 @@ def test_script_can_be_imported() -> None:
 
 def test_package_tells_type_checkers_it_is_typed() -> None:
     assert (ROOT / "src" / "tsenet" / "py.typed").is_file()
-
-
-def test_torch_is_pinned_exactly() -> None:
-    assert [pin for pin in PINS if canonical(pin).startswith("torch=")] == ["torch==2.13.0"]
 
 
 def test_constraints_are_exact_pins_and_unique() -> None:
@@ -121,10 +107,6 @@ def test_citation_gives_this_version_and_the_paper() -> None:
     assert "arXiv:1803.06120" in citation
 
 
-def test_changelog_has_this_version() -> None:
-    assert f"\n## [{tsenet.__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
-
-
 def test_every_documentation_page_is_in_the_navigation() -> None:
     listed = set(re.findall(r"[\w/-]+\.md\b", (ROOT / "mkdocs.yml").read_text("utf-8")))
     docs = ROOT / "docs"
@@ -140,10 +122,3 @@ def test_no_paths_of_one_machine() -> None:
         for match in MACHINE_PATH.finditer(text)
     ]
     assert not found, "\n".join(found)
-
-
-def test_path_checker_catches_and_allows() -> None:
-    for folder in ("work/main", "root/.cache", "home/someone", "tmp/x"):
-        assert MACHINE_PATH.search(f"open('/{folder}')")
-    for text in ("docs/work/a.md", "https://example.org/home", "a/root", "../work", "/usr/bin/env"):
-        assert not MACHINE_PATH.search(text)

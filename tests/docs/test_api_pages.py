@@ -54,10 +54,6 @@ def test_every_public_name_is_on_a_page(package: str) -> None:
     assert missing(package, SHOWN) == [], "add a line `::: package.name` to a page in docs/api/"
 
 
-def test_what_users_meet_of_training_is_on_a_page() -> None:
-    assert set(SHOWN) >= OF_TRAINING
-
-
 def test_every_name_on_a_page_is_public() -> None:
     public = {f"{package}.{name}" for package in PACKAGES for name in _all_of(package)}
     assert sorted(set(SHOWN) - public - OF_TRAINING) == []
@@ -65,11 +61,6 @@ def test_every_name_on_a_page_is_public() -> None:
 
 def test_no_name_is_on_two_pages() -> None:
     assert [name for name, count in Counter(SHOWN).items() if count > 1] == []
-
-
-def test_a_missing_name_is_found() -> None:
-    without = [name for name in SHOWN if name != "tsenet.learn_tree"]
-    assert missing("tsenet", without) == ["learn_tree"]
 
 
 def _all_of(package: str) -> list[str]:

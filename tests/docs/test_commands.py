@@ -53,14 +53,6 @@ def test_the_commands_of_a_page_have_options_that_exist(path: Path) -> None:
     assert [(unknown_in(command), command) for command in commands if unknown_in(command)] == []
 
 
-def test_commands_are_found() -> None:
-    page = "Run `tsenet fit a --target b`.\n```sh\ntsenet shard x \\\n  --words 3\n```\n"
-    assert commands_in(page) == ["tsenet fit a --target b", "tsenet shard x \\\n  --words 3"]
-    assert commands_in("# %%\n# !tsenet fit a\n") == ["tsenet fit a"]
-    readme = (ROOT / "README.md").read_text("utf-8")
-    assert len(commands_in(readme)) >= 8
-
-
 @pytest.mark.parametrize(
     ("command", "unknown"),
     [

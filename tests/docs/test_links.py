@@ -41,7 +41,3 @@ def test_a_whole_site_passes(tmp_path: Path) -> None:
 def test_a_broken_page_is_found(body: str, problem: str, tmp_path: Path) -> None:
     write(tmp_path, index=body)
     assert any(problem in found for found in problems(tmp_path))
-
-
-def test_a_folder_without_a_site_is_a_problem(tmp_path: Path) -> None:
-    assert len(problems(tmp_path)) == 1

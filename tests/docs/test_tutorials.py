@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 import warnings
 from difflib import SequenceMatcher
-from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-from nbclient.exceptions import CellExecutionError
 
 from scripts.tutorials import FOLDER, cells_of, execute
 from tests.docs.test_cli_page import extension
@@ -37,11 +35,6 @@ def printed(notebook: Any) -> list[str]:
     return NUMBER.sub("#", text).split()
 
 
-def likeness(first: list[str], second: list[str]) -> float:
-    """The share of words that two texts have in common, in order."""
-    return SequenceMatcher(None, first, second, autojunk=False).ratio()
-
-
 def shown(notebook: Any) -> list[list[str]]:
     """The kinds of output of each cell."""
     return [
@@ -49,11 +42,6 @@ def shown(notebook: Any) -> list[list[str]]:
         for cell in notebook.cells
         if cell.cell_type == "code"
     ]
-
-
-def test_there_are_six_and_each_has_its_notebook() -> None:
-    assert len(NAMES) == 6
-    assert sorted(path.stem for path in FOLDER.glob("*.ipynb")) == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -66,58 +54,14 @@ def test_a_notebook_is_of_its_source(name: str) -> None:
     ], "run make tutorials"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_tutorial_has_a_title_and_says_where_to_go_next(name: str) -> None:
-    cells = cells_of((FOLDER / f"{name}.py").read_text("utf-8"))
-    assert cells[0].source.startswith("# ")
-    assert cells[-1].source.startswith("## Where to go next\n")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_tutorial_runs_and_prints_what_its_notebook_says(name: str) -> None:
     fresh = run((FOLDER / f"{name}.py").read_text("utf-8"))
     assert shown(fresh) == shown(stored(name)), "run make tutorials"
     # Another kind of processor rounds otherwise, which may change a word of a topic, but not the text.
-    assert likeness(printed(fresh), printed(stored(name))) > 0.8, "run make tutorials"
-
-
-def test_a_notebook_of_other_words_is_not_alike() -> None:
-    said = [
-        "the",
-        "tree",
-        "has",
-        "#",
-        "latents",
-        "in",
-        "#",
-        "layers",
-        "and",
-        "#",
-        "words",
-        "are",
-        "in",
-        "none",
-    ]
-    assert likeness(said, [*said[:-1], "some"]) > 0.8
-    assert (
-        likeness(
-            said, ["a", "tree", "of", "#", "latents", ";", "#", "words", "are", "in", "no", "group"]
-        )
-        < 0.8
-    )
-
-
-@pytest.mark.slow
-def test_a_cell_that_raises_is_an_error() -> None:
-    with pytest.raises(CellExecutionError, match="KeyError"):
-        run("# %%\nprint(1)\n\n# %%\nraise KeyError\n")
-
-
-@pytest.mark.slow
-def test_a_shell_command_that_fails_is_an_error() -> None:
-    with pytest.raises(CellExecutionError, match="exit 3 ended with 3"):
-        run("# %%\n# !echo fine\n\n# %%\n# !exit 3\n")
+    alike = SequenceMatcher(None, printed(fresh), printed(stored(name)), autojunk=False).ratio()
+    assert alike > 0.8, "run make tutorials"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -125,16 +69,6 @@ def test_no_notebook_shows_an_error_of_the_program(name: str) -> None:
     outputs = [o for cell in stored(name).cells for o in cell.get("outputs", [])]
     text = "".join(o.text for o in outputs if o.output_type == "stream")
     assert not re.search(r"^(error:|Error:|Usage: tsenet)", text, re.MULTILINE)
-
-
-def test_cells_are_read() -> None:
-    source = (
-        '"""For readers of the source."""\n\n# %% [markdown]\n# # A\n#\n# b\n\n# %%\n# !ls\nx = 1\n'
-    )
-    assert [(c.cell_type, c.source) for c in cells_of(source)] == [
-        ("markdown", "# A\n\nb"),
-        ("code", "!ls\nx = 1"),
-    ]
 
 
 def test_a_notebook_becomes_a_page() -> None:
@@ -166,8 +100,3 @@ def test_a_notebook_becomes_a_page() -> None:
         "```sh\nls\n```",
     ):
         assert part in page
-
-
-def test_sources_hold_no_address_of_a_machine() -> None:
-    for path in Path(FOLDER).glob("*.ipynb"):
-        assert not re.search(r"/(home|root|work|tmp)/", path.read_text("utf-8")), path.name

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +14,6 @@ import tsenet
 from examples import digits
 from tsenet.explain.plots import pixel_groups
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "digits.py"
 NUMBER = r"(-\d+\.\d+)"
 
 
@@ -77,33 +73,6 @@ def test_unlabelled_rows_pay(
     assert len(others) == 2
     assert ours > max(others) + 10
     assert "digits.html" in {path.name for path in tmp_path.iterdir()}
-
-
-def test_an_interrupt_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def interrupted(*args: object, **options: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(tsenet, "learn_tree", interrupted)
-    assert digits.main(["--out", str(tmp_path / "out")]) == 130
-    assert "interrupted" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-
-
-def test_it_runs_as_a_program_and_writes_to_demo(tmp_path: Path) -> None:
-    run = subprocess.run(
-        [sys.executable, str(EXAMPLE), "--structure-only"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-        check=False,
-        timeout=300,
-    )
-    assert run.returncode == 0, run.stderr
-    assert [path.name for path in (tmp_path / "demo").iterdir()] == ["digits-groups.png"]
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(

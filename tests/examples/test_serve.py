@@ -113,13 +113,6 @@ def test_too_many_clients_are_sent_away(running: tuple[int, int]) -> None:
     assert settled(process, before)["threads"] == before["threads"]
 
 
-def test_a_missing_model_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as left:
-        serve.main([str(tmp_path / "none.tsenet")])
-    assert left.value.code == 1
-    assert capsys.readouterr().err.startswith("error: there is no file")
-
-
 def test_the_service_ends_when_it_is_told_to(model: TSENetClassifier, tmp_path: Path) -> None:
     model.save(tmp_path / "model.tsenet")
     with service(tmp_path / "model.tsenet") as (_, process):
@@ -185,14 +178,3 @@ class TestTables:
         with pytest.raises(serve.RefusedError, match=why) as refused:
             server.answer({"rows": rows})
         assert refused.value.status == 400
-
-    def test_lists_with_categories_and_blanks(self, tmp_path: Path) -> None:
-        frame = self.FRAME[["age", "colour"]]
-        fitted = TSENetClassifier(max_epochs=3, random_state=0).fit(frame, frame["colour"])
-        fitted.save(tmp_path / "model.tsenet")
-        with serve.Service((HOST, 0), tmp_path / "model.tsenet") as server:
-            answer = server.answer({"rows": [[3, "red"], [None, "blue"], [5, None]]})
-        expected = pd.DataFrame({"age": [3, np.nan, 5], "colour": ["red", "blue", None]})
-        np.testing.assert_allclose(
-            answer["probabilities"], fitted.predict_proba(expected), atol=1e-6
-        )

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import coo_array, csc_matrix, csr_array
 
-from tests.network.wirings import random_rows, sparse_batch
+from tests.network.wirings import random_rows
 from tsenet.data.binary import BinaryRule
 from tsenet.data.table import Table
 from tsenet.errors import DataError
@@ -32,28 +32,6 @@ def dense_of(batch: SparseBatch) -> np.ndarray:
     of_value = np.repeat(np.arange(batch.n_rows), np.diff(batch.row_start))
     np.add.at(rows, (of_value, batch.columns.numpy()), batch.values.numpy())
     return rows
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8, bool])
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_dense_rows_keep_their_values(order: Any, dtype: Any) -> None:
-    X = np.asarray(np.random.default_rng(0).integers(0, 5, (6, 3)).astype(dtype), order=order)
-    inputs = inputs_of(X)
-
-    batch = inputs.batch(ROWS)
-
-    assert (len(inputs), inputs.n_columns, inputs.is_sparse) == (6, 3, False)
-    assert isinstance(batch, torch.Tensor)
-    assert batch.dtype == torch.float32
-    np.testing.assert_array_equal(batch, X[ROWS].astype(np.float32))
-
-
-def test_dense_values_are_not_made_binary() -> None:
-    X = np.array([[-1.5, 1000.0], [0.25, 3.0], [2.0, 0.0]])
-
-    batch = inputs_of(X).batch(np.arange(3))
-
-    np.testing.assert_array_equal(batch, X)
 
 
 @pytest.mark.parametrize("make", [csr_array, csc_matrix, coo_array])
@@ -119,15 +97,6 @@ def test_other_columns_than_the_rules_are_refused() -> None:
         Inputs.of(Table.of(np.eye(4)), rule)
 
 
-def test_a_batch_is_a_copy() -> None:
-    inputs = inputs_of(np.eye(3))
-    batch = inputs.batch(np.array([0, 1]))
-    assert isinstance(batch, torch.Tensor)
-    batch.zero_()
-
-    np.testing.assert_array_equal(inputs.values, np.eye(3))
-
-
 @settings(max_examples=50, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -146,12 +115,3 @@ def test_dense_and_sparse_batches_hold_the_same_rows(
     assert isinstance(sparse, SparseBatch)
     np.testing.assert_array_equal(dense, X[chosen])
     np.testing.assert_array_equal(dense_of(sparse), X[chosen])
-
-
-def test_to_moves_every_part_and_keeps_the_rest() -> None:
-    batch = sparse_batch(random_rows(np.random.default_rng(0), 4, 5))
-    moved = batch.to("meta")
-
-    assert batch.device == torch.device("cpu")
-    assert {part.device.type for part in moved[:3]} == {"meta"}
-    assert (moved.device.type, moved.n_rows, moved.n_columns) == ("meta", 4, 5)

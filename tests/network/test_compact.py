@@ -55,13 +55,6 @@ def test_answers_stay_and_what_is_left_is_used(share_kept: float, skip_units: in
     assert again.n_parameters == small.n_parameters
 
 
-def test_a_network_that_uses_all_it_has_is_left_alone() -> None:
-    net = sparse_net(1.0)
-
-    assert compacted(net) is net
-    assert n_used_parameters(net.predictor()) == net.n_parameters
-
-
 def test_names_go_with_their_latents() -> None:
     net = sparse_net(1.0, units_per_latent=2)
     unread = net.wiring.names[2][1]

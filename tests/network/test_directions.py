@@ -84,16 +84,6 @@ def test_a_latent_of_dense_rows_with_few_links_has_opposite_then_random_units() 
     assert np.unique(found.round(6), axis=1).shape[1] == 7
 
 
-def test_a_latent_of_sparse_rows_with_one_link_has_units_of_both_signs() -> None:
-    layer = WiringLayer([0, 1, 1], [2], [True], 4)
-    links = Links.of(layer, 1, 3)
-
-    found = leading_directions(links, csr_array(rows_of_few_causes(4)), layer.from_tree)
-
-    np.testing.assert_allclose(found[:2], [1, -1])
-    np.testing.assert_allclose(np.abs(found[2]), 1)
-
-
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_columns_that_repeat_each_other_have_one_direction(is_sparse: bool) -> None:
     """The difference of two twins has no variance but that of rounding: no unit reads it."""

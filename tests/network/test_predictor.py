@@ -11,7 +11,6 @@ import scipy.sparse as sp
 import torch
 
 from tests.network.wirings import wiring
-from tsenet.network import predictor as module
 from tsenet.network.batches import Inputs
 from tsenet.network.tsenet import TSENet
 
@@ -60,14 +59,6 @@ def test_answers_do_not_depend_on_the_number_of_threads_or_of_rows(form: str) ->
     np.testing.assert_allclose(one, whole[777:778], rtol=1e-5, atol=1e-5)
 
 
-def test_numba_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, inputs = TSENet(wiring(), 3).predictor(), inputs_of(300, "sparse")
-    with_kernels = made.outputs(inputs)
-    monkeypatch.setattr(module, "_has_numba", lambda: False)
-
-    np.testing.assert_allclose(made.outputs(inputs), with_kernels, rtol=1e-5, atol=1e-5)
-
-
 def test_answers_follow_the_weights() -> None:
     net, inputs = TSENet(wiring(), 3), inputs_of(5, "dense")
     before = net.predictor().outputs(inputs)
@@ -79,8 +70,3 @@ def test_answers_follow_the_weights() -> None:
     assert not np.allclose(other.predictor().outputs(inputs), before)
     doubled = net.double().predictor()
     np.testing.assert_allclose(doubled.outputs(inputs), before, rtol=1e-5, atol=1e-5)
-
-
-def test_rows_of_another_width_are_refused() -> None:
-    with pytest.raises(ValueError, match="columns"):
-        TSENet(wiring(), 3).predictor().outputs(Inputs(np.ones((2, D + 1), np.float32)))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from typing import Any
 
 import numpy as np
@@ -125,20 +123,6 @@ def test_dropout_drops_its_share_and_scales_the_others(is_sparse: bool, portable
     torch.testing.assert_close(got, layer.bias.grad)
 
 
-@FORMS
-def test_only_wanted_gradients_are_computed(is_sparse: bool) -> None:
-    mask, rows = case()
-    layer = made(mask).requires_grad_(False)
-    x = batch_of(rows, is_sparse)
-    leaf = x.values if isinstance(x, SparseBatch) else x
-    leaf.requires_grad_()
-
-    layer(unit_major(x)).sum().backward()
-
-    assert leaf.grad is not None
-    assert layer.weight.grad is None
-
-
 @settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -163,27 +147,3 @@ def test_portable_path_equals_the_kernels(
 
     for mine, theirs in zip(*results, strict=True):
         torch.testing.assert_close(mine, theirs, rtol=1e-12, atol=1e-12)
-
-
-def test_state_dict_holds_weight_and_bias_alone() -> None:
-    mask, _ = case()
-    layer = made(mask)
-    assert set(layer.state_dict()) == {"weight", "bias"}
-    assert sum(p.numel() for p in layer.parameters()) == mask.sum() + mask.shape[0]
-    dense = layer.dense_weight()
-    assert (dense[torch.from_numpy(~mask)] == 0).all()
-    assert torch.equal(dense.t()[torch.from_numpy(mask.T.copy())], layer.weight)
-
-
-@pytest.mark.parametrize("how", ["deepcopy", "pickle"])
-def test_copies_are_equal_and_independent(how: str) -> None:
-    mask, rows = case()
-    layer = made(mask)
-    other = copy.deepcopy(layer) if how == "deepcopy" else pickle.loads(pickle.dumps(layer))
-    x = sparse_batch(rows)
-    before = layer(x)
-
-    assert torch.equal(other(x), before)
-    with torch.no_grad():
-        other.weight.zero_()
-    assert torch.equal(layer(x), before)

@@ -88,19 +88,6 @@ def test_units_are_counted_and_named() -> None:
     ]
 
 
-@pytest.mark.parametrize("units_per_latent", [1, 3])
-def test_portable_layers_make_the_same_network(units_per_latent: int) -> None:
-    net = network(units_per_latent=units_per_latent).eval()
-    for is_sparse in (False, True):
-        x = batch_of(rows(), is_sparse)
-        by_kernel = net(x)
-        for layer in net.layers:
-            layer.portable = True
-        torch.testing.assert_close(net(x), by_kernel, rtol=1e-12, atol=1e-12)
-        for layer in net.layers:
-            layer.portable = False
-
-
 def _hidden(net: TSENet, x: torch.Tensor) -> list[torch.Tensor]:
     levels, features, _ = net.activations(x)
     return [*levels, features]
@@ -127,28 +114,6 @@ def test_dropout_is_applied_to_each_level_and_the_features() -> None:
     assert not torch.equal(_hidden(net, x)[0], dropped[0])
     net.eval()
     torch.testing.assert_close(net(x), reference(x), rtol=1e-10, atol=1e-10)
-
-
-def test_without_steps_dropout_follows_torchs_random_numbers() -> None:
-    net, x = network(dropout=0.5).train(), torch.from_numpy(rows())
-    torch.manual_seed(3)
-    first, second = net(x), net(x)
-    torch.manual_seed(3)
-
-    assert torch.equal(net(x), first)
-    assert not torch.equal(second, first)
-
-
-def test_without_skip_units_it_is_the_backbone() -> None:
-    net = network(skip_units=0).eval()
-    x = torch.from_numpy(rows())
-    z = x
-    for layer in net.layers:
-        z = torch.relu(z @ layer.dense_weight().t() + layer.bias)
-    features = torch.relu(z @ net.top.weight + net.top.bias)
-
-    assert not any(name.startswith("skip") for name in net.state_dict())
-    torch.testing.assert_close(net(x), features @ net.output.weight + net.output.bias)
 
 
 # ---- numbers

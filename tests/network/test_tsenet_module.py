@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from tests.network.wirings import network, rows, sparse_batch, wiring
+from tests.network.wirings import network, rows, sparse_batch
 from tsenet.network.batches import SparseBatch
-from tsenet.network.tsenet import TSENet
 
 
 def test_state_dict_has_only_parameters_and_goes_back() -> None:
@@ -40,15 +39,6 @@ def test_copies_are_equal_and_independent(how: Any) -> None:
             parameter.zero_()
     assert torch.equal(net(x), before)
     assert (other(x) == 0).all()
-
-
-def test_double_and_float() -> None:
-    net = TSENet(wiring(), 3, seed=1).eval()
-    single = net(torch.from_numpy(rows()).float())
-    assert single.dtype == torch.float32
-    double = net.double()(torch.from_numpy(rows()))
-    assert double.dtype == torch.float64
-    torch.testing.assert_close(single.double(), double, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("units_per_latent", [1, 3])

@@ -14,7 +14,6 @@ from tests.network.wirings import (
     network,
     random_mask,
     random_rows,
-    sparse_batch,
 )
 from tsenet.network.batches import Inputs, SparseBatch
 from tsenet.network.sparse_linear import SparseLinear
@@ -61,17 +60,6 @@ def test_an_engine_refuses_another_number_of_inputs(
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
-@pytest.mark.parametrize("dtype", [torch.int64, torch.float64])
-def test_a_layer_refuses_values_of_another_type_as_nn_linear_does(
-    dtype: torch.dtype, is_sparse: bool
-) -> None:
-    x = batch_of(np.ones((2, D)), is_sparse, dtype)
-
-    with pytest.raises((RuntimeError, TypeError)):
-        layer()(x if is_sparse else x.t())
-
-
-@pytest.mark.parametrize("is_sparse", [False, True])
 def test_second_derivatives_are_refused_rather_than_lost(is_sparse: bool) -> None:
     """The kernels' backward pass is not differentiable: asking must not give a constant."""
     x = batch_of(np.ones((2, D)), is_sparse, torch.float32)
@@ -83,13 +71,6 @@ def test_second_derivatives_are_refused_rather_than_lost(is_sparse: bool) -> Non
 
     with pytest.raises(RuntimeError, match="once_differentiable"):
         slope.sum().backward()
-
-
-def test_portable_path_takes_no_rows() -> None:
-    made = layer()
-    made.portable = True
-
-    assert made(sparse_batch(np.zeros((0, D)), torch.float32)).shape == (9, 0)
 
 
 def test_weights_of_another_shape_are_refused() -> None:

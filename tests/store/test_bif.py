@@ -9,7 +9,6 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -160,26 +159,6 @@ def test_words_that_bif_could_not_hold(make_tree: MakeTree, tmp_path: Path) -> N
     assert_same_model(tree, read(tmp_path / "tree.bif"))
 
 
-def test_layout_that_line_based_readers_rely_on(tree: LatentTree, tmp_path: Path) -> None:
-    """bnlearn reads line by line, with these patterns (seen in its sources)."""
-    write_bif(tree, tmp_path / "tree.bif")
-    lines = [line.strip() for line in (tmp_path / "tree.bif").read_text().splitlines()]
-    assert lines[0].startswith("network")
-    assert sum(bool(re.fullmatch(r"variable\s+(\w+)\s+\{", line)) for line in lines) == len(
-        tree.names
-    )
-    conditional = [
-        line for line in lines if re.fullmatch(r"probability\s+\(\s+\w+\s+\| \w+ \)\s+\{", line)
-    ]
-    assert len(conditional) == np.count_nonzero(tree.parent >= 0)
-
-
-def test_keywords_inside_names_do_not_mislead_pgmpy() -> None:
-    """Its grammar looks for ``property`` anywhere, for ``table`` before what may be a number."""
-    safe = bif_names(["property", "a.property", "table5", "defaulted", "stable"])
-    assert safe == ["n0_Property", "n1_a_Property", "n2_Table5", "n3_Defaulted", "n4_stable"]
-
-
 def test_another_program_reads_the_same_model(make_tree: MakeTree, tmp_path: Path) -> None:
     """pyagrum computes the joint distribution by its own means; it keeps numbers as float32."""
     with warnings.catch_warnings():
@@ -216,11 +195,3 @@ def test_names_are_safe_and_distinct(names: list[str]) -> None:
     assert all(re.fullmatch(IDENTIFIER, name) for name in safe)
     assert len({name.lower() for name in safe}) == len(names)
     assert not {"table", "default", "variable"} & {name.lower() for name in safe}
-
-
-def test_an_existing_file_survives_an_error(tree: LatentTree, tmp_path: Path) -> None:
-    path = tmp_path / "tree.bif"
-    path.write_text("old")
-    with pytest.raises(AttributeError):
-        write_bif(object(), path)  # type: ignore[arg-type]  # the wrong type is the point
-    assert path.read_text() == "old"

@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import os
-import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from hypothesis.extra import numpy as hnp
 from tsenet.errors import ModelFileError
 from tsenet.skeleton.tree import LatentTree
 from tsenet.store import load, load_parts, save, save_parts
-from tsenet.store.files import FORMAT_VERSION, KINDS
+from tsenet.store.files import FORMAT_VERSION
 
 META = {
     "title": "été ☃",
@@ -90,10 +89,6 @@ class TestRoundTrip:
         assert arrays.keys() == ARRAYS.keys()
         assert all(same(arrays[name], ARRAYS[name]) for name in ARRAYS)
 
-    def test_arrays_come_back_writable(self, path: Path) -> None:
-        save_parts(path, "Thing", {}, ARRAYS)
-        assert load_parts(path)[2]["weights"].flags.writeable
-
     def test_tree_comes_back(self, path: Path, tree: LatentTree) -> None:
         save(tree, path)
         assert load(path) == tree
@@ -117,12 +112,6 @@ class TestRoundTrip:
                 env={**os.environ, "PYTHONHASHSEED": seed},
             )
             assert other.read_bytes() == path.read_bytes()
-
-    def test_order_of_parts_and_fields_does_not_matter(self, path: Path, tmp_path: Path) -> None:
-        save_parts(path, "Thing", META, ARRAYS)
-        other = tmp_path / "other.tsenet"
-        save_parts(other, "Thing", dict(reversed(META.items())), dict(reversed(ARRAYS.items())))
-        assert other.read_bytes() == path.read_bytes()
 
     def test_foreign_memory_layouts_are_stored_plainly(self, path: Path) -> None:
         values = np.arange(12, dtype=np.float64).reshape(3, 4)
@@ -219,10 +208,6 @@ class TestSaveRefuses:
         with pytest.raises(TypeError, match="dict cannot be saved"):
             save({}, path)  # type: ignore[arg-type]  # the wrong type is the point
 
-    def test_a_kind_that_is_no_class_name(self, path: Path) -> None:
-        with pytest.raises(ValueError, match="class name"):
-            save_parts(path, "os.system", {}, {})
-
 
 class TestLoadRefuses:
     """Forged files. Each is made from a good one, which is first seen to load."""
@@ -261,11 +246,6 @@ class TestLoadRefuses:
         with pytest.raises(ModelFileError, match="not a regular file"):
             load_parts(tmp_path / "pipe")
 
-    def test_a_file_within_a_file(self, path: Path) -> None:
-        path.write_bytes(b"")
-        with pytest.raises(ModelFileError, match="cannot be read"):
-            load_parts(path / "inner")
-
     @pytest.mark.parametrize(
         "content", [b"", b"PK\x03\x04", b"\x80\x04\x95pickle....", b"\0" * 8, b"\0" * 99]
     )
@@ -288,9 +268,6 @@ class TestLoadRefuses:
 
     def test_header_larger_than_any(self, path: Path, good: bytes) -> None:
         self.refused(path, b"\xff" * 8 + good[8:], "header was altered")
-
-    def test_header_larger_than_the_file(self, path: Path, good: bytes) -> None:
-        self.refused(path, (99_999_999).to_bytes(8, "little") + good[8:], "truncated")
 
     def test_file_larger_than_allowed(self, path: Path, good: bytes) -> None:
         with pytest.raises(ModelFileError, match="max_bytes"):
@@ -404,14 +381,6 @@ class TestLoadRefuses:
         header["weights"][field] = value
         self.refused(path, sealed(header, data), "'weights'")
 
-    @pytest.mark.parametrize(("field", "value"), [("dtype", "I64"), ("shape", [3, 2])])
-    def test_altered_part_descriptions(
-        self, path: Path, good: bytes, field: str, value: Any
-    ) -> None:
-        header, data = split(good)
-        header["weights"][field] = value
-        self.refused(path, join(header, data), "SHA-256")
-
     @pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "C:\\x", "a\0b", "", "."])
     def test_part_names_that_look_like_paths(self, path: Path, good: bytes, name: str) -> None:
         header, data = split(good)
@@ -422,16 +391,6 @@ class TestLoadRefuses:
         header, data = split(good)
         del header["weights"]
         self.refused(path, join(header, data), "begin|too long")
-
-    def test_renamed_part(self, path: Path, good: bytes) -> None:
-        header, data = split(good)
-        header["more"] = header.pop("weights")
-        self.refused(path, join(header, data), "SHA-256")
-
-    def test_unknown_part(self, path: Path, good: bytes) -> None:
-        header, data = split(good)
-        header["more"] = {"dtype": "U8", "shape": [0], "data_offsets": [len(data), len(data)]}
-        self.refused(path, join(header, data), "SHA-256")
 
     def test_part_twice(self, path: Path, good: bytes) -> None:
         header, data = split(good)
@@ -453,11 +412,6 @@ class TestLoadRefuses:
         header, data = split(path.read_bytes())
         header["b"]["data_offsets"] = [0, 16]
         self.refused(path, sealed(header, data[:16]), "does not begin")
-
-    def test_entry_that_is_no_object(self, path: Path, good: bytes) -> None:
-        header, data = split(good)
-        header["weights"] = [1]
-        self.refused(path, join(header, data), "'weights'")
 
     def test_booleans_that_are_neither(self, path: Path) -> None:
         save_parts(path, "Thing", {}, {"flags": np.array([True])})
@@ -481,11 +435,6 @@ class TestObjects:
         meta, arrays = tree.to_parts()
         del arrays[field]
         save_parts(path, "LatentTree", meta, arrays)
-        with pytest.raises(ModelFileError, match="valid LatentTree"):
-            load(path)
-
-    def test_missing_metadata(self, path: Path, tree: LatentTree) -> None:
-        save_parts(path, "LatentTree", {}, tree.to_parts()[1])
         with pytest.raises(ModelFileError, match="valid LatentTree"):
             load(path)
 
@@ -517,29 +466,6 @@ class TestObjects:
         save_parts(path, "LatentTree", {**meta, "secret": 1}, arrays)
         with pytest.raises(ModelFileError, match="field 'secret' is unknown"):
             load(path)
-
-    def test_array_of_another_type(self, path: Path, tree: LatentTree) -> None:
-        meta, arrays = tree.to_parts()
-        save_parts(
-            path, "LatentTree", meta, {**arrays, "parent": arrays["parent"].astype(np.float64)}
-        )
-        with pytest.raises(ModelFileError, match=r"'parent'.*type"):
-            load(path)
-
-    def test_kinds_are_resolved_lazily(self) -> None:
-        program = (
-            "import sys; import tsenet.store;"
-            "assert not {'tsenet.estimators', 'sklearn', 'torch'} & sys.modules.keys()"
-        )
-        subprocess.run([sys.executable, "-c", program], check=True)
-
-    def test_every_kind_can_be_imported(self) -> None:
-        for name, place in KINDS.items():
-            module, _, attribute = place.partition(":")
-            cls = getattr(__import__(module, fromlist=[attribute]), attribute)
-            assert cls.__name__ == name
-            assert callable(cls.to_parts)
-            assert callable(cls.from_parts)
 
     def test_flipping_the_lowest_bit_of_every_byte(self, path: Path, tree: LatentTree) -> None:
         save(tree, path)
@@ -584,12 +510,3 @@ class TestObjects:
         path.write_bytes(content)
         with pytest.raises(ModelFileError):
             load(path)
-
-
-def test_permissions_follow_the_umask(path: Path) -> None:
-    before = os.umask(0o027)
-    try:
-        save_parts(path, "Thing", {}, {})
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640

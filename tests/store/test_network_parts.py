@@ -15,7 +15,6 @@ from tests.network.wirings import random_wiring
 from tsenet import TSENetClassifier
 from tsenet.network.predictor import NetworkOptions
 from tsenet.network.tsenet import TSENet
-from tsenet.store import load_parts
 from tsenet.store.network_parts import network_arrays, read_network
 
 WIRING = random_wiring(np.random.default_rng(0), (40, 12, 5), 0.3)
@@ -70,16 +69,6 @@ def test_weights_come_back(share_kept: float) -> None:
         assert np.array_equal(found.weights[name], tensor.numpy())
 
 
-def test_zeros_of_a_pruned_network_take_no_space() -> None:
-    net = network(0.05)
-    n_kept = sum(int((p != 0).sum()) for p in net.parameters())
-    n_biases = sum(p.numel() for name, p in net.named_parameters() if "bias" in name)
-
-    assert sum(array.nbytes for array in network_arrays(net.predictor().arrays).values()) <= 8 * (
-        n_kept + n_biases
-    )
-
-
 def test_a_network_far_larger_than_its_file_is_refused() -> None:
     meta, arrays = parts(0.05)
     meta["network"]["skip_units"] = 10**7
@@ -116,23 +105,6 @@ def test_a_missing_array_is_refused(name: str) -> None:
 
     with pytest.raises(ValueError, match=r"top\.(weight|bias)"):
         read_network(meta, arrays)
-
-
-def test_names_are_written_once(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    names = [f"a long name of column {j}" for j in range(8)]
-    table = tsenet.Table.of(rng.normal(size=(80, 8)), names=names)
-    model = TSENetClassifier(max_epochs=1, random_state=0).fit(table, rng.integers(0, 2, 80))
-    model.save(tmp_path / "model.tsenet")
-    _, meta, _ = load_parts(tmp_path / "model.tsenet")
-
-    assert meta["feature_names_in"] == 8
-    assert meta["tree"]["inputs"] == 8
-    assert meta["wiring"]["names"][0] == 8
-    again = tsenet.load(tmp_path / "model.tsenet")
-    assert again.feature_names_in_.tolist() == names
-    assert again.tree_ == model.tree_
-    assert again.wiring_.names == model.wiring_.names
 
 
 def test_the_whole_wiring_can_be_shared_whatever_the_network_uses(tmp_path: Path) -> None:

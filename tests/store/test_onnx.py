@@ -178,12 +178,6 @@ def test_categories_are_columns_of_0_and_1(tmp_path: Path) -> None:
     assert about["targets"] == "classes"
 
 
-def test_one_row_and_none(words: Any, tmp_path: Path) -> None:
-    X = counts(5)
-    assert_same(words, X[4:], answers(words, X[4:], tmp_path))
-    assert answers(words, X[:0], tmp_path)["probabilities"].shape == (0, 3)
-
-
 def test_numbers_beyond_float32_are_refused(tmp_path: Path) -> None:
     X = rows()
     model = TSENetRegressor(**SMALL).fit(X, X[:, 0] * 1e60)
@@ -211,8 +205,3 @@ class TestCommand:
         result = run("export", tmp_path / "tree.tsenet", "--onnx", tmp_path / "m.onnx")
         assert result.exit_code == 1
         assert "holds a LatentTree" in result.stderr
-
-    def test_one_format_at_a_time(self, tmp_path: Path) -> None:
-        result = run("export", tmp_path / "tree.tsenet")
-        assert result.exit_code == 2
-        assert "--onnx" in result.output

@@ -72,7 +72,3 @@ def test_a_loaded_model_is_explained_pickled_pruned_and_trained_further(tmp_path
     np.testing.assert_allclose(again.predict_proba(TEXTS), answers, rtol=1e-5, atol=1e-5)
     again.partial_fit(TEXTS, SUBJECTS)
     assert not np.allclose(again.predict_proba(TEXTS), answers, rtol=1e-5)
-
-
-def test_an_estimator_that_was_not_fitted_has_no_network() -> None:
-    assert not hasattr(tsenet.TSENetClassifier(), "net_")
