@@ -17,7 +17,6 @@ __all__ = [
     "NonNumericError",
     "TSENetError",
     "TooLargeError",
-    "need_torch",
 ]
 
 
