@@ -74,7 +74,7 @@ def test_second_derivatives_are_refused_rather_than_lost(is_sparse: bool) -> Non
 
 
 def test_weights_of_another_shape_are_refused() -> None:
-    engine = Engine(network(), Inputs(np.ones((3, D), np.float32)), MulticlassLoss(3))
+    engine = Engine(network(), MulticlassLoss(3))
     before = engine.weights()
     for wrong in (
         {name: array[..., :1] for name, array in before.items()},

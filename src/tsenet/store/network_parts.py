@@ -73,12 +73,15 @@ def read_network(meta: dict[str, Any], arrays: Arrays) -> NetworkParts:
         If the parts are not valid or do not belong together.
     """
     options = NetworkOptions(**meta["network"])
-    targets = targets_from_parts(meta["target"], arrays_under("target", arrays))
     stored = arrays_under("net", arrays)
+    n_weights = sum(array.size for array in stored.values())
+    if "n_labels" in meta["target"] and meta["target"]["n_labels"] > n_weights:
+        raise ValueError(f"there are no weights for {meta['target']['n_labels']} labels")
+    targets = targets_from_parts(meta["target"], arrays_under("target", arrays))
     n_outputs = targets.n_targets
     if isinstance(targets, ClassTargets) and targets.classes.size > 2:
         n_outputs = targets.classes.size
-    if n_outputs > sum(array.size for array in stored.values()):
+    if n_outputs > n_weights:
         raise ValueError(f"there are no weights for {n_outputs} outputs")
     inputs, *latents = meta["wiring"]["names"]
     n_inputs = inputs if type(inputs) is int else len(inputs)
