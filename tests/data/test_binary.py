@@ -243,15 +243,11 @@ def test_json_round_trip_of_names_and_levels() -> None:
     [
         {"names_in": ["a"]},
         {"names_in": [1, 2]},
-        {"n_columns_in": "two"},
         {"thresholds": {"2": 1.0}},
-        {"thresholds": {"-1": 1.0}},
         {"thresholds": {"0": float("nan")}},
         {"thresholds": {"0": "high"}},
-        {"thresholds": [1.0]},
         {"levels": {"1": [1, 2]}},
         {"levels": {"0": ["a"]}},
-        {"levels": None},
     ],
 )
 def test_fields_that_are_no_rule(change: dict[str, Any]) -> None:
@@ -340,22 +336,6 @@ def test_a_few_zeros_among_many_values_do_not_mean_absent() -> None:
     found, present = column_thresholds(np.c_[column, np.r_[np.zeros(5), column[5:-5], np.zeros(5)]])
     assert found[0] == np.median(column)
     assert present.tolist() == [False, True]
-
-
-def test_negative_zero_is_zero() -> None:
-    found, present = column_thresholds(np.array([[-0.0, -0.0], [1.0, 1.0], [1.0, 2.0]]))
-    assert present[0]
-    assert not np.signbit(found[0])
-    assert found[1] == 1
-
-
-def test_huge_values_do_not_overflow() -> None:
-    values = np.array([[1e308], [1.1e308], [1.5e308], [1.7e308]])
-    found, _ = column_thresholds(values)
-    assert found[0] == pytest.approx(1.3e308)
-    values = np.array([[2**62], [2**62 + 2**40], [2**62 + 2**41], [2**62 + 2**42]])
-    found, _ = column_thresholds(values)
-    assert found[0] == 2.0**62 + 1.5 * 2**40
 
 
 @given(

@@ -9,12 +9,10 @@ import io
 import json
 import lzma
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -23,8 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tsenet.data import BinaryRule, Documents, read_chunks, read_data, read_documents
-from tsenet.data.shards import shard_documents
-from tsenet.errors import DataError, MissingDependencyError, TooLargeError
+from tsenet.errors import DataError, MissingDependencyError
 
 OPENERS: dict[str, Any] = {"": open, ".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 RECORDS: list[dict[str, Any]] = [
@@ -122,8 +119,6 @@ def test_encodings(tmp_path: Path) -> None:
     ("name", "content", "why"),
     [
         ("d.jsonl", '{"text": "a"}\n\n{"text": "a"', "line 3: not JSON"),
-        ("d.jsonl", '{"text": "a"}\n' + "[" * 100_000, "line 2: not JSON"),
-        ("d.jsonl", f'{{"text": "a", "n": {"9" * 5000}}}', "line 1: not JSON"),
         ("d.jsonl", '{"text": "a"}\n[1]', "line 2: expected a JSON object, got a list"),
         ("d.jsonl", '{"text": "a"}\n{"text": ["a"]}', "row 2: 'text' holds a list"),
         ("d.json", '["a", null]', "element 2: expected a JSON object, got a NoneType"),
@@ -329,12 +324,6 @@ def test_json_lines_may_lack_keys(tmp_path: Path) -> None:
         read_data(document_file(tmp_path, "\n", "t.jsonl"))
 
 
-def test_numbers_that_no_float_can_hold(tmp_path: Path) -> None:
-    content = f'{{"a": 1, "b": "x"}}\n{{"a": {"9" * 309}, "b": "y"}}\n'
-    with pytest.raises(DataError, match="column 'a' holds a number too large"):
-        read_data(document_file(tmp_path, content, "t.jsonl")).table(["a", "b"])
-
-
 def test_chunks_join_to_the_whole(tmp_path: Path) -> None:
     records = [{"n": k, **({"late": "x"} if k == 9000 else {})} for k in range(10_000)]
     path = write(tmp_path / "d.jsonl", records)
@@ -374,21 +363,12 @@ def test_damaged_npz_is_refused(tmp_path: Path) -> None:
     np.savez(path, y=np.array([{}], dtype=object))
     with pytest.raises(DataError, match="plain arrays"):
         read_data(path)
-    header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,)}".ljust(117) + "\n"
-    content = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes(64)
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("X.npy", content)
-    with pytest.raises(DataError, match="damaged"):
-        read_data(path)
 
 
 @pytest.mark.parametrize(
     "changes",
     [
         {"indices": np.array([1, 3, 0, 2, 2**31 - 1], np.int32)},
-        {"indices": np.array([1, 3, 0, 2, 2**32 + 3])},
-        {"indptr": np.array([0, 2**63 - 1, -(2**63) + 6, 5])},
-        {"shape": np.array([3.5, 4])},
         {"shape": np.array([3, 10**12])},
         {"data": np.array(["a"] * 5)},
     ],
@@ -401,32 +381,3 @@ def test_npz_files_with_damaged_matrices_are_refused(
     np.savez(tmp_path / "x.npz", format=np.array("csr"), **(parts | changes))
     with pytest.raises(DataError):
         read_data(tmp_path / "x.npz").table([])
-
-
-# ---- memory
-
-
-@pytest.mark.parametrize("name", ["d.csv.gz", "d.jsonl", "d.parquet"])
-def test_too_many_rows(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write(tmp_path / name, [{"text": "goal referee"}] * 20_000)
-    monkeypatch.setenv("TSENET_MAX_MEMORY", "1MB")
-    with pytest.raises(TooLargeError, match="TSENET_MAX_MEMORY=2MB"):
-        read_data(path)
-    assert shard_documents([path], tmp_path / "shards").n_rows == 20_000  # rows that are not kept
-    monkeypatch.setenv("TSENET_MAX_MEMORY", "1GB")
-    assert read_data(path).n_rows == 20_000
-    monkeypatch.setenv("TSENET_MAX_MEMORY", "lots")
-    with pytest.raises(DataError, match="TSENET_MAX_MEMORY"):
-        read_data(path)
-
-
-@pytest.mark.parametrize("damage", ["page", "footer"])
-def test_damaged_parquet_is_named(damage: str, tmp_path: Path) -> None:
-    path = tmp_path / "t.parquet"
-    pd.DataFrame({"a": [1.5, 2.0], "b": ["x", "y"]}).to_parquet(path)
-    content = bytearray(path.read_bytes())
-    first = 4 if damage == "page" else len(content) - 200
-    content[first : first + 100] = bytes(value ^ 0x5A for value in content[first : first + 100])
-    path.write_bytes(content)
-    with pytest.raises(DataError, match=r"t\.parquet is damaged"):
-        read_data(path)

@@ -92,17 +92,6 @@ def test_flags_of_the_callers_matrix_are_not_used() -> None:
     np.testing.assert_array_equal(made.indices, [1, 2, 0])
 
 
-def test_canonical_input_is_not_copied_and_read_only_input_becomes_writable() -> None:
-    matrix = sp.csr_array(np.array([[0, 1, 1], [1, 0, 0]]))
-    assert np.shares_memory(BinaryRows.of_csr(matrix).indices, matrix.indices)
-    for array in (matrix.data, matrix.indices, matrix.indptr):
-        array.flags.writeable = False
-    made = BinaryRows.of_csr(matrix)
-    assert made.indices.flags.writeable
-    assert made.indptr.flags.writeable
-    np.testing.assert_array_equal(made.to_dense(), matrix.toarray().astype(bool))
-
-
 def broken(
     indptr: list[int], indices: list[int], n_columns: int = 3, index: type = np.int32
 ) -> BinaryRows:
@@ -122,15 +111,5 @@ def test_validate() -> None:
 def test_bad_arguments() -> None:
     with pytest.raises(DataError, match="2-D"):
         BinaryRows.of_dense([1, 0])
-    with pytest.raises(DataError, match="nothing"):
-        BinaryRows.concatenate([])
-    with pytest.raises(DataError, match="different numbers of columns: 1, 2"):
-        BinaryRows.concatenate([BinaryRows.of_dense([[1]]), BinaryRows.of_dense([[1, 0]])])
     with pytest.raises(DataError, match="at most"):
         BinaryRows.of_csr(sp.csr_array((2, 2**40)))
-
-
-def test_positions_whose_differences_wrap_around_are_refused() -> None:
-    indptr = np.array([0, 2**63 - 1, -(2**63) + 3, 2], np.int64)
-    with pytest.raises(DataError, match="indptr"):
-        BinaryRows(indptr, np.array([0, 1], np.int32), 3).validate()

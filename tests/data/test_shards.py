@@ -152,12 +152,9 @@ def replace_shard(folder: Path, columns: dict[str, object]) -> None:
     ("words", "counts", "complaint"),
     [
         ([[0, 9], [1]], [[1, 1], [1]], "indices"),
-        ([[0, -1], [1]], [[1, 1], [1]], "indices"),
         ([[2, 1], [1]], [[1, 1], [1]], "strictly increasing"),
-        ([[1, 1], [1]], [[1, 1], [1]], "strictly increasing"),
         ([[0, 1], [1]], [[1], [1, 1]], "count of at least 1"),
         ([[0, 1], [1]], [[1, 0], [1]], "count of at least 1"),
-        ([[0, 1], None], [[1, 1], []], "nulls"),
         ([[0, None], [1]], [[1, 1], [1]], "nulls"),
         ([[0, 1]], [[1, 1]], "shards.json"),
     ],
@@ -225,15 +222,6 @@ def test_unknown_labels_and_wrong_rows_are_refused(tmp_path: Path) -> None:
     writer.write(sp.csr_array([[1, 1]]), {"y": ["red"]})
     with pytest.raises(DataError, match="different kinds"):
         writer.write(sp.csr_array([[1, 1]]), {"y": [3]})
-
-
-def test_a_url_of_another_library_works(tmp_path: Path) -> None:
-    url = "memory://shards-test/folder"
-    shards = write_shards(url, documents(), rows_per_group=5, groups_per_shard=2)
-    assert (all_rows(open_shards(url)) == documents().toarray()).all()
-    assert shards.url == url
-    file_url = (tmp_path / "local").as_uri()
-    assert (all_rows(write_shards(file_url, documents())) == documents().toarray()).all()
 
 
 # ---- files

@@ -146,7 +146,7 @@ def test_csr_blocks(documents: sp.csr_array) -> None:
     tree = tsenet.learn_tree(documents, **OPTIONS)
     with Blocks(of_blocks(documents, 333)) as blocks:
         assert blocks.folder is not None
-        place = Path(blocks.folder.url)
+        place = blocks.folder.path
         assert same_tree(tree, tsenet.learn_tree(blocks, **OPTIONS))
     assert not place.exists()
 

@@ -24,7 +24,7 @@ def shard(
             help="Files with the same columns: csv, tsv, json, jsonl, parquet, txt, or a folder of txt files.",
         ),
     ],
-    out: Annotated[str, option("DIR", "Folder to make, or a URL.", "--out", "-o")],
+    out: Annotated[Path, option("DIR", "Folder to make.", "--out", "-o")],
     text: options.Text = None,
     label: Annotated[
         list[str] | None, option("COLUMN", "Column to keep as a label (repeatable).")
@@ -56,9 +56,8 @@ def shard(
         parameters.setdefault("min_documents", 2)
     vectorizer = options.vectorizer_of(parameters, words, stop_words)
     common: dict[str, Any] = options.typed(encoding=encoding, rows_per_group=rows_per_partition)
-    if "://" not in out:
-        for path in (path for path in data if path.suffix == ".parquet"):  # as shards are called
-            refuse_inputs(Path(out) / path.name, path)
+    for path in (path for path in data if path.suffix == ".parquet"):  # as shards are called
+        refuse_inputs(out / path.name, path)
     with open_progress(quiet) as progress, ExitStack() as stack:
         common |= {"labels": label or (), "progress": progress}
         if workers is not None:

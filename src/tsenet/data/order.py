@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-__all__ = ["canonical_order", "duplicate_groups", "first_of_groups", "repeats_of", "row_draws"]
+__all__ = ["canonical_order", "duplicate_groups", "repeats_of", "row_draws"]
 
 # Cells hashed at a time.
 _BLOCK = 1 << 20
@@ -72,34 +72,6 @@ def duplicate_groups(values: Any) -> npt.NDArray[np.int64]:
     """
     keys, groups = np.unique(_keys_of(values), return_inverse=True)
     return groups.astype(np.int64) if 2 * keys.size >= groups.size else np.arange(groups.size)
-
-
-def first_of_groups(
-    groups: npt.NDArray[np.int64],
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the first row of each group, and for each row the position of its group among these.
-
-    Parameters
-    ----------
-    groups : ndarray of int64, shape (N,)
-        The group of each row, as :func:`duplicate_groups` numbers them.
-
-    Returns
-    -------
-    first : ndarray of int64, shape (n_groups,)
-        The first row of each group, by ascending group number.
-    position : ndarray of int64, shape (N,)
-        Row ``i`` belongs to the group of row ``first[position[i]]``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> first, position = first_of_groups(np.array([5, 2, 5]))
-    >>> first.tolist(), position.tolist()
-    ([1, 0], [1, 0, 1])
-    """
-    _, first, position = np.unique(groups, return_index=True, return_inverse=True)
-    return first, position
 
 
 def repeats_of(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int64] | None:

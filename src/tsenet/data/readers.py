@@ -30,7 +30,6 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from tsenet.data.columns import count_of, is_missing, listed, quoted
-from tsenet.data.limits import check_size, max_memory
 from tsenet.data.table import Table, date_columns
 from tsenet.errors import DataError, MissingDependencyError
 
@@ -172,11 +171,7 @@ class DataFile:
                 np.nan if is_missing(cell) or is_missing_mark(cell) else float(cell)
                 for cell in cells
             ]
-        except OverflowError as error:
-            raise DataError(
-                f"{self.path}: column {quoted(name)} holds a number too large for float64"
-            ) from error
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
         numbers = np.array(values, np.float64)
         # In a column of names, NA may be one of them.
@@ -318,9 +313,6 @@ def read_data(path: str | Path, *, header: bool = True, encoding: str = "utf-8")
     ------
     DataError
         If the format is unknown, or the file is damaged or empty.
-    TooLargeError
-        If the rows take more than four fifths of the memory. The environment variable ``TSENET_MAX_MEMORY``, such as
-        ``20GB``, changes the limit.
     MissingDependencyError
         For parquet without pyarrow.
 
@@ -486,8 +478,6 @@ def read_documents(
         For an unknown format, an unknown column (lists the known ones), a broken record (gives the
         line number), a text that is neither string nor number, a wrong encoding, a damaged file, or a file without
         documents.
-    TooLargeError
-        As for :func:`read_data`.
     MissingDependencyError
         For parquet without pyarrow.
 
@@ -596,15 +586,12 @@ def read_chunks(
 
 
 def _read_columns(path: Path, columns: Sequence[str] | None, header: bool, encoding: str) -> Chunk:
-    """Read all rows; raise a TooLargeError when they take more than the memory allows."""
+    """Read all rows; None where a later chunk of JSON lines brought the column."""
     joined: Chunk = {}
-    n_rows = n_bytes = 0
-    limit = max_memory()
+    n_rows = 0
     for chunk in read_chunks(path, columns, header=header, encoding=encoding):
         for name, values in chunk.items():
             joined.setdefault(name, [None] * n_rows).extend(values)
-            n_bytes += sum(map(sys.getsizeof, values)) + 8 * len(values)
-        check_size(path, n_bytes, limit)
         n_rows = max(map(len, joined.values()), default=0)
     return joined
 
@@ -768,14 +755,18 @@ def _shown(path: Path) -> str:
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
-def _parquet_chunks(path: Path, columns: Sequence[str] | None) -> Iterator[Chunk]:
+def import_pyarrow() -> Any:
+    """Return pyarrow, with its module for Parquet files."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise MissingDependencyError(
-            "reading parquet needs pyarrow: pip install tsenet[text]"
-        ) from error
+        raise MissingDependencyError("Parquet needs pyarrow: pip install tsenet[text]") from error
+    return pyarrow
+
+
+def _parquet_chunks(path: Path, columns: Sequence[str] | None) -> Iterator[Chunk]:
+    pyarrow = import_pyarrow()
     with _report_damage(f"{path} is damaged or not a parquet file", (pyarrow.ArrowException,)):
         schema = pyarrow.parquet.read_schema(path)
         _check_columns(schema.names if columns is None else columns, schema.names, path)

@@ -312,11 +312,6 @@ class BinaryRows:
         -------
         BinaryRows
 
-        Raises
-        ------
-        DataError
-            If there are no parts or they have different numbers of columns.
-
         Examples
         --------
         >>> from tsenet.data import BinaryRows
@@ -325,11 +320,6 @@ class BinaryRows:
         (2, 2)
         """
         blocks: Sequence[BinaryRows] = list(parts)
-        if not blocks:
-            raise DataError("nothing to concatenate")
-        if len({block.n_columns for block in blocks}) > 1:
-            sizes = ", ".join(str(block.n_columns) for block in blocks)
-            raise DataError(f"the parts have different numbers of columns: {sizes}")
         lengths = np.concatenate([np.diff(block.indptr) for block in blocks])
         indptr = np.zeros(lengths.size + 1, dtype=np.int64)
         np.cumsum(lengths, out=indptr[1:])
@@ -361,19 +351,14 @@ def constant_columns(rows: BinaryRows) -> npt.NDArray[np.int64]:
 
 
 def checked_csr(matrix: Any) -> Any:
-    """Return a user's sparse matrix as a new csr_array whose every index is within its shape.
+    """Return a user's sparse matrix as a csr_array whose every index is within its shape.
 
     scipy and the kernels trust index arrays: one column number outside the table would read foreign memory.
 
     Parameters
     ----------
     matrix : scipy sparse matrix or array, shape (N, V)
-        Any format. Arrays of a CSR matrix are shared, not copied, if their types fit.
-
-    Returns
-    -------
-    csr_array
-        Without the flags of the old one, which may be wrong. Entries may be unsorted or repeated.
+        Any format. Arrays of a CSR matrix are shared, not copied. Entries may be unsorted or repeated.
 
     Raises
     ------

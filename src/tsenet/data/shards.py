@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -21,21 +21,21 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import listed, quoted
-from tsenet.data.readers import read_chunks, text_of
+from tsenet.data.columns import count_of, listed, quoted
+from tsenet.data.readers import import_pyarrow, read_chunks, text_of
 from tsenet.data.rows import BinaryRows, canonical_csr
 from tsenet.data.table import Levels, Table
 from tsenet.data.text import (
-    TermCounts,
     checked_vectorizer,
     choose_segmenter,
     count_words,
     vectorizer_fields,
     vectorizer_of_fields,
     warn_about_html,
+    without_html,
     word_vectorizer,
 )
-from tsenet.errors import DataError, MissingDependencyError
+from tsenet.errors import DataError
 from tsenet.progress import as_progress
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ class ShardFolder:
 
     Attributes
     ----------
-    url : str
-        The folder: a path, or a URL such as ``s3://bucket/folder``.
+    path : Path
+        The folder.
     names : tuple of str, length V
         The columns: words, or names of the dense columns.
     levels : tuple of (tuple of str, or None), length V
@@ -122,7 +122,7 @@ class ShardFolder:
     [[[1.0], [2.0]], [[3.0]]]
     """
 
-    url: str
+    path: Path
     names: tuple[str, ...]
     levels: tuple[Levels, ...]
     named: bool
@@ -151,12 +151,12 @@ class ShardFolder:
     def __repr__(self) -> str:
         kind = "documents of words" if self.is_sparse else "dense rows"
         return (
-            f"ShardFolder({self.url!r}, {self.n_rows} {kind} × {self.n_columns} columns, "
+            f"ShardFolder({str(self.path)!r}, {self.n_rows} {kind} × {self.n_columns} columns, "
             f"{len(self.partitions)} partitions)"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self.url, self.digest)
+        return _reopen, (self.path, self.digest)
 
     def vectorizer(self) -> Any:
         """Return the fitted ``CountVectorizer`` that made the rows; None if they did not come from texts.
@@ -240,23 +240,19 @@ class ShardFolder:
         for name in labels:
             if name not in self.labels:
                 known = listed(self.labels) or "none"
-                raise DataError(f"{self.url} has no label {quoted(name)}; it has {known}")
+                raise DataError(f"{self.path} has no label {quoted(name)}; it has {known}")
         columns = self._read(partition, list(labels))
         return {name: np.asarray(column.to_numpy()) for name, column in columns.items()}
 
     def _name_of(self, partition: Partition) -> str:
-        return f"{self.url}/{partition.file}, row group {partition.row_group}"
+        return f"{self.path / partition.file}, row group {partition.row_group}"
 
     def _read(self, partition: Partition, columns: list[str]) -> dict[str, Any]:
-        import pyarrow
-        from pyarrow.parquet import ParquetFile
-
-        system, folder = _file_system(self.url)
+        pyarrow = import_pyarrow()
         try:
-            with (
-                system.open_input_file(f"{folder}/{partition.file}") as source,
-                ParquetFile(source, page_checksum_verification=True) as file,
-            ):
+            with pyarrow.parquet.ParquetFile(
+                self.path / partition.file, page_checksum_verification=True
+            ) as file:
                 table = file.read_row_group(partition.row_group, columns=columns, use_threads=False)
             return {name: table.column(name) for name in columns}
         except FileNotFoundError as error:
@@ -309,7 +305,7 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
 
     Parameters
     ----------
-    folder : path or URL
+    folder : path
         A folder that ``tsenet shard`` or :class:`tsenet.data.ShardWriter` has finished.
 
     Returns
@@ -334,18 +330,16 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
     >>> shards.shape
     (3, 3)
     """
-    url = os.fspath(folder)
-    system, path = _file_system(url)
+    path = Path(folder).absolute()
     try:
-        with system.open_input_file(f"{path}/{MANIFEST}") as file:
-            content = file.read()
+        content = (path / MANIFEST).read_bytes()
         fields = json.loads(content)
     except FileNotFoundError as error:
         raise DataError(
-            f"{url} is not a finished folder of shards, it has no {MANIFEST}: make it with `tsenet shard`"
+            f"{path} is not a finished folder of shards, it has no {MANIFEST}: make it with `tsenet shard`"
         ) from error
     except (OSError, ValueError) as error:
-        raise DataError(f"{url}/{MANIFEST} cannot be read: {error}") from error
+        raise DataError(f"{path / MANIFEST} cannot be read: {error}") from error
     try:
         if fields["format"] != FORMAT:
             raise ValueError(f"it has format {fields['format']}, this version reads {FORMAT}")
@@ -354,7 +348,7 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
         for key, values in fields["levels"].items():
             levels[int(key)] = tuple(map(str, values))
         return ShardFolder(
-            url=url,
+            path=path,
             names=names,
             levels=tuple(levels),
             named=bool(fields["named"]),
@@ -366,15 +360,15 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
             counter=fields["counter"],
         )
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
-        raise DataError(f"{url}/{MANIFEST} is damaged: {error!r}") from error
+        raise DataError(f"{path / MANIFEST} is damaged: {error!r}") from error
 
 
 @lru_cache(maxsize=4)
-def _reopen(url: str, digest: str) -> ShardFolder:
+def _reopen(path: Path, digest: str) -> ShardFolder:
     """Open a folder in another process, once; the content must be that of the sender."""
-    folder = open_shards(url)
+    folder = open_shards(path)
     if folder.digest != digest:
-        raise DataError(f"{url} has changed since the work began: start again")
+        raise DataError(f"{path} has changed since the work began: start again")
     return folder
 
 
@@ -395,30 +389,6 @@ def _partitions(shards: Sequence[dict[str, Any]]) -> tuple[Partition, ...]:
     return tuple(partitions)
 
 
-def _file_system(url: str) -> tuple[Any, str]:
-    """The file system of pyarrow for a folder, and its path there; URLs unknown to pyarrow go to fsspec."""
-    try:
-        import pyarrow
-        from pyarrow import fs
-    except ImportError as error:
-        raise MissingDependencyError(
-            "shard folders need pyarrow: pip install tsenet[text]"
-        ) from error
-    if "://" not in url:
-        return fs.LocalFileSystem(), os.path.abspath(url)
-    try:
-        system, path = fs.FileSystem.from_uri(url)
-    except pyarrow.ArrowInvalid:
-        try:
-            import fsspec
-
-            other, path = fsspec.core.url_to_fs(url)
-        except (ValueError, ImportError) as error:
-            raise DataError(f"{url} cannot be opened: {error}") from error
-        system = fs.PyFileSystem(fs.FSSpecHandler(other))
-    return system, str(path).rstrip("/")
-
-
 # ---- writing
 
 
@@ -429,7 +399,7 @@ class ShardWriter:
 
     Parameters
     ----------
-    folder : path or URL
+    folder : path
         The folder to make.
     names : sequence of str
         The V columns: words, or names of dense columns.
@@ -481,10 +451,10 @@ class ShardWriter:
             raise DataError(f"a label column cannot be called {taken.pop()!r}: rename it")
         if rows_per_group < 1 or groups_per_shard < 1:
             raise ValueError("rows_per_group and groups_per_shard must be at least 1")
-        self._url = os.fspath(folder)
-        self._system, self._path = _file_system(self._url)
-        if self._system.get_file_info(f"{self._path}/{MANIFEST}").is_file:
-            raise DataError(f"{self._url} holds finished shards: choose another folder")
+        self._path = Path(folder)
+        self._pyarrow = import_pyarrow()
+        if (self._path / MANIFEST).is_file():
+            raise DataError(f"{folder} holds finished shards: choose another folder")
         self.sparse = sparse
         self._fields: dict[str, Any] = {
             "format": FORMAT,
@@ -505,7 +475,7 @@ class ShardWriter:
     @property
     def folder(self) -> ShardFolder:
         """The finished folder."""
-        return open_shards(self._url)
+        return open_shards(self._path)
 
     def __enter__(self) -> ShardWriter:
         return self
@@ -541,8 +511,7 @@ class ShardWriter:
         ...     writer.folder.n_rows
         5
         """
-        import pyarrow
-
+        pyarrow = self._pyarrow
         values = rows.values if isinstance(rows, Table) else rows
         given = dict(labels or {})
         n_columns = len(self._fields["names"])
@@ -593,37 +562,30 @@ class ShardWriter:
         if not self._fields["shards"]:
             raise DataError("there are no rows to write")
         kinds = {name: str(self._schema.field(name).type) for name in self._labels}
-        self._write(MANIFEST, json.dumps({**self._fields, "labels": kinds}, indent=1).encode())
+        text = json.dumps({**self._fields, "labels": kinds}, indent=1)
+        (self._path / MANIFEST).write_text(text, encoding="utf-8")
 
     def _write_shard(self, n_rows: int) -> None:
-        import pyarrow
-        import pyarrow.parquet
-
-        sink = pyarrow.BufferOutputStream()
-        pyarrow.parquet.write_table(
+        file = f"part-{len(self._fields['shards']):05d}.parquet"
+        self._path.mkdir(parents=True, exist_ok=True)
+        self._pyarrow.parquet.write_table(
             self._waiting.slice(0, n_rows).combine_chunks(),
-            sink,
+            self._path / file,
             row_group_size=self._rows_per_group,
             compression="zstd",
             write_page_checksum=True,
         )
         self._waiting = self._waiting.slice(n_rows)
-        content = sink.getvalue()
-        file = f"part-{len(self._fields['shards']):05d}.parquet"
-        self._write(file, content)
+        with (self._path / file).open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
         starts = range(0, n_rows, self._rows_per_group)
         self._fields["shards"].append(
             {
                 "file": file,
                 "rows": [min(self._rows_per_group, n_rows - start) for start in starts],
-                "sha256": hashlib.sha256(content).hexdigest(),
+                "sha256": digest,
             }
         )
-
-    def _write(self, file: str, content: Any) -> None:
-        self._system.create_dir(self._path, recursive=True)
-        with self._system.open_output_stream(f"{self._path}/{file}") as stream:
-            stream.write(content)
 
 
 def _columns_of_documents(values: Any) -> dict[str, Any]:
@@ -662,7 +624,7 @@ def write_shards(
 
     Parameters
     ----------
-    folder : path or URL
+    folder : path
         The folder to make.
     X : array, sparse matrix, dataframe, list of rows or Table, shape (N, V)
         The rows.
@@ -726,7 +688,7 @@ def shard_documents(
     ----------
     paths : sequence of path
         Files in one of the formats of :func:`tsenet.data.read_documents`, one after the other.
-    folder : path or URL
+    folder : path
         The folder to make.
     text : str, default="text"
         Column of the text.
@@ -792,14 +754,18 @@ def shard_documents(
     with as_progress(progress) as report:
         report.start("counting words", None)
         choose_segmenter(vectorizer, next(texts(), []))
-        total: TermCounts | None = None
-        for part in map_in_order(partial(TermCounts.of, vectorizer), texts()):
-            total = part if total is None else total.add(part)
-            report.advance(part.n_documents)
-        if total is None:
+        n_documents = n_html = 0
+        n_with: Counter[str] = Counter()
+        n_times: Counter[str] = Counter()
+        for n_texts, n_tagged, *counts in map_in_order(partial(_count_terms, vectorizer), texts()):
+            n_documents, n_html = n_documents + n_texts, n_html + n_tagged
+            n_with.update(counts[0])
+            n_times.update(counts[1])
+            report.advance(n_texts)
+        if not n_documents:
             raise DataError("there are no documents")
-        warn_about_html(total.n_html, total.n_documents)
-        vectorizer = total.fit(vectorizer)
+        warn_about_html(n_html, n_documents)
+        _choose_words(vectorizer, n_documents, n_with, n_times)
         report.finish(f"{len(vectorizer.vocabulary_):,} words")
         with ShardWriter(
             folder,
@@ -820,3 +786,40 @@ def shard_documents(
 def _count(vectorizer: CountVectorizer, texts: list[str]) -> Any:
     """The word counts of some texts: a sparse matrix."""
     return count_words(texts, vectorizer).values
+
+
+def _count_terms(
+    vectorizer: CountVectorizer, texts: list[str]
+) -> tuple[int, int, Counter[str], Counter[str]]:
+    """The numbers of texts and of those with HTML, in how many texts each term is, and how often."""
+    analyze, n_html = vectorizer.build_analyzer(), 0
+    n_with: Counter[str] = Counter()
+    n_times: Counter[str] = Counter()
+    for text in texts:
+        plain = without_html(text)
+        n_html += plain is not text
+        terms = analyze(plain)
+        n_times.update(terms)
+        n_with.update(set(terms))
+    return len(texts), n_html, n_with, n_times
+
+
+def _choose_words(
+    vectorizer: CountVectorizer, n_documents: int, n_with: Counter[str], n_times: Counter[str]
+) -> None:
+    """Give a vectorizer the vocabulary that its ``fit`` would choose from all documents."""
+    least, most = (
+        limit if isinstance(limit, int) else limit * n_documents
+        for limit in (vectorizer.min_df, vectorizer.max_df)
+    )
+    words = sorted(word for word, number in n_with.items() if least <= number <= most)
+    if not words:
+        raise DataError(
+            f"no vocabulary for {count_of(n_documents, 'document')}: none of {len(n_with):,} words is in at least "
+            f"{vectorizer.min_df} documents"
+        )
+    if vectorizer.max_features is not None and len(words) > vectorizer.max_features:
+        times = np.array([n_times[word] for word in words], np.int64)
+        kept = np.sort((-times).argsort()[: vectorizer.max_features])  # ties as in scikit-learn
+        words = [words[k] for k in kept]
+    vectorizer.vocabulary_ = {word: place for place, word in enumerate(words)}

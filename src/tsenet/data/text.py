@@ -11,7 +11,6 @@ import logging
 import re
 import unicodedata
 import warnings
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
@@ -19,7 +18,7 @@ from importlib.util import find_spec
 from itertools import groupby, pairwise
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -104,19 +103,6 @@ _ENGLISH_FRAGMENTS = frozenset(
     | {"mightn", "mustn", "needn", "shan", "shouldn", "ve", "wasn", "weren", "wouldn"}
 )
 
-# Languages by name; all others by their ISO 639-1 code.
-_CODES = {
-    **{"arabic": "ar", "bengali": "bn", "bulgarian": "bg", "catalan": "ca", "chinese": "zh"},
-    **{"croatian": "hr", "czech": "cs", "danish": "da", "dutch": "nl", "estonian": "et"},
-    **{"finnish": "fi", "french": "fr", "german": "de", "greek": "el", "hebrew": "he"},
-    **{"hindi": "hi", "hungarian": "hu", "indonesian": "id", "irish": "ga", "italian": "it"},
-    **{"japanese": "ja", "korean": "ko", "latvian": "lv", "lithuanian": "lt", "norwegian": "no"},
-    **{"persian": "fa", "polish": "pl", "portuguese": "pt", "romanian": "ro", "russian": "ru"},
-    **{"slovak": "sk", "slovenian": "sl", "spanish": "es", "swahili": "sw", "swedish": "sv"},
-    **{"thai": "th", "turkish": "tr", "ukrainian": "uk", "urdu": "ur", "vietnamese": "vi"},
-}
-
-
 # ---- choosing and counting words
 
 
@@ -136,7 +122,7 @@ def word_vectorizer(
     n_words : int or None, default=10_000
         Keep only this many words, the most frequent ones; None keeps all.
     stop_words : str, Path, collection of str, or None, default=None
-        Words to leave out: those of a language by its name or ISO 639-1 code (other than English with the extra
+        Words to leave out: ``"english"``; those of another language by its ISO 639-1 code (with the extra
         ``text``), of a file, or your own. None leaves out none.
     min_documents : int, default=1
         Leave out words that occur in fewer documents.
@@ -349,60 +335,6 @@ def _table(counts: Any, vectorizer: Any) -> Table:
     counts = sp.csr_array(counts).astype(np.int32)
     counts.sort_indices()
     return Table(counts, words, (None,) * len(words))
-
-
-# ---- vocabularies of documents that do not fit into memory
-
-
-class TermCounts(NamedTuple):
-    """Numbers of documents and of those with HTML, in how many each term is, and how often; parts add up."""
-
-    n_documents: int
-    n_html: int
-    n_with: Counter[str]
-    n_times: Counter[str]
-
-    @classmethod
-    def of(cls, vectorizer: CountVectorizer, texts: Iterable[str]) -> TermCounts:
-        """Count the terms of some documents."""
-        analyze, documents = vectorizer.build_analyzer(), texts_of(texts)
-        counts = cls(len(documents), 0, Counter(), Counter())
-        n_html = 0
-        for text in documents:
-            plain = without_html(text)
-            n_html += plain is not text
-            terms = analyze(plain)
-            counts.n_times.update(terms)
-            counts.n_with.update(set(terms))
-        return counts._replace(n_html=n_html)
-
-    def add(self, other: TermCounts) -> TermCounts:
-        """Return the counts of both; the counters of the first are changed."""
-        self.n_with.update(other.n_with)
-        self.n_times.update(other.n_times)
-        n_html = self.n_html + other.n_html
-        return self._replace(n_documents=self.n_documents + other.n_documents, n_html=n_html)
-
-    def fit(self, vectorizer: CountVectorizer) -> CountVectorizer:
-        """Give a vectorizer the vocabulary that its ``fit`` would choose from all these documents."""
-        words = sorted(self.n_with)
-        n_with = np.array([self.n_with[word] for word in words], np.int64)
-        least, most = (
-            limit if isinstance(limit, int) else limit * self.n_documents
-            for limit in (vectorizer.min_df, vectorizer.max_df)
-        )
-        kept = np.flatnonzero((n_with >= least) & (n_with <= most))
-        if not kept.size:
-            raise DataError(
-                f"no vocabulary for {count_of(self.n_documents, 'document')}: none of {len(words):,} is in "
-                f"at least {vectorizer.min_df} documents"
-            )
-        limit = vectorizer.max_features
-        if limit is not None and kept.size > limit:
-            n_times = np.array([self.n_times[words[k]] for k in kept], np.int64)
-            kept = np.sort(kept[(-n_times).argsort()[:limit]])  # as in scikit-learn, ties included
-        vectorizer.vocabulary_ = {words[k]: place for place, k in enumerate(kept)}
-        return vectorizer
 
 
 # ---- model files
@@ -723,8 +655,8 @@ def stop_words_of(choice: str | Path | Collection[str] | None) -> Collection[str
     Parameters
     ----------
     choice : str, Path, collection of str, or None
-        ``"english"``; another language by its name or ISO 639-1 code; a file of words separated by white space; the
-        words; ``"none"`` or None for none.
+        ``"english"``; another language by its ISO 639-1 code; a file of words separated by white space; the words;
+        ``"none"`` or None for none.
 
     Returns
     -------
@@ -740,7 +672,7 @@ def stop_words_of(choice: str | Path | Collection[str] | None) -> Collection[str
     Examples
     --------
     >>> from tsenet.data.text import stop_words_of
-    >>> "the" in stop_words_of("english"), "und" in stop_words_of("german")
+    >>> "the" in stop_words_of("english"), "und" in stop_words_of("de")
     (True, True)
     """
     if choice is None or (isinstance(choice, str) and choice == "none"):
@@ -764,12 +696,10 @@ def stop_words_of(choice: str | Path | Collection[str] | None) -> Collection[str
         raise MissingDependencyError(
             f"stop words {choice!r} need stopwordsiso: pip install tsenet[text]"
         ) from error
-    code = _CODES.get(choice.lower(), choice.lower())
-    if not stopwordsiso.has_lang(code):
+    if not stopwordsiso.has_lang(choice):
         raise DataError(
-            f"there are no stop words for the language {choice!r}: give 'english', one of "
-            f"{', '.join(_CODES)}, an ISO 639-1 code of {', '.join(sorted(stopwordsiso.langs()))}, "
-            "a file of words, or the words themselves"
+            f"there are no stop words for the language {choice!r}: give 'english', an ISO 639-1 code of "
+            f"{', '.join(sorted(stopwordsiso.langs()))}, a file of words, or the words themselves"
         )
-    words: Collection[str] = stopwordsiso.stopwords(code)
+    words: Collection[str] = stopwordsiso.stopwords(choice)
     return words

@@ -469,7 +469,7 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         ----------
         X : array, sparse matrix, dataframe, list of rows or Table, (N, V); or N texts; or a folder
             The words of texts are counted by ``vectorizer``; the model keeps the fitted one (``vectorizer_``), so that
-            it predicts texts too. A folder of shards (path, URL, ``ShardFolder`` or
+            it predicts texts too. A folder of shards (path, ``ShardFolder`` or
             :class:`tsenet.scale.Blocks`) or a Dask array or dataframe need not fit into memory: the structure is
             learned from all rows, on a cluster with ``Blocks(X, client=client)``. The network is trained in this
             process on a stream of the rows that have a label, without the linear teacher.

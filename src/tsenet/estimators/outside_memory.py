@@ -79,7 +79,7 @@ def drawn_documents(blocks: Blocks, seed: Any, progress: Progress) -> Table:
         If the rows are no documents.
     """
     if not blocks.is_sparse:
-        raise DataError(f"{folder_of(blocks).url} holds a table of numbers, not documents")
+        raise DataError(f"{folder_of(blocks).path} holds a table of numbers, not documents")
     table: Table = blocks.sample(_DESCRIBED, seed_sequence(seed), progress)
     return table
 
@@ -93,13 +93,13 @@ def columns_of_words(folder: ShardFolder, words: Sequence[str]) -> NDArray[np.in
         If the folder holds dense rows, or none of the model's words.
     """
     if not folder.is_sparse:
-        raise DataError(f"{folder.url} holds dense rows: load them and use predict")
+        raise DataError(f"{folder.path} holds dense rows: load them and use predict")
     if folder.names == tuple(words):
         return None
     column_of = {word: j for j, word in enumerate(words)}
     found = np.array([column_of.get(word, -1) for word in folder.names], np.int64)
     if (found < 0).all():
-        raise DataError(f"{folder.url} has none of the {len(words)} words of the model")
+        raise DataError(f"{folder.path} has none of the {len(words)} words of the model")
     return found
 
 
@@ -146,14 +146,14 @@ def fit_outside(
         folder = folder_of(blocks)
         if not folder.is_sparse:
             raise DataError(
-                f"{folder.url} holds dense rows: only documents are read from a folder. "
+                f"{folder.path} holds dense rows: only documents are read from a folder. "
                 "Load dense rows and fit to them"
             )
         given = estimator._read_targets(_labels_of(folder, y))
         if len(given.values) != folder.n_rows:
             raise DataError(
                 f"y must have one label for each of the {folder.n_rows:,} rows of "
-                f"{folder.url}, or name a label column of it, but has the shape {np.shape(y)}"
+                f"{folder.path}, or name a label column of it, but has the shape {np.shape(y)}"
             )
         targets = estimator._learn_targets(given)
         known = is_known(targets)
@@ -181,7 +181,7 @@ def _labels_of(folder: ShardFolder, y: Any) -> Any:
         if len(folder.labels) != 1:
             known = ", ".join(map(repr, folder.labels))
             found = f"has the label columns {known}: name one as y" if known else "has no labels"
-            raise DataError(f"requires y to be passed: {folder.url} {found}")
+            raise DataError(f"requires y to be passed: {folder.path} {found}")
         y = next(iter(folder.labels))
     names = [y] if isinstance(y, str) else y
     if not isinstance(names, Sequence) or not all(isinstance(each, str) for each in names):

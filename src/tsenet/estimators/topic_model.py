@@ -226,7 +226,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         ----------
         texts : sequence of str, Documents, table, or a folder of shards
             The documents; or a sparse table of word counts whose columns have names (a :class:`tsenet.Table`). Of a
-            folder that need not fit into memory (path, URL, ``ShardFolder`` or :class:`tsenet.scale.Blocks`), the
+            folder that need not fit into memory (path, ``ShardFolder`` or :class:`tsenet.scale.Blocks`), the
             topics are learned from 20,000 documents, drawn at random.
         y : ignored
 

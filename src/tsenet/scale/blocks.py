@@ -62,7 +62,7 @@ class Blocks:
 
     Parameters
     ----------
-    X : table, BinaryRows, path, URL, ShardFolder, or Dask array or dataframe
+    X : table, BinaryRows, path, ShardFolder, or Dask array or dataframe
         A table in memory is one block. A folder made by ``tsenet shard`` or :func:`tsenet.data.write_shards` has a
         block for each partition; workers on other machines must be able to open it. A Dask array (N, V) of numbers or
         of scipy CSR blocks, or a Dask dataframe of numbers, is written as such a folder first.
@@ -73,7 +73,7 @@ class Blocks:
     memory_limit : int, str or None, default=None
         Memory to plan with, of this process and of each worker that ``n_workers`` starts: bytes, or ``"2GB"``. None:
         60 % of the machine, shared among the workers. Work that does not fit is refused before it begins.
-    scratch : path, URL or None, default=None
+    scratch : path or None, default=None
         Folder for the rows of a Dask collection, which workers must be able to open; it is kept. None: a temporary
         one on this machine, removed by :meth:`close`.
 
@@ -398,8 +398,8 @@ class Blocks:
             scratch = self._scratch.name
             if client is not None and not all(client.run(os.path.isdir, scratch).values()):
                 raise DataError(
-                    f"the workers do not see {scratch}, where the rows would be written: give a folder or URL that "
-                    "all machines can open as Blocks(…, scratch=…)"
+                    f"the workers do not see {scratch}, where the rows would be written: give a folder that all "
+                    "machines can open as Blocks(…, scratch=…)"
                 )
         return write_collection(collection, scratch, client)
 
@@ -423,19 +423,17 @@ def in_blocks(X: Any, client: Any = None) -> Iterator[Blocks]:
 
 
 def is_outside_memory(X: Any) -> bool:
-    """Whether ``X`` is a folder (a path, a URL, or open) or a Dask collection.
+    """Whether ``X`` is a folder (a path, or open) or a Dask collection.
 
     Examples
     --------
     >>> from pathlib import Path
     >>> from tsenet.scale.blocks import is_outside_memory
-    >>> is_outside_memory(Path("shards")), is_outside_memory("s3://bucket/shards")
-    (True, True)
-    >>> is_outside_memory([[0, 1]]), is_outside_memory("one text")
-    (False, False)
+    >>> is_outside_memory(Path("shards")), is_outside_memory([[0, 1]]), is_outside_memory("one text")
+    (True, False, False)
     """
     if isinstance(X, str):
-        return "://" in X.split(maxsplit=1)[0] if X.strip() and not os.path.isdir(X) else bool(X)
+        return os.path.isdir(X)
     if isinstance(X, Blocks):
         return X.folder is not None
     return isinstance(X, os.PathLike | ShardFolder) or is_collection(X)

@@ -76,7 +76,7 @@ class FolderRows:
     ) -> None:
         known = is_known(targets)
         if not known.any():
-            raise DataError(f"no row of {folder.url} has a label to train on")
+            raise DataError(f"no row of {folder.path} has a label to train on")
         self._folder, self._targets, self._weights = folder, targets, weights
         n_rows = folder.n_rows
         split_seed, sample_seed = np.random.SeedSequence(seed).generate_state(2).tolist()

@@ -26,7 +26,6 @@ from scipy.sparse import csr_array, diags_array
 from scipy.special import softmax
 from threadpoolctl import threadpool_limits
 
-from tsenet.data.order import first_of_groups
 from tsenet.network.batches import is_bag
 from tsenet.progress import Progress
 from tsenet.training.loop import Labelled, Score
@@ -270,9 +269,8 @@ def stratified_folds(
     A duplicate of a row that was fitted says nothing about new rows. Where there are fewer different rows than folds,
     there are fewer folds, and duplicates may be divided.
     """
-    first, group = first_of_groups(
-        np.arange(classes.size) if duplicate_groups is None else duplicate_groups
-    )
+    groups = np.arange(classes.size) if duplicate_groups is None else duplicate_groups
+    _, first, group = np.unique(groups, return_index=True, return_inverse=True)
     if first.size < _FOLDS:
         first = group = np.arange(classes.size)
     shuffled = rng.permutation(first.size)
