@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import re
 import subprocess
 import sys
@@ -82,9 +81,7 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("[fitt]\nseed = 3", "'fitt' is not a command"),
             ("seed = 3", "below a line [fit]"),
-            ("[fit]\nseed = [1, 2]", "'seed' must be one value"),
             ("[fit]\nconfig = 'x'", "'config' is not an option"),
             ("[fit", "is not TOML"),
         ],
@@ -176,12 +173,3 @@ class TestOutputThatIsAnInput:
         before = contents()
         assert "input" in error_of(*arguments, "--force")
         assert contents() == before
-
-
-def test_openmp_is_told_not_to_spin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
-    run("export", "absent.tsenet", "--bif", "x.bif")
-    assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
-    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
-    run("export", "absent.tsenet", "--bif", "x.bif")
-    assert os.environ["OMP_WAIT_POLICY"] == "ACTIVE"

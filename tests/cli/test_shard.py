@@ -74,7 +74,7 @@ class TestTopics:
     def test_are_those_of_the_file(self, data: Path, shards: Path, tmp_path: Path) -> None:
         common = ("--quiet", "--no-explorer", "--jobs", "1", "--out")
         fine("topics", data, *common, tmp_path / "a")
-        fine("topics", shards, "--memory", "1GB", *common, tmp_path / "b")
+        fine("topics", shards, *common, tmp_path / "b")
         one, other = (tsenet.load(tmp_path / name / "tree.tsenet") for name in "ab")
         assert (one.parent == other.parent).all()
         assert np.allclose(one.cpt, other.cpt)
@@ -94,7 +94,7 @@ class TestTopics:
     def test_workers(self, shards: Path, tmp_path: Path) -> None:
         common = ("--quiet", "--no-explorer", "--out")
         fine("topics", shards, *common, tmp_path / "here")
-        fine("topics", shards, "--workers", "2", "--memory", "1GB", *common, tmp_path / "two")
+        fine("topics", shards, "--workers", "2", *common, tmp_path / "two")
         one, other = (tsenet.load(tmp_path / name / "tree.tsenet") for name in ("here", "two"))
         assert one == other
 
@@ -129,4 +129,4 @@ class TestModel:
         assert "folder of shards" in error_of("evaluate", model, shards, "--quiet")
         (tmp_path / "d").mkdir()
         command = ("fit", tmp_path / "d", "--target", "y", "--out", tmp_path / "m")
-        assert "is not a finished folder of shards" in error_of(*command, "--quiet")
+        assert "nor finished shards" in error_of(*command, "--quiet")

@@ -192,7 +192,7 @@ def test_a_folder_of_texts(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"a/1\.TXT is not utf-8"):
         read_documents(tmp_path)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match=r"holds no \.txt files"):
+    with pytest.raises(DataError, match=r"holds neither \.txt files"):
         read_documents(tmp_path / "empty")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import os
 import shutil
 import sys
 import tempfile
@@ -89,12 +90,8 @@ def _stop(ctx: typer.Context, message: str, code: int) -> NoReturn:
 
 
 def is_shard_folder(data: Path) -> bool:
-    """Whether a path is a folder of shards, finished or not, rather than a file or a folder of texts."""
-    if not data.is_dir() or (data / "shards.json").is_file():
-        return data.is_dir()
-    return not any(
-        ".txt" in (suffix.lower() for suffix in path.suffixes) for path in data.rglob("*")
-    )
+    """Whether a path is a finished folder of shards rather than a file or a folder of texts."""
+    return (data / "shards.json").is_file()
 
 
 def check_output(path: Path, force: bool, *inputs: Path | str | None) -> None:
@@ -108,11 +105,8 @@ def check_output(path: Path, force: bool, *inputs: Path | str | None) -> None:
         raise IsADirectoryError(f"{path} is a folder: give the name of a file")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name} to")
-    try:
-        with tempfile.TemporaryFile(dir=path.parent):
-            pass
-    except OSError as error:
-        raise PermissionError(f"{path.parent} cannot be written to: {error.strerror}") from error
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(f"{path.parent} cannot be written to")
 
 
 def refuse_inputs(out: Path, *inputs: Path | str | None) -> None:
@@ -120,7 +114,7 @@ def refuse_inputs(out: Path, *inputs: Path | str | None) -> None:
     if not out.exists():
         return
     for path in (Path(name) for name in inputs if name is not None and Path(name).exists()):
-        belongs = (path / "shards.json").is_file() or ".txt" in map(str.lower, out.suffixes)
+        belongs = is_shard_folder(path) or ".txt" in map(str.lower, out.suffixes)
         if out.samefile(path) or (belongs and path.resolve() in out.resolve().parents):
             raise FileExistsError(
                 f"{out} would replace the input {path}: write to another file or folder "

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import tsenet
+from tsenet.cli._console import is_shard_folder
 from tsenet.cli._options import typed
 from tsenet.data import count_words
 from tsenet.data.binary import is_free_text
@@ -46,7 +47,7 @@ def read_file(
     path: Path, progress: Progress, encoding: str | None = None, no_header: bool = False
 ) -> DataFile:
     """Read a file of rows."""
-    if (path / "shards.json").is_file():
+    if is_shard_folder(path):
         raise DataError(f"{path} is a folder of shards, which only fit, predict and topics read")
     progress.start("reading rows", None)
     file = read_data(path, header=not no_header, **typed(encoding=encoding))

@@ -153,6 +153,15 @@ def help_all(*functions: str) -> Any:
     return typer.Option("--help-all", help=text, callback=show, is_eager=True)
 
 
+def workers_of(workers: str | None) -> dict[str, Any]:
+    """Return where work runs, as ``Blocks`` and ``Cluster`` take it: processes to start, or a cluster's address."""
+    if workers is None:
+        return {}
+    if workers == "0":
+        raise typer.BadParameter("give at least 1", param_hint="--workers")
+    return {"n_workers": int(workers)} if workers.isdigit() else {"client": workers}
+
+
 def vectorizer_of(
     settings: dict[str, Any], words: int | None, stop_words: str | None, estimator: str = WORDS
 ) -> Any:
@@ -195,16 +204,14 @@ def _read_config(ctx: typer.Context, path: Path | None) -> Path | None:
         tables = tomllib.loads(path.read_text("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{path} is not TOML: {error}") from error
-    commands: Any = getattr(ctx.parent.command, "commands", {}) if ctx.parent is not None else {}
-    for name, table in tables.items():
-        if name not in commands or not isinstance(table, dict):
-            raise DataError(
-                f"{path}: {name!r} is not a command: write the options of tsenet {ctx.info_name} "
-                f"below a line [{ctx.info_name}]"
-            )
+    table = tables.get(str(ctx.info_name))
+    if not isinstance(table, dict):
+        raise DataError(
+            f"{path}: write the options of tsenet {ctx.info_name} below a line [{ctx.info_name}]"
+        )
     known: dict[str, Any] = {max(p.opts, key=len).lstrip("-"): p for p in ctx.command.params}
     options: dict[str, Any] = {}
-    for key, value in tables.get(str(ctx.info_name), {}).items():
+    for key, value in table.items():
         parameter = known.get(key.replace("_", "-"))
         if parameter is None and "set" in known:
             ctx.meta.setdefault(SETTINGS, {})[key.replace("-", "_")] = value
@@ -212,8 +219,6 @@ def _read_config(ctx: typer.Context, path: Path | None) -> Path | None:
         if parameter is None or parameter.name == "config":
             raise DataError(f"{path}: {key!r} is not an option of tsenet {ctx.info_name}")
         several = getattr(parameter, "multiple", False) or parameter.nargs != 1
-        if isinstance(value, dict | list) and not several:
-            raise DataError(f"{path}: {key!r} must be one value, not {value!r}")
         options[parameter.name] = _values_of(value) if several else value
     ctx.default_map = options
     return path

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
-# More classes than this make no matrix to read; longer names are cut in tables.
+# More classes than this make no matrix to read.
 _MOST_COLUMNS = 20
-_WIDEST = 24
 
 
 def evaluate(
@@ -158,14 +157,9 @@ def _number_scores(
 
 def _shown(title: str, table: pd.DataFrame) -> str:
     """A table to read; a confusion matrix that is too wide is only in the JSON."""
-    table = table.rename(_cut).rename(columns=_cut)
     if title == "confusion matrix":
         if len(table) > _MOST_COLUMNS:
             return f"confusion matrix of {len(table)} classes: see --json"
         head = "confusion matrix (rows: true class, columns: predicted class)\n"
         return head + str(table.to_string())
     return str(table.rename_axis(columns=title).to_string(float_format="{:.4f}".format, na_rep="-"))
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= _WIDEST else f"{name[: _WIDEST - 1]}…"

@@ -63,8 +63,7 @@ def shard(
         if workers is not None:
             from tsenet.scale.cluster import Cluster
 
-            n_workers = int(workers) if workers.isdigit() else None
-            cluster = Cluster(None if n_workers else workers, n_workers)
+            cluster = Cluster(**options.workers_of(workers))
             common["map_in_order"] = stack.enter_context(cluster).map
         header = not no_header
         made = shard_documents(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -12,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tsenet.cli import _options as options
-from tsenet.cli._console import open_progress, print_result, refuse_inputs, warm_up, write_csv
+from tsenet.cli._console import (
+    is_shard_folder,
+    open_progress,
+    print_result,
+    refuse_inputs,
+    warm_up,
+    write_csv,
+)
 from tsenet.cli._options import option
 from tsenet.errors import DataError
 
@@ -59,7 +65,7 @@ def topics(
         list[str] | None,
         option(
             "LABEL=WORD,…",
-            "Words that start a topic of this label (repeatable), or a JSON or TOML file of such lists.",
+            "Words that start a topic of this label (repeatable).",
         ),
     ] = None,
     merge: Annotated[
@@ -82,9 +88,6 @@ def topics(
     encoding: options.Encoding = None,
     no_header: options.NoHeader = False,
     workers: options.Workers = None,
-    memory: Annotated[
-        str | None, option("SIZE", "Memory limit of each process, such as 2GB.")
-    ] = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     config: options.Config = None,
@@ -107,7 +110,7 @@ def topics(
     from tsenet.data.text import without_html
 
     parameters = options.read_settings(context, settings, _MODEL, options.WORDS)
-    is_sharded = (data / "shards.json").is_file()
+    is_sharded = is_shard_folder(data)
     _check_options(context, is_sharded)
     for name in ("", *_FILES):
         refuse_inputs(out / name, data, config, stop_words)
@@ -127,7 +130,7 @@ def topics(
     with (
         atomic_folder(out, force=force) as folder,
         open_progress(quiet) as progress,
-        _open_shards(data, workers, memory) if is_sharded else nullcontext() as blocks,
+        _open_shards(data, workers) if is_sharded else nullcontext() as blocks,
     ):
         if blocks is None:
             how = {"header": not no_header, **options.typed(encoding=encoding)}
@@ -183,7 +186,7 @@ def _check_options(context: typer.Context, is_sharded: bool) -> None:
         options.refuse_options(context, ("merge",), "merging needs documents that are in memory")
     else:
         reason = "only a folder made by tsenet shard is processed in parts"
-        options.refuse_options(context, ("workers", "memory"), reason)
+        options.refuse_options(context, ("workers",), reason)
     edits = [context.params[name] for name in ("merge", "rename", "reduce")]
     if context.params["model"] is None:
         reason = "the ids of topics are known only after they are learned"
@@ -231,42 +234,16 @@ def _pairs(texts: Iterable[str] | None, flag: str) -> Iterator[tuple[str, str]]:
 
 
 def _seed_groups(texts: list[str] | None) -> dict[str, list[str]] | None:
-    """Words by label: those of ``label=word,word`` and of files."""
-    if not texts:
-        return None
-    groups: dict[str, list[str]] = {}
-    for text in texts:
-        path = Path(text)
-        if path.suffix in (".json", ".toml"):
-            read = json.loads if path.suffix == ".json" else tomllib.loads
-            try:
-                groups |= {
-                    str(label): list(words)
-                    for label, words in read(path.read_text("utf-8")).items()
-                }
-            except (AttributeError, TypeError, ValueError) as error:
-                raise DataError(f"{path} must hold lists of words by label: {error}") from error
-            continue
-        ((label, words),) = _pairs([text], "--seed-words")
-        groups[label.strip()] = [word.strip() for word in words.split(",")]
-    return groups
+    """Words by label."""
+    pairs = _pairs(texts, "--seed-words")
+    return {label.strip(): re.split(r"\s*,\s*", words.strip()) for label, words in pairs} or None
 
 
-def _open_shards(data: Path, workers: str | None, memory: str | None) -> Blocks:
+def _open_shards(data: Path, workers: str | None) -> Blocks:
     """A folder of shards, to be processed here, in processes started here, or on a cluster."""
     from tsenet.scale import Blocks
 
-    is_number = workers is not None and workers.isdigit()
-    where: Any = {"n_workers": int(workers or 0)} if is_number else {"client": workers}
-    try:
-        blocks = Blocks(data, **where, memory_limit=memory)
-    except ValueError as error:
-        if isinstance(error, DataError):
-            raise
-        raise typer.BadParameter(str(error), param_hint="--workers or --memory") from error
-    if not blocks.is_sparse:
-        raise DataError(f"{data} holds a table of numbers, not documents")
-    return blocks
+    return Blocks(data, **options.workers_of(workers))
 
 
 def _write_topics(model: TopicModel, folder: Path, progress: Progress) -> None:

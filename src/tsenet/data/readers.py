@@ -744,7 +744,7 @@ def _folder_records(folder: Path, encoding: str) -> Iterator[dict[str, Any]]:
         if name.name.lower().endswith(endings) and not any(p.startswith(".") for p in name.parts)
     )
     if not names:
-        raise DataError(f"the folder {folder} holds no .txt files")
+        raise DataError(f"the folder {folder} holds neither .txt files nor finished shards")
     for name in names:
         with _open_text(folder / name, encoding) as file:
             yield {"text": file.read(), "file": _shown(name), "folder": _shown(name.parent)}

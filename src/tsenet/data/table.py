@@ -498,19 +498,19 @@ def _numbers_of_dates(
     name: str, times: Times, training: Collection[str] | None
 ) -> dict[str, npt.NDArray[np.float64]]:
     """Return the numbers of a column of dates by name, NaN where missing; hours as in training, or if there are any."""
-    times = times.astype("datetime64[us]")
-    missing = np.isnat(times)
-    days = times.astype("datetime64[D]")
+    import pandas as pd
+
+    when = pd.DatetimeIndex(times)
+    days = (when - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
     numbers = {
-        "year": 1970
-        + (times - np.datetime64("1970-01-01")) / np.timedelta64(1, "D") / _DAYS_PER_YEAR,
-        "month": times.astype("datetime64[M]").astype(np.int64) % 12 + 1.0,
-        "weekday": (days.astype(np.int64) + 3) % 7 + 1.0,  # 1970-01-01 was a Thursday
-        "hour": (times - days) / np.timedelta64(1, "h"),
+        "year": 1970 + days / _DAYS_PER_YEAR,
+        "month": when.month,
+        "weekday": when.dayofweek + 1,
+        "hour": (when - when.normalize()) / pd.Timedelta(hours=1),
     }
     if training is not None:
         parts = [part for part in _DATE_PARTS if f"{name}: {part}" in training]
     else:
-        has_times = (numbers["hour"][~missing] > 0).any()
+        has_times = (numbers["hour"] > 0).any()
         parts = list(_DATE_PARTS if has_times else _DATE_PARTS[:3])
-    return {f"{name}: {part}": np.where(missing, np.nan, numbers[part]) for part in parts}
+    return {f"{name}: {part}": np.asarray(numbers[part], np.float64) for part in parts}

@@ -10,12 +10,13 @@ from __future__ import annotations
 import copy
 import logging
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial, reduce
 from itertools import pairwise
-from types import TracebackType
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRule, column_thresholds
-from tsenet.data.limits import bytes_of, memory_here, shown_bytes
 from tsenet.data.rows import BinaryRows
 from tsenet.data.shards import Partition, ShardFolder, open_shards
 from tsenet.data.table import Table
@@ -120,8 +120,6 @@ class Blocks:
             raise ValueError("give client or n_workers, not both: n_workers starts a new cluster")
         if n_workers is not None and n_workers < 1:
             raise ValueError(f"n_workers must be at least 1, not {n_workers}")
-        if scratch is not None and not is_collection(X):
-            raise ValueError("scratch is for Dask collections: other rows are not written again")
         self.cluster: Cluster | None = None
         self.folder: ShardFolder | None = None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
@@ -132,7 +130,10 @@ class Blocks:
             self._value = X if isinstance(X, BinaryRows) else Table.of(X, missing=True)
             self._source, self._sizes = self._value, [self._value.n_rows]
             return
-        self._memory = bytes_of(memory_limit) or int(0.6 * memory_here() / (1 + (n_workers or 0)))
+        share = 0.6 / (1 + (n_workers or 0))
+        self._memory = (
+            int(share * _memory_here()) if memory_limit is None else _bytes_of(memory_limit)
+        )
         if not is_collection(X):
             self.folder = X if isinstance(X, ShardFolder) else open_shards(X)
         if client is not None or n_workers is not None:
@@ -180,12 +181,7 @@ class Blocks:
     def __enter__(self) -> Blocks:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # ---- passes over the rows
@@ -321,8 +317,8 @@ class Blocks:
             rows = max(self._sizes)
             need = int((self._block_bytes + PROCESS) / SHARE) + (64 << 20)
             raise TooLargeError(
-                f"a partition of {rows:,} rows needs {shown_bytes(self._block_bytes)} to be worked on, but a task "
-                f"has {shown_bytes(max(0, self._room))}: give {shown_bytes(need)} to each worker thread and as "
+                f"a partition of {rows:,} rows needs {_shown_bytes(self._block_bytes)} to be worked on, but a task "
+                f"has {_shown_bytes(max(0, self._room))}: give {_shown_bytes(need)} to each worker thread and as "
                 "memory_limit, or write shards with fewer rows per partition"
             )
 
@@ -339,7 +335,7 @@ class Blocks:
             room = (self._room - self._block_bytes - POSTERIORS) // COPIES
             if max(n_bytes, default=0) > room:
                 raise TooLargeError(
-                    f"{what} need {shown_bytes(max(n_bytes))}, but a task has {shown_bytes(max(0, room))} for "
+                    f"{what} need {_shown_bytes(max(n_bytes))}, but a task has {_shown_bytes(max(0, room))} for "
                     "its results: give workers more memory"
                 )
         groups: list[tuple[int, int]] = []
@@ -374,10 +370,10 @@ class Blocks:
         advice = (
             f"structure_samples={fits} would fit" if fits >= 1000 else "not even 1,000 would fit"
         )
-        need = shown_bytes(fixed + per_row * wanted)
+        need = _shown_bytes(fixed + per_row * wanted)
         raise TooLargeError(
             f"learning the groups from {wanted:,} rows needs about {need} in this process, which may use "
-            f"{shown_bytes(self._memory)}: {advice}, or give memory_limit={need!r}"
+            f"{_shown_bytes(self._memory)}: {advice}, or give memory_limit={need!r}"
         )
 
     def sends(self, rows: BinaryRows, n_partners: int) -> bool:
@@ -509,3 +505,35 @@ def _joined(parts: Iterator[Any]) -> Any:
     values = [block.values for block in blocks]
     stacked = sp.vstack(values, format="csr") if first.is_sparse else np.concatenate(values)
     return Table(stacked, first.names, first.levels, first.named)
+
+
+# ---- amounts of memory
+
+
+def _bytes_of(memory: int | str) -> int:
+    """Read an amount of memory such as ``"2GB"``; numbers are bytes."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", str(memory), re.IGNORECASE)
+    if match is None:
+        raise ValueError(f"an amount of memory must be written as '2GB', not {memory!r}")
+    return int(float(match[1]) * 1000 ** " KMGT".index(match[2].upper() or " "))
+
+
+def _shown_bytes(n_bytes: float) -> str:
+    """Write an amount of memory with three digits."""
+    value = float(n_bytes)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 999.5:
+            return f"{value:.3g}{unit}"
+        value /= 1000
+    return f"{value:.3g}TB"
+
+
+def _memory_here() -> int:
+    """Bytes of memory of this machine, or of the container that the process runs in."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError):  # Windows does not say
+        total = 16 << 30
+    with suppress(OSError, ValueError):
+        total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return total

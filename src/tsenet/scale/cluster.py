@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from itertools import count
-from types import TracebackType
 from typing import Any
 
 from tsenet.errors import ClusterError, MissingDependencyError, TSENetError
@@ -65,7 +64,7 @@ class Cluster:
     """
 
     def __init__(
-        self, client: Any, n_workers: int | None = None, memory_limit: int | None = None
+        self, client: Any = None, n_workers: int | None = None, memory_limit: int | None = None
     ) -> None:
         try:
             import dask
@@ -218,12 +217,7 @@ class Cluster:
     def __enter__(self) -> Cluster:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -32,7 +32,7 @@ def write_collection(
     ----------
     collection : dask.array.Array (N, V) or dask.dataframe.DataFrame
         Blocks of numbers or scipy CSR blocks of counts; or columns of numbers.
-    folder : path or URL
+    folder : path
         The folder to make.
     client : distributed.Client or None
         Where to compute the chunks; None: where Dask does by default.
@@ -88,16 +88,10 @@ def _table(block: Any, collection: Any, columns: tuple[str, ...] | None) -> Tabl
             )
     if table.is_sparse:
         return table
-    dtypes = getattr(collection, "dtypes", None)
-    dtype = collection.dtype if dtypes is None else np.result_type(*map(_plain_type, dtypes))
+    dtype = getattr(collection, "dtype", np.dtype(np.float64))
     if np.dtype(dtype).kind not in "fiu":
         dtype = table.values.dtype
     return Table(table.values.astype(dtype), table.names, table.levels, table.named)
-
-
-def _plain_type(dtype: Any) -> np.dtype[Any]:
-    """The NumPy type of a column; columns that can hold missing values are fractions."""
-    return dtype if isinstance(dtype, np.dtype) and dtype.kind in "fiu" else np.dtype(np.float64)
 
 
 def _writer(folder: str | os.PathLike[str], table: Table) -> ShardWriter:
