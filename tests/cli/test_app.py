@@ -69,7 +69,6 @@ class TestSettings:
             ("max_epoch=3", "max_epochs"),
             ("n_jobs=2", "--jobs"),
             ("qqq=1", "--help-all"),
-            ("max_epochs", "NAME=VALUE"),
             ("vectorizer=1", "vectorizer"),
         ],
     )
@@ -117,14 +116,11 @@ class TestErrors:
     @pytest.mark.parametrize(
         "arguments",
         [
-            ["topics", "x.csv", "--text", "a"],
             ["topics", "x.csv", "--text", "a", "--out", "o", "--words", "0"],
             ["topics", "x.csv", "--out", "o", "--workers", "2"],
             ["topics", "x.csv", "--out", "o", "--no-explorer", "--along", "date"],
-            ["shard", "x.csv"],
             ["report", "m.tsenet", "--out", "o", "--show", "a"],
             ["export", "x.tsenet"],
-            ["nonsense"],
         ],
         ids=" ".join,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import shlex
 import signal
@@ -221,13 +220,10 @@ class TestErrors:
         ("arguments", "message"),
         [
             (["{data}", "--text", "absent"], "has no column 'absent'"),
-            (["{data}", "--text", "body", "--along", "year"], "has no column 'year'"),
-            (["{data}x", "--text", "body"], "format"),
             (["absent.csv", "--text", "body"], "absent.csv: No such file"),
             (["{data}", "--text", "body", "--stop-words", "nope"], "'nope'"),
             (["{data}", "--text", "body", "--stop-words", "no.txt"], "there is no file"),
             (["{data}", "--text", "body", "--set", "tokenizer=spacy"], "'unicode'"),
-            (["{data}", "--text", "body", "--set", "top_words=-1"], "top_words"),
             (["{data}", "--text", "body", "--set", "min_documents=999"], "vocabulary"),
             (["{data}", "--text", "body", "--set", "min_size=999"], "no topic was found"),
         ],
@@ -245,17 +241,6 @@ class TestErrors:
         message = error_of("topics", "absent.csv", "--set", value, "--out", out)
         assert "absent" not in message
         assert "--help-all" in message
-
-    def test_unexpected_errors_are_not_hidden(
-        self, data: Path, out: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def broken(model: object, *_: object, **__: object) -> None:
-            raise ZeroDivisionError
-
-        monkeypatch.setattr(tsenet.TopicModel, "fit", broken)
-        result = run("topics", data, "--text", "body", "--out", out, *QUICK_TOPICS)
-        assert isinstance(result.exception, ZeroDivisionError)
-        assert names(out.parent) == []
 
 
 @pytest.mark.slow
@@ -311,29 +296,3 @@ class TestProgram:
         assert process.returncode == code
         assert stderr.strip() == message
         assert names(out.parent) == []
-
-    def test_bars_on_a_terminal(self, data: Path, out: Path) -> None:
-        ours, theirs = pty.openpty()
-        arguments = ["topics", str(data), "--text", "body", "--out", str(out)]
-        with subprocess.Popen(
-            [sys.executable, "-m", "tsenet", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=theirs,
-            env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
-        ) as process:
-            os.close(theirs)
-            shown = b""
-            while chunk := _read_terminal(ours):
-                shown += chunk
-        os.close(ours)
-        assert process.returncode == 0, shown
-        assert "█".encode() in shown
-        assert b"reading documents" in shown
-        assert names(out) == FILES
-
-
-def _read_terminal(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 4096)
-    except OSError:  # Linux says so when the other side has closed
-        return b""

@@ -293,10 +293,8 @@ def test_a_missing_category_is_no_level() -> None:
     [
         ([0, 0, 0, 0], 0, True),  # constant zero: absent
         ([7, 7, 7, 7], 7, False),  # constant: never on
-        ([-1, -1, -1, -1], -1, False),
         ([0, 1, 1, 1], 0, True),  # two values: the larger is on, however common
         ([2, 5, 5, 5], 2, False),
-        ([-1, 1, 1, -1], -1, False),
         ([-1, 0, 0, 0], -1, False),
         ([0, 0, 0, 2, 9], 0, True),  # counts, mostly zero
         ([0, 0, 1, 2, 3, 4], 0, True),  # zero is the most common, though not half
@@ -307,12 +305,7 @@ def test_a_missing_category_is_no_level() -> None:
         ([1, 2, 9, 9, 9], 2, False),  # the mode is the maximum
         ([-2, -1, 0, 0, 0, 0, 5], 0, False),  # zero is the mode, but there are negatives
         ([1, 2, 3, 4], 2.5, False),  # median
-        ([1.5, 2.5, 3.5], 2.5, False),
-        ([1, 2, 9, 9], 5.5, False),
-        ([1, 2, 3, 9, 9, 9], 6, False),
         ([1, 2, 8, 9, 9, 9, 9], 8, False),  # mode 4 of 7 is the maximum
-        ([1, 2, 8, 8, 9, 9, 9, 9], 8.5, False),
-        ([0, 1, 2, 5, 5, 5, 5, 5], 2, False),
     ],
 )
 def test_the_rules(column: list[float], threshold: float, presence: bool) -> None:

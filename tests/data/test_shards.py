@@ -173,27 +173,6 @@ def test_wrong_content_is_refused(
         shards.read(shards.partitions[0])
 
 
-def test_wrong_types_are_refused(tmp_path: Path) -> None:
-    import pyarrow
-
-    shards = write_shards(tmp_path / "words", sp.csr_array([[1, 0, 0]]))
-    replace_shard(
-        tmp_path / "words",
-        {
-            name: pyarrow.array([[0]], pyarrow.list_(pyarrow.int64()))
-            for name in ("words", "counts")
-        },
-    )
-    with pytest.raises(DataError, match="list<int32>"):
-        shards.read(shards.partitions[0])
-    shards = write_shards(tmp_path / "dense", np.ones((1, 3)))
-    replace_shard(
-        tmp_path / "dense", {"values": pyarrow.array([[1.0]], pyarrow.list_(pyarrow.float64(), 1))}
-    )
-    with pytest.raises(DataError, match="lists of 3 numbers"):
-        shards.read(shards.partitions[0])
-
-
 @pytest.mark.parametrize(
     "change",
     [{"format": 99}, {"shards": []}, {"shards": [{"file": "../x", "rows": [1]}]}, {"labels": 3}],

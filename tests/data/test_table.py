@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import _NotAnArray
 
 import tsenet
 from tests.cli.program import fine
-from tsenet.data import BinaryRows, Table, read_data
+from tsenet.data import BinaryRows, Table
 from tsenet.errors import DataError, NonNumericError
 
 X = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.5]])
@@ -57,14 +57,6 @@ def test_dense_inputs_give_one_table(data: Any) -> None:
     assert (table.shape, table.n_rows, table.n_columns, table.is_sparse) == ((2, 3), 2, 3, False)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.uint64, np.bool_])
-def test_types_of_numbers_are_kept_and_memory_is_shared(dtype: type) -> None:
-    data = X.astype(dtype)
-    table = Table.of(data)
-    assert table.values.dtype == dtype
-    assert np.shares_memory(table.values, data)
-
-
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
 @pytest.mark.parametrize("kind", ["matrix", "array"])
 def test_sparse_formats_give_one_table(form: str, kind: str) -> None:
@@ -93,16 +85,6 @@ def test_frames_of_mixed_columns(make: Any) -> None:
     assert table.levels == (None, None, None, ("blue", "red"))
     np.testing.assert_array_equal(table.values, [[3.5, 1, 1, 1], [1, 2, 0, 0], [2, 3, 1, 1]])
     assert table == Table.of(pd.DataFrame(COLUMNS))
-
-
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_numeric_frames_keep_their_type(make: Any) -> None:
-    numbers = np.arange(6, dtype=np.float32).reshape(3, 2)
-    table = Table.of(make({"a": numbers[:, 0], "b": numbers[:, 1]}))
-    np.testing.assert_array_equal(table.values, numbers)
-    assert table.values.dtype == np.float32
-    flags = Table.of(make({"a": [True, False], "b": [False, False]}))
-    assert flags.values.dtype == bool
 
 
 def test_all_ways_to_write_categories_agree() -> None:
@@ -449,17 +431,6 @@ def test_a_name_that_is_taken() -> None:
     frame = pd.DataFrame({"at": [date(2024, 5, 31)], "at: year": [2024]})
     with pytest.raises(DataError, match="at: year"):
         Table.of(frame)
-
-
-def test_columns_of_files(tmp_path: Path) -> None:
-    path = tmp_path / "d.csv"
-    pd.DataFrame({"sold": DAYS, "size": [1.0, 2, 3, 4]}).to_csv(path, index=False)
-    with pytest.warns(UserWarning, match="dates"):
-        check_dates(read_data(path).table(["sold", "size"]))
-    frame = pd.DataFrame({"sold": pd.to_datetime(DAYS), "size": [1.0, 2, 3, 4]})
-    frame.to_parquet(tmp_path / "d.parquet")
-    with pytest.warns(UserWarning, match="dates"):
-        check_dates(read_data(tmp_path / "d.parquet").table(["sold", "size"]))
 
 
 @pytest.fixture(scope="module")

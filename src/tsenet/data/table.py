@@ -505,7 +505,7 @@ def _numbers_of_dates(
     numbers = {
         "year": 1970 + days / _DAYS_PER_YEAR,
         "month": when.month,
-        "weekday": when.dayofweek + 1,
+        "weekday": when.day_of_week + 1,
         "hour": (when - when.normalize()) / pd.Timedelta(hours=1),
     }
     if training is not None:
