@@ -73,7 +73,6 @@ class TestOpening:
         [
             ("#unit=nobody", "“nobody”"),
             ("#%E0%A4%A", "nothing called"),
-            ("#feature=skip9.9", "“skip9.9”"),
         ],
     )
     def test_a_bad_link_opens_the_tree_and_says_so(
@@ -211,7 +210,7 @@ class TestKeyboard:
 
 
 class TestScreens:
-    @pytest.mark.parametrize("width", [390, 768, 1440, 2200])
+    @pytest.mark.parametrize("width", [390, 1440])
     def test_nothing_is_cut_off(self, open_page: Open, reports: Reports, width: int) -> None:
         page = open_page(reports["network"], "#word=orbit", width=width, height=844)
         page.wait_for_selector(f"{PANEL} h1 bdi:text-is('orbit')")
@@ -222,19 +221,6 @@ class TestScreens:
             settle(page)
             inside = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
             assert inside[0] <= inside[1], address
-
-    def test_a_selected_word_is_in_view_on_a_phone(self, open_page: Open, reports: Reports) -> None:
-        page = open_page(reports["network"], width=390, height=844, has_touch=True)
-        page.tap("#search")
-        page.keyboard.type("orbit")
-        page.keyboard.press("Enter")
-        page.wait_for_selector(f"{PANEL} h1 bdi:text-is('orbit')")
-        settle(page)
-        item = page.locator(f"{ITEM}[aria-selected='true']").bounding_box()
-        stage = page.locator(".stage").bounding_box()
-        assert stage["y"] <= item["y"] <= stage["y"] + stage["height"] - item["height"]
-        assert item["x"] >= 0
-        assert item["x"] + item["width"] <= 390
 
     @pytest.mark.parametrize("dark", [False, True])
     def test_text_has_enough_contrast(self, open_page: Open, reports: Reports, dark: bool) -> None:
@@ -316,7 +302,7 @@ class TestHostileNames:
         assert page.title().startswith("</title><img src=x onerror=alert(4)>")
         assert page.locator("img").count() == 0
 
-    @pytest.mark.parametrize("name", HOSTILE[:4])
+    @pytest.mark.parametrize("name", HOSTILE[:2])
     def test_can_be_searched_and_linked(self, page: Any, name: str) -> None:
         page.fill("#search", name)
         page.keyboard.press("Enter")
@@ -428,21 +414,10 @@ class TestOrder:
         page.select_option("select[aria-label='Sort']", "name")
         assert top(".text") == sorted(top(".text"))
 
-    def test_map_or_tree_on_a_phone(self, open_page: Open, reports: Reports) -> None:
-        page = open_page(reports["newswire"], width=390, height=844)
-        page.wait_for_selector(CELL)
-        assert not page.is_visible(".tree")
-        page.click(".switch >> text=Tree")
-        page.wait_for_selector(ITEM)
-        assert not page.is_visible(".map")
-
-    @pytest.mark.parametrize("width", [390, 1280])
-    def test_topics_without_room_are_shown_on_demand(
-        self, open_page: Open, reports: Reports, tmp_path: Path, width: int
-    ) -> None:
+    def test_topics_without_room_are_shown_on_demand(self, open_page: Open, tmp_path: Path) -> None:
         path = tmp_path / "many.html"
         write_report(path, planted_tree(np.random.default_rng(0), (200, 90)), title="Many")
-        page = open_page(path, width=width, height=844)
+        page = open_page(path, width=390, height=844)
         page.wait_for_selector(CELL)
         assert page.locator(CELL).count() < 90
         page.click(".more-cell")
@@ -501,22 +476,6 @@ class TestClassPage:
         page.click(".segments >> text=Feature layer")
         page.click("section:has(h2:text('Raise it')) li a >> nth=0")
         page.wait_for_selector(".feature-unit[open] h2:has-text('Goes with')")
-
-    def test_the_feature_layer_lists_its_units(self, open_page: Open, reports: Reports) -> None:
-        page = open_page(reports["newswire-network"], "#view=features")
-        units = page.locator(".feature-unit")
-        n_units = newswire.classifier().net_.output.weight.shape[0]
-        assert units.count() == 40
-        page.click("button.more")
-        assert units.count() == n_units
-        page.click(".segments >> text=Top level")
-        assert units.count() == 20
-        page.focus(".feature-unit summary >> nth=0")
-        page.keyboard.press("Enter")
-        page.wait_for_selector(".feature-unit[open] .feature-body")
-        page.fill("#search", "top.3")
-        page.keyboard.press("Enter")
-        page.wait_for_selector(".feature-unit[open] .where:has-text('top.3 ')")
 
 
 class TestWords:

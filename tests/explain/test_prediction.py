@@ -143,14 +143,6 @@ def test_categories_and_numbers() -> None:
                 assert part.value == X[part.name].iloc[i]
 
 
-def test_only_n_units_are_looked_into() -> None:
-    model = fitted(linear_skip=False)
-    found = explain_prediction(model, dense_rows()[0], n=2)
-    assert [bool(unit.features) for unit in found.units[:3]] == [True, True, False]
-    sizes = [abs(unit.contribution) for unit in found.units]
-    assert sizes == sorted(sizes, reverse=True)
-
-
 class TestAnswers:
     def test_a_frame_whose_views_sum_to_the_output(self) -> None:
         found = explain_prediction(fitted(), dense_rows()[0])
@@ -196,8 +188,3 @@ def test_bad_questions_are_refused(options: dict[str, Any], message: str) -> Non
 def test_several_rows_are_refused() -> None:
     with pytest.raises(DataError, match="one row can be explained at a time, not 120"):
         explain_prediction(fitted(), dense_rows())
-
-
-def test_a_model_without_a_network_is_refused() -> None:
-    with pytest.raises(DataError, match="cannot be explained"):
-        explain_prediction(object(), dense_rows()[0])

@@ -89,19 +89,10 @@ class TestCoherence:
 
     @pytest.mark.parametrize("window", [None, 10])
     def test_many_words_in_a_corpus_that_can_be_read_only_once(self, window: int | None) -> None:
-        pairs = [(f"a{k}", f"b{k}") for k in range(3000)]
+        pairs = [(f"a{k}", f"b{k}") for k in range(500)]
         documents = [list(pair) for pair in pairs] * 2
         once = ((token for token in document) for document in documents)
-        assert coherence(pairs, once, window=window).per_topic == pytest.approx([1.0] * 3000)
-
-    def test_a_long_document(self) -> None:
-        tokens = np.random.default_rng(0).integers(20, size=300_000)
-        windows = np.lib.stride_tricks.sliding_window_view(tokens, 10)
-        with_a, with_b = ((windows == word).any(axis=1) for word in (3, 7))
-        joint, alone = (with_a & with_b).mean(), with_a.mean() * with_b.mean()
-        documents = [[VOCABULARY[k] for k in tokens], ["w3"]]  # the second does not change much
-        scores = coherence([["w3", "w7"]], documents, window=10)
-        assert scores.score == pytest.approx(np.log(joint / alone) / -np.log(joint), abs=1e-4)
+        assert coherence(pairs, once, window=window).per_topic == pytest.approx([1.0] * 500)
 
     def test_counts_give_the_same_as_documents(self) -> None:
         documents, asked, names = texts(6, 60, repeats=True), topics(7, 60), VOCABULARY[:60]
@@ -126,15 +117,6 @@ class TestCoherence:
         assert np.isnan(scores.per_topic[1])
         assert scores.score == scores.per_topic[0]
         assert np.isnan(coherence([["nowhere"]], documents).score)
-
-    def test_words_in_every_document_tell_nothing(self) -> None:
-        documents = [["a", "b"], ["a", "b", "c"], ["a", "b", "d"]]
-        assert coherence([["a", "b"]], documents).score == 0.0
-
-    def test_only_the_first_words_count(self) -> None:
-        documents, asked = texts(0, 300, repeats=False), topics(1, 300)
-        short = [topic[:3] for topic in asked]
-        assert coherence(asked, documents, n_words=3) == coherence(short, documents)
 
     @pytest.mark.parametrize(
         ("asked", "corpus", "options", "message"),
@@ -161,13 +143,6 @@ class TestDiversity:
     )
     def test_by_hand(self, asked: Any, share: float) -> None:
         assert topic_diversity(asked) == pytest.approx(share)
-
-    def test_only_the_first_words_count(self) -> None:
-        assert topic_diversity([["a", "z"], ["b", "z"]], n_words=1) == 1.0
-
-    def test_no_words(self) -> None:
-        with pytest.raises(DataError, match="no words"):
-            topic_diversity([[], []])
 
 
 def topmost(hierarchy: list[tuple[Any, list[Any]]], counts: Any, names: list[str]) -> Any:

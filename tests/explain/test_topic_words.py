@@ -144,18 +144,6 @@ def test_titles() -> None:
         topic_tree(tree, titles={"ball": "words are no topics"})
 
 
-def test_words_made_less_likely_are_left_out() -> None:
-    tree = make_tree()
-    cpt = tree.cpt.copy()
-    cpt[:6, :, 1] = [0.9, 0.2]
-    cpt[:6, :, 0] = 1 - cpt[:6, :, 1]
-    cpt[5] = [0.5, 0.5]
-    cpt[6:9] = [[0.8, 0.2], [0.3, 0.7]]
-    topics = every(topic_tree(LatentTree(tree.parent, tree.level, cpt, tree.names, tree.rule)))
-    assert all(topic.words == () and topic.title == "" for topic in topics)
-    assert "(no typical words)" in to_markdown(topics)
-
-
 def test_a_tree_without_latents() -> None:
     rule = BinaryRule.learn(Table.of(np.eye(2), names=["a", "b"]))
     tree = LatentTree(
@@ -202,21 +190,6 @@ def test_words_that_tell_little_are_not_shown() -> None:
         len(topic.words) < len(everything[topic.name])
         for topic in every(topic_tree(tree, min_share=0.5))
     )
-
-
-@pytest.mark.parametrize(
-    ("name", "shown"),
-    [
-        ("Z1.0", "`Z1.0`"),
-        ("<script>", "`<script>`"),  # as it is: a code span holds no HTML
-        ("a`<b>", "`` a`<b> ``"),
-        ("``", "``` `` ```"),
-        ("a\n# head", "`a # head`"),
-    ],
-)
-def test_markdown_shows_names_as_they_are(name: str, shown: str) -> None:
-    line = to_markdown([Topic(name, 1, "", 0.2, ())]).splitlines()[2]
-    assert line == f"- 20.0 % (no typical words) {shown}"
 
 
 # ---- what is shown

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
@@ -88,15 +87,6 @@ class TestFeatures:
         expected = by_numpy(model.transform(X), counts_as_read(X) if kind == "sparse" else X)
         np.testing.assert_allclose(correlations(found), expected, atol=3e-6)
 
-    def test_units_in_several_passes(
-        self, model: Any, units: Units, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("tsenet.explain.units._MAX_PAIRS", 12 * 5)
-        X = sparse_rows()
-        again = describe_units(model, X, n_features=12, n_rows=4, batch_size=50)
-        np.testing.assert_allclose(correlations(again), correlations(units), atol=1e-12)
-        assert [unit.rows for unit in again.units] == [unit.rows for unit in units.units]
-
     def test_categories_are_seen_one_by_one(self) -> None:
         X = mixed_rows()
         names = tuple(f"c{j}" for j in range(8)) + tuple(f"colour={c}" for c in COLOURS)
@@ -138,18 +128,6 @@ class TestFeatures:
             atol=1e-4,
         )
 
-    def test_a_sparse_table_is_never_made_dense(
-        self, model: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        X, to_array = sparse_rows(), sp.csr_array.toarray
-
-        def checked(matrix: Any, *arguments: Any, **options: Any) -> Any:
-            assert matrix.shape[1] != X.shape[1], "made dense"
-            return to_array(matrix, *arguments, **options)
-
-        monkeypatch.setattr(sp.csr_array, "toarray", checked)
-        describe_units(model, X, batch_size=16)
-
 
 class TestActivity:
     def test_mean_share_and_rows(self) -> None:
@@ -167,9 +145,6 @@ class TestActivity:
             for row in unit.rows:
                 assert values[row.row] == pytest.approx(row.activation, abs=1e-5)
             assert len({row.row for row in unit.rows}) == len(unit.rows)
-
-    def test_no_rows_wanted(self, model: Any) -> None:
-        assert all(u.rows == () for u in describe_units(model, sparse_rows(), n_rows=0).units)
 
 
 class TestEffects:
@@ -219,12 +194,6 @@ def test_a_frame(units: Units) -> None:
     assert frame["effect on red"].tolist() == [(u.classes or ())[2] for u in units.units]
     unit = Unit("Z1.0", 1, "a", (Feature("a", -0.5, None),), 0.1, 0.2, (), None)
     assert Units((unit,), None, 10).to_frame()["features"].tolist() == ["−a"]
-
-
-def test_progress(model: Any) -> None:
-    seen: list[tuple[str, int, int | None]] = []
-    describe_units(model, sparse_rows(), batch_size=50, progress=lambda *state: seen.append(state))
-    assert seen[-1][1:] == (3, 3)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ is exactly the sum of the contributions of the inputs, gradient × input, and of
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,44 +15,23 @@ from numpy.typing import NDArray
 
 from tsenet.network.predictor import Predictor
 
-__all__ = ["AffineNetwork", "ForwardPass"]
+__all__ = ["AffineNetwork"]
 
 Floats = NDArray[np.float64]
 
 
-class _Linear(NamedTuple):
-    """``z = x W + b``: ``weight`` (D, U), a CSR matrix where the layer has links; ``bias`` (U,)."""
+class _Links(NamedTuple):
+    """Weights (units below, units) from a lower layer to some units of a layer; ``units`` is where these are in it."""
 
-    weight: Any
-    bias: Floats
-
-    def forward(self, below: Any) -> Floats:
-        """(B, U) of (B, D), dense or CSR."""
-        return _product(below, self.weight) + self.bias
-
-
-class _Group(NamedTuple):
-    """Units of the feature layer that read one level; ``units`` is where they are in that layer."""
-
-    level: int
+    below: int
     units: slice
-    linear: _Linear
-
-
-class ForwardPass(NamedTuple):
-    """A forward pass over B rows: ``activations`` (B, units) of each level and the feature layer, and ``outputs``."""
-
-    activations: list[Floats]
-    outputs: Floats
-
-    @property
-    def slopes(self) -> list[Floats]:
-        """Slope of every unit at every row: 1 where it is on, else 0."""
-        return [(activation > 0).astype(np.float64) for activation in self.activations]
+    weight: Any
 
 
 class AffineNetwork:
-    """The parameters of a TSE-Net as linear maps. Layers are numbered: 0 inputs, 1 … L levels, L + 1 feature layer.
+    """The parameters of a TSE-Net as linear maps.
+
+    Layers are numbered: 0 inputs, 1 … L levels, L + 1 feature layer, L + 2 outputs.
 
     Parameters
     ----------
@@ -63,137 +41,111 @@ class AffineNetwork:
 
     def __init__(self, predictor: Predictor) -> None:
         arrays = {name: array.astype(np.float64) for name, array in predictor.arrays.items()}
-        self.levels = [
-            _Linear(links.matrix(arrays[f"layers.{k}.weight"]), arrays[f"layers.{k}.bias"])
-            for k, links in enumerate(predictor.links)
-        ]
-        self.groups: list[_Group] = []
-        first = 0
-        for name, level in predictor.groups:
-            linear = _Linear(arrays[f"{name}.weight"], arrays[f"{name}.bias"])
-            self.groups.append(_Group(level, slice(first, first + linear.bias.size), linear))
-            first += linear.bias.size
-        self.output = _Linear(arrays["output.weight"], arrays["output.bias"])
-        self.linear_skip: Floats | None = arrays.get("linear_skip")
+        self.biases: list[Floats] = []
+        self.links: list[list[_Links]] = []
+        for k, links in enumerate(predictor.links):
+            self._add(arrays[f"layers.{k}.bias"], (k, links.matrix(arrays[f"layers.{k}.weight"])))
+        groups = [(level, arrays[f"{name}.weight"]) for name, level in predictor.groups]
+        self._add(np.concatenate([arrays[f"{name}.bias"] for name, _ in predictor.groups]), *groups)
+        self._add(arrays["output.bias"], (self.n_layers, arrays["output.weight"]))
+        if "linear_skip" in arrays:
+            self.links[-1].append(_Links(0, slice(0, None), arrays["linear_skip"]))
+
+    def _add(self, bias: Floats, *groups: tuple[int, Any]) -> None:
+        """Add a layer of groups of units, each of which reads one layer."""
+        ends = np.cumsum([0, *(weight.shape[1] for _, weight in groups)]).tolist()
+        self.biases.append(bias)
+        self.links.append(
+            [
+                _Links(below, slice(*ends[k : k + 2]), weight)
+                for k, (below, weight) in enumerate(groups)
+            ]
+        )
 
     @property
-    def n_levels(self) -> int:
-        """Number of levels L below the feature layer."""
-        return len(self.levels)
+    def n_layers(self) -> int:
+        """Number of layers above the inputs, outputs included."""
+        return len(self.biases)
 
     @property
-    def layer_sizes(self) -> tuple[int, ...]:
+    def hidden_sizes(self) -> list[int]:
         """Units of levels 1 … L and of the feature layer."""
-        return (*(level.bias.size for level in self.levels), len(self.output.weight))
+        return [bias.size for bias in self.biases[:-1]]
 
-    def forward(self, inputs: Any) -> ForwardPass:
-        """Pass rows (B, D), dense or CSR, through the network."""
-        read = [inputs]
-        for level in self.levels:
-            read.append(np.maximum(level.forward(read[-1]), 0.0))
-        groups = [group.linear.forward(read[group.level]) for group in self.groups]
-        activations = [*read[1:], np.maximum(np.concatenate(groups, axis=1), 0.0)]
-        outputs = self.output.forward(activations[-1])
-        if self.linear_skip is not None:
-            outputs = outputs + _product(inputs, self.linear_skip)
-        return ForwardPass(activations, outputs)
-
-    def output_gradient(self, direction: Floats, n_rows: int = 1) -> dict[int, Floats]:
-        """Gradients of a combination of outputs, ``direction`` (C,), by the layers they read: (n_rows, units) each."""
-        gradients = {self.n_levels + 1: self.output.weight @ direction}
-        if self.linear_skip is not None:
-            gradients[0] = self.linear_skip @ direction
-        return {layer: np.tile(gradient, (n_rows, 1)) for layer, gradient in gradients.items()}
+    def forward(self, inputs: Any) -> list[Any]:
+        """Pass rows (B, D), dense or CSR, through the network: the activations of every layer, (B, units) each."""
+        layers = [inputs]
+        for bias, links in zip(self.biases, self.links, strict=True):
+            z = np.tile(bias, (inputs.shape[0], 1))
+            for below, units, weight in links:
+                z[:, units] += _product(layers[below], weight)
+            layers.append(z if len(layers) == self.n_layers else np.maximum(z, 0.0))
+        return layers
 
     def backward(
         self,
-        gradients: Mapping[int, Floats],
-        slopes: Sequence[Floats],
+        layer: int,
+        gradient: Floats,
+        layers: Sequence[Any],
         *,
-        lowest: int = 1,
-        skips_below: int | None = None,
+        lowest: int = 0,
+        without: int | None = None,
     ) -> dict[int, Floats]:
-        """Propagate gradients down along all paths.
+        """Propagate the gradient of a quantity down along all paths.
 
         Parameters
         ----------
-        gradients : dict of layer to (B, units)
-            How much a quantity changes with the activations that it depends on directly.
-        slopes : list of (B, units) or (1, units)
-            Those of a forward pass.
+        layer : int
+            The layer that the quantity depends on directly.
+        gradient : (B, units)
+            How much it changes with the activations of that layer.
+        layers : list of (B, units) or (1, units)
+            The activations, from :meth:`forward`.
         lowest : int
             The lowest layer to reach; 0 is the input.
-        skips_below : int, optional
-            Only paths that enter the feature layer from a layer below this one.
+        without : int, optional
+            Only paths that do not pass through this layer.
 
         Returns
         -------
         dict of layer to (B, units)
-            For every layer from which there is a path.
         """
-        result = dict(gradients)
-        features = gradients.get(self.n_levels + 1)
-        for k in range(self.n_levels, lowest - 1, -1):
-            terms = [gradients[k]] if k in gradients else []
-            if features is not None and (skips_below is None or k < skips_below):
-                down = features * slopes[-1]
-                terms += [
-                    _product(down[:, group.units], group.linear.weight.T)
-                    for group in self.groups
-                    if group.level == k
-                ]
-            if k < self.n_levels and k + 1 in result:
-                terms.append(_product(result[k + 1] * slopes[k], self.levels[k].weight.T))
-            if terms:
-                result[k] = sum(terms[1:], terms[0])
-        return result
-
-    def bias_contribution(
-        self, gradients: Mapping[int, Floats], slopes: Sequence[Floats]
-    ) -> Floats:
-        """What the biases of the layers in ``gradients`` add to the quantity: (B,)."""
-        total = np.zeros(1)
-        for k, gradient in gradients.items():
-            if k > 0:
-                total = total + (gradient * slopes[k - 1] * self._bias(k)).sum(axis=1)
-        return total
-
-    def _bias(self, layer: int) -> Floats:
-        """Biases of a layer's units: (units,)."""
-        if layer <= self.n_levels:
-            return self.levels[layer - 1].bias
-        return np.concatenate([group.linear.bias for group in self.groups])
-
-    def link_weights(self, unit: int, inputs: Sequence[int]) -> list[float | None]:
-        """Weights of the links from some inputs to a hidden unit; None where there is none.
-
-        Units are numbered level by level, then those of the feature layer, as the columns of ``transform``.
-        """
-        for units, weight in self._input_weights:
-            column = unit - units.start
-            if not 0 <= column < units.stop - units.start:
+        widths = [layers[0].shape[1], *(bias.size for bias in self.biases)]
+        found = {k: np.zeros((len(gradient), widths[k])) for k in range(lowest, layer)}
+        found[layer] = gradient
+        for k in range(layer, lowest, -1):
+            if k == without:
                 continue
-            if not sp.issparse(weight):
-                return list(weight[list(inputs), column].tolist())
-            links = slice(*weight.indptr[column : column + 2].tolist())
-            ends = weight.indices[links].tolist(), weight.data[links].tolist()
-            weight_of = dict(zip(*ends, strict=True))
-            return [weight_of.get(j) for j in inputs]
-        return [None] * len(inputs)
+            for below, units, weight in self.links[k - 1]:
+                if below >= lowest:
+                    found[below] += _product(self._down(k, found[k], layers)[:, units], weight.T)
+        return found
 
-    @cached_property
-    def _input_weights(self) -> list[tuple[slice, Any]]:
-        """Hidden units that read the inputs, and their weights (D, units), by column where they are sparse."""
-        weights: list[tuple[slice, Any]] = []
-        if self.levels:
-            first = self.levels[0]
-            weights.append((slice(0, first.bias.size), sp.csc_array(first.weight)))
-        start = sum(level.bias.size for level in self.levels)
-        for group in self.groups:
-            if group.level == 0:
-                units = slice(start + group.units.start, start + group.units.stop)
-                weights.append((units, group.linear.weight))
-        return weights
+    def bias_contribution(self, gradients: Mapping[int, Floats], layers: Sequence[Any]) -> Floats:
+        """What the biases of the layers in ``gradients`` add to the quantity: (B,)."""
+        terms = [
+            self._down(k, gradient, layers) @ self.biases[k - 1]
+            for k, gradient in gradients.items()
+            if k > 0
+        ]
+        return np.asarray(np.sum(terms, axis=0))
+
+    def _down(self, layer: int, gradient: Floats, layers: Sequence[Any]) -> Floats:
+        """The gradient by a layer's sums: that by its activations where a unit is on, else 0."""
+        return gradient if layer == self.n_layers else np.where(layers[layer] > 0, gradient, 0.0)
+
+    def input_weights(self) -> Any:
+        """Weights of the links from inputs to hidden units: csc_array (D, U), units as in ``transform``."""
+        columns, first = [], 0
+        for links, size in zip(self.links, self.hidden_sizes, strict=False):
+            for below, units, weight in links:
+                if below == 0:
+                    found = sp.coo_array(weight)
+                    columns.append((found.data, found.row, found.col + first + units.start))
+            first += size
+        data, row, column = (np.concatenate(part) for part in zip(*columns, strict=True))
+        n_inputs = self.links[0][0].weight.shape[0]
+        return sp.csc_array((data, (row, column)), shape=(n_inputs, first))
 
 
 def _product(rows: Any, weight: Any) -> Floats:

@@ -62,15 +62,11 @@ def _against_mean(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _sizes_of_contributions(net: Any, inputs: Inputs) -> NDArray[np.float64]:
     network = AffineNetwork(net.predictor())
-    rows = network.forward(inputs.values)
-    n_rows, n_outputs = rows.outputs.shape
-    directions = np.eye(n_outputs)
-    if n_outputs > 2:
-        directions -= 1 / n_outputs
-    total = np.zeros(inputs.n_columns)
     values: Any = inputs.values
-    for direction in directions:
-        start = network.output_gradient(direction, n_rows)
-        gradient = network.backward(start, rows.slopes, lowest=0)[0]  # (n, D)
+    layers = network.forward(values)
+    total = np.zeros(inputs.n_columns)
+    for direction in _against_mean(np.eye(layers[-1].shape[1])):
+        start = np.tile(direction, (len(layers[-1]), 1))
+        gradient = network.backward(network.n_layers, start, layers)[0]  # (n, D)
         total += np.asarray(abs(values.multiply(gradient)).sum(axis=0)).ravel()
     return total

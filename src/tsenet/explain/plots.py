@@ -705,20 +705,14 @@ def plot_history(
         (ax,) = _new_axes((5.6, 3.6))
     from matplotlib.ticker import MaxNLocator
 
-    epochs = np.arange(1, history.n_epochs + 1)
-    mark: dict[str, Any] = {"marker": "o", "markersize": 3} if history.n_epochs <= 40 else {}
-    if series == "loss":
-        ax.plot(
-            epochs, history.train_loss, color=_COLOURS[0], label="training, with dropout", **mark
-        )
-        if history.validation_loss:
-            ax.plot(
-                epochs, history.validation_loss, "--", color=_COLOURS[1], label="validation", **mark
-            )
-        ax.set(ylabel="loss", title="Loss in training")
-    else:
-        ax.plot(epochs, history.validation_score, color=_COLOURS[1], label="validation", **mark)
+    lines = {"training, with dropout": history.train_loss, "validation": history.validation_loss}
+    ax.set(ylabel="loss", title="Loss in training")
+    if series == "score":
+        lines = {"validation": history.validation_score}
         ax.set(ylabel="score (higher is better)", title="Validation score in training")
+    for (label, values), colour in zip(lines.items(), _COLOURS, strict=False):
+        if values:
+            ax.plot(np.arange(1, history.n_epochs + 1), values, color=colour, label=label)
     if history.best_epoch is not None:
         best = history.best_epoch + 1
         ax.axvline(best, color=_GREY, linewidth=1, linestyle=":", label=f"kept: epoch {best}")

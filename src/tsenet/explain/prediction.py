@@ -287,106 +287,63 @@ def explain_prediction(
             "give a fitted TSENetClassifier or TSENetRegressor"
         )
     network = AffineNetwork(model.net_.predictor())
-    layers = network.n_levels + 1
-    if not 1 <= level <= layers:
-        raise DataError(f"level {level} is not one of the network's: 1 to {layers}")
+    top = network.n_layers
+    if not 1 <= level < top:
+        raise DataError(f"level {level} is not one of the network's: 1 to {top - 1}")
     vectorizer = getattr(model, "vectorizer_", None)
     if vectorizer is not None and are_texts(row):
         row = count_words([row] if isinstance(row, str) else row, vectorizer)
-    one_row = _one_row(row, model.binary_rule_)
     names = checked_names(feature_names, input_names(model.binary_rule_))
-    inputs, values = _read(model, one_row)
-    rows = network.forward(inputs)
-    name, direction, constant = _target(model, rows.outputs[0], target, against)
-    parts = _Parts(network, rows.activations, rows.slopes, inputs, values, names)
-    start = network.output_gradient(direction)
-    gradients = parts.backward(start)
-    bias = constant + float(direction @ network.output.bias)
-    bypass, bypass_features = parts.bypass(start, level)
-    first = sum(network.layer_sizes[: level - 1])
-    unit_names = model.get_feature_names_out()[first : first + network.layer_sizes[level - 1]]
+    inputs, values = _read(model, _one_row(row, model.binary_rule_))
+    layers = network.forward(inputs)
+    name, direction, constant = _target(model, layers[-1][0], target, against)
+
+    def by_feature(gradient: Floats) -> tuple[FeatureContribution, ...]:
+        """What each feature adds to a quantity with this gradient (D,), strongest first."""
+        added = gradient * inputs[0]
+        return tuple(
+            FeatureContribution(names[j], float(values[j]), float(added[j]))
+            for j in _strongest(added)
+        )
+
+    whole = network.backward(top, direction[None], layers)
+    past = network.backward(top, direction[None], layers, without=level)
+    below = {k: gradient for k, gradient in past.items() if k < level}
+    above = {k: gradient for k, gradient in past.items() if k > level}
+    bypass = float(past[0][0] @ inputs[0]) + float(network.bias_contribution(below, layers).sum())
+
+    activation, weight = layers[level][0], whole[level][0]
+    added = activation * weight
+    units = _strongest(added)
+    start = np.zeros((len(units[:n]), weight.size))
+    start[np.arange(len(start)), units[:n]] = weight[units[:n]]
+    behind = network.backward(level, start, layers)
+    biases = network.bias_contribution(behind, layers)
+    unit_names = model.get_feature_names_out()[sum(network.hidden_sizes[: level - 1]) :]
     return PredictionExplanation(
         target=name,
-        output=float(direction @ rows.outputs[0]) + constant,
-        features=parts.by_feature(gradients[0][0]),
-        bias=bias + float(network.bias_contribution(gradients, parts.slopes)[0]),
+        output=float(direction @ layers[-1][0]) + constant,
+        features=by_feature(whole[0][0]),
+        bias=constant + float(network.bias_contribution(whole, layers)[0]),
         level=level,
-        units=parts.by_unit(gradients, level, n, [str(name) for name in unit_names]),
+        units=tuple(
+            UnitContribution(
+                *(str(unit_names[u]), float(activation[u]), float(weight[u]), float(added[u])),
+                *((by_feature(behind[0][k]), float(biases[k])) if k < n else ()),
+            )
+            for k, u in enumerate(units)
+        ),
         bypass=bypass,
-        bypass_features=bypass_features,
-        units_bias=bias + parts.bias_above(gradients, level),
+        bypass_features=by_feature(past[0][0]),
+        units_bias=constant + float(network.bias_contribution(above, layers)[0]),
         n=n,
     )
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """The network at one row: activations and slopes, each (1, units); its inputs, and how the user sees them."""
-
-    network: AffineNetwork
-    activations: list[Floats]
-    slopes: list[Floats]
-    inputs: Floats  # (1, D)
-    values: Floats  # (D,)
-    names: tuple[str, ...]
-
-    def backward(
-        self, start: dict[int, Floats], skips_below: int | None = None
-    ) -> dict[int, Floats]:
-        """Gradients of all layers down to the inputs."""
-        gradients = self.network.backward(start, self.slopes, lowest=0, skips_below=skips_below)
-        gradients.setdefault(0, np.zeros_like(self.inputs))  # no path from the input at all
-        return gradients
-
-    def by_feature(self, gradient: Floats) -> tuple[FeatureContribution, ...]:
-        """What each feature adds to a quantity with this gradient (D,), strongest first."""
-        added = gradient * self.inputs[0]
-        strongest = np.argsort(-np.abs(added), kind="stable")[: np.count_nonzero(added)]
-        return tuple(
-            FeatureContribution(self.names[j], float(self.values[j]), float(added[j]))
-            for j in strongest.tolist()
-        )
-
-    def by_unit(
-        self, gradients: dict[int, Floats], level: int, n: int, names: Sequence[str]
-    ) -> tuple[UnitContribution, ...]:
-        """What each unit of a level adds, strongest first; for the first n also the features behind it."""
-        activation = self.activations[level - 1][0]
-        weight = gradients[level][0] if level in gradients else np.zeros_like(activation)
-        added = activation * weight
-        strongest = np.argsort(-np.abs(added), kind="stable")[: np.count_nonzero(added)]
-        shown = strongest[:n]
-        start = np.zeros((shown.size, activation.size))
-        start[np.arange(shown.size), shown] = weight[shown]
-        below = self.backward({level: start})
-        biases = self.network.bias_contribution(below, self.slopes)
-        behind = [
-            (self.by_feature(below[0][k]), float(biases[k])) if k < shown.size else ((), 0.0)
-            for k in range(strongest.size)
-        ]
-        return tuple(
-            UnitContribution(
-                names[u], float(activation[u]), float(weight[u]), float(added[u]), *parts
-            )
-            for u, parts in zip(strongest.tolist(), behind, strict=True)
-        )
-
-    def bypass(
-        self, start: dict[int, Floats], level: int
-    ) -> tuple[float, tuple[FeatureContribution, ...]]:
-        """What reaches the output from below the level and not through it, and the features behind it."""
-        top = self.network.n_levels + 1
-        passing = {k: gradient for k, gradient in start.items() if k < level or k == top > level}
-        below = self.backward(passing, skips_below=level)
-        below.pop(top, None)  # biases of the feature layer lie above the level, whatever it reads
-        gradient = below[0][0]
-        biases = float(self.network.bias_contribution(below, self.slopes).sum())
-        return float(gradient @ self.inputs[0]) + biases, self.by_feature(gradient)
-
-    def bias_above(self, gradients: dict[int, Floats], level: int) -> float:
-        """What the biases of the layers above the level add."""
-        higher = {k: gradient for k, gradient in gradients.items() if k > level}
-        return float(self.network.bias_contribution(higher, self.slopes)[0])
+def _strongest(added: Floats) -> list[int]:
+    """Where contributions are not 0, the largest in size first."""
+    order = np.argsort(-np.abs(added), kind="stable")
+    return list(order[: np.count_nonzero(added)].tolist())
 
 
 def _one_row(row: Any, rule: BinaryRule) -> Table:

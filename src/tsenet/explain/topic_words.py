@@ -10,7 +10,6 @@ frequent words that are mostly used outside the topic from its title.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import rel_entr
 
 from tsenet.errors import DataError
 
@@ -173,7 +173,8 @@ def topic_tree(
     if n_words < 1:
         raise DataError(f"n_words must be at least 1, not {n_words}")
     level = np.asarray(tree.level, dtype=np.int64)
-    upward = _hierarchy(np.asarray(tree.parent, dtype=np.int64), level)
+    parent = np.asarray(tree.parent, dtype=np.int64)
+    upward = np.where((parent >= 0) & (level[parent] > level), parent, -1)
     n_observed = int(np.count_nonzero(level == 0))
     titles = titles or {}
     unknown = sorted(set(titles) - set(tree.names[n_observed:]))
@@ -206,11 +207,6 @@ def topic_tree(
             children.setdefault(int(upward[v]), []).append(v)
     roots = [v for v in topics if upward[v] < 0]
     return [topics[v] for v in sorted(roots, key=lambda v: (-size[v], v))]
-
-
-def _hierarchy(parent: _IntArray, level: _IntArray) -> _IntArray:
-    """Return the parents (M,) with the links inside the top level removed (-1)."""
-    return np.where((parent >= 0) & (level[parent] > level), parent, -1)
 
 
 def _top_words(
@@ -276,17 +272,11 @@ def word_information(conditional: _FloatArray, on: _FloatArray) -> _FloatArray:
     on : (W,)
         P(topic = 1).
     """
-    total = np.zeros(on.size)
-    word_on = (1 - on) * conditional[:, 0] + on * conditional[:, 1]
-    for state, topic in ((0, 1 - on), (1, on)):
-        for p_word, word in (
-            (conditional[:, state], word_on),
-            (1 - conditional[:, state], 1 - word_on),
-        ):
-            joint = topic * p_word
-            positive = joint > 0  # a cell of probability zero adds nothing
-            total[positive] += joint[positive] * np.log(p_word[positive] / word[positive])
-    return np.maximum(total, 0.0)  # rounding may leave -1e-17
+    topic = np.stack([1 - on, on], axis=1)
+    joint = np.stack([1 - conditional, conditional]) * topic  # (2, W, 2): word, pair, topic
+    alone = joint.sum(axis=2, keepdims=True)
+    information = rel_entr(joint, alone * topic).sum(axis=(0, 2))
+    return np.asarray(np.maximum(information, 0.0))  # rounding may leave -1e-17
 
 
 def every_topic(topics: Sequence[Topic]) -> Iterator[Topic]:
@@ -543,18 +533,10 @@ def _append_markdown(topic: Topic, depth: int, lines: list[str]) -> None:
     words = ", ".join(_escape(word.word) for word in topic.words) or "(no typical words)"
     own_title = topic.title != ", ".join(w.word for w in topic.words[:_TITLE_WORDS])
     title = f" **{_escape(topic.title)}**:" if own_title else ""
-    lines.append(f"{'  ' * depth}- {100 * topic.size:.1f} %{title} {words} {_code(topic.name)}")
+    name = " ".join(topic.name.split()).replace("`", "'")
+    lines.append(f"{'  ' * depth}- {100 * topic.size:.1f} %{title} {words} `{name}`")
     for child in topic.children:
         _append_markdown(child, depth + 1, lines)
-
-
-def _code(text: str) -> str:
-    """Text as a code span, between more backticks than stand together in it."""
-    plain = " ".join(text.split())
-    if "`" not in plain:
-        return f"`{plain}`"
-    fence = "`" * (1 + max(len(run) for run in re.findall("`+", plain)))
-    return f"{fence} {plain} {fence}"
 
 
 def _escape(text: str) -> str:

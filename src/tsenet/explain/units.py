@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tsenet._system.notebook import paragraph, table, titled
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ActiveRow",
     "Feature",
-    "Moments",
     "Unit",
     "Units",
     "checked_names",
@@ -39,8 +37,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-#: Features (B, D), dense or CSR, as the network reads them, and activations (B, U) of the same rows.
-_Block = tuple[Any, NDArray[np.float32]]
 
 _LABEL_FEATURES = 3
 # Products of this many pairs of unit and feature (256 MB) are summed at a time.
@@ -301,26 +297,40 @@ def describe_units(
         )
     if order not in ("absolute", "signed"):
         raise ValueError(f"order must be 'absolute' or 'signed', not {order!r}")
-    source = _Source(model, X, batch_size)
-    names = checked_names(feature_names, input_names(source.rule))
+    rule, network = rule_of(model), None
+    table = Table.of(X, missing=True, columns=rule.names_in)
+    if is_network(model):
+        network = AffineNetwork(model.net_.predictor())
+        unit_names = tuple(map(str, model.get_feature_names_out()))
+        sizes = network.hidden_sizes
+        levels = np.repeat(np.arange(1, len(sizes) + 1), sizes).tolist()
+    else:
+        tree = tree_of(model)
+        unit_names, levels = tree.latent_names, tree.level[tree.n_observed :].tolist()
+    names = checked_names(feature_names, input_names(rule))
     with as_progress(progress) as report:
-        activity, features = _describe(source, names, n_features, n_rows, order == "signed", report)
-    effects = source.effects()
-    scaled = None if effects is None else effects * activity.deviation[:, None]
+        described = _describe(
+            *(model, table, names, len(unit_names), network),
+            *(n_features, n_rows, batch_size, order == "signed", report),
+        )
+    effects = None if network is None else _effects(model, table, network)
     units = tuple(
         Unit(
             name,
             level,
-            _names(features[k][:_LABEL_FEATURES]) or "(constant)",
-            features[k],
-            float(activity.mean[k]),
-            float(activity.active[k]),
-            activity.rows[k],
-            None if scaled is None else tuple(scaled[k].tolist()),
+            _names(features[:_LABEL_FEATURES]) or "(constant)",
+            features,
+            mean,
+            active,
+            rows,
+            None if effects is None else tuple((effects[k] * deviation).tolist()),
         )
-        for k, (name, level) in enumerate(zip(source.names, source.levels, strict=True))
+        for k, (name, level, (features, mean, deviation, active, rows)) in enumerate(
+            zip(unit_names, levels, described, strict=True)
+        )
     )
-    return Units(units, source.class_names, source.table.n_rows, names)
+    class_names = None if network is None else model.output_names_
+    return Units(units, class_names, table.n_rows, names)
 
 
 # ---- models
@@ -365,122 +375,103 @@ def checked_names(names: Sequence[str] | None, default: Sequence[str]) -> tuple[
     return tuple(str(name) for name in names)
 
 
-class _Source:
-    """The units of a model, and passes over the rows."""
-
-    def __init__(self, model: Any, X: Any, batch_size: int) -> None:
-        self.model, self.batch_size = model, batch_size
-        self.rule = rule_of(model)
-        self.table = Table.of(X, missing=True, columns=self.rule.names_in)
-        self.network: AffineNetwork | None = None
-        self.class_names: tuple[str, ...] | None = None
-        self.threshold = 0.5  # a unit is on above it
-        if is_network(model):
-            self.network = AffineNetwork(model.net_.predictor())
-            self.names = tuple(str(name) for name in model.get_feature_names_out())
-            sizes = self.network.layer_sizes
-            self.levels = np.repeat(np.arange(1, len(sizes) + 1), sizes).tolist()
-            self.class_names = model.output_names_
-            self.threshold = 0.0
-        else:
-            tree = tree_of(model)
-            self.names = tree.latent_names
-            self.levels = np.asarray(tree.level)[tree.n_observed :].tolist()
-
-    def blocks(self) -> Iterator[_Block]:
-        """Features and activations of all rows, in order."""
-        for start in range(0, self.table.n_rows, self.batch_size):
-            rows = self.table.take(slice(start, min(start + self.batch_size, self.table.n_rows)))
-            inputs = self._inputs(rows)
-            if self.network is not None:
-                predictor = self.model.net_.predictor()
-                yield inputs.values, predictor.hidden(inputs, self.model.n_jobs)
-            else:
-                yield inputs.values, tree_of(self.model).posterior(rows).astype(np.float32)
-
-    def _inputs(self, rows: Table) -> Inputs:
-        """Rows as the network, or one over the tree, reads them."""
-        if self.network is None:
-            return Inputs.of(rows, self.rule)
-        (inputs,) = self.model.network_inputs(rows)
-        return cast(Inputs, inputs)
-
-    def effects(self) -> Floats | None:
-        """Mean over rows of d output / d activation, (U, C), in units of a regressor's target; None for a tree."""
-        if self.network is None:
-            return None
-        network, n_rows = self.network, self.table.n_rows
-        sample = np.linspace(0, n_rows - 1, min(n_rows, _EFFECT_ROWS)).round().astype(np.int64)
-        rows = network.forward(self._inputs(self.table.take(sample)).values)
-        columns = []
-        # One output after another, so that only (rows, units) numbers are in memory.
-        for direction in np.eye(rows.outputs.shape[1]):
-            start = network.output_gradient(direction, len(rows.outputs))
-            gradients = network.backward(start, rows.slopes)
-            columns.append(
-                np.concatenate(
-                    [
-                        gradients[k].mean(axis=0) if k in gradients else np.zeros(size)
-                        for k, size in enumerate(network.layer_sizes, start=1)
-                    ]
-                )
-            )
-        effects: Floats = np.stack(columns, axis=1) * self.model.output_scale_
-        return effects
-
-
 # ---- statistics
 
 
-@dataclass
-class _Activity:
-    """Mean, standard deviation and share of active rows of each unit, each (U,); its most active rows."""
-
-    mean: Floats
-    deviation: Floats
-    active: Floats
-    rows: list[tuple[ActiveRow, ...]]
-
-
 def _describe(
-    source: _Source,
+    model: Any,
+    table: Table,
     names: Sequence[str],
+    n_units: int,
+    network: AffineNetwork | None,
     n_features: int,
     n_rows: int,
+    batch_size: int,
     signed: bool,
     report: Progress,
-) -> tuple[_Activity, list[tuple[Feature, ...]]]:
-    """Activity and best features of every unit; each pass over the rows serves as many units as fit in memory."""
-    n_units, n_all = len(source.names), source.table.n_rows
+) -> list[tuple[tuple[Feature, ...], float, float, float, tuple[ActiveRow, ...]]]:
+    """Features, mean, standard deviation, share of active rows and most active rows of every unit.
+
+    Each pass over the rows serves as many units as fit in memory.
+    """
+    from sklearn.preprocessing import StandardScaler
+
+    threshold = 0.5 if network is None else 0.0  # a unit is on above it
+    weights = None if network is None else network.input_weights()
     step = max(1, min(n_units, _MAX_PAIRS // len(names)))
-    starts = range(0, n_units, step)
-    mean, deviation, active = np.zeros(n_units), np.zeros(n_units), np.zeros(n_units)
+    passes, n_all = range(0, n_units, step), table.n_rows
+    statistics: list[tuple[tuple[Feature, ...], float, float, float]] = []
     best = TopRows(n_units, n_rows)
-    features: list[tuple[Feature, ...]] = []
-    report.start("describing units", len(starts) * -(-n_all // source.batch_size))
-    for start in starts:
-        units = slice(start, min(start + step, n_units))
-        unit, feature, n_seen = Moments(), Moments(), 0
-        products = np.zeros((len(names), units.stop - start))
-        for values, activations in source.blocks():
-            part = activations[:, units].T
-            products += feature.add(values).T @ unit.add(part.T)
-            active[units] += (part > source.threshold).sum(axis=1) / n_all
-            top = _strongest(part, n_rows)
-            value = np.take_along_axis(part, top, axis=1)
-            which, rank = np.nonzero(value > source.threshold)
-            best.add(start + which, n_seen + top[which, rank], value[which, rank])
-            n_seen += part.shape[1]
+    report.start("describing units", len(passes) * -(-n_all // batch_size))
+    for first in passes:
+        units = slice(first, min(first + step, n_units))
+        unit, feature = StandardScaler(with_mean=False), StandardScaler(with_mean=False)
+        products, active = np.zeros((len(names), units.stop - first)), 0.0
+        for start in range(0, n_all, batch_size):
+            rows = table.take(slice(start, min(start + batch_size, n_all)))
+            inputs = _inputs(model, rows)
+            activations = (
+                tree_of(model).posterior(rows)
+                if network is None
+                else model.net_.predictor().hidden(inputs, model.n_jobs)
+            )
+            part, inputs = (
+                activations[:, units].astype(np.float64),
+                inputs.values.astype(np.float64),
+            )
+            unit.partial_fit(part)
+            feature.partial_fit(inputs)
+            products += inputs.T @ part
+            active = active + (part > threshold).sum(axis=0) / n_all
+            top = _strongest(part.T, n_rows)
+            value = np.take_along_axis(part.T, top, axis=1)
+            which, rank = np.nonzero(value > threshold)
+            best.add(first + which, start + top[which, rank], value[which, rank])
             report.advance()
-        mean[units], deviation[units] = unit.mean, unit.deviation
-        correlation = _correlations(products, unit, feature)
-        features += _top_features(correlation, source.network, start, names, n_features, signed)
+        deviation, scale = _deviation(unit), _deviation(feature)
+        covariance = products / n_all - np.outer(feature.mean_, unit.mean_)
+        varies = np.outer(scale, deviation)
+        correlation = np.divide(covariance, varies, out=np.zeros_like(varies), where=varies > 0)
+        features = _top_features(
+            np.clip(correlation.T, -1.0, 1.0), weights, first, names, n_features, signed
+        )
+        numbers = (np.broadcast_to(v, deviation.shape) for v in (unit.mean_, deviation, active))
+        statistics += zip(features, *(part.tolist() for part in numbers), strict=True)
     report.finish()
-    rows = [
-        tuple(ActiveRow(*entry) for entry in zip(*pair, strict=True) if entry[0] >= 0)
-        for pair in zip(*(part.tolist() for part in best.table()), strict=True)
+    shown = zip(*(part.tolist() for part in best.table()), strict=True)
+    return [
+        (*entry, tuple(ActiveRow(row, value) for row, value in zip(*pair, strict=True) if row >= 0))
+        for entry, pair in zip(statistics, shown, strict=True)
     ]
-    return _Activity(mean, deviation, active, rows), features
+
+
+def _inputs(model: Any, rows: Table) -> Any:
+    """Rows as the network, or one over the tree, reads them."""
+    if is_network(model):
+        (inputs,) = model.network_inputs(rows)
+        return inputs
+    return Inputs.of(rows, rule_of(model))
+
+
+def _deviation(moments: Any) -> Floats:
+    """Standard deviations, of the rows as a population; 0 for a column that varies by rounding alone."""
+    noise = (_NOISE * moments.mean_) ** 2
+    return np.asarray(np.sqrt(np.where(moments.var_ > noise, moments.var_, 0.0)))
+
+
+def _effects(model: Any, table: Table, network: AffineNetwork) -> Floats:
+    """Mean over rows of d output / d activation, (U, C), in units of a regressor's target."""
+    n_rows = min(table.n_rows, _EFFECT_ROWS)
+    sample = np.linspace(0, table.n_rows - 1, n_rows).round().astype(np.int64)
+    layers = network.forward(_inputs(model, table.take(sample)).values)
+    columns = []
+    # One output after another, so that only (rows, units) numbers are in memory.
+    for direction in np.eye(layers[-1].shape[1]):
+        start = np.tile(direction, (n_rows, 1))
+        found = network.backward(network.n_layers, start, layers, lowest=1)
+        hidden = range(1, network.n_layers)
+        columns.append(np.concatenate([found[k].mean(axis=0) for k in hidden]))
+    return np.stack(columns, axis=1) * np.asarray(model.output_scale_)
 
 
 def _strongest(values: NDArray[Any], n: int) -> NDArray[np.int64]:
@@ -496,61 +487,21 @@ def _strongest(values: NDArray[Any], n: int) -> NDArray[np.int64]:
 
 
 def _top_features(
-    correlation: Floats,
-    network: AffineNetwork | None,
-    first_unit: int,
-    names: Sequence[str],
-    n_features: int,
-    signed: bool,
+    correlation: Floats, weights: Any, first: int, names: Sequence[str], n: int, signed: bool
 ) -> Iterator[tuple[Feature, ...]]:
     """The features of highest correlation (U, D) with each unit, and the weights of the units' links to them."""
     strength = correlation if signed else np.abs(correlation)
-    for k, columns in enumerate(_strongest(strength, n_features).tolist()):
-        kept = [j for j in columns if strength[k, j] > 0]
-        weights: Sequence[float | None] = [None] * len(kept)
-        if network is not None:
-            weights = network.link_weights(first_unit + k, kept)
+    for k, columns in enumerate(_strongest(strength, n).tolist()):
+        weight: dict[int, float] = {}
+        if weights is not None:
+            links = slice(*weights.indptr[first + k : first + k + 2].tolist())
+            linked, values = weights.indices[links].tolist(), weights.data[links].tolist()
+            weight = dict(zip(linked, values, strict=True))
         yield tuple(
-            Feature(names[j], float(correlation[k, j]), weight)
-            for j, weight in zip(kept, weights, strict=True)
+            Feature(names[j], float(correlation[k, j]), weight.get(j))
+            for j in columns
+            if strength[k, j] > 0
         )
-
-
-def _correlations(products: Floats, unit: Moments, feature: Moments) -> Floats:
-    """Pearson correlations (U, D) from sums of products (D, U); 0 where a unit or a feature does not vary."""
-    covariance = products.T / unit.count - np.outer(unit.mean, feature.mean)
-    scale = np.outer(unit.deviation, feature.deviation)
-    correlation = np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 0)
-    return np.clip(correlation, -1.0, 1.0)
-
-
-class Moments:
-    """Means and standard deviations of columns, from batches of rows, dense or CSR."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._total: Any = 0.0
-        self._square: Any = 0.0
-
-    def add(self, values: Any) -> Any:
-        """Include a batch (B, K); return it in float64."""
-        exact = values.astype(np.float64)
-        squared = exact.power(2) if sp.issparse(exact) else np.square(exact)
-        self._total = self._total + np.asarray(exact.sum(axis=0)).ravel()
-        self._square = self._square + np.asarray(squared.sum(axis=0)).ravel()
-        self.count += int(exact.shape[0])
-        return exact
-
-    @property
-    def mean(self) -> Floats:
-        """(K,)."""
-        return np.asarray(self._total / self.count)
-
-    @property
-    def deviation(self) -> Floats:
-        """Standard deviation, of the rows as a population; 0 for a column that varies by rounding alone: (K,)."""
-        variance = self._square / self.count - self.mean**2
-        return np.sqrt(np.where(variance > (_NOISE * self.mean) ** 2, variance, 0.0))
 
 
 def _names(features: Sequence[Feature]) -> str:

@@ -35,8 +35,8 @@ from tsenet.errors import DataError
 from tsenet.explain.presence import Activity, Bins, bins_of, topic_activity
 from tsenet.explain.report import views
 from tsenet.explain.report.views import Graph, short
-from tsenet.explain.topic_words import Topic, every_topic, topic_tree
-from tsenet.explain.units import Moments, Unit, describe_units, is_network, rule_of, tree_of
+from tsenet.explain.topic_words import Topic, topic_tree
+from tsenet.explain.units import Unit, describe_units, is_network, rule_of, tree_of
 from tsenet.progress import Progress, as_progress
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ __all__ = ["Payload", "ReportOptions", "report_payload"]
 Payload = dict[str, Any]
 Fact = tuple[str, str]
 
-_BATCH = 1024
 _SHOWN_NAMES = 12
+_SNIPPET = 320  # characters shown of a row's text
 # Shares along a column are whole numbers in units of 1/10,000: short to write, exact enough to draw.
 _SHARE_UNIT = 10_000
 
@@ -69,12 +69,6 @@ class ReportOptions:
         Features listed for each unit.
     n_rows : int, default=5
         Rows listed for each unit; more rows make a larger file.
-    links_per_unit : int, default=40
-        Added links kept: the strongest below each unit. Lower it for a smaller file.
-    links_per_node : int, default=10
-        Added links kept: the strongest above each node.
-    snippet : int, default=320
-        Characters shown of a row's text.
     words : bool, optional
         Whether to call inputs words and rows documents. Default: yes if texts are given or the model was fitted on a
         column of texts.
@@ -96,16 +90,14 @@ class ReportOptions:
     title: str | None = None
     n_features: int = 10
     n_rows: int = 5
-    links_per_unit: int = 40
-    links_per_node: int = 10
-    snippet: int = 320
     words: bool | None = None
     titles: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("n_features", "n_rows", "links_per_unit", "links_per_node", "snippet"):
-            if getattr(self, name) < 1:
-                raise DataError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if min(self.n_features, self.n_rows) < 1:
+            raise DataError(
+                f"n_features and n_rows must be at least 1, not {self.n_features} and {self.n_rows}"
+            )
 
 
 @dataclass(frozen=True)
@@ -216,19 +208,22 @@ def _tree_payload(
     payload = _common(request, graph, tree.rule, "topic")
     if topics is None:
         topics = topic_tree(tree, None, options.n_features, options.titles, activity=activity)
-    by_name = {topic.name: topic for topic in every_topic(topics)}
-    shown = [by_name[name] for name in graph.names[graph.n_inputs :]]
-    payload["units"] = views.topic_units(tree, shown, options.n_features)
+    latents = graph.names[graph.n_inputs :]
+    payload["units"] = views.topic_units(tree, topics, latents, options.n_features)
     if activity is None:
         return payload
     column = {name: k for k, name in enumerate(tree.latent_names)}
-    activity = activity.of([column[topic.name] for topic in shown])
+    activity = activity.of([column[name] for name in latents])
     of = [
-        [entry for row, value in zip(*pair, strict=True) if row >= 0 for entry in (row, value)]
-        for pair in zip(activity.rows.tolist(), map(short, activity.probability), strict=True)
+        views.flat((row, value) for row, value in zip(*pair, strict=True) if row >= 0)
+        for pair in zip(activity.rows.tolist(), activity.probability.tolist(), strict=True)
+    ]
+    words = [
+        {graph.names[node].lower() for node in features[::4]}  # a node and three numbers
+        for features in payload["units"]["features"]
     ]
     payload["rows"] = {"kind": "strength", "of": of, "truth": {}, "predicted": {}}
-    payload["rows"]["texts"] = _excerpts(request, of, payload["units"]["features"], graph)
+    payload["rows"]["texts"] = _excerpts(request.texts, of, words)
     if bins is not None and activity.along is not None:
         payload["along"] = {
             "name": request.along_name,
@@ -247,9 +242,7 @@ def _network_payload(request: _Request, progress: Progress) -> Payload:
             "or make the report of its tree_"
         )
     model, options, table, y = request.model, request.options, request.table, request.y
-    graph = views.graph_of_wiring(
-        model.wiring_, model.net_, options.links_per_unit, options.links_per_node
-    )
+    graph = views.graph_of_wiring(model.wiring_, model.net_)
     payload = _common(request, graph, model.binary_rule_, "unit")
     payload["kind"] = "classifier" if hasattr(model, "classes_") else "regressor"
     payload["links"] = graph.links
@@ -259,11 +252,10 @@ def _network_payload(request: _Request, progress: Progress) -> Payload:
     else:
         payload["data"].append(("Training", "no epochs: the initial weights were kept"))
     latent_names, tree = graph.names[graph.n_inputs :], model.tree_
+    topics = None
     if tree is not None and tree.n_levels:
         topics = topic_tree(tree, None, options.n_features, options.titles)
-        by_name = {topic.name: topic for topic in every_topic(topics)}
-        latents_shown = [by_name[name] for name in latent_names]
-        payload["units"] = views.topic_units(tree, latents_shown, options.n_features)
+        payload["units"] = views.topic_units(tree, topics, latent_names, options.n_features)
     else:
         nothing: list[Any] = [[] for _ in latent_names]
         payload["units"] = {"share": [], "coherence": [], "fields": [], "features": nothing}
@@ -282,25 +274,18 @@ def _network_payload(request: _Request, progress: Progress) -> Payload:
     latents = [units[name] for name in latent_names]
     features = units.level(len(graph.layer_sizes))
     payload["trained"], of = views.trained_units(latents, graph)
-    if not payload["units"]["fields"]:  # no tree: known by what training made of them
+    if topics is None:  # known by what training made of them
         payload["units"]["label"] = payload["trained"]["label"]
-    effects: list[list[float]] = [[] for _ in features]
-    if latents:
-        payload["classes"], effects = _classes(request, graph, latents, features, units.class_names)
-    if features:
-        payload["featureLayer"] = views.feature_layer_view(features, graph, effects)
-    shown = _shown_rows([*of, *views.trained_units(features, graph)[1]])
-    predicted = np.asarray(model.predict(table.take(np.array(shown, np.int64)))) if shown else None
+    payload["classes"], effects = _classes(request, graph, latents, features, units.class_names)
+    payload["featureLayer"] = views.feature_layer_view(features, graph, effects)
+    every = [*of, *payload["featureLayer"]["rows"]]
+    shown = sorted({int(row) for flat in every for row in flat[::2]})
     payload["rows"] = {
         "kind": "activation",
         "of": of,
-        "texts": {
-            str(row): excerpt(str(request.texts[row]), set(), options.snippet) for row in shown
-        }
-        if request.texts is not None
-        else {},
+        "texts": _excerpts(request.texts, every, [set()] * len(every)),
         "truth": {} if y is None else _answers(shown, np.asarray(y)[shown]),
-        "predicted": {} if predicted is None else _answers(shown, predicted),
+        "predicted": _answers(shown, model.predict(table.take(np.array(shown)))) if shown else {},
     }
     if y is not None:
         measure = "Accuracy" if payload["kind"] == "classifier" else "R²"
@@ -345,29 +330,20 @@ def _common(request: _Request, graph: Graph, rule: BinaryRule, unit: str) -> Pay
 # ---- rows
 
 
-def _shown_rows(of: list[list[float]]) -> list[int]:
-    return sorted({int(row) for flat in of for row in flat[::2]})
-
-
 def _excerpts(
-    request: _Request, of: list[list[float]], features: list[list[float]], graph: Graph
+    texts: Sequence[str] | None, of: list[list[float]], words: Sequence[Set[str]]
 ) -> dict[str, str]:
-    """Texts of the rows shown: where they have most of the words of the topics that they are shown with."""
-    if request.texts is None:
+    """Texts of the rows shown: where they have most of the words of the units that they are shown with."""
+    if texts is None:
         return {}
-    stride = 4  # a node and three numbers
-    words: dict[int, set[str]] = defaultdict(set)
-    for rows, flat in zip(of, features, strict=True):
+    wanted: dict[int, set[str]] = defaultdict(set)
+    for rows, of_unit in zip(of, words, strict=True):
         for row in rows[::2]:
-            words[int(row)].update(graph.names[int(node)].lower() for node in flat[::stride])
-    length = request.options.snippet
-    return {
-        str(row): excerpt(str(request.texts[row]), found, length)
-        for row, found in sorted(words.items())
-    }
+            wanted[int(row)] |= of_unit
+    return {str(row): excerpt(str(texts[row]), found) for row, found in sorted(wanted.items())}
 
 
-def excerpt(text: str, words: Set[str], length: int) -> str:
+def excerpt(text: str, words: Set[str], length: int = _SNIPPET) -> str:
     """The part of a text, on one line and cut between words, with most of some words; else its beginning."""
     plain = " ".join(text.split())
     if len(plain) <= length:
@@ -385,11 +361,11 @@ def excerpt(text: str, words: Set[str], length: int) -> str:
 
 def _answers(rows: list[int], values: NDArray[Any]) -> dict[str, str]:
     """Classes or numbers as text; several labels of a row are not shown, nor are missing ones."""
-    if values.ndim != 1:
+    if np.ndim(values) != 1:
         return {}
     return {
         str(row): f"{value:.4g}" if isinstance(value, float) else str(value)
-        for row, value in zip(rows, values.tolist(), strict=True)
+        for row, value in zip(rows, np.asarray(values).tolist(), strict=True)
         if value is not None and not (isinstance(value, float) and math.isnan(value))
     }
 
@@ -407,30 +383,26 @@ def _classes(
     """Names, numbers of rows and effects of the classes, and the effects of the units of the feature layer."""
     model, table, y = request.model, request.table, request.y
     assert table is not None
-    classes = getattr(model, "classes_", None)
+    classes: Any = getattr(model, "classes_", None)
     n_outputs = len(latents[0].classes or ())
     two = classes is not None and len(classes) == 2 and n_outputs == 1
     view, effects = views.class_view(
         latents, features, _direct_effects(model, table), graph.layer_sizes, two
     )
+    names = [str(name) for name in (classes.tolist() if two else class_names or range(n_outputs))]
+    noun = "class" if classes is not None else "output"
+    if noun == "class" and not two and np.ndim(model.predict(table.take(slice(0, 1)))) == 2:
+        noun = "label"
     targets = request.source.get("targets") or []
-    target_names = list(targets) if len(targets) == n_outputs else None
+    if noun != "class" and len(targets) == n_outputs:
+        names = list(targets)
+    elif noun == "output":
+        names = [noun] if n_outputs == 1 else [f"{noun} {name}" for name in names]
     counts = None
-    if classes is None:
-        noun = "output"
-        names = target_names or (
-            [noun] if n_outputs == 1 else [f"{noun} {k}" for k in range(n_outputs)]
-        )
-    elif not two and np.ndim(model.predict(table.take(slice(0, 1)))) == 2:
-        noun, names = "label", target_names or [str(name) for name in class_names or ()]
-        counts = None if y is None else [int((column == 1).sum()) for column in np.asarray(y).T]
-    else:
-        noun, names = (
-            "class",
-            [str(name) for name in (classes.tolist() if two else class_names or ())],
-        )
-        if y is not None:
-            counts = [int((np.ravel(y) == name).sum()) for name in classes]
+    if y is not None and noun == "label":
+        counts = [int((column == 1).sum()) for column in np.asarray(y).T]
+    elif y is not None and noun == "class":
+        counts = [int((np.ravel(y) == name).sum()) for name in classes]
     plural = "classes" if noun == "class" else f"{noun}s"
     return {"noun": [noun, plural], "names": names, "counts": counts, **view}, effects
 
@@ -440,15 +412,16 @@ def _direct_effects(model: Any, table: Table) -> NDArray[np.float64] | None:
 
     None without a linear skip. The deviation is that of the input as the network reads it, over these rows.
     """
+    from sklearn.preprocessing import StandardScaler
+
     if model.net_.linear_skip is None:
         return None
     weight = model.net_.linear_skip.detach().cpu().numpy().astype(np.float64)
-    moments = Moments()
-    for start in range(0, table.n_rows, _BATCH):
-        batch = table.take(slice(start, min(start + _BATCH, table.n_rows)))
-        for inputs in model.network_inputs(batch):
-            moments.add(inputs.values)
-    effects: NDArray[np.float64] = weight * moments.deviation[:, None] * model.output_scale_
+    moments = StandardScaler(with_mean=False)
+    for inputs in model.network_inputs(table):
+        moments.partial_fit(inputs.values.astype(np.float64))
+    deviation = np.sqrt(moments.var_)
+    effects: NDArray[np.float64] = weight * deviation[:, None] * model.output_scale_
     return effects
 
 
@@ -500,15 +473,6 @@ def _data_facts(
     facts.append((inputs.capitalize(), f"{graph.n_inputs:,}"))
     if rule.n_columns_in != graph.n_inputs:
         facts.append(("Columns of the table", f"{rule.n_columns_in:,}"))
-    is_category = np.array([levels is not None for levels in rule.levels])
-    is_presence = np.asarray(rule.presence) & ~is_category
-    kinds = {
-        "Columns read as present or absent": int(is_presence.sum()),
-        "Columns of numbers, read as high or low": int((~is_presence & ~is_category).sum()),
-        "Columns of categories": int(is_category.sum()),
-    }
-    if inputs != "words":
-        facts += [(name, f"{count:,}") for name, count in kinds.items() if count]
     if table is not None and table.is_sparse:
         mean = table.values.nnz / max(1, table.n_rows)
         facts.append((f"Different {inputs} per {rows[:-1]}", f"{mean:.3g} on average"))

@@ -24,6 +24,7 @@ __all__ = [
     "Graph",
     "class_view",
     "feature_layer_view",
+    "flat",
     "graph_of_topics",
     "graph_of_tree",
     "graph_of_wiring",
@@ -39,6 +40,7 @@ View = dict[str, Any]
 # Tables may hold probabilities of exactly 0 and 1, whose log-odds are infinite.
 _NEVER = 1e-6
 # Effects that are kept: for each unit on this many classes, for each class of this many units and inputs.
+_LINKS_PER_UNIT, _LINKS_PER_NODE = 40, 10
 _CLASSES_PER_UNIT = 8
 _UNITS_PER_CLASS = 60
 _INPUTS_PER_CLASS = 40
@@ -126,16 +128,10 @@ def graph_of_topics(tree: LatentTree, topics: Sequence[Topic]) -> Graph:
     )
 
 
-def graph_of_wiring(wiring: Wiring, net: Any, per_unit: int, per_node: int) -> Graph:
+def graph_of_wiring(wiring: Wiring, net: Any) -> Graph:
     """The graph of a network: its wiring, and its weights as strengths.
 
-    Parameters
-    ----------
-    wiring : Wiring
-    net : TSENet
-    per_unit, per_node : int
-        An added link is kept if it is among the ``per_unit`` strongest below its unit, or among the ``per_node``
-        strongest above its lower end.
+    An added link is kept if it is among the 40 strongest below its unit, or the 10 strongest above its lower end.
     """
     start = np.concatenate([[0], np.cumsum(wiring.layer_sizes)]).astype(np.int64)
     n_nodes, n_inputs = int(start[-1]), wiring.layer_sizes[0]
@@ -151,15 +147,15 @@ def graph_of_wiring(wiring: Wiring, net: Any, per_unit: int, per_node: int) -> G
         upper, lower, value = upper[~tree], lower[~tree], value[~tree]
         n_below += np.bincount(upper, minlength=n_nodes)
         n_above += np.bincount(lower, minlength=n_nodes)
-        kept = (rank_by_size(upper, value) < per_unit) | (rank_by_size(lower, value) < per_node)
+        kept = _are_strong(upper, lower, value, _LINKS_PER_UNIT, _LINKS_PER_NODE)
         order = np.lexsort((lower, -np.abs(value), upper))
         order = order[kept[order]]
         shown = short(value[order])
         for u, v, s in zip(upper[order].tolist(), lower[order].tolist(), shown, strict=True):
             of[u - n_inputs] += [v, s]
     links = {
-        "perUnit": per_unit,
-        "perNode": per_node,
+        "perUnit": _LINKS_PER_UNIT,
+        "perNode": _LINKS_PER_NODE,
         "of": of,
         "nBelow": n_below[n_inputs:].tolist(),
         "nAbove": n_above.tolist(),
@@ -168,13 +164,14 @@ def graph_of_wiring(wiring: Wiring, net: Any, per_unit: int, per_node: int) -> G
     return Graph(names, wiring.layer_sizes, parent, strength, "weight", links)
 
 
-def rank_by_size(group: Ints, values: Floats) -> Ints:
-    """Rank of each value among those of the same group, the largest in size first and equals in order: (E,)."""
-    order = np.lexsort((-np.abs(values), group))
-    runs = group[order]
-    rank = np.empty(group.size, np.int64)
-    rank[order] = np.arange(group.size) - np.searchsorted(runs, runs)
-    return rank
+def _are_strong(first: Ints, second: Ints, value: Floats, n_first: int, n_second: int) -> Any:
+    """Which pairs are among the strongest of either end: (E,)."""
+    strong = np.zeros(value.size, bool)
+    for group, n in ((first, n_first), (second, n_second)):
+        order = np.lexsort((-np.abs(value), group))
+        runs = group[order]
+        strong[order[np.arange(runs.size) - np.searchsorted(runs, runs) < n]] = True
+    return strong
 
 
 def _link_strengths(layer: Any) -> Floats:
@@ -193,35 +190,33 @@ def _link_strengths(layer: Any) -> Floats:
 # ---- units of a tree or a wiring: label, share, interest, and flat features
 
 
-def topic_units(tree: LatentTree, topics: Sequence[Topic], n_features: int) -> View:
-    """Topics with their words: mutual information, and how often they occur with and without the topic."""
+def topic_units(
+    tree: LatentTree, topics: Sequence[Topic], latents: Sequence[str], n_features: int
+) -> View:
+    """The topics of some latents: their words, mutual information, and shares with and without the topic."""
     number = {name: node for node, name in enumerate(tree.names)}
-    features = [
-        [
-            value
-            for word in topic.words[:n_features]
-            for value in (
-                number[word.word],
-                *short([word.information, word.inside, word.outside]),
-            )
-        ]
-        for topic in topics
-    ]
-    measured = any(topic.coherence is not None for topic in topics)
+    by_name = {topic.name: topic for topic in every_topic(topics)}
+    shown = [by_name[name] for name in latents]
+    measured = any(topic.coherence is not None for topic in shown)
     return {
-        "label": [topic.title for topic in topics],
-        "share": short([topic.size for topic in topics]),
-        "coherence": [topic.coherence and round(topic.coherence, 3) for topic in topics]
-        if measured
-        else [],
+        "label": [topic.title for topic in shown],
+        "share": short([topic.size for topic in shown]),
+        "coherence": [t.coherence and round(t.coherence, 3) for t in shown] if measured else [],
         "fields": ["information", "inside", "outside"],
-        "features": features,
+        "features": [
+            flat((number[w.word], w.information, w.inside, w.outside) for w in t.words[:n_features])
+            for t in shown
+        ],
     }
 
 
-def _flat(pairs: Iterable[tuple[int, float]]) -> list[float]:
-    """Pairs of a number and a value one after the other; values are shortened."""
-    return [entry for number, value in pairs for entry in (number, *short([value]))]
+def flat(entries: Iterable[Sequence[Any]]) -> list[Any]:
+    """Numbers, each followed by its values, one after the other; values are shortened, and None stays."""
+    return [
+        cell
+        for number, *values in entries
+        for cell in (number, *(None if v is None else short([v])[0] for v in values))
+    ]
 
 
 # ---- units of a trained network
@@ -233,20 +228,16 @@ def trained_units(units: Sequence[Unit], graph: Graph) -> tuple[View, list[list[
     Features are flat triples of node, correlation and weight (None without a link).
     """
     number = {name: node for node, name in enumerate(graph.names[: graph.n_inputs])}
-    features: list[list[float | None]] = []
-    for unit in units:
-        flat: list[float | None] = []
-        for feature in unit.features:
-            weight = None if feature.weight is None else short([feature.weight])[0]
-            flat += [number[feature.name], *short([feature.correlation]), weight]
-        features.append(flat)
     view = {
         "label": [unit.label for unit in units],
         "active": short([unit.active for unit in units]),
         "mean": short([unit.mean for unit in units]),
-        "features": features,
+        "features": [
+            flat((number[name], correlation, weight) for name, correlation, weight in unit.features)
+            for unit in units
+        ],
     }
-    return view, [_flat(unit.rows) for unit in units]
+    return view, [flat(unit.rows) for unit in units]
 
 
 def feature_layer_view(units: Sequence[Unit], graph: Graph, effects: list[list[float]]) -> View:
@@ -313,9 +304,7 @@ def _strongest_effects(effect: Floats) -> list[list[float]]:
     """For each unit flat pairs of class and effect, the strongest first."""
     unit, column = np.nonzero(effect)
     value = effect[unit, column]
-    kept = (rank_by_size(unit, value) < _CLASSES_PER_UNIT) | (
-        rank_by_size(column, value) < _UNITS_PER_CLASS
-    )
+    kept = _are_strong(unit, column, value, _CLASSES_PER_UNIT, _UNITS_PER_CLASS)
     of: list[list[float]] = [[] for _ in effect]
     order = np.lexsort((column, -np.abs(value), unit))
     for k in order[kept[order]].tolist():
@@ -326,7 +315,7 @@ def _strongest_effects(effect: Floats) -> list[list[float]]:
 def _strongest_inputs(effect: Floats) -> list[float]:
     """Flat pairs of input and effect on one class, the strongest first."""
     order = np.argsort(-np.abs(effect), kind="stable")[:_INPUTS_PER_CLASS]
-    return _flat((k, effect[k]) for k in order[effect[order] != 0].tolist())
+    return flat((k, effect[k]) for k in order[effect[order] != 0].tolist())
 
 
 def _totals(effect: Floats) -> list[list[float]]:
