@@ -68,10 +68,6 @@ export class Model {
     this.search = this.names.map((name, node) =>
       fold(node < nInputs ? name : [this.label(node), name, listed(node), trained[node - nInputs] ?? ""].join(" ")),
     );
-    this.featureLayer = payload.featureLayer;
-    this.featureSearch = (this.featureLayer?.names ?? []).map((name, k) =>
-      fold(`${name} ${this.featureLayer.trained.label[k]}`),
-    );
   }
 
   /** Order units and those below each: by "share" (the largest first), "name" or "coherence". */
@@ -178,18 +174,9 @@ export class Model {
     return pairs(this.payload.classes?.direct?.[cls] ?? []);
   }
 
-  /** Units of the feature layer by their effect on a class: `[k, effect]`, strongest first. */
-  featureUnitsOf(cls) {
-    const found = [];
-    (this.featureLayer?.effects ?? []).forEach((flat, k) => {
-      for (const [c, effect] of pairs(flat)) if (c === cls) found.push([k, effect]);
-    });
-    return found.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
-  }
-
   /**
    * All effects on a class, also those that are not listed: `{n, sum}` of one sign.
-   * @param layers 0 for the inputs, then the levels, last the feature layer
+   * @param layers 0 for the inputs, then the levels
    */
   total(cls, layers, sign) {
     const at = sign > 0 ? 0 : 2;
@@ -260,17 +247,6 @@ export class Model {
     const all = [...held].filter(([, has]) => has.size === new Set(words).size).map(([unit]) => unit);
     const larger = new Set(all.flatMap((unit) => this.path(unit)));
     return all.filter((unit) => !larger.has(unit));
-  }
-
-  /** Units of the feature layer that match a query. */
-  findFeatures(query, most = 8) {
-    const words = fold(query).split(/[\s,]+/u).filter(Boolean);
-    if (!words.length) return [];
-    const found = [];
-    this.featureSearch.forEach((text, k) => {
-      if (words.every((word) => begins(text, word))) found.push(k);
-    });
-    return found.slice(0, most);
   }
 }
 

@@ -1,14 +1,13 @@
 // Where the reader is, kept in the address: links, the back button and bookmarks all work.
 
 const TREE = "tree";
-const KNOWN = new Set(["view", "node", "unit", "word", "feature", "class", "colour"]);
+const KNOWN = new Set(["view", "node", "unit", "word", "class", "colour"]);
 
 /** The views that a report has. */
 export function viewsOf(payload) {
   const views = [TREE, "list"];
   if (payload.classes) views.push("classes");
   if (payload.along) views.push("along");
-  if (payload.featureLayer) views.push("features");
   if (payload.network) views.push("network");
   if (payload.training) views.push("training");
   return [...views, "data"];
@@ -36,13 +35,11 @@ export function readAddress(model, hash) {
   const noun = payload.classes?.noun[0] ?? "class";
   const numbered = look("node", "node", (text) => (/^\d+$/.test(text) && Number(text) < model.nNodes ? Number(text) : null));
   const node = numbered ?? look("unit", nouns.unit[0], named) ?? look("word", nouns.input[0], named);
-  const feature = look("feature", "unit of the feature layer", at(model.featureLayer?.names ?? []));
   const views = viewsOf(payload);
   const view = look("view", "view", (text) => (views.includes(text) ? text : null));
   const state = {
-    view: node !== null ? TREE : feature !== null ? "features" : (view ?? TREE),
+    view: node !== null ? TREE : (view ?? TREE),
     node,
-    feature,
     cls: look("class", noun, at(classNames)),
     colour: look("colour", noun, at(classNames)),
   };
@@ -71,10 +68,6 @@ export class Router {
     else parts.set(this.model.isUnit(node) ? "unit" : "word", name);
     if (colour !== null) parts.set("colour", this.classNames[colour]);
     return `#${parts}`;
-  }
-
-  hrefFeature(k) {
-    return `#${new URLSearchParams({ feature: this.model.featureLayer.names[k] })}`;
   }
 
   hrefClass(cls) {

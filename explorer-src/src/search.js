@@ -48,10 +48,7 @@ export class Search {
 
   #update() {
     const query = this.input.value;
-    this.found = [
-      ...this.model.find(query).map((node) => this.#nodeResult(node)),
-      ...this.model.findFeatures(query).map((k) => this.#featureResult(k)),
-    ];
+    this.found = this.model.find(query).map((node) => this.#nodeResult(node));
     this.at = this.found.length ? 0 : -1;
     const asked = query.trim() !== "";
     replace(this.list, ...this.found.map((result, k) => this.#option(result, k)));
@@ -74,11 +71,6 @@ export class Search {
       what: model.label(node),
       where: unit ? model.names[node] : above >= 0 ? model.label(above) : "in no group",
     };
-  }
-
-  #featureResult(k) {
-    const { names, trained } = this.model.featureLayer;
-    return { href: this.router.hrefFeature(k), kind: "feature", what: trained.label[k], where: names[k] };
   }
 
   #option({ kind, what, where }, k) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fold } from "../src/model.js";
-import { classes, featureLayer, model } from "./payload.js";
+import { classes, model } from "./payload.js";
 
 const names = (found, made) => found.map((node) => made.names[node]);
 
@@ -62,18 +62,10 @@ test("markup and accents are plain text", () => {
   assert.equal(fold("Ärger É"), "arger e");
 });
 
-test("feature units are found by name and by words", () => {
-  const made = model({ classes, featureLayer });
-  assert.deepEqual(made.findFeatures("skip0"), [0]);
-  assert.deepEqual(made.findFeatures("crude oil"), [0]);
-  assert.deepEqual(made.findFeatures(""), []);
-});
-
 test("effects on a class are strongest first, and their total knows what is not listed", () => {
-  const made = model({ classes, featureLayer });
+  const made = model({ classes });
   assert.deepEqual(made.unitsOf(0), [[6, 2], [9, 1]]);
   assert.deepEqual(made.directOf(0), [[1, 0.5], [0, -0.25]]);
-  assert.deepEqual(made.featureUnitsOf(1), [[1, -0.7]]);
   assert.deepEqual(made.total(0, [1, 2], 1), { n: 3, sum: 5 });
   assert.deepEqual(made.total(1, [1], -1), { n: 1, sum: 1 });
 });

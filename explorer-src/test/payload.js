@@ -1,4 +1,4 @@
-// A small report for the tests: six words, four groups of two levels, two classes and a feature layer.
+// A small report for the tests: six words, four groups of two levels, and two classes.
 import { Model } from "../src/model.js";
 
 //               0      1        2       3       4       5
@@ -24,7 +24,6 @@ export function payload(more = {}) {
       features: [[1, 0.2, 0.5, 0.01, 0, 0.1, 0.4, 0.02], [2, 0.2, 0.5, 0.01], [4, 0.3, 0.9, 0.4], [1, 0.1, 0.4, 0.1], [4, 0.3, 0.9, 0.4]],
     },
     trained: null,
-    featureLayer: null,
     rows: null,
     classes: null,
     along: null,
@@ -45,17 +44,9 @@ export const classes = {
   of: [[0, 2, 1, -1], [1, 3], [], [0, 1], []],
   direct: [[1, 0.5, 0, -0.25], []],
   totals: [
-    [[3, 1, 1, 0.25], [2, 4, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]],
-    [[0, 0, 0, 0], [1, 3, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0]],
+    [[3, 1, 1, 0.25], [2, 4, 0, 0], [1, 1, 0, 0]],
+    [[0, 0, 0, 0], [1, 3, 1, 1], [0, 0, 0, 0]],
   ],
-};
-
-export const featureLayer = {
-  names: ["skip0.0", "top.0"],
-  reads: [0, 2],
-  trained: { label: ["oil, crude", "wheat"], active: [0.5, 0.9], mean: [1, 2], features: [[0, 0.5, 0.1], []] },
-  rows: [[], []],
-  effects: [[0, 0.1], [1, -0.7]],
 };
 
 export const model = (more) => new Model(payload(more));

@@ -1,23 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readAddress, viewsOf } from "../src/router.js";
-import { classes, featureLayer, model } from "./payload.js";
+import { classes, model } from "./payload.js";
 
-const made = model({ classes, featureLayer });
+const made = model({ classes });
 const read = (hash) => readAddress(made, hash);
 
 test("no address opens the tree", () => {
-  assert.deepEqual(read(""), { view: "tree", node: null, feature: null, cls: null, colour: null, missing: null });
+  assert.deepEqual(read(""), { view: "tree", node: null, cls: null, colour: null, missing: null });
 });
 
-test("an address names a unit, a word, a class, a feature unit or a view", () => {
+test("an address names a unit, a word, a class or a view", () => {
   assert.equal(read("#unit=Z1.1").node, 7);
   assert.equal(read("#word=%3Cb%3E").node, 5);
   assert.equal(read("#node=3").node, 3);
-  assert.deepEqual([read("#feature=top.0").view, read("#feature=top.0").feature], ["features", 1]);
   assert.equal(read("#view=classes&class=farming+%26+more").cls, 1);
   assert.equal(read("#unit=Z1.0&colour=energy").colour, 0);
-  for (const hash of ["#unit=Z1.1", "#view=data", "#feature=skip0.0"]) assert.equal(read(hash).missing, null);
+  for (const hash of ["#unit=Z1.1", "#view=data"]) assert.equal(read(hash).missing, null);
 });
 
 test("what is not there is said", () => {
@@ -27,13 +26,12 @@ test("what is not there is said", () => {
   assert.equal(read("#node=x").missing, "This report has no node “x”.");
   assert.equal(read("#view=classes&class=x").missing, "This report has no class “x”.");
   assert.equal(read("#view=nowhere").missing, "This report has no view “nowhere”.");
-  assert.equal(read("#feature=skip9.9").missing, "This report has no unit of the feature layer “skip9.9”.");
   assert.equal(read("#foo=1").missing, "This report has nothing called “foo”.");
   assert.equal(read("#unit=nobody").view, "tree");
 });
 
 test("a report has the views that it has data for", () => {
   assert.deepEqual(viewsOf(model().payload), ["tree", "list", "data"]);
-  assert.deepEqual(viewsOf(made.payload), ["tree", "list", "classes", "features", "data"]);
+  assert.deepEqual(viewsOf(made.payload), ["tree", "list", "classes", "data"]);
   assert.match(readAddress(model(), "#view=classes").missing, /no view “classes”/);
 });

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tail } from "../src/views/classes.js";
-import { orderOfFeatures } from "../src/views/features.js";
 import { apart, tickText } from "../src/views/training.js";
 import { alongLines, csv, unitLines } from "../src/csv.js";
 import { namedBins } from "../src/views/columns.js";
 import { sorted } from "../src/views/list.js";
 import { splitWords } from "../src/views/panel.js";
-import { featureLayer, model } from "./payload.js";
+import { model } from "./payload.js";
 
 test("what is not listed is summed up", () => {
   const listed = [{ effect: 3 }, { effect: -1 }];
@@ -21,10 +20,6 @@ test("ticks that would overprint are left out", () => {
   assert.equal(tickText(1e-7), "10⁻⁷");
   assert.equal(tickText(2e-12), "2·10⁻¹²");
   assert.equal(tickText(0.25), "0.25");
-});
-
-test("feature units come by their strongest effect", () => {
-  assert.deepEqual(orderOfFeatures(featureLayer), [1, 0]);
 });
 
 test("words of a topic are marked in a text, whatever their case and accents", () => {

@@ -58,7 +58,6 @@ class TestOpening:
         page = open_page(reports["network"])
         for link, heading in (
             ("Classes", "politics"),
-            ("Feature layer", "12 units above the tree"),
             ("Network", "of a dense network’s parameters"),
             ("Training", "3 epochs"),
             ("Data", "Three subjects"),
@@ -215,7 +214,7 @@ class TestScreens:
         page = open_page(reports["network"], "#word=orbit", width=width, height=844)
         page.wait_for_selector(f"{PANEL} h1 bdi:text-is('orbit')")
         settle(page)
-        views = ("classes", "features", "network", "training", "data")
+        views = ("classes", "network", "training", "data")
         for address in ("", *(f"#view={view}" for view in views)):
             page.evaluate("address => { location.hash = address }", address)
             settle(page)
@@ -227,7 +226,7 @@ class TestScreens:
         page = open_page(reports["network"], "#word=orbit", dark=dark)
         page.wait_for_selector(f"{PANEL} h1 bdi:text-is('orbit')")
         addresses = ["", "#unit=Z1.0", "#unit=nobody", "#view=tree&colour=sport"]
-        addresses += [f"#view={view}" for view in ("classes", "features", "network", "training")]
+        addresses += [f"#view={view}" for view in ("classes", "network", "training")]
         for address in addresses:
             page.evaluate("address => { location.hash = address }", address)
             settle(page)
@@ -473,9 +472,6 @@ class TestClassPage:
         assert tail.endswith("of the sum.")
         direct.locator("button.more >> nth=0").click()
         assert words.count() > 12
-        page.click(".segments >> text=Feature layer")
-        page.click("section:has(h2:text('Raise it')) li a >> nth=0")
-        page.wait_for_selector(".feature-unit[open] h2:has-text('Goes with')")
 
 
 class TestWords:

@@ -41,21 +41,14 @@ export function classesView(model, router, state) {
   return h("div", { class: "page classes" }, list, select, body);
 }
 
-const FEATURE_LAYER = "features";
-
 function content(model, router, cls, again) {
   const view = model.payload.classes;
-  const features = model.featureLayer !== null;
-  if (level === FEATURE_LAYER && !features) level = null;
-  const units =
-    level === FEATURE_LAYER
-      ? model.featureUnitsOf(cls).map(([k, effect]) => featureItem(model, router, k, effect))
-      : model
-          .unitsOf(cls)
-          .filter(([unit]) => level === null || model.level[unit] === level)
-          .map(([unit, effect]) => unitItem(model, router, unit, effect));
+  const units = model
+    .unitsOf(cls)
+    .filter(([unit]) => level === null || model.level[unit] === level)
+    .map(([unit, effect]) => unitItem(model, router, unit, effect));
   const levels = Array.from({ length: model.nLevels }, (_, k) => k + 1);
-  const layers = level === FEATURE_LAYER ? [model.nLevels + 1] : level === null ? levels : [level];
+  const layers = level === null ? levels : [level];
   const pick = (label, value) =>
     h("button", {
       type: "button",
@@ -87,7 +80,6 @@ function content(model, router, cls, again) {
           { class: "segments", role: "group", "aria-label": "Level of the units" },
           pick("All levels", null),
           model.nLevels > 1 ? levels.map((k) => pick(String(k), k)) : null,
-          features ? pick("Feature layer", FEATURE_LAYER) : null,
         ),
         h("a", { class: "button", href: `#${new URLSearchParams({ view: "tree", colour: view.names[cls] })}`, text: "Show in the tree" }),
       ),
@@ -115,11 +107,6 @@ function unitItem(model, router, unit, effect) {
     chip: [model.level[unit], model.levelName(model.level[unit])],
     lines: [model.trainedLabel(unit) || model.label(unit), model.label(unit)],
   };
-}
-
-function featureItem(model, router, k, effect) {
-  const { names, trained } = model.featureLayer;
-  return { effect, href: router.hrefFeature(k), chip: ["F", "feature layer"], lines: [trained.label[k], names[k]] };
 }
 
 function inputItem(model, router, node, effect) {

@@ -110,17 +110,13 @@ function features(model, router, node) {
 
 /** What training made of the unit: the same links, but what it answers to may be something else. */
 function trained(model, router, node) {
-  const { trained: view } = model.payload;
-  return view && trainedSection(model, router, view, node - model.nInputs, "In the trained network");
-}
-
-/** The inputs that one unit of a trained view goes with. */
-export function trainedSection(model, router, view, k, title) {
-  const { nouns } = model;
+  const { nouns, payload: { trained: view } } = model;
+  if (!view) return null;
+  const k = node - model.nInputs;
   const found = pairs(view.features[k] ?? [], 3);
   const note = `Active in ${percent(view.active[k])} of the ${nouns.row[1]}, ${number(view.mean[k])} on average.`;
   return section(
-    title,
+    "In the trained network",
     `${nouns.input[1]} by correlation`,
     h("p", { class: "note", text: note }),
     found.length ? featureTable(model, router, found, FEATURES.correlation) : null,
@@ -161,7 +157,7 @@ function featureTable(model, router, found, kind) {
 
 // ---- classes
 
-export function effectsSection(model, router, found) {
+function effectsSection(model, router, found) {
   if (!found.length) return null;
   const { names, noun } = model.payload.classes;
   const most = Math.max(...found.map(([, effect]) => Math.abs(effect)));
@@ -305,7 +301,7 @@ function linksBelow(model, router, node) {
 
 // ---- rows
 
-export function rowsSection(model, found, unit = null) {
+function rowsSection(model, found, unit = null) {
   if (!found.length) return null;
   const { kind, texts, truth, predicted } = model.payload.rows;
   const noun = model.nouns.row;

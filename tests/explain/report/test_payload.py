@@ -133,8 +133,7 @@ class TestNetwork:
         texts, subjects = documents()
         predicted = classifier().predict(table())
         rows = network["rows"]
-        layer = network["featureLayer"]
-        shown = {int(row) for flat in [*rows["of"], *layer["rows"]] for row, _ in pairs(flat)}
+        shown = {int(row) for flat in rows["of"] for row, _ in pairs(flat)}
         assert shown
         for known in (rows["texts"], rows["truth"], rows["predicted"]):
             assert {int(row) for row in known} == shown
@@ -142,20 +141,6 @@ class TestNetwork:
             assert rows["texts"][str(row)] == texts[row]
             assert rows["truth"][str(row)] == subjects[row]
             assert rows["predicted"][str(row)] == predicted[row]
-
-    def test_feature_layer_is_the_units_above_the_tree(self, network: Payload) -> None:
-        found = describe_units(classifier(), table(), order="signed").level(3)
-        layer = network["featureLayer"]
-        assert layer["names"] == [unit.name for unit in found]
-        assert set(layer["reads"]) == {0, 1, 2}
-        assert layer["reads"][layer["names"].index("skip1.0")] == 1
-        assert layer["reads"][-1] == 2  # top units read the top level
-        assert layer["trained"]["label"] == [unit.label for unit in found]
-        for k, unit in enumerate(found):
-            assert unit.classes is not None
-            effects = {c: effect for c, effect in enumerate(unit.classes) if effect}
-            assert dict(pairs(layer["effects"][k])) == pytest.approx(effects, rel=5e-3)
-            assert [row for row, _ in pairs(layer["rows"][k])] == [row.row for row in unit.rows]
 
     def test_classes(self, network: Payload) -> None:
         found, classes = describe_units(classifier(), table()), network["classes"]
@@ -170,8 +155,8 @@ class TestNetwork:
         found = describe_units(classifier(), table())
         classes = network["classes"]
         for c in range(3):
-            assert len(classes["totals"][c]) == 4  # inputs, two levels, the feature layer
-            for layer in (1, 2, 3):
+            assert len(classes["totals"][c]) == 3  # inputs and two levels
+            for layer in (1, 2):
                 effects = np.array([(unit.classes or ())[c] for unit in found.level(layer)])
                 n_above, above, n_below, below = classes["totals"][c][layer]
                 assert (n_above, n_below) == ((effects > 0).sum(), (effects < 0).sum())

@@ -9,7 +9,6 @@ The payload is a dict with these entries, in camel case as JavaScript has them; 
 - ``nRows``: number of rows
 - ``units``: label, share, coherence and features of each unit, as the tree or the wiring has them
 - ``trained``: label, active, mean and features of each unit, as the rows activate the trained network
-- ``featureLayer``: the same of the units above the tree
 - ``rows``: the most active rows of each unit as flat pairs of row and activation (``of``), and by row number ``texts``,
   ``truth`` and ``predicted``
 - ``classes``: effects of units and inputs on the outputs
@@ -272,18 +271,15 @@ def _network_payload(request: _Request, progress: Progress) -> Payload:
         progress=progress,
     )
     latents = [units[name] for name in latent_names]
-    features = units.level(len(graph.layer_sizes))
     payload["trained"], of = views.trained_units(latents, graph)
     if topics is None:  # known by what training made of them
         payload["units"]["label"] = payload["trained"]["label"]
-    payload["classes"], effects = _classes(request, graph, latents, features, units.class_names)
-    payload["featureLayer"] = views.feature_layer_view(features, graph, effects)
-    every = [*of, *payload["featureLayer"]["rows"]]
-    shown = sorted({int(row) for flat in every for row in flat[::2]})
+    payload["classes"] = _classes(request, graph, latents, units.class_names)
+    shown = sorted({int(row) for flat in of for row in flat[::2]})
     payload["rows"] = {
         "kind": "activation",
         "of": of,
-        "texts": _excerpts(request.texts, every, [set()] * len(every)),
+        "texts": _excerpts(request.texts, of, [set()] * len(of)),
         "truth": {} if y is None else _answers(shown, np.asarray(y)[shown]),
         "predicted": _answers(shown, model.predict(table.take(np.array(shown)))) if shown else {},
     }
@@ -303,7 +299,7 @@ def _common(request: _Request, graph: Graph, rule: BinaryRule, unit: str) -> Pay
         words = request.texts is not None or bool(request.source.get("text"))
     nouns = {"input": "word" if words else "input", "row": "document" if words else "row"}
     nouns["unit"] = unit
-    optional = ("trained", "featureLayer", "rows", "classes", "along", "network", "training")
+    optional = ("trained", "rows", "classes", "along", "network", "training")
     return {
         "format": "tsenet-explorer",
         "formatVersion": 1,
@@ -374,21 +370,15 @@ def _answers(rows: list[int], values: NDArray[Any]) -> dict[str, str]:
 
 
 def _classes(
-    request: _Request,
-    graph: Graph,
-    latents: Sequence[Unit],
-    features: Sequence[Unit],
-    class_names: Sequence[str] | None,
-) -> tuple[Payload, list[list[float]]]:
-    """Names, numbers of rows and effects of the classes, and the effects of the units of the feature layer."""
+    request: _Request, graph: Graph, latents: Sequence[Unit], class_names: Sequence[str] | None
+) -> Payload:
+    """Names, numbers of rows and effects of the classes."""
     model, table, y = request.model, request.table, request.y
     assert table is not None
     classes: Any = getattr(model, "classes_", None)
     n_outputs = len(latents[0].classes or ())
     two = classes is not None and len(classes) == 2 and n_outputs == 1
-    view, effects = views.class_view(
-        latents, features, _direct_effects(model, table), graph.layer_sizes, two
-    )
+    view = views.class_view(latents, _direct_effects(model, table), graph.layer_sizes, two)
     names = [str(name) for name in (classes.tolist() if two else class_names or range(n_outputs))]
     noun = "class" if classes is not None else "output"
     if noun == "class" and not two and np.ndim(model.predict(table.take(slice(0, 1)))) == 2:
@@ -404,7 +394,7 @@ def _classes(
     elif y is not None and noun == "class":
         counts = [int((np.ravel(y) == name).sum()) for name in classes]
     plural = "classes" if noun == "class" else f"{noun}s"
-    return {"noun": [noun, plural], "names": names, "counts": counts, **view}, effects
+    return {"noun": [noun, plural], "names": names, "counts": counts, **view}
 
 
 def _direct_effects(model: Any, table: Table) -> NDArray[np.float64] | None:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Graph",
     "class_view",
-    "feature_layer_view",
     "flat",
     "graph_of_topics",
     "graph_of_tree",
@@ -240,36 +239,18 @@ def trained_units(units: Sequence[Unit], graph: Graph) -> tuple[View, list[list[
     return view, [flat(unit.rows) for unit in units]
 
 
-def feature_layer_view(units: Sequence[Unit], graph: Graph, effects: list[list[float]]) -> View:
-    """The units of the feature layer, which is above the tree; ``reads`` is the layer each reads, 0 for the inputs."""
-    top = len(graph.layer_sizes) - 1
-    groups = [unit.name.partition(".")[0] for unit in units]  # "skip0", "skip1", …, "top"
-    trained, rows = trained_units(units, graph)
-    return {
-        "names": [unit.name for unit in units],
-        "reads": [top if group == "top" else int(group.removeprefix("skip")) for group in groups],
-        "trained": trained,
-        "rows": rows,
-        "effects": effects,
-    }
-
-
 def class_view(
-    latents: Sequence[Unit],
-    features: Sequence[Unit],
-    direct: Floats | None,
-    layer_sizes: Sequence[int],
-    two: bool,
-) -> tuple[View, list[list[float]]]:
-    """Effects on the classes, only the strongest, and those of the units of the feature layer.
+    latents: Sequence[Unit], direct: Floats | None, layer_sizes: Sequence[int], two: bool
+) -> View:
+    """Effects on the classes, only the strongest.
 
-    ``totals`` tells how much is left out: for each class, and in it for the inputs, each level and the feature layer,
-    the number of effects above 0, their sum, the number below 0, and the sum of their sizes.
+    ``totals`` tells how much is left out: for each class, and in it for the inputs and each level, the number of
+    effects above 0, their sum, the number below 0, and the sum of their sizes.
 
     Parameters
     ----------
-    latents, features : sequence of Unit
-        The latents and the units of the feature layer, with their effects on the outputs.
+    latents : sequence of Unit
+        The latents with their effects on the outputs.
     direct : (D, C), optional
         Effects of the inputs by the linear skip.
     layer_sizes : sequence of int
@@ -278,26 +259,19 @@ def class_view(
         Whether the one output is the log-odds of the second of two classes: an effect on one class is the opposite of
         that on the other.
     """
-
-    def by_class(effect: Floats) -> Floats:
-        return np.concatenate([-effect, effect], axis=1) if two else effect
-
-    n_outputs = len(latents[0].classes or ())
-    latent, feature = (
-        by_class(np.array([unit.classes for unit in units], np.float64).reshape(-1, n_outputs))
-        for units in (latents, features)
-    )
-    skip = np.empty((0, latent.shape[1])) if direct is None else by_class(direct)
+    latent = np.array([unit.classes for unit in latents], np.float64)
+    skip = np.empty((0, latent.shape[1])) if direct is None else direct
+    if two:
+        latent, skip = (np.concatenate([-effect, effect], axis=1) for effect in (latent, skip))
     levels = np.split(latent, np.cumsum(layer_sizes[1:-1]))
-    totals = [_totals(effect) for effect in (skip, *levels, feature)]
-    view = {
+    totals = [_totals(effect) for effect in (skip, *levels)]
+    return {
         "perUnit": _CLASSES_PER_UNIT,
         "perClass": _UNITS_PER_CLASS,
         "of": _strongest_effects(latent),
         "direct": None if direct is None else [_strongest_inputs(column) for column in skip.T],
         "totals": [list(of_class) for of_class in zip(*totals, strict=True)],
     }
-    return view, _strongest_effects(feature)
 
 
 def _strongest_effects(effect: Floats) -> list[list[float]]:
