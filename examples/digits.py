@@ -120,7 +120,7 @@ def draw(tree: tsenet.LatentTree, mean_image: NDArray[Any], path: Path) -> None:
     first.set(xticks=[], yticks=[], title="Mean image")
     plot_pixel_groups(tree, SHAPE, levels, panels)
     figure.supxlabel(
-        "Pixels of one group share a colour, lines join its parts, hatched pixels never vary. "
+        "Pixels of one group share a colour, hatched pixels never vary. "
         "Pixel positions were not used.",
         fontsize=9,
     )

@@ -28,7 +28,6 @@ __all__ = [
     "PRESENT",
     "Activity",
     "Bins",
-    "TopRows",
     "bins_of",
     "topic_activity",
     "topic_probabilities",
@@ -175,8 +174,12 @@ def topic_activity(
     kept = found.data >= PRESENT
     row, topic = (part[kept].astype(np.int64) for part in (found.row, found.col))
     n_rows, n_latents = max(1, rows.n_rows), tree.n_latents
-    best = TopRows(n_latents, n_best)
-    best.add(topic, row, found.data[kept])
+    value = found.data[kept]
+    order = np.lexsort((row, -value, topic))
+    rank = np.arange(order.size) - np.searchsorted(topic[order], topic[order])
+    order, rank = order[rank < n_best], rank[rank < n_best]
+    best, probability = np.full((n_latents, n_best), -1, np.int64), np.zeros((n_latents, n_best))
+    best[topic[order], rank], probability[topic[order], rank] = row[order], value[order]
     of_row, words = np.repeat(np.arange(rows.n_rows), np.diff(rows.indptr)), rows.indices
     both = np.zeros((tree.n_levels, tree.n_observed))
     progress.start("words of each topic", tree.n_levels)
@@ -196,46 +199,10 @@ def topic_activity(
         np.bincount(topic, minlength=n_latents) / n_rows,
         rows.counts() / n_rows,
         both / n_rows,
-        *best.table(),
+        best,
+        probability,
         None if bins is None else along / np.maximum(1, bins.counts),
     )
-
-
-class TopRows:
-    """The rows with the highest values of each unit or topic, kept while batches pass by.
-
-    Parameters
-    ----------
-    n_units : int
-    n_rows : int
-        Rows to keep for each.
-    """
-
-    def __init__(self, n_units: int, n_rows: int) -> None:
-        self._shape = n_units, n_rows
-        self._unit, self._row = np.empty(0, np.int64), np.empty(0, np.int64)
-        self._value = np.empty(0)
-
-    def add(self, unit: Ints, row: Ints, value: NDArray[Any]) -> None:
-        """Include some values, each with its unit and row."""
-        unit, row = np.concatenate([self._unit, unit]), np.concatenate([self._row, row])
-        value = np.concatenate([self._value, value])
-        order = np.lexsort((row, -value, unit))
-        order = order[_rank_in_run(unit[order]) < self._shape[1]]
-        self._unit, self._row, self._value = unit[order], row[order], value[order]
-
-    def table(self) -> tuple[Ints, Floats]:
-        """Rows and values (n_units, n_rows), highest first; −1 and 0 where there are fewer."""
-        rows, values = np.full(self._shape, -1, np.int64), np.zeros(self._shape)
-        cell = self._unit, _rank_in_run(self._unit)
-        rows[cell], values[cell] = self._row, self._value
-        return rows, values
-
-
-def _rank_in_run(values: Ints) -> Ints:
-    """Number of each of some sorted values among its equals."""
-    rank: Ints = np.arange(values.size) - np.searchsorted(values, values)
-    return rank
 
 
 def _topics_above(tree: LatentTree) -> list[Ints]:

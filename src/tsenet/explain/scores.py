@@ -110,15 +110,15 @@ def coherence(
         raise ValueError(f"a window must hold at least 2 words, not {window}")
     chosen = _first_words(topics, n_words)
     index = {word: k for k, word in enumerate(dict.fromkeys(w for topic in chosen for w in topic))}
-    if _is_table(corpus):
-        if window is not None:
-            raise DataError(
-                f"a window of {window} words needs the words in order: "
-                "pass lists of tokens, or window=None for whole documents"
-            )
+    if not _is_table(corpus):
+        occurrences = _in_documents(corpus, index)
+    elif window is None:
         occurrences = _in_table(Table.of(corpus, feature_names), index)
     else:
-        occurrences = _in_documents(corpus, index)
+        raise DataError(
+            f"a window of {window} words needs the words in order: "
+            "pass lists of tokens, or window=None for whole documents"
+        )
     if occurrences.lengths.size == 0:
         raise DataError("the corpus holds no documents")
     occurs = np.diff(occurrences.starts) > 0

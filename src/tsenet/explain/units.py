@@ -15,7 +15,6 @@ from tsenet.data.binary import BinaryRule
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.explain.affine import AffineNetwork
-from tsenet.explain.presence import TopRows
 from tsenet.network.batches import Inputs
 from tsenet.progress import Progress, as_progress
 from tsenet.skeleton.tree import LatentTree
@@ -389,7 +388,7 @@ def _describe(
     batch_size: int,
     signed: bool,
     report: Progress,
-) -> list[tuple[tuple[Feature, ...], float, float, float, tuple[ActiveRow, ...]]]:
+) -> list[Any]:
     """Features, mean, standard deviation, share of active rows and most active rows of every unit.
 
     Each pass over the rows serves as many units as fit in memory.
@@ -400,33 +399,32 @@ def _describe(
     weights = None if network is None else network.input_weights()
     step = max(1, min(n_units, _MAX_PAIRS // len(names)))
     passes, n_all = range(0, n_units, step), table.n_rows
-    statistics: list[tuple[tuple[Feature, ...], float, float, float]] = []
-    best = TopRows(n_units, n_rows)
+    described: list[Any] = []
     report.start("describing units", len(passes) * -(-n_all // batch_size))
     for first in passes:
         units = slice(first, min(first + step, n_units))
+        n_here = units.stop - first
         unit, feature = StandardScaler(with_mean=False), StandardScaler(with_mean=False)
-        products, active = np.zeros((len(names), units.stop - first)), 0.0
+        products, active = np.zeros((len(names), n_here)), np.zeros(n_here)
+        value, row = np.empty((n_here, 0)), np.empty((n_here, 0), np.int64)  # of the most active
         for start in range(0, n_all, batch_size):
             rows = table.take(slice(start, min(start + batch_size, n_all)))
-            inputs = _inputs(model, rows)
+            read = _inputs(model, rows)
             activations = (
                 tree_of(model).posterior(rows)
                 if network is None
-                else model.net_.predictor().hidden(inputs, model.n_jobs)
+                else model.net_.predictor().hidden(read, model.n_jobs)
             )
-            part, inputs = (
-                activations[:, units].astype(np.float64),
-                inputs.values.astype(np.float64),
-            )
+            inputs, part = read.values.astype(np.float64), activations[:, units].astype(np.float64)
             unit.partial_fit(part)
             feature.partial_fit(inputs)
             products += inputs.T @ part
-            active = active + (part > threshold).sum(axis=0) / n_all
-            top = _strongest(part.T, n_rows)
-            value = np.take_along_axis(part.T, top, axis=1)
-            which, rank = np.nonzero(value > threshold)
-            best.add(first + which, start + top[which, rank], value[which, rank])
+            active += (part > threshold).sum(axis=0) / n_all
+            here = np.broadcast_to(start + np.arange(len(part)), part.T.shape)
+            value, row = np.hstack([value, part.T]), np.hstack([row, here])
+            best = _strongest(value, n_rows)
+            value = np.take_along_axis(value, best, axis=1)
+            row = np.take_along_axis(row, best, axis=1)
             report.advance()
         deviation, scale = _deviation(unit), _deviation(feature)
         covariance = products / n_all - np.outer(feature.mean_, unit.mean_)
@@ -435,14 +433,14 @@ def _describe(
         features = _top_features(
             np.clip(correlation.T, -1.0, 1.0), weights, first, names, n_features, signed
         )
-        numbers = (np.broadcast_to(v, deviation.shape) for v in (unit.mean_, deviation, active))
-        statistics += zip(features, *(part.tolist() for part in numbers), strict=True)
+        shown = [
+            tuple(ActiveRow(k, v) for k, v in zip(*pair, strict=True) if v > threshold)
+            for pair in zip(row.tolist(), value.tolist(), strict=True)
+        ]
+        numbers = (part.tolist() for part in (unit.mean_, deviation, active))
+        described += zip(features, *numbers, shown, strict=True)
     report.finish()
-    shown = zip(*(part.tolist() for part in best.table()), strict=True)
-    return [
-        (*entry, tuple(ActiveRow(row, value) for row, value in zip(*pair, strict=True) if row >= 0))
-        for entry, pair in zip(statistics, shown, strict=True)
-    ]
+    return described
 
 
 def _inputs(model: Any, rows: Table) -> Any:
@@ -471,7 +469,7 @@ def _effects(model: Any, table: Table, network: AffineNetwork) -> Floats:
         found = network.backward(network.n_layers, start, layers, lowest=1)
         hidden = range(1, network.n_layers)
         columns.append(np.concatenate([found[k].mean(axis=0) for k in hidden]))
-    return np.stack(columns, axis=1) * np.asarray(model.output_scale_)
+    return np.asarray(np.stack(columns, axis=1) * model.output_scale_)
 
 
 def _strongest(values: NDArray[Any], n: int) -> NDArray[np.int64]:
