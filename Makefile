@@ -26,8 +26,8 @@ PYTHON ?= $(shell for candidate in python3.11 python3; do \
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(DEMO_INSTALLED) ## Learn the tree of the bundled digits, draw its pixel groups, train its network, compare classifiers
-	$(BIN)/python examples/digits.py $(ARGS)
+demo: $(DEMO_INSTALLED) ## Topics of the docstrings of installed packages, a classifier from 100 labels, a page to open
+	$(BIN)/python examples/docstrings.py $(ARGS)
 
 check: lint ## Lint, type-check and run the fast tests (ARGS go to pytest)
 	$(PYTEST) -m "not slow and not data" $(ARGS)

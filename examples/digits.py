@@ -1,6 +1,6 @@
 """Learn a latent tree from images of digits, draw its groups of pixels, and train the network it becomes.
 
-Run it with ``make demo`` or ``python examples/digits.py``. It uses public names of tsenet only. The tree is learned
+Run it with ``python examples/digits.py``. It uses public names of tsenet only. The tree is learned
 from a plain table of pixels: nothing says where in the image a column lies. That its groups are connected patches is
 therefore a finding, not an assumption. What unlabelled rows are good for is then measured on made-up documents with
 few labels: groups of words that occur together can be found without labels.

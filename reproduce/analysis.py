@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from reproduce.data import DATA
 from reproduce.experiments import EXPERIMENTS
 from reproduce.markdown import table
 from reproduce.paper import INTERPRETABILITY, TABLE3
@@ -298,6 +299,21 @@ def headline_table(results: Results, labels: str) -> str:
     return table(["", *definition.data], body)
 
 
+def overview_table(results: Results, labels: str, data: str, rivals: str) -> str:
+    """Scores without intervals, and the mean CPU seconds and parameters of each rival; "–" is not measured."""
+    names = data.split(",")
+    body = []
+    for rival in rivals.split(","):
+        cells = [results.runs("few-labels", name, int(labels), rival) for name in names]
+        runs = [run for cell in cells for run in cell]
+        if not runs:
+            continue
+        scores = [shown(estimate(c).value, c[0]["metric"]) if c else "–" for c in cells]
+        cost = (f"{_mean(runs, 'cpu'):.0f}", counted(_mean(runs, "parameters")))
+        body.append([title_of(rival), *scores, *cost])
+    return table(["", *(DATA[name].title for name in names), "CPU s", "parameters"], body)
+
+
 def topics_table(results: Results, corpus: str, columns: str) -> str:
     """Scores of hierarchies of topics on a corpus, the top level first, from ``docs/results/topics.csv``."""
     del results
@@ -443,6 +459,7 @@ def sizes_table(results: Results) -> str:
 #: Tables by the name in a page's marker; words after the name are arguments.
 TABLES: dict[str, Callable[..., str]] = {
     "headline": headline_table,
+    "overview": overview_table,
     "topics": topics_table,
     "few-labels": lambda r, n, data="": scores_table(r, "few-labels", int(n), data),
     "all-labels": lambda r, data="": scores_table(r, "all-labels", None, data),

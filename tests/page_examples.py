@@ -63,9 +63,10 @@ def commands_of(block: Block) -> list[list[str]]:
     return [shlex.split(line, comments=True)[1:] for line in lines]
 
 
-def run_page(page: str, name: str) -> None:
-    """Run the blocks of a page in one namespace, in the current folder."""
+def run_page(page: str, name: str) -> str:
+    """Run the blocks of a page in one namespace, in the current folder; return what they print."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
+    everything = ""
     for block in blocks_of(page):
         printed = io.StringIO()
         if block.language == "python":
@@ -79,6 +80,8 @@ def run_page(page: str, name: str) -> None:
             printed.write(result.stdout)
         if block.output is not None:
             assert printed.getvalue() == block.output, f"{name}, below line {block.line}"
+        everything += printed.getvalue()
+    return everything
 
 
 def write_documents(folder: Path, rng: np.random.Generator) -> None:

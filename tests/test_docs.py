@@ -12,7 +12,8 @@ from tests.builders import random_tree
 from tests.page_examples import Block, blocks_of, commands_of, run_page, write_documents
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+README = ROOT / "README.md"
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
 
 @pytest.fixture
@@ -34,6 +35,22 @@ def reader_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_the_examples_run(page: Path, reader_folder: Path) -> None:
     run_page(page.read_text("utf-8"), page.name)
+
+
+@pytest.mark.slow
+def test_the_readme_shows_what_its_examples_print(reader_folder: Path) -> None:
+    """Another processor may train to slightly different numbers."""
+    page = README.read_text("utf-8")
+    blocks = re.findall(r"^```(?:text|console)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    shown = "".join(line for line in "".join(blocks).splitlines(True) if not line.startswith("$"))
+    printed = run_page(page, "README.md")
+    number = r"\d[\d,.]*"
+    assert re.sub(number, "N", printed) == re.sub(number, "N", shown)
+    values, expected = (
+        [float(found.replace(",", "").rstrip(".")) for found in re.findall(number, text)]
+        for text in (printed, shown)
+    )
+    np.testing.assert_allclose(values, expected, rtol=0.1)
 
 
 def test_the_pages_that_teach_have_examples() -> None:
@@ -68,7 +85,7 @@ def test_a_right_page_passes(reader_folder: Path) -> None:
 
 
 def test_links_of_the_readme_lead_somewhere() -> None:
-    text = (ROOT / "README.md").read_text("utf-8")
+    text = README.read_text("utf-8")
     links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if "://" not in link]
     assert any(link.endswith(".png") for link in links)
     assert [link for link in links if not (ROOT / link.partition("#")[0]).is_file()] == []
