@@ -2,37 +2,27 @@
 
 Run it with ``python examples/digits.py``. It uses public names of tsenet only. The tree is learned
 from a plain table of pixels: nothing says where in the image a column lies. That its groups are connected patches is
-therefore a finding, not an assumption. What unlabelled rows are good for is then measured on made-up documents with
-few labels: groups of words that occur together can be found without labels.
+therefore a finding, not an assumption.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.table import Table
 from sklearn.datasets import load_digits
-from sklearn.linear_model import LogisticRegression
-from sklearn.neural_network import MLPClassifier
 
 import tsenet
 from tsenet.explain.plots import connected_share, pixel_groups, plot_pixel_groups
 from tsenet.progress import BarProgress
 
 SHAPE = (8, 8)
-SEEDS = (0, 1, 2)
-N_DOCUMENTS, N_SUBJECTS, N_GROUPS, GROUP_WORDS = 2_000, 10, 8, 10
-N_LABELS = 40
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -57,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(console: Console, out: Path, *, with_networks: bool) -> None:
-    """Learn the tree, show and draw it, train its network, then compare classifiers."""
+    """Learn the tree, show and draw it, then train its network."""
     X, y = load_digits(return_X_y=True)
     test = np.arange(len(X)) % 5 == 4  # every fifth image is held out
     console.print(f"[bold]scikit-learn's digits[/bold]: {(~test).sum():,} images of 64 pixels\n")
@@ -78,7 +68,6 @@ def run(console: Console, out: Path, *, with_networks: bool) -> None:
     console.print(f"Picture of the groups: [bold]{picture}[/bold]\n", soft_wrap=True)
     if with_networks:
         train_network(console, X, y, test, out)
-        compare_classifiers(console)
 
 
 def show_groups(console: Console, tree: tsenet.LatentTree) -> None:
@@ -140,69 +129,6 @@ def train_network(
     page = out / "digits.html"
     model.report(page, X[~test], y[~test])
     console.print(f"What each of its units means: open [bold]{page}[/bold]\n", soft_wrap=True)
-
-
-def made_up_documents(rng: np.random.Generator) -> tuple[sp.csr_array, NDArray[np.int64]]:
-    """Documents of ten subjects; each has six words of two of its subject's groups, and six words of any subject.
-
-    Returns
-    -------
-    csr_array (N, V), int64 (N,)
-        Which words are in each document, and its subject. A group holds ten words, a subject eight groups.
-    """
-    subject = rng.integers(N_SUBJECTS, size=N_DOCUMENTS)
-    present = np.zeros((N_DOCUMENTS, N_SUBJECTS * N_GROUPS * GROUP_WORDS), np.float32)
-    for row, own in zip(present, subject, strict=True):
-        for group in rng.choice(N_GROUPS, 2, replace=False):
-            start = (own * N_GROUPS + group) * GROUP_WORDS
-            row[start + rng.choice(GROUP_WORDS, 3, replace=False)] = 1
-        row[rng.choice(row.size, 6, replace=False)] = 1
-    return sp.csr_array(present), subject
-
-
-def compare_classifiers(console: Console) -> None:
-    """Fit a TSE-Net, logistic regression and a dense network to documents with few labels, and print a table."""
-    X, subject = made_up_documents(np.random.default_rng(0))
-    test = np.arange(N_DOCUMENTS) % 4 == 3
-    train, truth = X[~test], subject[~test]
-    wiring = tsenet.expand(tsenet.learn_tree(train, max_top=30, random_state=0), train)
-    classifiers: dict[str, Callable[..., Any]] = {
-        "TSE-Net, all rows": partial(tsenet.TSENetClassifier, wiring=wiring, n_jobs=1),
-        "Logistic regression, labelled rows": LogisticRegression,
-        "Dense network, labelled rows": partial(MLPClassifier, (64,), max_iter=500),
-    }
-    lines = Table(box=None, pad_edge=False, header_style="bold")
-    lines.add_column("Classifier")
-    for heading in ("Accuracy", "Seconds"):
-        lines.add_column(heading, justify="right")
-    with BarProgress() as progress:
-        progress.start("classifiers", len(classifiers) * len(SEEDS))
-        for name, make in classifiers.items():
-            scores, started = [], time.perf_counter()
-            for seed in SEEDS:
-                labelled = np.random.default_rng(seed).permutation(train.shape[0])[:N_LABELS]
-                model = make(random_state=seed)
-                if name.startswith("TSE-Net"):
-                    y = np.full(train.shape[0], np.nan)  # no label
-                    y[labelled] = truth[labelled]
-                    model.fit(train, y)
-                else:
-                    model.fit(train[labelled], truth[labelled])
-                scores.append(model.score(X[test], subject[test]))
-                progress.advance(note=name)
-            seconds = (time.perf_counter() - started) / len(SEEDS)
-            share = f"{np.mean(scores):.1%} ± {np.std(scores):.1%}"
-            lines.add_row(name, share, f"{seconds:.2f} s")
-    console.print(
-        f"[bold]Made-up documents[/bold]: {train.shape[0]:,} of {N_SUBJECTS} subjects, {train.shape[1]:,} words, "
-        f"{N_LABELS} labels\n"
-    )
-    console.print(lines)
-    console.print(
-        f"[dim]Accuracy on {test.sum():,} other documents, mean and deviation of {len(SEEDS)} draws of the labels. "
-        "Words of a group occur together, and the tree finds the groups without labels: so a label also tells about "
-        "words that no labelled document has.[/dim]"
-    )
 
 
 if __name__ == "__main__":

@@ -59,19 +59,14 @@ def test_the_tree_is_printed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFix
     assert float(likelihoods[2]) == pytest.approx(independent, abs=0.006)
 
 
-def test_unlabelled_rows_pay(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_network_is_trained_and_its_page_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(digits, "SEEDS", (0,))
     assert digits.main(["--out", str(tmp_path)]) == 0
-    printed = capsys.readouterr().out
-    right = re.search(r"over these groups: ([\d.]+)% of held-out images", " ".join(printed.split()))
+    printed = " ".join(capsys.readouterr().out.split())
+    right = re.search(r"over these groups: ([\d.]+)% of held-out images", printed)
     assert right
     assert float(right[1]) > 95
-    lines = re.findall(r"^(\S.*?) +([\d.]+)% ± [\d.]+% +[\d.]+ s$", printed, re.MULTILINE)
-    ours, *others = (float(share) for _, share in lines)
-    assert len(others) == 2
-    assert ours > max(others) + 10
     assert "digits.html" in {path.name for path in tmp_path.iterdir()}
 
 
