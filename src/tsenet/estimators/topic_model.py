@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import combinations, pairwise
@@ -69,10 +67,8 @@ __all__ = ["TopicModel", "learn_words"]
 
 _MIN_GROUPED = 0.05  # fit() warns if a smaller share of the words is in topics
 _N_TYPICAL = 3  # typical documents of a topic
-_WINDOW = 10
 _LABEL_WORDS = 3
 _STORED_WORDS = 30  # words that are kept for each topic, of which top_words are shown
-_COHERENCE_DOCUMENTS = 20_000  # most documents on which coherence is measured
 
 
 class TopicModel(WithoutDisplay, TransformerMixin):
@@ -110,7 +106,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
     min_size : int or float, default=0
         Do not show topics that are present in fewer documents: a number of documents (int) or a share (float).
     min_coherence : float, default=-1
-        Do not show topics of level 1 whose words hardly occur together (NPMI within 10 words of text); −1 shows all.
+        Do not show topics of level 1 whose words hardly occur in the same documents (NPMI); −1 shows all.
     random_state : int, Generator, RandomState, SeedSequence or None, default=None
         Seed of the documents drawn from a folder that does not fit into memory; nothing else depends on it.
     n_jobs : int or None, default=None
@@ -245,19 +241,17 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             with in_blocks(texts) as blocks, as_progress(self.progress) as report:
                 described = drawn_documents(blocks, self.random_state, report)
                 self.vectorizer_ = folder_of(blocks).vectorizer()
-                return self._fit_counts(described, None, blocks.n_rows)
+                return self._fit_counts(described, blocks.n_rows)
         texts = list(texts) if isinstance(texts, Iterator) else texts
         vectorizer = self.vectorizer
         if vectorizer is None:
             vectorizer = word_vectorizer(
                 n_words=self.n_words, stop_words=self.stop_words, min_documents=self.min_documents
             )
-        self.vectorizer_, table, tokens = learn_words(texts, vectorizer, self.select, self.progress)
-        return self._fit_counts(table, tokens)
+        self.vectorizer_, table = learn_words(texts, vectorizer, self.select, self.progress)
+        return self._fit_counts(table)
 
-    def _fit_counts(
-        self, table: Table, tokens: _Tokens | None = None, n_documents: int | None = None
-    ) -> Self:
+    def _fit_counts(self, table: Table, n_documents: int | None = None) -> Self:
         """Learn from word counts of documents, which were drawn from ``n_documents``."""
         seeds = _seed_groups(self.seed_words, table.names)
         column = {word: k for k, word in enumerate(table.names)}
@@ -297,7 +291,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         self._stats = _TopicStats.of(
             self._hierarchy, rows, self._strengths_of(None), self.top_words
         )
-        self._stats.measure_coherence(self.vocabulary_, table, tokens, self.top_words)
+        self._stats.measure_coherence(table, self.top_words)
         self._clear_cache()
         return self
 
@@ -628,10 +622,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
                 f"only topics of one level can be merged, but these are of levels {sorted(levels)}"
             )
         texts = list(texts) if isinstance(texts, Iterator) else texts
-        table = tokens = None
-        if texts is not None:
-            with _recorded_words(self.vectorizer_, texts) as tokens:
-                table = self._table(texts)
+        table = None if texts is None else self._table(texts)
         rows = self._rows_of(table)
         before = dict(zip(self.tree_.latent_names, self._stats.coherence, strict=True))
         self._hierarchy, moved = self._hierarchy.merged(columns)
@@ -646,7 +637,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             np.nan if name in changed else before[name] for name in self.tree_.latent_names
         ]
         if table is not None:
-            self._stats.measure_coherence(self.vocabulary_, table, tokens, self.top_words)
+            self._stats.measure_coherence(table, self.top_words)
         self._labels = {name: label for name, label in self._labels.items() if name in names}
         seeded = (topics[0] if name in topics else name for name in self._seeded)
         self._seeded = tuple(dict.fromkeys(seeded))
@@ -851,8 +842,11 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             describes (``npmi_window`` for texts), and ``word_coverage``, the share of the words in a topic.
         """
         texts = list(texts) if isinstance(texts, Iterator) else texts
-        with _recorded_words(self.vectorizer_, texts) as tokens:
-            counts = None if texts is None else self._table(texts)
+        counts = None if texts is None else self._table(texts)
+        tokens = None
+        if are_texts(texts) and self.vectorizer_ is not None:
+            clean, split = self.vectorizer_.build_preprocessor(), self.vectorizer_.build_tokenizer()
+            tokens = (split(clean(text or "")) for text in texts)
         present = self._strengths_of(counts)[:, self._columns(None)] >= PRESENT
         table = Table.of(self._rows_of(counts).to_csr(), names=self.vocabulary_)
         import pandas
@@ -889,7 +883,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         vectorizer = self.vectorizer or word_vectorizer(
             n_words=self.n_words, stop_words=self.stop_words, min_documents=self.min_documents
         )
-        _, table, _ = learn_words(texts, vectorizer, self.select)
+        _, table = learn_words(texts, vectorizer, self.select)
         rows = BinaryRule.learn(table).apply(table)
         main: list[
             list[NDArray[np.int64]]
@@ -1160,66 +1154,9 @@ def _time_bins(timestamps: Sequence[Any], n_bins: int | None) -> pd.Series:
 # ---- words
 
 
-class _Tokens:
-    """A tokenizer that also keeps the words of up to 20,000 documents in order, for the coherence of topics.
-
-    Parameters
-    ----------
-    split : callable
-        The tokenizer proper.
-    n_documents : int
-        How many documents will be split; every k-th is kept if there are more than 20,000.
-    """
-
-    def __init__(self, split: Callable[[str], list[str]], n_documents: int) -> None:
-        self._split = split
-        self._step = max(1, -(-n_documents // _COHERENCE_DOCUMENTS))
-        self._index: defaultdict[str, int] = defaultdict()
-        self._index.default_factory = self._index.__len__
-        self.restart()
-
-    def restart(self) -> None:
-        """Forget what was split."""
-        self._n_seen = 0
-        self._documents: list[array[int]] = []
-
-    def __call__(self, text: str) -> list[str]:
-        words = self._split(text)
-        if self._n_seen % self._step == 0:
-            self._documents.append(array("i", map(self._index.__getitem__, words)))
-        self._n_seen += 1
-        return words
-
-    def __iter__(self) -> Iterator[Iterator[str]]:
-        words = list(self._index)
-        return (map(words.__getitem__, document) for document in self._documents)
-
-
-@contextmanager
-def _recorded_words(vectorizer: CountVectorizer | None, texts: Any) -> Iterator[_Tokens | None]:
-    """Record the words of texts in order while a vectorizer counts them; None where it does not count single words."""
-    if (
-        vectorizer is None
-        or not are_texts(texts)
-        or vectorizer.analyzer != "word"
-        or tuple(vectorizer.ngram_range) != (1, 1)
-    ):
-        yield None
-        return
-    tokens = _Tokens(vectorizer.build_tokenizer(), len(texts))
-    options = {name: getattr(vectorizer, name) for name in ("tokenizer", "token_pattern")}
-    vectorizer.set_params(tokenizer=tokens, token_pattern=None)
-    vectorizer.build_analyzer()  # splits the stop words, once, to check them
-    tokens.restart()
-    try:
-        yield tokens
-    finally:
-        vectorizer.set_params(**options)
-
-
 def learn_words(
     texts: Any, vectorizer: CountVectorizer, select: str = "frequency", progress: Any = None
-) -> tuple[CountVectorizer | None, Table, _Tokens | None]:
+) -> tuple[CountVectorizer | None, Table]:
     """Choose and count the words of documents in one pass.
 
     Returns
@@ -1228,19 +1165,16 @@ def learn_words(
         A fitted copy of ``vectorizer``; None if ``texts`` is a table of counts, which stays as it is.
     Table
         The counts.
-    iterable of iterables of str, or None
-        The words of up to 20,000 of the documents in order; None if they are not known.
     """
     if are_texts(texts):
         fitted = clone(checked_vectorizer(vectorizer))
         if select == "tfidf":
             fitted.set_params(max_features=None)
         choose_segmenter(fitted, texts)
-        with _recorded_words(fitted, texts) as tokens:
-            table = vectorize(texts, fitted, progress=progress)
+        table = vectorize(texts, fitted, progress=progress)
         if select == "tfidf":
             table = _keep_highest_tfidf(fitted, table, vectorizer.max_features)
-        return fitted, table, tokens
+        return fitted, table
     expected = "expected documents: a list of strings, or a sparse table of word counts"
     if isinstance(texts, list | tuple):
         raise DataError(f"{expected}; {f'the first is {texts[0]!r}' if texts else 'there is none'}")
@@ -1249,7 +1183,7 @@ def learn_words(
         if hasattr(texts, "columns"):
             expected += f"; of a data frame give one column, such as frame[{table.names[0]!r}]"
         raise DataError(expected)
-    return None, table, None
+    return None, table
 
 
 def _keep_highest_tfidf(vectorizer: CountVectorizer, table: Table, n_words: int | None) -> Table:
@@ -1402,20 +1336,13 @@ class _TopicStats:
             typical=typical,
         )
 
-    def measure_coherence(
-        self, vocabulary: Sequence[str], table: Table, tokens: _Tokens | None, n_words: int
-    ) -> None:
-        """Fill in the coherence where it is NaN: within 10 words of text, or in whole documents without tokens."""
+    def measure_coherence(self, table: Table, n_words: int) -> None:
+        """Fill in the coherence where it is NaN: how often the words occur in the same documents."""
         missing = np.isnan(self.coherence) & ((self.words[:, :n_words] >= 0).sum(axis=1) > 1)
         topics = np.flatnonzero(missing)
-        if not topics.size:
-            return
-        words = [[vocabulary[w] for w in self.words[k, :n_words] if w >= 0] for k in topics]
-        if tokens is None:
-            scores = coherence(words, table, n_words=n_words)
-        else:
-            scores = coherence(words, tokens, window=_WINDOW, n_words=n_words)
-        self.coherence[topics] = scores.per_topic
+        if topics.size:
+            words = [[table.names[w] for w in self.words[k, :n_words] if w >= 0] for k in topics]
+            self.coherence[topics] = coherence(words, table, n_words=n_words).per_topic
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The file form."""
