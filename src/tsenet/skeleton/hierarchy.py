@@ -10,6 +10,7 @@ level 1 it occurs in most. Nothing is random.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -437,7 +438,7 @@ def learn_hierarchy(
 def _usual_number(rows: BinaryRows, n_tied: int) -> int:
     """Topics of level 1 to look for in documents, before the smallest are left out."""
     evidence = min(rows.n_rows, rows.nnz / 30)  # titles tell less than articles
-    return min(n_tied // 3, max(2, rows.n_rows // 10), int(0.8 * evidence**0.5), 200)
+    return min(n_tied // 3, max(2, rows.n_rows // 10), round(0.8 * math.sqrt(evidence)), 200)
 
 
 @dataclass(frozen=True, eq=False)
