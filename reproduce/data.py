@@ -572,7 +572,7 @@ DATA: Mapping[str, Source] = {
         "imdb",
     ),
     "nyt": Source(
-        *("New York Times", "text", "classes", 8_254, 917),
+        *("New York Times", "text", "classes", 8_254, 918),
         *("https://github.com/bobxwu/TopMost (NYT)", "not stated"),
         "nyt/: bag of words, labels and vocabulary as in TopMost; no texts",
         _bag_of_words,
