@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.tree import Tree
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegressionCV
 from sklearn.pipeline import make_pipeline
 
 import tsenet
@@ -148,7 +148,8 @@ def compare_classifiers(console: Console, documents: pd.DataFrame) -> None:
     y = np.where(np.arange(len(train)) < N_LABELS, packages[train], None)
     labelled = train[:N_LABELS]
     linear = make_pipeline(
-        TfidfVectorizer(sublinear_tf=True, stop_words="english"), LogisticRegression(C=10)
+        TfidfVectorizer(sublinear_tf=True, stop_words="english"),
+        LogisticRegressionCV(max_iter=1000),
     )
     fits: dict[str, Callable[[], Any]] = {
         "TSE-Net": lambda: tsenet.TSENetClassifier(random_state=0).fit(texts[train], y),
