@@ -70,23 +70,6 @@ def test_a_damaged_cache_is_a_warning_and_is_repaired(program: Path, kind: str) 
     assert (again.stdout, again.stderr) == ("6 1.0\n", "")
 
 
-def test_a_full_disk_is_a_warning(program: Path) -> None:
-    cache = program.parent / "cache"
-    full = """
-import numba.core.caching as caching
-
-def fail(*arguments):
-    raise OSError(28, "No space left on device")
-
-caching.IndexDataCacheFile._save_index = fail
-caching.IndexDataCacheFile._save_data = fail
-"""
-    program.write_text(full + ADD)  # another source: nothing is found in the cache
-    done = run(program, NUMBA_CACHE_DIR=str(cache))
-    assert done.stdout == "6 1.0\n", done.stderr
-    assert done.stderr.count("No space left on device") == 1
-
-
 def outcome(units: int, sparse: bool) -> str:
     """Digits of a small network's answers."""
     X = rows(24)

@@ -59,10 +59,6 @@ def test_script_can_be_imported() -> None:
     assert callable(getattr(importlib.import_module(module), function))
 
 
-def test_package_tells_type_checkers_it_is_typed() -> None:
-    assert (ROOT / "src" / "tsenet" / "py.typed").is_file()
-
-
 def test_constraints_are_exact_pins_and_unique() -> None:
     loose = [pin for pin in PINS if not re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][0-9a-z.]*", pin)]
     assert loose == []
@@ -81,24 +77,6 @@ def test_extras_exist_and_every_requirement_is_bounded_below_and_pinned() -> Non
         match = re.fullmatch(r"([A-Za-z0-9._-]+)(\[[a-z,]+\])?>=[0-9.]+", requirement)
         assert match, f"{requirement}: lower bounds only"
         assert canonical(match[1]) in pinned, f"{requirement} has no pin"
-
-
-def test_oldest_versions_are_the_lower_bounds() -> None:
-    extras = PROJECT["optional-dependencies"]
-    wanted = {}
-    for requirement in (*PROJECT["dependencies"], *extras["plot"], *extras["text"]):
-        name, _, bound = requirement.partition(">=")
-        wanted[canonical(name)] = bound
-    lines = (ROOT / "constraints-oldest.txt").read_text("utf-8").splitlines()
-    pins = dict(line.split("==") for line in lines if not line.startswith("#"))
-    assert pins.pop("click")  # not ours
-    assert {canonical(name) for name in pins} == set(wanted)
-    for name, version in pins.items():
-        assert re.fullmatch(re.escape(wanted[canonical(name)]) + r"(\.0)*", version), name
-    (torch,) = extras["train"]
-    assert f"OLDEST_TORCH ?= {torch.partition('>=')[2]}.0\n" in (ROOT / "Makefile").read_text(
-        "utf-8"
-    )
 
 
 def test_citation_gives_this_version_and_the_paper() -> None:

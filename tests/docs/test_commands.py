@@ -51,17 +51,3 @@ def unknown_in(command: str) -> str | None:
 def test_the_commands_of_a_page_have_options_that_exist(path: Path) -> None:
     commands = commands_in(path.read_text("utf-8"))
     assert [(unknown_in(command), command) for command in commands if unknown_in(command)] == []
-
-
-@pytest.mark.parametrize(
-    ("command", "unknown"),
-    [
-        ("tsenet fit a --epochs 5", "--epochs"),
-        ("tsenet explain a", "explain"),
-        ("tsenet data list", "data"),
-        ("tsenet fit a -o m --seed=5  # --epochs", None),
-        ("tsenet COMMAND --help", None),
-    ],
-)
-def test_an_unknown_option_is_caught(command: str, unknown: str | None) -> None:
-    assert unknown_in(command) == unknown

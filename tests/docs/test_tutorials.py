@@ -64,13 +64,6 @@ def test_a_tutorial_runs_and_prints_what_its_notebook_says(name: str) -> None:
     assert alike > 0.8, "run make tutorials"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_no_notebook_shows_an_error_of_the_program(name: str) -> None:
-    outputs = [o for cell in stored(name).cells for o in cell.get("outputs", [])]
-    text = "".join(o.text for o in outputs if o.output_type == "stream")
-    assert not re.search(r"^(error:|Error:|Usage: tsenet)", text, re.MULTILINE)
-
-
 def test_a_notebook_becomes_a_page() -> None:
     notebook = {
         "cells": [

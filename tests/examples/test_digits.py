@@ -68,13 +68,3 @@ def test_the_network_is_trained_and_its_page_written(
     assert right
     assert float(right[1]) > 95
     assert "digits.html" in {path.name for path in tmp_path.iterdir()}
-
-
-def test_a_folder_that_cannot_be_made_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "file").touch()
-    assert digits.main(["--structure-only", "--out", str(tmp_path / "file")]) == 1
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith("error: ")
-    assert "file" in error

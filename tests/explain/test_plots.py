@@ -13,7 +13,6 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PatchCollection
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from tests.builders import cpt_of, level_of, node_names, planted_tree, presence_rule
@@ -148,11 +147,6 @@ class TestPixelGroups:
         above = np.where(LAYOUT < 0, -1, LAYOUT == 2)
         assert plots.pixel_groups(tree, (3, 4), 2).tolist() == above.tolist()
 
-    @pytest.mark.parametrize("level", [0, 3])
-    def test_a_level_without_groups_is_refused(self, tree: LatentTree, level: int) -> None:
-        with pytest.raises(ValueError, match=f"level {level}"):
-            plots.pixel_groups(tree, (3, 4), level)
-
     def test_connected_share_counts_the_largest_piece_of_each_group(self) -> None:
         # a: 3 of 4 in one piece, b: 3 of 4, c: 2 of 3; the constant pixel does not count
         assert plots.connected_share(LAYOUT) == 8 / 11
@@ -169,11 +163,6 @@ class TestPixelGroups:
         colours = plots.group_colours(groups, n_colours=5)
         assert all(colours[a] != colours[b] for a, b in touching(groups))
 
-    def test_one_panel_per_level(self, tree: LatentTree) -> None:
-        panels = plots.plot_pixel_groups(tree, (3, 4))
-        assert [panel.get_title() for panel in panels] == ["Level 1: 3 groups", "Level 2: 2 groups"]
-        assert panels[0].figure.axes == panels
-
     def test_a_group_has_one_colour_and_constant_pixels_are_hatched(self, tree: LatentTree) -> None:
         (panel,) = plots.plot_pixel_groups(tree, (3, 4), levels=[1])
         (image,) = panel.images
@@ -184,16 +173,6 @@ class TestPixelGroups:
         (hatched,) = [c for c in panel.collections if isinstance(c, PatchCollection)]
         (path,) = hatched.get_paths()
         assert path.get_extents().bounds == (2.5, 0.5, 1.0, 1.0)  # column 3, row 1
-
-    def test_draws_on_the_users_axes_in_their_order(self, tree: LatentTree) -> None:
-        axes = list(Figure().subplots(1, 2))
-        assert plots.plot_pixel_groups(tree, (3, 4), levels=(2, 1), axes=axes) == axes
-        assert axes[0].get_title() == "Level 2: 2 groups"
-        assert pyplot.get_fignums() == []
-        with pytest.raises(DataError, match="2 axes were given for 1 levels"):
-            plots.plot_pixel_groups(tree, (3, 4), levels=[1], axes=axes)
-        with pytest.raises(DataError, match="no level"):
-            plots.plot_pixel_groups(tree, (3, 4), levels=[])
 
 
 class TestReceptiveField:
@@ -215,12 +194,6 @@ class TestReceptiveField:
             ((0.5, 0.5), (0.5, 1.5)),
             ((1.5, 0.5), (1.5, 1.5)),
         }
-
-    def test_bad_arguments(self) -> None:
-        with pytest.raises(DataError, match="does not have 6 pixels"):
-            plots.plot_receptive_field(self.units(), "Z1.0", (2, 2))
-        with pytest.raises(DataError, match="no unit 'Z9'"):
-            plots.plot_receptive_field(self.units(), "Z9", (2, 3))
 
 
 class TestHistory:

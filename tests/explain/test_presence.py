@@ -103,14 +103,6 @@ class TestDates:
         assert (bins.names[:2], bins.names[-1]) == (("1800", "1805"), "1995")
         assert bins.of_row.tolist() == [0, 39, 0]
 
-    def test_numbers_that_can_be_years(self) -> None:
-        bins = bins_of([1987, 1990.0, float("nan"), np.int64(1988)])
-        assert bins.kind == "dates"
-        assert bins.names == ("1987", "1988", "1989", "1990")
-
-    def test_a_mixture_of_precisions_goes_by_the_coarsest(self) -> None:
-        assert binned(["2001", "2001-05-03"]) == ["2001", "2001"]
-
     @pytest.mark.parametrize("value", ["2021-13", "2021-02-31", "12-2021", "0042", "9000", "2021x"])
     def test_what_is_no_date(self, value: str) -> None:
         assert bins_of([value, "2021-01-01"]).kind == "labels"

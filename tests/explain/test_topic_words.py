@@ -102,16 +102,6 @@ def test_words_sizes_and_strengths_by_enumeration(seed: int) -> None:
             assert word.outside == pytest.approx(outside, abs=1e-12)
 
 
-def test_nesting_and_order() -> None:
-    topics = topic_tree(make_tree())
-    assert {topic.name for topic in topics} == {"Z2.0", "Z2.1"}  # their link is no hierarchy
-    children = {topic.name: {child.name for child in topic.children} for topic in topics}
-    assert children == {"Z2.0": {"Z1.0"}, "Z2.1": {"Z1.1", "Z1.2"}}
-    for siblings in [topics, *(topic.children for topic in every(topics))]:
-        sizes = [topic.size for topic in siblings]
-        assert sizes == sorted(sizes, reverse=True)
-
-
 def test_figures_from_data_are_shares_of_documents() -> None:
     tree = make_tree(1)
     X = (np.random.default_rng(0).random((57, 6)) < 0.4).astype(float)
@@ -177,19 +167,6 @@ def test_markdown_shows_words_as_they_are() -> None:
     assert "a\\`b" in text
     assert "new line" in text
     assert len(text.splitlines()) == 2 + 5
-
-
-def test_words_that_tell_little_are_not_shown() -> None:
-    tree = make_tree(0)
-    everything = {topic.name: topic.words for topic in every(topic_tree(tree, min_share=0))}
-    for topic in every(topic_tree(tree, min_share=0.5)):
-        strongest = max((word.weight for word in everything[topic.name]), default=0.0)
-        told = [word for word in everything[topic.name] if word.weight >= 0.5 * strongest]
-        assert list(topic.words) == told
-    assert any(
-        len(topic.words) < len(everything[topic.name])
-        for topic in every(topic_tree(tree, min_share=0.5))
-    )
 
 
 # ---- what is shown

@@ -14,7 +14,7 @@ from tests.explain.models import counts_as_read, dense_rows, fitted, mixed_rows,
 from tests.explain.test_affine import whole_pass
 from tsenet import LatentTreeTransformer, TSENetClassifier
 from tsenet.errors import DataError
-from tsenet.explain import Feature, Unit, Units, describe_units
+from tsenet.explain import Units, describe_units
 
 COLOURS = ("blue", "green", "red", "white")
 
@@ -115,19 +115,6 @@ class TestFeatures:
                 assert feature.weight == (dense[u, j] if j in linked else None)
         assert all(f.weight is None for unit in units.level(2) for f in unit.features)
 
-    def test_what_does_not_vary_has_no_correlation(self) -> None:
-        X = dense_rows()
-        X[:, 3] = 0.1  # its mean over 120 rows is not exactly 0.1
-        X[:, 0] += 1e3  # a large mean does no harm
-        model = fitted(rows=X)
-        found = correlations(describe_units(model, X, n_features=12, batch_size=11))
-        assert (found[:, 3] == 0).all()
-        np.testing.assert_allclose(
-            np.delete(found, 3, axis=1),
-            by_numpy(model.transform(X), np.delete(X, 3, axis=1)),
-            atol=1e-4,
-        )
-
 
 class TestActivity:
     def test_mean_share_and_rows(self) -> None:
@@ -186,14 +173,6 @@ def test_latents_of_a_tree() -> None:
     np.testing.assert_allclose(correlations(found), by_numpy(posterior, rows), atol=1e-5)
     share = (posterior > 0.5).mean(axis=0)
     assert [unit.active for unit in found.units] == pytest.approx(share)
-
-
-def test_a_frame(units: Units) -> None:
-    frame = units.to_frame()
-    assert frame["unit"].tolist() == [unit.name for unit in units.units]
-    assert frame["effect on red"].tolist() == [(u.classes or ())[2] for u in units.units]
-    unit = Unit("Z1.0", 1, "a", (Feature("a", -0.5, None),), 0.1, 0.2, (), None)
-    assert Units((unit,), None, 10).to_frame()["features"].tolist() == ["−a"]
 
 
 @pytest.mark.parametrize(

@@ -55,20 +55,6 @@ def test_answers_stay_and_what_is_left_is_used(share_kept: float, skip_units: in
     assert again.n_parameters == small.n_parameters
 
 
-def test_names_go_with_their_latents() -> None:
-    net = sparse_net(1.0, units_per_latent=2)
-    unread = net.wiring.names[2][1]
-    with torch.no_grad():
-        net.top.weight[2:4] = 0.0  # both units of the second latent of level 2
-
-    small = compacted(net)
-
-    assert small.wiring.names[2] == tuple(n for n in net.wiring.names[2] if n != unread)
-    assert small.wiring.names[:2] == net.wiring.names[:2]
-    assert small.unit_names()[2] == tuple(n for n in net.unit_names()[2] if unread not in n)
-    torch.testing.assert_close(small(ROWS), net(ROWS), rtol=0, atol=1e-12)
-
-
 def test_without_any_path_the_linear_model_is_left() -> None:
     net = sparse_net(1.0)
     with torch.no_grad():

@@ -72,22 +72,6 @@ def test_several_units_per_latent_equal_the_masked_dense_reference(
     assert_same_gradients(net, reference, 1e-10)
 
 
-def test_units_are_counted_and_named() -> None:
-    net, plain = network(units_per_latent=2), network()
-
-    assert plain.layer_sizes == net.wiring.layer_sizes == SIZES
-    assert plain.unit_names() == net.wiring.names
-    assert net.layer_sizes == (40, 28, 12)
-    assert net.unit_names()[0] == net.wiring.names[0]
-    assert net.unit_names()[1][:3] == ("1.0/1", "1.0/2", "1.1/1")
-    assert [len(names) for names in net.unit_names()] == list(net.layer_sizes)
-    links = [layer.n_edges for layer in net.wiring.layers]
-    assert net.summary()["links"].tolist()[:2] == [2 * links[0], 4 * links[1]]
-    assert net.summary()["share"].tolist()[:2] == [
-        pytest.approx(layer.density) for layer in net.wiring.layers
-    ]
-
-
 def _hidden(net: TSENet, x: torch.Tensor) -> list[torch.Tensor]:
     levels, features, _ = net.activations(x)
     return [*levels, features]

@@ -113,23 +113,6 @@ class TestRoundTrip:
             )
             assert other.read_bytes() == path.read_bytes()
 
-    def test_foreign_memory_layouts_are_stored_plainly(self, path: Path) -> None:
-        values = np.arange(12, dtype=np.float64).reshape(3, 4)
-        save_parts(
-            path,
-            "Thing",
-            {},
-            {
-                "fortran": np.asfortranarray(values),
-                "big": values.astype(">f8"),
-                "view": values[:, ::2],
-            },
-        )
-        arrays = load_parts(path)[2]
-        assert same(arrays["fortran"], values)
-        assert same(arrays["big"], values)
-        assert same(arrays["view"], np.ascontiguousarray(values[:, ::2]))
-
     def test_the_safetensors_library_reads_the_file(self, path: Path) -> None:
         save_parts(path, "Thing", META, ARRAYS)
         with safetensors.safe_open(path, framework="numpy") as file:
@@ -237,10 +220,6 @@ class TestLoadRefuses:
         with pytest.raises(ModelFileError, match="there is no file"):
             load_parts(tmp_path / "absent.tsenet")
 
-    def test_a_folder(self, tmp_path: Path) -> None:
-        with pytest.raises(ModelFileError, match="not a regular file"):
-            load_parts(tmp_path)
-
     def test_a_pipe_does_not_hang(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe")
         with pytest.raises(ModelFileError, match="not a regular file"):
@@ -263,9 +242,6 @@ class TestLoadRefuses:
         header, data = split(good)
         self.refused(path, join(header, bytes([data[0] ^ 1]) + data[1:]), "SHA-256")
 
-    def test_altered_manifest(self, path: Path, good: bytes) -> None:
-        self.refused(path, good.replace(b"nested", b"mested"), "SHA-256")
-
     def test_header_larger_than_any(self, path: Path, good: bytes) -> None:
         self.refused(path, b"\xff" * 8 + good[8:], "header was altered")
 
@@ -284,9 +260,6 @@ class TestLoadRefuses:
         header, data = split(good)
         header["weights"].update(shape=[2**20, 2**20], data_offsets=[0, 8 * 2**40])
         self.refused(path, sealed(header, data), "begin|truncated")
-
-    def test_header_that_is_not_utf8(self, path: Path) -> None:
-        self.refused(path, (4).to_bytes(8, "little") + b'{"\xff"', "UTF-8")
 
     @pytest.mark.parametrize(
         ("header", "message"),
@@ -351,13 +324,6 @@ class TestLoadRefuses:
     ) -> None:
         self.refused(path, self.with_manifest(good, lambda m: m.update({field: value})), message)
 
-    @pytest.mark.parametrize("field", ["kind", "meta", "tsenet_version"])
-    def test_missing_fields(self, path: Path, good: bytes, field: str) -> None:
-        def remove(manifest: dict[str, Any]) -> None:
-            del manifest[field]
-
-        self.refused(path, self.with_manifest(good, remove), f"missing or unknown: {field}")
-
     @pytest.mark.parametrize(
         ("field", "value"),
         [
@@ -386,11 +352,6 @@ class TestLoadRefuses:
         header, data = split(good)
         header[name] = header.pop("weights")
         self.refused(path, sealed(header, data), "not a part name")
-
-    def test_missing_part(self, path: Path, good: bytes) -> None:
-        header, data = split(good)
-        del header["weights"]
-        self.refused(path, join(header, data), "begin|too long")
 
     def test_part_twice(self, path: Path, good: bytes) -> None:
         header, data = split(good)
@@ -429,14 +390,6 @@ class TestObjects:
         save(tree, path)
         with pytest.raises(ModelFileError, match="holds a LatentTree, but a Wiring is needed"):
             load(path, "Wiring")
-
-    @pytest.mark.parametrize("field", ["parent", "level", "cpt"])
-    def test_missing_array(self, path: Path, tree: LatentTree, field: str) -> None:
-        meta, arrays = tree.to_parts()
-        del arrays[field]
-        save_parts(path, "LatentTree", meta, arrays)
-        with pytest.raises(ModelFileError, match="valid LatentTree"):
-            load(path)
 
     @pytest.mark.parametrize(
         ("field", "value"),

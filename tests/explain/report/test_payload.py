@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import tsenet
@@ -176,14 +175,6 @@ class TestNetwork:
             assert list(shown) == list(np.argsort(-np.abs(effect[:, c]), kind="stable"))
             assert shown == pytest.approx(dict(enumerate(effect[:, c])), rel=1e-2)
 
-    def test_data_card(self, network: Payload) -> None:
-        card = dict(network["data"])
-        score = classifier().score(table(), documents()[1])
-        assert card["Accuracy on these documents"] == f"{score:.4g}"
-        assert card["Documents in this report"] == "240"
-        assert card["Words"] == "18"
-        assert dict(network["settings"])["density"] == "0.7"
-
     def test_without_a_tree_units_are_named_by_training(self) -> None:
         wiring = tsenet.expand(classifier().tree_, table())
         fitted = model(documents()[1], wiring=wiring)
@@ -244,29 +235,6 @@ class TestOtherTargets:
         row, value = next(iter(rows["predicted"].items()))
         predicted = fitted.predict(table())[int(row)]
         assert float(value) == pytest.approx(predicted, rel=1e-3)
-
-    def test_a_frame_of_numbers_and_categories(self) -> None:
-        rng = np.random.default_rng(0)
-        warm = rng.random(120) < 0.5
-        frame = pd.DataFrame(
-            {
-                "degrees": np.where(warm, 25, 5) + rng.normal(size=120),
-                "ice": np.where(warm, 8, 1) + rng.normal(size=120),
-                "sky": np.where(rng.random(120) < 0.8, np.where(warm, "blue", "grey"), "white"),
-            }
-        )
-        fitted = tsenet.TSENetClassifier(max_epochs=2, random_state=0, n_jobs=1, skip_units=2)
-        fitted.fit(frame, warm.astype(int))
-        payload = report_payload(fitted, frame, warm.astype(int))
-        card = dict(payload["data"])
-        assert card["Columns of the table"] == "3"
-        shown = {
-            payload["names"][int(f)]
-            for f in payload["trained"]["features"][0][::3]
-            if f is not None
-        }
-        assert shown <= set(fitted.wiring_.names[0])
-        assert "sky=blue" in payload["names"]
 
 
 def test_texts_are_cut_between_words() -> None:

@@ -32,10 +32,6 @@ class TestTree:
             assert graph.strength[node] == pytest.approx(expected)
         assert (graph.strength[6:] == 0).all()
 
-    def test_certain_tables_have_finite_strength(self) -> None:
-        tree = random_tree(np.random.default_rng(3), (20, 4), certain=1.0)
-        assert np.isfinite(graph_of_tree(tree).strength).all()
-
 
 def wiring_with_tree(seed: int) -> Wiring:
     """Random links, of which each lower unit calls its first one the tree's."""
