@@ -1096,7 +1096,7 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
         Returns
         -------
         ndarray of int64, (n,)
-            Numbers of rows of ``X``; the groups of which the model is most unsure first.
+            Numbers of rows of ``X``; groups about which the model is least certain come first.
 
         Examples
         --------
