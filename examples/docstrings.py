@@ -22,7 +22,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.tree import Tree
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegressionCV
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 
 import tsenet
@@ -147,10 +148,9 @@ def compare_classifiers(console: Console, documents: pd.DataFrame) -> None:
     texts, packages = documents["text"].to_numpy(), documents["package"].to_numpy()
     y = np.where(np.arange(len(train)) < N_LABELS, packages[train], None)
     labelled = train[:N_LABELS]
-    linear = make_pipeline(
-        TfidfVectorizer(sublinear_tf=True, stop_words="english"),
-        LogisticRegressionCV(max_iter=1000),
-    )
+    strength = {"C": np.logspace(-1, 3, 5)}
+    chosen = GridSearchCV(LogisticRegression(max_iter=1000), strength, cv=KFold(5))
+    linear = make_pipeline(TfidfVectorizer(sublinear_tf=True, stop_words="english"), chosen)
     fits: dict[str, Callable[[], Any]] = {
         "TSE-Net": lambda: tsenet.TSENetClassifier(random_state=0).fit(texts[train], y),
         "Logistic regression": lambda: linear.fit(texts[labelled], packages[labelled]),

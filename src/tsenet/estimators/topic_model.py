@@ -846,7 +846,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         tokens = None
         if are_texts(texts) and self.vectorizer_ is not None:
             clean, split = self.vectorizer_.build_preprocessor(), self.vectorizer_.build_tokenizer()
-            tokens = (split(clean(text or "")) for text in texts)
+            tokens = (split(clean(text or "")) for text in getattr(texts, "texts", texts))
         present = self._strengths_of(counts)[:, self._columns(None)] >= PRESENT
         table = Table.of(self._rows_of(counts).to_csr(), names=self.vocabulary_)
         import pandas
