@@ -433,6 +433,23 @@ def test_renamed_merged_and_pinned_topics_survive_a_refit() -> None:
         assert "team" in dict(mixed)
 
 
+def test_a_pinned_topic_of_a_level_that_is_gone_is_said() -> None:
+    rng = np.random.default_rng(0)
+    subjects = [
+        "goal team referee",
+        "orbit moon rocket",
+        "senate ballot voters",
+        "flour oven yeast",
+    ]
+    texts = [
+        " ".join(word for word in subjects[i % 4].split() if rng.random() < 0.8) for i in range(400)
+    ]
+    model = TopicModel(levels=(2, 4)).fit(texts)
+    model.pin(model.topics_.query("level == 2")["id"]).set_params(levels=(4,))
+    with pytest.warns(UserWarning, match="2 pinned topics of higher levels"):
+        model.fit(texts)
+
+
 def load_saved(model: TopicModel) -> TopicModel:
     """The model after a file."""
     return TopicModel.from_parts(*model.to_parts())

@@ -278,6 +278,12 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         ]
         self._labels = {name: label for name, (label, _) in zip(ids, seeds, strict=True) if label}
         self._pins = [pin for pin in pins if pin.level <= self.tree_.n_levels]
+        if len(self._pins) < len(pins):
+            warnings.warn(
+                f"{len(pins) - len(self._pins)} pinned topics of higher levels are not kept: the hierarchy now has "
+                f"{self.tree_.n_levels} levels. Set levels to keep their number",
+                stacklevel=3,  # where fit() was called
+            )
         n_before = {1: len(seeds)}
         for pin in self._pins:
             place = n_before.get(pin.level, 0)
