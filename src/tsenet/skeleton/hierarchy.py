@@ -43,8 +43,9 @@ _STRATA = 20  # classes of document length
 # Two words are tied if they occur together this many standard deviations more often than expected, with this gain in
 # nats (a test at the level 0.025).
 _MIN_Z, _MIN_GAIN = 2.5, 2.5
-# Power of a word's frequency by which its ties count: with 0, words of a few odd documents take whole topics.
-_FREQUENCY = 0.5
+# Documents added to both sides of a tie, and power of a word's frequency by which its ties count: without them, words
+# of a few odd documents, such as names, take whole topics.
+_PRIOR, _FREQUENCY = 3.0, 0.5
 _CONCENTRATION = 5.0  # how closely the first topics follow their groups of words
 _SPARSITY = 1.0  # occurrences taken from every topic of a document in each step
 _SPARE = 1.25  # topics to start with for each topic wanted: the smallest are dropped
@@ -58,6 +59,9 @@ _OTHER_BRANCH = 0.05  # how likely a document's topics are outside its topics of
 _COMPETITION = 0.6  # a word describes topics of a level that score this share of its best one
 _MIN_LIFT, _MIN_SCORE = 0.2, 0.05  # of words, the latter as a share of the first word's
 _MIN_WORDS = 3  # of a topic, even if they repeat words of one above it
+# How much a word counts more if it occurs in the documents of its topic's others, and the NPMI that is enough: words
+# that always occur together are fixed phrases and signatures, not better words.
+_COHERENCE, _ENOUGH = 4.0, 0.3
 _BLOCK_ROWS = 4096
 _BLOCK_WORDS = 128
 _CLEAR_GAP = 1.8  # ratio of merge heights from which a number of top topics is clear
@@ -293,8 +297,9 @@ class TopicDescription:
         Documents in which each word occurs.
     words : int64 (L, W)
         The words that describe each topic, best first; −1 where there are fewer. They are frequent in the documents of
-        the topic, less so elsewhere and, above level 1, common to the topics below it. No topic repeats a word of one
-        above it, and topics of a level compete for words.
+        the topic, less so elsewhere, common to the topics below it if there are any, and occur in the same documents as
+        each other and as the words of the topic above. No topic repeats a word of one above it, and topics of a level
+        compete for words.
     score : float64 (L, W)
         By which they are ranked.
     shares : float64 (L, W, 2)
@@ -336,6 +341,7 @@ def describe(
         together += block.T @ present.astype(np.float64)
         n_documents += present.sum(axis=0)
     rate = with_topic / np.maximum(mass, 1e-12)
+    documents = sp.csc_array(rows.to_csr().astype(np.float64))
     words = np.full((n_topics, n_words), -1)
     score, information = np.zeros((n_topics, n_words)), np.zeros(n_topics)
     for level in reversed(hierarchy.levels):
@@ -353,16 +359,19 @@ def describe(
         value[value < _COMPETITION * value.max(axis=1, keepdims=True)] = 0.0
         for topic in range(level.start, level.stop):
             mine, any_word = value[:, topic - level.start], raw[:, topic - level.start]
-            taken = words[hierarchy.ancestors(topic), :n_shown]
-            mine[taken[taken >= 0]] = 0.0
+            above = words[hierarchy.ancestors(topic), :n_shown]
+            mine[above[above >= 0]] = 0.0
             best = np.argsort(-mine, kind="stable")[:n_words]
             best = best[mine[best] > _MIN_SCORE * mine[best[0]]]
             if best.size < _MIN_WORDS:  # a small vocabulary: repeat words
                 others = np.argsort(-any_word, kind="stable")[:_MIN_WORDS]
                 others = others[(any_word[others] > 0) & ~np.isin(others, best)]
                 best = np.concatenate([best, others])[:_MIN_WORDS]
-            words[topic, : best.size] = best
-            score[topic, : best.size] = any_word[best]
+            parent = above[0][above[0] >= 0] if len(above) else best[:0]
+            ranked = _with_coherence(documents, best, any_word[best], parent, n_shown)
+            order = np.argsort(-ranked, kind="stable")
+            words[topic, : best.size] = best[order]
+            score[topic, : best.size] = ranked[order]
     counts = rows.counts()
     both = together[words, np.arange(n_topics)[:, None]]
     outside = np.maximum(rows.n_rows - n_documents, 1)[:, None]
@@ -372,8 +381,35 @@ def describe(
     return TopicDescription(n_documents, counts, words, score, shares, information)
 
 
+def _with_coherence(
+    documents: sp.csc_array, words: Ints, value: Floats, parent: Ints, n_shown: int
+) -> Floats:
+    """Values of a topic's words that are larger for words in the same documents as the others: (W,).
+
+    They grow with the mean NPMI with the ``n_shown`` best words and with those of the parent, in which the number of
+    documents with both words counts one standard deviation less.
+    """
+    others = np.concatenate([words, parent])
+    together = (documents[:, words].T @ documents[:, others]).toarray()
+    n_documents, alone = documents.shape[0], np.maximum(np.diff(documents.indptr), 1)
+    joint = np.maximum(together - np.sqrt(together), 1e-9) / n_documents
+    npmi = np.log(joint * n_documents**2 / np.outer(alone[words], alone[others])) / -np.log(joint)
+    npmi = np.minimum(npmi, _ENOUGH)
+    own, above = npmi[:, : words.size], npmi[:, words.size :]
+    np.fill_diagonal(own, 0.0)
+    best = value
+    for _ in range(2):
+        shown = np.zeros(words.size)
+        shown[np.argsort(-best, kind="stable")[:n_shown]] = 1.0
+        fit = own @ shown / np.maximum(shown.sum() - shown, 1.0)
+        if parent.size:
+            fit = (fit + above.mean(axis=1)) / 2
+        best = value * np.exp(_COHERENCE * fit)
+    return best
+
+
 def _evenness(hierarchy: TopicHierarchy, level: slice, rate: Floats, mass: Floats) -> Floats:
-    """Root of how evenly each word is spread over the topics directly below each topic, 0 to 1: (V, topics)."""
+    """How evenly each word is spread over the topics directly below each topic, 0 to 1: (V, topics)."""
     below = np.flatnonzero(np.isin(hierarchy.parent, np.arange(level.start, level.stop)))
     group = np.zeros((below.size, level.stop - level.start))
     group[np.arange(below.size), hierarchy.parent[below] - level.start] = np.maximum(
@@ -381,7 +417,7 @@ def _evenness(hierarchy: TopicHierarchy, level: slice, rate: Floats, mass: Float
     )
     group /= group.sum(axis=0)
     of_child = np.maximum(rate[:, below], 1e-300)
-    return np.asarray(np.sqrt(np.exp(np.log(of_child) @ group) / (of_child @ group)))
+    return np.asarray(np.exp(np.log(of_child) @ group) / (of_child @ group))
 
 
 # ---- learning
@@ -659,10 +695,11 @@ def _largest(counts: Floats, n_topics: int, n_seeded: int) -> Floats:
 def _word_ties(rows: BinaryRows) -> tuple[sp.csr_array, Floats]:
     """How much more often words occur together than documents of their length explain, and what each word tells.
 
-    Returns the logarithms of observed over expected documents, of pairs that occur together significantly more often
-    (Cochran–Mantel–Haenszel over classes of length), as csr_array (V, V); and the weights of the words (V,): the
-    deviance of a word's ties for each of its occurrences, in proportion to that of the upper quarter of the words, at
-    most 1, its root. Words of general language are tied a little to everything, and have low weights.
+    Returns the logarithms of observed over expected documents, a few added to both, of pairs that occur together
+    significantly more often (Cochran–Mantel–Haenszel over classes of length), as csr_array (V, V); and the weights of
+    the words (V,): the deviance of a word's ties for each of its occurrences, in proportion to that of the upper
+    quarter of the words, at most 1, its root. Words of general language are tied a little to everything, and have low
+    weights.
     """
     length = np.diff(rows.indptr)
     cuts = np.unique(np.quantile(length, np.linspace(0, 1, _STRATA + 1)[1:-1]))
@@ -692,9 +729,10 @@ def _word_ties(rows: BinaryRows) -> tuple[sp.csr_array, Floats]:
             seen * log_ratio - (seen - by_chance), (seen - by_chance) ** 2 / variance[i, j] / 2
         )
         clear = gain > _MIN_GAIN
-        i, j, log_ratio, gain = i[clear], j[clear], log_ratio[clear], gain[clear]
+        i, j, gain = i[clear], j[clear], gain[clear]
         deviance[words] = np.bincount(i, weights=gain - 2.0, minlength=itself.size)
-        parts.append(sp.csr_array((log_ratio.astype(np.float32), (i, j)), shape=joint.shape))
+        tie = np.log((seen[clear] + _PRIOR) / (by_chance[clear] + _PRIOR))
+        parts.append(sp.csr_array((tie.astype(np.float32), (i, j)), shape=joint.shape))
     per_occurrence = deviance / np.maximum(rows.counts(), 1)
     positive = per_occurrence[per_occurrence > 0]
     scale = np.quantile(positive, 0.75) if positive.size else 1.0
