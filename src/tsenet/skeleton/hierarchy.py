@@ -359,6 +359,8 @@ def describe(
         value[value < _COMPETITION * value.max(axis=1, keepdims=True)] = 0.0
         for topic in range(level.start, level.stop):
             mine, any_word = value[:, topic - level.start], raw[:, topic - level.start]
+            if not any_word.any():  # the main topic of hardly any document
+                mine = any_word = hierarchy.counts[:, [topic]].toarray().ravel()
             above = words[hierarchy.ancestors(topic), :n_shown]
             mine[above[above >= 0]] = 0.0
             best = np.argsort(-mine, kind="stable")[:n_words]
