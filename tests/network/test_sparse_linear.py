@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from tests.network.wirings import Mask, batch_of, layer_of, random_mask, random_rows, sparse_batch
-from tsenet.network.batches import Batch, Drawn, SparseBatch
-from tsenet.network.sparse_linear import SparseLinear
+from tsenet.network.sparse_linear import Batch, Drawn, SparseBatch, SparseLinear
 
 FORMS = pytest.mark.parametrize("is_sparse", [False, True])
 WAYS = pytest.mark.parametrize("portable", [False, True])

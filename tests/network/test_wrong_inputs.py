@@ -15,8 +15,8 @@ from tests.network.wirings import (
     random_mask,
     random_rows,
 )
-from tsenet.network.batches import Inputs, SparseBatch
-from tsenet.network.sparse_linear import SparseLinear
+from tsenet.network.predictor import Inputs
+from tsenet.network.sparse_linear import SparseBatch, SparseLinear
 from tsenet.training.engine import Engine
 from tsenet.training.loop import Labelled
 from tsenet.training.losses import MulticlassLoss

@@ -11,7 +11,7 @@ import torch
 from scipy.sparse import csr_array
 
 from tests.training.examples import labelled, make_engine, same_bytes, small_net, table
-from tsenet.network.batches import Inputs
+from tsenet.network.predictor import Inputs
 from tsenet.training.engine import Engine
 from tsenet.training.losses import BinaryLoss, MulticlassLoss, MultilabelLoss, RegressionLoss
 

@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score
 
 from tests.training.examples import held_out, labelled, make_engine, same_bytes, table
 from tsenet.errors import DivergenceError
-from tsenet.network.batches import Inputs
+from tsenet.network.predictor import Inputs
 from tsenet.training.engine import Engine
 from tsenet.training.loop import History, Labelled, TrainingOptions, train
 from tsenet.training.losses import BinaryLoss, MulticlassLoss

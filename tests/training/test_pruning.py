@@ -13,8 +13,8 @@ import tsenet
 from tests.network.wirings import random_wiring
 from tsenet import TSENetClassifier
 from tsenet.explain import describe_units, explain_prediction
-from tsenet.network.batches import Inputs
 from tsenet.network.compact import Paths, n_used_parameters
+from tsenet.network.predictor import Inputs
 from tsenet.network.tsenet import TSENet
 from tsenet.store import load_parts
 from tsenet.training.pruning import _strengths, _weights_on_outputs

@@ -48,7 +48,7 @@ from tsenet.estimators.outside_memory import (
 )
 from tsenet.expansion.structure import NetworkStructure, learn_structure, structure_of_wiring
 from tsenet.expansion.wiring import Wiring
-from tsenet.network.batches import Inputs
+from tsenet.network.predictor import Inputs
 from tsenet.progress import Progress, as_progress
 from tsenet.skeleton.tree import LatentTree
 from tsenet.store.files import arrays_under

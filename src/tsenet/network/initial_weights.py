@@ -14,8 +14,7 @@ from torch import nn
 
 from tsenet._system.threads import chunks
 from tsenet.network import kernels
-from tsenet.network.batches import Inputs, is_bag
-from tsenet.network.predictor import Links, relu
+from tsenet.network.predictor import Inputs, Links, is_bag, relu
 from tsenet.network.sparse_linear import SparseLinear
 
 if TYPE_CHECKING:

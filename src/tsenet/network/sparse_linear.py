@@ -1,11 +1,11 @@
-"""``SparseLinear``: a linear layer that has only the links of a wiring (paper §5)."""
+"""``SparseLinear``: a linear layer that has only the links of a wiring (paper §5), and the batches it reads."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from math import prod
-from typing import Any, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -15,8 +15,72 @@ from torch.autograd.function import once_differentiable
 
 from tsenet.expansion.wiring import WiringLayer
 from tsenet.network import kernels
-from tsenet.network.batches import Batch, Drawn, SparseBatch
 from tsenet.network.predictor import Links
+
+
+class SparseBatch(NamedTuple):
+    """B sparse rows: row i has ``values[k]`` at ``columns[k]``, k in ``row_start[i]:row_start[i + 1]``."""
+
+    row_start: torch.Tensor  # int64 (B + 1,)
+    columns: torch.Tensor  # int32 (nnz,)
+    values: torch.Tensor  # float (nnz,)
+    n_columns: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows B."""
+        return int(self.row_start.numel()) - 1
+
+    @property
+    def device(self) -> torch.device:
+        """Where the values live."""
+        return self.values.device
+
+    def to(self, device: Any) -> SparseBatch:
+        """Return the batch on another device."""
+        start, columns, values = (part.to(device) for part in self[:3])
+        return SparseBatch(start, columns, values, self.n_columns)
+
+    def times(self, weight: torch.Tensor) -> torch.Tensor:
+        """The rows times a dense weight (D, S): (B, S)."""
+        return nn.functional.embedding_bag(
+            self.columns.long(),
+            weight,
+            self.row_start,
+            mode="sum",
+            per_sample_weights=self.values,
+            include_last_offset=True,
+        )
+
+
+Batch: TypeAlias = torch.Tensor | SparseBatch
+
+
+class Drawn:
+    """Random numbers for dropout, whose rate is rounded to 1/256.
+
+    Bytes of whole words are by far the cheapest ones at hand: torch takes ten to thirty times as long on a CPU.
+    """
+
+    def __init__(self, rate: float, generator: np.random.Generator) -> None:
+        self.below = min(round(256 * rate), 255)
+        self.scale = 256 / (256 - self.below)
+        self._generator = generator
+
+    def draw(self, shape: tuple[int, ...]) -> NDArray[np.uint8]:
+        """The next numbers; one under ``below`` means that the entry is dropped."""
+        n = prod(shape)
+        words = self._generator.integers(0, 2**64, -(-n // 8), np.uint64)
+        return words.view(np.uint8)[:n].reshape(shape)
+
+    def kept(self, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Which of the next entries are not dropped."""
+        return np.asarray(self.draw(shape) >= self.below)
+
+    def factors(self, like: torch.Tensor) -> torch.Tensor:
+        """What to multiply a tensor with: 0, or the ``scale``."""
+        factors = self.kept(tuple(like.shape)) * np.float32(self.scale)
+        return torch.from_numpy(factors).to(like.device, like.dtype)
 
 
 class SparseLinear(nn.Module):

@@ -19,7 +19,7 @@ from tsenet.progress import Progress, as_progress
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tsenet.network.batches import Inputs
+    from tsenet.network.predictor import Inputs
     from tsenet.training.engine import Engine
 
 __all__ = ["History", "Labelled", "Score", "Source", "TrainingOptions", "batch_bounds", "train"]

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from tsenet.network.compact import Block, Masks, Paths, UsedParts, non_zero_weights
 
 if TYPE_CHECKING:
-    from tsenet.network.batches import Inputs
-    from tsenet.network.predictor import Predictor
+    from tsenet.network.predictor import Inputs, Predictor
     from tsenet.network.tsenet import TSENet
 
 __all__ = ["pruning_sizes", "remove_again", "remove_weakest"]

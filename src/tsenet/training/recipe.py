@@ -34,10 +34,9 @@ from numpy.typing import NDArray
 from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet.errors import DataError
 from tsenet.expansion.wiring import Wiring
-from tsenet.network.batches import Inputs, is_bag
 from tsenet.network.compact import Masks
 from tsenet.network.initial_weights import set_principal_directions
-from tsenet.network.predictor import NetworkOptions
+from tsenet.network.predictor import Inputs, NetworkOptions, is_bag
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
 from tsenet.training.engine import AdamState, Engine
