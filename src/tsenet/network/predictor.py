@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -42,19 +41,11 @@ class NetworkOptions:
     units_per_latent: int = 1
 
     def __post_init__(self) -> None:
-        if self.feature_units < 1 or self.skip_units < 0:
-            raise ValueError(
-                "a network needs at least one feature unit and no negative skip units: "
-                f"feature_units={self.feature_units}, skip_units={self.skip_units}"
-            )
-        if self.units_per_latent < 1:
-            raise ValueError(
-                f"units_per_latent: a latent needs at least one unit, not {self.units_per_latent}"
-            )
+        for name, least in {"skip_units": 0, "feature_units": 1, "units_per_latent": 1}.items():
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
         if not 0.0 <= self.dropout < 1.0:
-            raise ValueError(
-                f"dropout: the rate must be at least 0 and below 1, not {self.dropout}"
-            )
+            raise ValueError(f"dropout must be at least 0 and below 1, not {self.dropout}")
 
     def to_dict(self) -> dict[str, Any]:
         """The options by name."""
@@ -131,6 +122,11 @@ class Links:
     def link_of_weight(self) -> NDArray[np.int64]:
         """Place in the wiring's layer of the link that each weight belongs to: (E · k,)."""
         return np.repeat(self.link, self.k)
+
+    @property
+    def by_input(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Where the links of each input begin, and the latent of each."""
+        return self.start, self.latent
 
     @cached_property
     def by_latent(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -320,7 +316,7 @@ class Predictor:
 
     def _sums(self, k: int, below: Any) -> Floats:
         """Sums (B, units) of level k + 1; few rows without numba, so that nothing is loaded or compiled."""
-        if below.shape[0] > _FEW_ROWS and _has_numba():
+        if below.shape[0] > _FEW_ROWS:
             return self._sums_by_kernel(k, below)
         links, weight = self.links[k], self.arrays[f"layers.{k}.weight"]
         dense = isinstance(below, np.ndarray)
@@ -343,10 +339,10 @@ class Predictor:
         out = np.empty((links.n_units, below.shape[0]), weight.dtype)
         if isinstance(below, np.ndarray):
             read = np.ascontiguousarray(below.T)
-            kernels.units_forward(*links.by_latent, weight, bias, read, out)
+            kernels.units_forward(links.by_latent, weight, bias, read, out)
         else:
             rows = below.indptr.astype(np.int64), below.indices.astype(np.int32), below.data
-            kernels.rows_forward(*rows, links.start, links.latent, weight, bias, out)
+            kernels.rows_forward(rows, links.by_input, weight, bias, out)
         return out.T
 
 
@@ -360,11 +356,6 @@ def _product(rows: Any, weight: Floats) -> Floats:
 def relu(z: Floats) -> Floats:
     """The non-linearity, in place; NaN stays NaN."""
     return np.maximum(z, 0, out=z)
-
-
-@lru_cache(maxsize=1)
-def _has_numba() -> bool:
-    return find_spec("numba") is not None
 
 
 @lru_cache(maxsize=1)
