@@ -55,15 +55,17 @@ from tsenet.store.files import arrays_under
 from tsenet.store.network_parts import names_or, names_unless, network_arrays, read_network
 from tsenet.training.loop import History, Labelled
 from tsenet.training.losses import BinaryLoss
-from tsenet.training.metrics import CrossValidatedScore, cross_validated_score, score_of
 from tsenet.training.targets import (
+    CrossValidatedScore,
     GivenTargets,
     LabelTargets,
     Targets,
     ValueTargets,
+    cross_validated_score,
     is_known,
     learn_targets,
     read_targets,
+    score_of,
     warn_of_marker,
 )
 
