@@ -46,7 +46,7 @@ from tsenet.estimators.outside_memory import (
     is_outside_memory,
     tables_of,
 )
-from tsenet.expansion.structure import NetworkStructure, learn_structure, structure_of_wiring
+from tsenet.expansion.expand import NetworkStructure, learn_structure, structure_of_wiring
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.predictor import Inputs
 from tsenet.progress import Progress, as_progress
