@@ -43,7 +43,6 @@ from tsenet.training.engine import AdamState, Engine
 from tsenet.training.folder import FolderRows
 from tsenet.training.linear_teacher import (
     Linear,
-    LinearTeacher,
     blend_weights,
     calibrated_score,
     fit_linear_teacher,
@@ -203,13 +202,6 @@ class RunSeeds(NamedTuple):
         return cls(seed_number(child(2)), *map(seed_number, child(3 + n_runs).spawn(4)))
 
 
-class Unseen(NamedTuple):
-    """Labelled rows with the outputs of models fitted without them."""
-
-    outputs: NDArray[np.float64]  # (n, C)
-    targets: NDArray[Any]  # (n,) or (n, C), encoded
-
-
 @dataclass(frozen=True, eq=False)
 class TrainedNetwork:
     """What the recipe hands back.
@@ -221,14 +213,15 @@ class TrainedNetwork:
     history : History
     adam : AdamState
         With which training can continue.
-    unseen : Unseen or None
-        Outputs for labelled rows by models that had not seen them; None where no row was held out.
+    unseen : tuple of ndarray or None
+        Outputs (n, C) for labelled rows by models that had not seen them, and the encoded targets of these; None where
+        no row was held out.
     """
 
     net: TSENet
     history: History
     adam: AdamState
-    unseen: Unseen | None = None
+    unseen: tuple[NDArray[np.float64], NDArray[Any]] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,7 +383,8 @@ class _Task(Trainer):
     def fit_semi_supervised(self) -> TrainedNetwork:
         """A network taught by the linear teacher over all rows; with a linear skip, their mean."""
         fresh = self._fresh_rows()
-        teacher = self._linear_teacher(fresh, self.embeddings)
+        shared = self.labelled, self.loss, self.seeds.teacher, self.report
+        teacher = fit_linear_teacher(*shared, fresh, self.embeddings)
         softness = 1.0 if isinstance(self.loss, RegressionLoss) else _SOFTNESS
         soft = softness * teacher.outputs
         trained = self._train(self._pseudo_labelled(soft, fresh))
@@ -407,7 +401,7 @@ class _Task(Trainer):
             by_network = self._outputs(trained.net, fresh)
             _scale_outputs(trained.net, match_confidence(confident, by_network, self.loss))
         held = self.labelled.take(teacher.fold >= 0)
-        return replace(trained, unseen=Unseen(teacher.held_out, held.targets))
+        return replace(trained, unseen=(teacher.held_out, held.targets))
 
     def _fresh_rows(self) -> NDArray[np.int64]:
         """Some rows without labels from which nothing is learned."""
@@ -445,7 +439,7 @@ class _Task(Trainer):
         labelled = self.labelled
         if not self.recipe.linear_skip:
             return self._fit_alone()
-        teacher = self._linear_teacher()
+        teacher = fit_linear_teacher(labelled, self.loss, self.seeds.teacher, self.report)
         by_network = np.empty((labelled.n_rows, self.loss.n_outputs))
         for k in range(min(int(teacher.fold.max()) + 1, _MAX_FOLDS)):
             unseen = teacher.fold == k
@@ -465,7 +459,7 @@ class _Task(Trainer):
             factor = float(np.clip(share[1], 1 / _MAX_RESCALING, _MAX_RESCALING))
             _scale_outputs(trained.net, factor)
         blended = share[0] * by_teacher + share[1] * by_network
-        return replace(trained, unseen=Unseen(blended, held.targets))
+        return replace(trained, unseen=(blended, held.targets))
 
     def _fit_alone(self) -> TrainedNetwork:
         """A network without a linear skip."""
@@ -506,14 +500,6 @@ class _Task(Trainer):
     def _initial(self) -> TSENet:
         """The network before training; the same for every fold, since it needs no labels."""
         return self.first_network(self.wiring, self.inputs)
-
-    def _linear_teacher(
-        self,
-        ignored: NDArray[np.int64] | None = None,
-        embeddings: NDArray[np.float64] | None = None,
-    ) -> LinearTeacher:
-        seed = self.seeds.teacher
-        return fit_linear_teacher(self.labelled, self.loss, seed, self.report, ignored, embeddings)
 
     def _hold_out(self) -> tuple[Labelled, Labelled | None]:
         """Rows to train on, and rows to validate on, if there are enough; every class keeps a row to train on."""
