@@ -124,9 +124,7 @@ class TestRoundTrip:
     @settings(max_examples=30, deadline=None)
     @given(
         array=hnp.arrays(
-            st.sampled_from(
-                ["?", "u1", "i1", "<u2", ">i2", "<i4", ">u4", "<f4", "<f8", ">f8", "<i8"]
-            ),
+            st.sampled_from(["?", "<i4", ">i4", "<f4", "<f8", ">f8", "<i8"]),
             hnp.array_shapes(min_dims=0, min_side=0, max_side=4),
         ),
         meta=st.dictionaries(
@@ -173,7 +171,7 @@ class TestSaveRefuses:
             save_parts(path, "Thing", meta, {})
         assert not path.exists()
 
-    @pytest.mark.parametrize("dtype", ["O", "U3", "c16", "f2", "M8[s]", "i4,f8"])
+    @pytest.mark.parametrize("dtype", ["O", "U3", "c16", "f2", "u8", "M8[s]", "i4,f8"])
     def test_array_types_without_a_file_form(self, path: Path, dtype: str) -> None:
         with pytest.raises(TypeError, match="'a'"):
             save_parts(path, "Thing", {}, {"a": np.zeros(2, dtype=dtype)})

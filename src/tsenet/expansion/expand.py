@@ -163,36 +163,34 @@ def wire_layer(
     degree = np.maximum(children, min(pair.n_lower, max(1, round(density * pair.n_lower))))
     n_added = int((degree - children).sum())
     if link_rule == "top-k":
-        added = _best_below(pair, tiles, degree - children, progress)
+        added = _best_below(map(pair.score, tiles), degree - children, progress)
     elif link_rule == "balanced":
         added = _shared_evenly(pair, _information(pair, tiles), n_added, progress)
     elif link_rule == "random":
-        added = _random_below(pair, degree - children, np.random.default_rng(seed))
+        added = _best_below(_random_scores(pair, seed), degree - children, progress)
     elif contexts is not None:
         added = _shared_evenly(pair, _similarity(pair, contexts), n_added, progress)
     else:
         added = np.empty((0, 2), np.int64)
     placed = np.flatnonzero(pair.parent >= 0)
     tree_links = np.stack([pair.parent[placed].astype(np.int64), placed], axis=1)
-    links = np.concatenate([tree_links, added])
-    order = np.lexsort((links[:, 1], links[:, 0]))
-    from_tree = (np.arange(links.shape[0]) < placed.size)[order]
-    upper, indices = links[order, 0], links[order, 1].astype(np.int32)
-    indptr = np.searchsorted(upper, np.arange(pair.n_upper + 1)).astype(np.int64)
-    return WiringLayer(indptr, indices, from_tree, pair.n_lower)
+    upper, lower = np.concatenate([tree_links, added]).T
+    from_tree = np.arange(upper.size) < placed.size
+    links = csr_array((from_tree, (upper, lower)), shape=(pair.n_upper, pair.n_lower))
+    links.sort_indices()
+    return WiringLayer(links.indptr, links.indices, links.data, pair.n_lower)
 
 
 def _best_below(
-    pair: LayerPair, tiles: Iterable[Tile], wanted: NDArray[np.int64], progress: Progress
+    scores: Iterable[NDArray[np.float64]], wanted: NDArray[np.int64], progress: Progress
 ) -> NDArray[np.int64]:
     """Each upper unit's ``wanted`` best lower units: links (E, 2) as (upper, lower)."""
-    links = []
-    for tile in tiles:
-        for unit, values in enumerate(pair.score(tile), start=tile.first):
-            best = np.argsort(-values, kind="stable")[: wanted[unit]]
-            links.append(np.stack([np.full(best.size, unit), best], axis=1))
-        progress.advance(len(tile.both))
-    return np.concatenate(links)
+    lower: list[NDArray[np.int64]] = []
+    for here in scores:
+        order = np.argsort(-here, axis=1, kind="stable")
+        lower += [best[:n] for best, n in zip(order, wanted[len(lower) :], strict=False)]
+        progress.advance(len(here))
+    return np.stack([np.repeat(np.arange(wanted.size), wanted), np.concatenate(lower)], axis=1)
 
 
 def _shared_evenly(
@@ -253,16 +251,12 @@ def _in_turn(best: NDArray[np.floating], n_links: int) -> NDArray[np.int64]:
     return np.asarray(chosen[: min(n_links, int(usable.sum()))])
 
 
-def _random_below(
-    pair: LayerPair, wanted: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """``wanted`` lower units for each upper one, at random among those that are not its children: (E, 2)."""
-    links = []
-    for h in range(pair.n_upper):
-        not_linked = np.flatnonzero(pair.parent != h)
-        drawn = rng.choice(not_linked, size=wanted[h], replace=False)
-        links.append(np.stack([np.full(drawn.size, h), drawn], axis=1))
-    return np.concatenate(links)
+def _random_scores(pair: LayerPair, seed: np.random.SeedSequence) -> Iterator[NDArray[np.float64]]:
+    """Scores drawn at random; −1 marks a unit's own children."""
+    rng = np.random.default_rng(seed)
+    for first, last in chunks(pair.n_upper, UNITS_PER_TILE):
+        children = pair.parent == np.arange(first, last)[:, None]
+        yield np.where(children, -1.0, rng.random(children.shape))
 
 
 def context_vectors(blocks: Blocks, seed: np.random.SeedSequence) -> Float32:

@@ -50,15 +50,9 @@ _MAX_CONTAINERS = (
 #: The array types that a file may hold, by their safetensors names.
 DTYPES: dict[str, np.dtype[Any]] = {
     "BOOL": np.dtype("?"),
-    "U8": np.dtype("u1"),
-    "I8": np.dtype("i1"),
-    "U16": np.dtype("<u2"),
-    "I16": np.dtype("<i2"),
-    "U32": np.dtype("<u4"),
     "I32": np.dtype("<i4"),
-    "F32": np.dtype("<f4"),
-    "U64": np.dtype("<u8"),
     "I64": np.dtype("<i8"),
+    "F32": np.dtype("<f4"),
     "F64": np.dtype("<f8"),
 }
 _NAME_OF_DTYPE = {dtype: name for name, dtype in DTYPES.items()}
@@ -250,7 +244,7 @@ def save_parts(
     meta : mapping of str to JSON value
         Fields that JSON gives back unchanged: dicts with string keys, lists, strings, finite numbers, booleans, None.
     arrays : mapping of str to ndarray
-        Integers, booleans, float32 or float64, any shape.
+        Booleans, int32, int64, float32 or float64, any shape.
 
     Raises
     ------
