@@ -293,7 +293,7 @@ class LinearTeacher(ClassifierMixin, BaseEstimator):
 
     def inputs(self, X: Any) -> Any:
         """Return rows as the teacher, and a TSE-Net, reads them."""
-        from tsenet.network.batches import Inputs
+        from tsenet.network.predictor import Inputs
 
         return Inputs.of(self._scaling.apply(Table.of(X, self.names or None)), self._rule)
 
@@ -419,7 +419,7 @@ class Network(BaseEstimator):
         return Table.of(X, self.names or None)
 
     def _changed_wiring(self, table: Table) -> Any:
-        from tsenet.expansion.structure import usual_density, usual_link_rule
+        from tsenet.expansion.expand import usual_density, usual_link_rule
 
         params = self.network.get_params()
         shared = params.keys() & inspect.signature(learn_tree).parameters.keys()

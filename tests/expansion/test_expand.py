@@ -12,8 +12,7 @@ import tsenet
 from tests.builders import random_tree
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
-from tsenet.expansion.expand import count_layers, expand, tiles_of
-from tsenet.expansion.structure import usual_density
+from tsenet.expansion.expand import count_layers, expand, tiles_of, usual_density
 from tsenet.expansion.wiring import Wiring
 from tsenet.progress import Progress
 from tsenet.scale import Blocks
@@ -139,7 +138,6 @@ def test_same_wiring_for_any_thread_count_and_block(
     one = expand(tree, table, density=0.2, link_rule=link_rule, random_state=3, n_jobs=1)
     assert expand(tree, table, density=0.2, link_rule=link_rule, random_state=3, n_jobs=3) == one
     monkeypatch.setattr("tsenet.expansion.expand.UNITS_PER_TILE", 5)
-    monkeypatch.setattr("tsenet.expansion.expand.UNITS_PER_CHUNK", 2)
     assert expand(tree, table, density=0.2, link_rule=link_rule, random_state=3, n_jobs=2) == one
 
 

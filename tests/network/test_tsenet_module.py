@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tests.network.wirings import network, rows, sparse_batch
-from tsenet.network.batches import SparseBatch
+from tsenet.network.sparse_linear import SparseBatch
 
 
 def test_state_dict_has_only_parameters_and_goes_back() -> None:

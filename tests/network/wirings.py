@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from tsenet.expansion.wiring import Wiring, WiringLayer
-from tsenet.network.batches import Batch, SparseBatch
+from tsenet.network.sparse_linear import Batch, SparseBatch
 from tsenet.network.tsenet import TSENet
 
 Mask = NDArray[np.bool_]

@@ -20,7 +20,7 @@ from tsenet import (
 from tsenet._system.seeds import seed_sequence
 from tsenet.data import write_shards
 from tsenet.errors import DataError
-from tsenet.expansion.structure import learn_structure
+from tsenet.expansion.expand import learn_structure
 from tsenet.progress import Progress
 from tsenet.scale import Blocks
 

@@ -124,9 +124,7 @@ class TestRoundTrip:
     @settings(max_examples=30, deadline=None)
     @given(
         array=hnp.arrays(
-            st.sampled_from(
-                ["?", "u1", "i1", "<u2", ">i2", "<i4", ">u4", "<f4", "<f8", ">f8", "<i8"]
-            ),
+            st.sampled_from(["?", "<i4", ">i4", "<f4", "<f8", ">f8", "<i8"]),
             hnp.array_shapes(min_dims=0, min_side=0, max_side=4),
         ),
         meta=st.dictionaries(
@@ -173,7 +171,7 @@ class TestSaveRefuses:
             save_parts(path, "Thing", meta, {})
         assert not path.exists()
 
-    @pytest.mark.parametrize("dtype", ["O", "U3", "c16", "f2", "M8[s]", "i4,f8"])
+    @pytest.mark.parametrize("dtype", ["O", "U3", "c16", "f2", "u8", "M8[s]", "i4,f8"])
     def test_array_types_without_a_file_form(self, path: Path, dtype: str) -> None:
         with pytest.raises(TypeError, match="'a'"):
             save_parts(path, "Thing", {}, {"a": np.zeros(2, dtype=dtype)})
@@ -245,14 +243,9 @@ class TestLoadRefuses:
     def test_header_larger_than_any(self, path: Path, good: bytes) -> None:
         self.refused(path, b"\xff" * 8 + good[8:], "header was altered")
 
-    def test_file_larger_than_allowed(self, path: Path, good: bytes) -> None:
-        with pytest.raises(ModelFileError, match="max_bytes"):
-            load_parts(path, max_bytes=len(good) - 1)
-        load_parts(path, max_bytes=len(good))
-
     def test_huge_file_is_refused_before_it_is_read(self, path: Path, good: bytes) -> None:
         os.truncate(path, 2**40)  # a hole: it takes no space on the disk, but would in memory
-        with pytest.raises(ModelFileError, match="max_bytes"):
+        with pytest.raises(ModelFileError, match="more than any"):
             load_parts(path)
 
     def test_claimed_sizes_beyond_the_file(self, path: Path, good: bytes) -> None:
@@ -316,7 +309,7 @@ class TestLoadRefuses:
             ("kind", None, "kind"),
             ("tsenet_version", 1, "tsenet_version"),
             ("meta", [], "meta"),
-            ("extra", 1, "missing or unknown: extra"),
+            ("extra", 1, "extra in the manifest"),
         ],
     )
     def test_bad_fields(

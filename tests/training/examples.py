@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from tsenet.expansion.wiring import Wiring, WiringLayer
-from tsenet.network.batches import Inputs
+from tsenet.network.predictor import Inputs
 from tsenet.network.tsenet import TSENet
 from tsenet.training.engine import Engine
 from tsenet.training.loop import History, Labelled

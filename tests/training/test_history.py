@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.training.examples import history_of
-from tsenet.training.loop import History, TrainingOptions
+from tsenet.training.loop import History
 
 
 class TestBestEpoch:
@@ -84,19 +84,3 @@ def test_it_says_what_happened() -> None:
     plain = History(stopped="max_epochs").after_epoch(1.0, None, 1e-3, 0.1)
     assert repr(plain) == "History(1 epochs, train loss 1, stopped: max_epochs)"
     assert list(plain.table()) == ["train loss", "learning rate", "seconds"]
-
-
-@pytest.mark.parametrize(
-    ("scores", "reason"),
-    [
-        ([], None),
-        ([0.5, 0.4, 0.4], None),
-        ([0.5, 0.4, 0.4, 0.4], "early_stopping"),
-        ([0.5, 0.4, 0.4, 0.6, 0.5], None),
-        ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], "max_epochs"),
-        ([math.nan] * 3, "early_stopping"),
-    ],
-)
-def test_patience_and_epochs(scores: list[float], reason: str | None) -> None:
-    options = TrainingOptions(max_epochs=6, patience=3)
-    assert options.stop_reason(history_of(*scores)) == reason

@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score
 
 from tests.training.examples import held_out, labelled, make_engine, same_bytes, table
 from tsenet.errors import DivergenceError
-from tsenet.network.batches import Inputs
+from tsenet.network.predictor import Inputs
 from tsenet.training.engine import Engine
 from tsenet.training.loop import History, Labelled, TrainingOptions, train
 from tsenet.training.losses import BinaryLoss, MulticlassLoss
@@ -84,26 +84,6 @@ class TestBatches:
             np.testing.assert_array_equal(batch.targets, labels[batch.rows])
             np.testing.assert_array_equal(batch.weights, weights[batch.rows])
             assert set(batch.rows.tolist()) <= set(rows.tolist())
-
-    def test_the_order_depends_on_the_seed(self) -> None:
-        inputs, labels = table(30)
-        orders = []
-        for seed in (1, 1, 2):
-            engine = recorder(inputs)
-            train(
-                engine, labelled(inputs, labels), options=TrainingOptions(max_epochs=1), seed=seed
-            )
-            orders.append(engine.taken[0][0].rows.tolist())
-        assert orders[0] == orders[1] != orders[2]
-
-    def test_every_step_has_the_learning_rate(self) -> None:
-        inputs, labels = table(20)
-        engine = recorder(inputs)
-        history = train(
-            engine, labelled(inputs, labels), options=TrainingOptions(0.1, 5, max_epochs=2)
-        )
-        assert [rate for _, rate, _ in engine.taken] == [0.1] * 8
-        assert history.learning_rate == (0.1, 0.1)
 
 
 @pytest.mark.parametrize("kind", ENGINES)
@@ -279,25 +259,3 @@ class TestReports:
         )
         assert [done for _, done, _ in seen] == [0, 1, 2, 3, 4, 5, 6, 6]
         assert {(stage, total) for stage, _, total in seen} == {("training", 6)}
-
-    def test_notes_and_log_lines(self, caplog: pytest.LogCaptureFixture) -> None:
-        inputs, labels = table(40)
-        kept, validation = held_out(inputs, labels, 30)
-        with caplog.at_level(logging.DEBUG, "tsenet"):
-            train(
-                make_engine("dense", inputs),
-                kept,
-                validation=validation,
-                score=scripted([0.25, 0.75]),
-                options=TrainingOptions(batch_size=15, max_epochs=2),
-            )
-        epochs = [r.getMessage() for r in caplog.records if r.name == "tsenet.training"]
-        assert len(epochs) == 2
-        assert epochs[1].startswith("History(2 epochs, train loss 0.")
-        notes = [r.getMessage() for r in caplog.records if r.levelno == logging.DEBUG]
-        notes = [note for note in notes if "loss" in note]
-        assert len(notes) == 4
-        assert "training: epoch 1/2, loss 0." in notes[0]
-        assert "score" not in notes[0]
-        assert "score 0.25" in notes[2]
-        assert "stopped: max_epochs" in caplog.text

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
-from sklearn.metrics import log_loss, mean_squared_error
 from torch.nn import functional
 
 from tsenet.training.losses import (
@@ -106,36 +105,6 @@ def test_probabilities_as_targets() -> None:
     np.testing.assert_allclose(
         gradient, by_autograd(MulticlassLoss(3), outputs, shares, None)[1], atol=1e-12
     )
-
-
-class TestAgainstScikitLearn:
-    rng = np.random.default_rng(2)
-    weights = rng.uniform(0, 2, 200)
-
-    @pytest.mark.parametrize("loss", [BinaryLoss(), MulticlassLoss(3)])
-    def test_classes(self, loss: Loss) -> None:
-        outputs = self.rng.normal(size=(200, loss.n_outputs))
-        targets = self.rng.integers(max(2, loss.n_outputs), size=200)
-        value, _ = loss.gradient(outputs, targets, self.weights)
-        expected = log_loss(targets, loss.predict(outputs), sample_weight=self.weights)
-        assert value == pytest.approx(expected, rel=1e-12)
-
-    def test_multilabel_with_unknown_labels(self) -> None:
-        outputs = self.rng.normal(size=(200, 4))
-        targets = forget(self.rng.integers(2, size=(200, 4)), self.rng)
-        value, _ = MultilabelLoss(4).gradient(outputs, targets, self.weights)
-        row, label = np.nonzero(~np.isnan(targets))
-        predicted = MultilabelLoss(4).predict(outputs)[row, label]
-        expected = log_loss(targets[row, label], predicted, sample_weight=self.weights[row])
-        assert value == pytest.approx(expected, rel=1e-12)
-
-    @pytest.mark.parametrize("n_outputs", [1, 3])
-    def test_regression(self, n_outputs: int) -> None:
-        outputs, targets = self.rng.normal(size=(2, 200, n_outputs))
-        loss = RegressionLoss(n_outputs)
-        value, _ = loss.gradient(outputs, targets, self.weights)
-        expected = mean_squared_error(targets, loss.predict(outputs), sample_weight=self.weights)
-        assert value == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_negative_class_number_is_unknown() -> None:

@@ -13,8 +13,8 @@ import tsenet
 from tests.network.wirings import random_wiring
 from tsenet import TSENetClassifier
 from tsenet.explain import describe_units, explain_prediction
-from tsenet.network.batches import Inputs
-from tsenet.network.compact import n_used_parameters
+from tsenet.network.compact import Paths, n_used_parameters
+from tsenet.network.predictor import Inputs
 from tsenet.network.tsenet import TSENet
 from tsenet.store import load_parts
 from tsenet.training.pruning import _strengths, _weights_on_outputs
@@ -131,7 +131,7 @@ def test_strengths_are_sums_over_paths(linear_skip: bool, skip_units: int) -> No
     for name, parameter in squared.named_parameters():
         given = dict(net.named_parameters())[name].detach().double()
         parameter.data.copy_(torch.zeros_like(given) if name.endswith("bias") else given**2)
-    _, levels = _weights_on_outputs(net)
+    levels = _weights_on_outputs(net.predictor(), Paths(net.predictor()))
     expected = squared(torch.eye(12, dtype=torch.float64)).sum(dim=1).detach().numpy()
     assert levels[0] ** 2 == pytest.approx(expected)
     inputs = Inputs(rng.normal(size=(50, 12)).astype(np.float32))

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from tests.builders import one_latent_rows
 from tests.network.wirings import random_wiring
 from tsenet import TSENetClassifier
-from tsenet.network.batches import Inputs
+from tsenet.network.predictor import Inputs
 from tsenet.training.recipe import Recipe, RunSeeds
 
 ROWS = one_latent_rows(np.random.default_rng(0), 600, (4, 4, 4)).astype(np.float64)

@@ -46,24 +46,26 @@ from tsenet.estimators.outside_memory import (
     is_outside_memory,
     tables_of,
 )
-from tsenet.expansion.structure import NetworkStructure, learn_structure, structure_of_wiring
+from tsenet.expansion.expand import NetworkStructure, learn_structure, structure_of_wiring
 from tsenet.expansion.wiring import Wiring
-from tsenet.network.batches import Inputs
+from tsenet.network.predictor import Inputs
 from tsenet.progress import Progress, as_progress
 from tsenet.skeleton.tree import LatentTree
 from tsenet.store.files import arrays_under
 from tsenet.store.network_parts import names_or, names_unless, network_arrays, read_network
 from tsenet.training.loop import History, Labelled
 from tsenet.training.losses import BinaryLoss
-from tsenet.training.metrics import CrossValidatedScore, cross_validated_score, score_of
 from tsenet.training.targets import (
+    CrossValidatedScore,
     GivenTargets,
     LabelTargets,
     Targets,
     ValueTargets,
+    cross_validated_score,
     is_known,
     learn_targets,
     read_targets,
+    score_of,
     warn_of_marker,
 )
 
@@ -543,7 +545,7 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         """One epoch over new rows; the first call builds the network."""
         need_torch("training")
         from tsenet.network.compact import non_zero_weights
-        from tsenet.training.recipe import continue_network, first_network
+        from tsenet.training.recipe import Trainer
 
         recipe, seed = self._recipe(), seed_sequence(self.random_state)
         first = not hasattr(self, "history_")
@@ -551,21 +553,13 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
             checked = self._check_rows(X, y, sample_weight, reset=first, classes=classes)
             if first:
                 self._learn_structure(checked, seed, report)
-            labelled, loss, seeds = (
-                self._labelled(checked),
-                self.targets_.loss,
-                self._next_seeds(seed),
-            )
+            labelled = self._labelled(checked)
+            trainer = Trainer(self.targets_.loss, recipe, self._next_seeds(seed), report)
             if first:
-                self.net_ = first_network(
-                    *(recipe, self.wiring_, loss.n_outputs, labelled.inputs, seeds.weights),
-                    bool(self.linear_skip),
-                )
-            trained = continue_network(
-                *(self.net_, labelled, loss, recipe, seeds, report),
-                kept_weights=non_zero_weights(self._predictor) if self._pruned else None,
-                adam=self._adam,
-            )
+                skip = bool(self.linear_skip)
+                self.net_ = trainer.first_network(self.wiring_, labelled.inputs, skip)
+            kept = non_zero_weights(self._predictor) if self._pruned else None
+            trained = trainer.one_epoch(self.net_, labelled, kept, self._adam)
             self._keep(trained, labelled.inputs)
             self._adam = trained.adam
         return self
@@ -667,7 +661,7 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         """
         from tsenet.network.compact import non_zero_weights
         from tsenet.training.pruning import pruning_sizes, remove_weakest
-        from tsenet.training.recipe import train_as_before
+        from tsenet.training.recipe import Trainer
 
         inputs = next(iter(self.network_inputs(X)))
         sizes = pruning_sizes(self.net_, inputs, n_parameters)
@@ -681,14 +675,11 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
                 remove_weakest(self.net_, inputs, size)
                 self._pruned, self._adam = True, None
                 self._drop_unused()
-                last = size == n_parameters
-                trained = train_as_before(
-                    *(self.net_, taught, loss, recipe),
-                    self._next_seeds(seed_sequence(self.random_state)),
-                    report,
-                    kept_weights=non_zero_weights(self._predictor),
-                    max_epochs=_LAST_EPOCHS if last else _EPOCHS_BETWEEN,
-                )
+                seeds = self._next_seeds(seed_sequence(self.random_state))
+                kept = non_zero_weights(self._predictor)
+                n_epochs = _LAST_EPOCHS if size == n_parameters else _EPOCHS_BETWEEN
+                trainer = Trainer(loss, recipe, seeds, report)
+                trained = trainer.train_as_before(self.net_, taught, kept, n_epochs)
                 self._keep(trained, inputs)
         return self
 

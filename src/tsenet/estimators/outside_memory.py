@@ -129,7 +129,7 @@ def fit_outside(
         If the folder, its labels, a parameter, or an argument that is for rows in memory does not suit.
     """
     from tsenet.training.folder import FolderRows
-    from tsenet.training.recipe import RunSeeds, fit_to_folder
+    from tsenet.training.recipe import RunSeeds, Trainer
     from tsenet.training.targets import is_known
 
     for name, value in in_memory.items():
@@ -166,10 +166,8 @@ def fit_outside(
         seed = seed_sequence(estimator.random_state)
         rows = FolderRows(folder, targets, weights, RunSeeds.of(seed, 0).split, report)
         estimator._take_structure(estimator._structure_of(blocks, rows.sample, seed, report))
-        trained = fit_to_folder(
-            *(rows, estimator.targets_.loss, estimator.wiring_, recipe),
-            *(estimator._next_seeds(seed), report),
-        )
+        trainer = Trainer(estimator.targets_.loss, recipe, estimator._next_seeds(seed), report)
+        trained = trainer.fit_folder(rows, estimator.wiring_)
         estimator.scaling_, estimator.vectorizer_ = rows.scaling, folder.vectorizer()
         note_columns(estimator, folder)
         estimator._keep(trained, rows.inputs)

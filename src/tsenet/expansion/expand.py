@@ -1,7 +1,8 @@
-"""``expand``: from the tree skeleton to the wiring of the network (paper §4)."""
+"""``expand``: from the tree skeleton to the wiring of the network (paper §4); `learn_structure`: both in one step."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -16,16 +17,19 @@ from threadpoolctl import threadpool_limits
 
 from tsenet._system.seeds import seed_sequence
 from tsenet._system.threads import chunks
+from tsenet.data.binary import BinaryRule
 from tsenet.data.rows import BinaryRows
+from tsenet.data.table import Levels, Table
+from tsenet.errors import DataError
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.progress import Progress, as_progress
 from tsenet.scale.blocks import Blocks
 from tsenet.skeleton.tree import LatentTree
 
+logger = logging.getLogger("tsenet")
+
 LinkRule = Literal["balanced", "context", "top-k", "random", "tree"]
-UNITS_PER_CHUNK = 16
 UNITS_PER_TILE = 128  # upper units whose scores with all lower ones are in memory at a time
-_COLUMNS_PER_BLOCK = 2048  # columns whose similarities with all latents are in memory at a time
 
 # Contexts of columns: which others they occur with, along the leading singular directions of all rows. A rare word
 # meets few latents often enough for its information about them to be more than noise. Its context, pooled over all
@@ -35,7 +39,12 @@ _MORE = 10  # directions sought beyond those kept: these then converge sooner
 _ROUNDS = 4
 _MOST_ROWS = 100_000  # as many say what a word's context is
 
+_READERS_SPARSE, _READERS_DENSE = 8, 4  # of each column, if the user names no density
+_LEAST_DENSITY_DENSE = 0.05
+_LEAST_DENSITY, _MOST_DENSITY = 0.005, 0.2
+
 Float32 = NDArray[np.float32]
+Int32 = NDArray[np.int32]
 
 
 def expand(
@@ -152,89 +161,83 @@ def wire_layer(
     """Wire one layer to the one below; ``tiles`` are the counts of its units."""
     children = np.bincount(pair.parent[pair.parent >= 0], minlength=pair.n_upper)
     degree = np.maximum(children, min(pair.n_lower, max(1, round(density * pair.n_lower))))
+    n_added = int((degree - children).sum())
     if link_rule == "top-k":
-        added = _best_below(pair, tiles, degree - children, progress)
+        added = _best_below(map(pair.score, tiles), degree - children, progress)
     elif link_rule == "balanced":
-        added = _best_above(pair, tiles, int((degree - children).sum()), progress)
+        added = _shared_evenly(pair, _information(pair, tiles), n_added, progress)
     elif link_rule == "random":
-        added = _random_below(pair, degree - children, np.random.default_rng(seed))
+        added = _best_below(_random_scores(pair, seed), degree - children, progress)
     elif contexts is not None:
-        added = _nearest_above(pair, contexts, int((degree - children).sum()), progress)
+        added = _shared_evenly(pair, _similarity(pair, contexts), n_added, progress)
     else:
         added = np.empty((0, 2), np.int64)
     placed = np.flatnonzero(pair.parent >= 0)
     tree_links = np.stack([pair.parent[placed].astype(np.int64), placed], axis=1)
-    links = np.concatenate([tree_links, added])
-    order = np.lexsort((links[:, 1], links[:, 0]))
-    from_tree = (np.arange(links.shape[0]) < placed.size)[order]
-    upper, indices = links[order, 0], links[order, 1].astype(np.int32)
-    indptr = np.searchsorted(upper, np.arange(pair.n_upper + 1)).astype(np.int64)
-    return WiringLayer(indptr, indices, from_tree, pair.n_lower)
+    upper, lower = np.concatenate([tree_links, added]).T
+    from_tree = np.arange(upper.size) < placed.size
+    links = csr_array((from_tree, (upper, lower)), shape=(pair.n_upper, pair.n_lower))
+    links.sort_indices()
+    return WiringLayer(links.indptr, links.indices, links.data, pair.n_lower)
 
 
 def _best_below(
-    pair: LayerPair, tiles: Iterable[Tile], wanted: NDArray[np.int64], progress: Progress
+    scores: Iterable[NDArray[np.float64]], wanted: NDArray[np.int64], progress: Progress
 ) -> NDArray[np.int64]:
     """Each upper unit's ``wanted`` best lower units: links (E, 2) as (upper, lower)."""
-    links = []
-    for tile in tiles:
-        for unit, values in enumerate(pair.score(tile), start=tile.first):
-            best = np.argsort(-values, kind="stable")[: wanted[unit]]
-            links.append(np.stack([np.full(best.size, unit), best], axis=1))
-        progress.advance(tile.counts.both.shape[0])
-    return np.concatenate(links)
+    lower: list[NDArray[np.int64]] = []
+    for here in scores:
+        order = np.argsort(-here, axis=1, kind="stable")
+        lower += [best[:n] for best, n in zip(order, wanted[len(lower) :], strict=False)]
+        progress.advance(len(here))
+    return np.stack([np.repeat(np.arange(wanted.size), wanted), np.concatenate(lower)], axis=1)
 
 
-def _best_above(
-    pair: LayerPair, tiles: Iterable[Tile], n_links: int, progress: Progress
+def _shared_evenly(
+    pair: LayerPair,
+    scores: Iterable[NDArray[np.floating]],
+    n_links: int,
+    progress: Progress,
 ) -> NDArray[np.int64]:
-    """``n_links`` links (E, 2) as (upper, lower), shared evenly among the lower units."""
-    # A lower unit may take every upper unit but its parent. Links that remain after equal shares go to
-    # the lower units whose next choice scores highest.
-    share = -(-n_links // pair.n_lower)
-    share = min(share, pair.n_upper)
-    entropy = np.maximum(pair.upper_entropy(), 1e-12)
+    """``n_links`` links (E, 2) as (upper, lower), shared evenly among the lower units.
+
+    ``scores`` (B, D) are those of the next B upper units; −∞ for no link. A lower unit may take every upper unit but
+    its parent. Links that remain after equal shares go to the lower units whose next choice scores highest.
+    """
+    share = min(-(-n_links // pair.n_lower), pair.n_upper)
     best: NDArray[Any] = np.empty((pair.n_lower, 0))
     unit: NDArray[Any] = np.empty((pair.n_lower, 0), np.int64)
-    for tile in tiles:
-        score = pair.score(tile)
-        numbers = np.arange(tile.first, tile.first + score.shape[0])
-        here = np.where(score < 0, -np.inf, score / entropy[numbers, None])
+    first = 0
+    for here in scores:
+        numbers = np.arange(first, first + len(here))
         best = np.concatenate([best, here.T], axis=1)
         unit = np.concatenate([unit, np.broadcast_to(numbers, here.T.shape)], axis=1)
-        if best.shape[1] > share:
-            keep = np.argpartition(-best, share - 1, axis=1)[:, :share]
-            best, unit = (np.take_along_axis(part, keep, axis=1) for part in (best, unit))
-        progress.advance(score.shape[0])
-    order = np.lexsort(
-        (unit, -best), axis=1
-    )  # best first; equal ones in the order of the upper units
-    best, unit = (np.take_along_axis(part, order, axis=1) for part in (best, unit))
+        # best first; equal ones stay in the order of the upper units
+        keep = np.argsort(-best, axis=1, kind="stable")[:, :share]
+        best, unit = (np.take_along_axis(part, keep, axis=1) for part in (best, unit))
+        first += len(here)
+        progress.advance(len(here))
     chosen = _in_turn(best, n_links)
-    return np.stack([unit.ravel()[chosen], chosen // unit.shape[1]], axis=1)
+    return np.stack([unit.ravel()[chosen], chosen // max(1, share)], axis=1)
 
 
-def _nearest_above(
-    pair: LayerPair, contexts: NDArray[np.float32], n_links: int, progress: Progress
-) -> NDArray[np.int64]:
-    """``n_links`` links shared evenly among the columns, each taking the latents of nearest context: (E, 2)."""
-    share = min(-(-n_links // pair.n_lower), pair.n_upper)
-    if share == 0:
-        return np.empty((0, 2), np.int64)
+def _information(pair: LayerPair, tiles: Iterable[Tile]) -> Iterator[NDArray[np.float64]]:
+    """What the upper units say about the lower ones given their parents, relative to the entropy of the upper ones."""
+    entropy = np.maximum(pair.upper_entropy(), 1e-12)
+    for tile in tiles:
+        score = pair.score(tile)
+        own = entropy[tile.first : tile.first + len(score), None]
+        yield np.where(score < 0, -np.inf, score / own)
+
+
+def _similarity(pair: LayerPair, contexts: Float32) -> Iterator[Float32]:
+    """Cosines of the contexts of the upper and the lower units."""
     above = contexts_above(contexts, pair.parent, pair.n_upper)
-    best = np.empty((pair.n_lower, share), np.float32)
-    unit = np.empty((pair.n_lower, share), np.int64)
-    for start, stop in chunks(pair.n_lower, _COLUMNS_PER_BLOCK):
-        near = unit_length(contexts[start:stop]) @ above.T
-        own = pair.parent[start:stop]
-        placed = np.flatnonzero(own >= 0)
-        near[placed, own[placed]] = -np.inf
-        unit[start:stop] = np.argsort(-near, axis=1, kind="stable")[:, :share]
-        best[start:stop] = np.take_along_axis(near, unit[start:stop], axis=1)
-    progress.advance(pair.n_upper)
-    chosen = _in_turn(best, n_links)
-    links = np.stack([unit.ravel()[chosen], chosen // share], axis=1)
-    return links[np.argsort(links[:, 0], kind="stable")]
+    below = unit_length(contexts)
+    for first, last in chunks(pair.n_upper, UNITS_PER_TILE):
+        near = above[first:last] @ below.T
+        near[pair.parent == np.arange(first, last)[:, None]] = -np.inf
+        yield near
 
 
 def _in_turn(best: NDArray[np.floating], n_links: int) -> NDArray[np.int64]:
@@ -248,16 +251,12 @@ def _in_turn(best: NDArray[np.floating], n_links: int) -> NDArray[np.int64]:
     return np.asarray(chosen[: min(n_links, int(usable.sum()))])
 
 
-def _random_below(
-    pair: LayerPair, wanted: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """``wanted`` lower units for each upper one, at random among those that are not its children: (E, 2)."""
-    links = []
-    for h in range(pair.n_upper):
-        not_linked = np.flatnonzero(pair.parent != h)
-        drawn = rng.choice(not_linked, size=wanted[h], replace=False)
-        links.append(np.stack([np.full(drawn.size, h), drawn], axis=1))
-    return np.concatenate(links)
+def _random_scores(pair: LayerPair, seed: np.random.SeedSequence) -> Iterator[NDArray[np.float64]]:
+    """Scores drawn at random; −1 marks a unit's own children."""
+    rng = np.random.default_rng(seed)
+    for first, last in chunks(pair.n_upper, UNITS_PER_TILE):
+        children = pair.parent == np.arange(first, last)[:, None]
+        yield np.where(children, -1.0, rng.random(children.shape))
 
 
 def context_vectors(blocks: Blocks, seed: np.random.SeedSequence) -> Float32:
@@ -316,19 +315,150 @@ def _weighted(rows: BinaryRows) -> csr_array:
     return matrix
 
 
+# ---- the structure of a network: learned from a table, or a wiring that was given
+
+
+class NetworkStructure(NamedTuple):
+    """A tree (None if only the wiring is known), its wiring, and how a table's columns become its inputs."""
+
+    tree: LatentTree | None
+    wiring: Wiring
+    rule: BinaryRule
+
+
+def learn_structure(
+    rows: Table | Blocks,
+    *,
+    density: float | None,
+    link_rule: Any,
+    tree_seed: Any,
+    wiring_seed: Any,
+    n_jobs: int | None,
+    progress: Progress,
+    **tree_options: Any,
+) -> NetworkStructure:
+    """Learn a tree and expand it to a wiring (paper §3 and §4).
+
+    Parameters
+    ----------
+    rows : Table or Blocks
+    density : float or None
+        As for :func:`tsenet.expand`; None for one that suits the table, see :func:`usual_density`.
+    link_rule : str or None
+        As for :func:`tsenet.expand`; None for ``"context"`` on sparse rows and ``"balanced"`` on dense ones.
+    tree_seed, wiring_seed : seeds
+    n_jobs, progress
+        As for :func:`tsenet.learn_tree`.
+    **tree_options
+        Other options of :func:`tsenet.learn_tree`. By default long documents are cut into pieces: the tree has fewer
+        latents, and the network is trained faster with the same accuracy (docs/decisions.md).
+    """
+    from tsenet.skeleton.hlta import learn_tree  # numba: a loaded model does without it
+
+    shared: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+    tree = learn_tree(
+        rows, random_state=tree_seed, **shared, **{"piece_size": "auto", **tree_options}
+    )
+    if tree.n_levels == 0:
+        logger.warning("no column of the table varies: there is no structure to learn")
+        return NetworkStructure(tree, _one_unit_over_all(tree.names), tree.rule)
+    wiring = expand(
+        tree,
+        rows,
+        density=usual_density(rows, tree) if density is None else density,
+        link_rule=usual_link_rule(rows) if link_rule is None else link_rule,
+        random_state=wiring_seed,
+        **shared,
+    )
+    return NetworkStructure(tree, wiring, tree.rule)
+
+
+def usual_density(rows: Table | Blocks, tree: LatentTree) -> float:
+    """The share of the layer below that a unit reads, if the user does not say.
+
+    About eight units should read each column of sparse rows, however many units there are: fewer lose accuracy, more
+    make any wiring as good as the learned one. Dense rows keep the paper's 0.05, but at least four latents read each
+    column: in a small table most would read two or three columns. Measurements: docs/decisions.md.
+    """
+    n_latents = tree.layer_sizes[1]
+    if not rows.is_sparse:
+        return float(np.clip(_READERS_DENSE / n_latents, _LEAST_DENSITY_DENSE, 1.0))
+    return float(np.clip(_READERS_SPARSE / n_latents, _LEAST_DENSITY, _MOST_DENSITY))
+
+
+def usual_link_rule(rows: Table | Blocks) -> Literal["context", "balanced"]:
+    """How links are chosen, if the user does not say (docs/decisions.md)."""
+    return "context" if rows.is_sparse else "balanced"
+
+
+def _one_unit_over_all(names: tuple[str, ...]) -> Wiring:
+    """The wiring where no column varies: one unit over all inputs."""
+    n_inputs = len(names)
+    layer = WiringLayer(
+        np.array([0, n_inputs]),
+        np.arange(n_inputs, dtype=np.int32),
+        np.zeros(n_inputs, bool),
+        n_inputs,
+    )
+    return Wiring((layer,), (names, ("Z1.0",)), "tree")
+
+
+def structure_of_wiring(table: Table, wiring: Wiring) -> NetworkStructure:
+    """Fit a given wiring to a table's columns: numbers are one input each, categories one per level it knows.
+
+    Raises
+    ------
+    DataError
+        If the wiring was made for other columns.
+    """
+    inputs = wiring.names[0]
+    levels: list[Levels] = []
+    at = 0
+    for j, (name, found) in enumerate(zip(table.names, table.levels, strict=True)):
+        here = inputs[at] if at < len(inputs) else ""
+        if found is None:
+            # x3 is what a wiring calls the column 3 of a table without names
+            own = here.split(" > ")[0] == f"x{j}" or here == name or here.startswith(f"{name} > ")
+            levels.append(None)
+            at += 1
+        else:
+            start = f"{name}="
+            own = here.startswith(start)
+            known = []
+            while at < len(inputs) and inputs[at].startswith(start):
+                known.append(inputs[at].removeprefix(start))
+                at += 1
+            levels.append(tuple(known))
+        if table.named and not own:
+            raise DataError(
+                f"the wiring does not fit the table: {table.label(j)} meets its input {here!r}"
+            )
+    if at != len(inputs):
+        raise DataError(
+            f"the wiring has {len(inputs)} inputs, but the table gives {at}: "
+            f"{table.n_columns} columns, categories one input per level"
+        )
+    category = np.array([found is not None for found in levels])
+    thresholds = np.where(category, np.nan, 0.0)
+    rule = BinaryRule(table.names, thresholds, ~category, tuple(levels), table.named)
+    return NetworkStructure(None, wiring, rule)
+
+
 # ---- how often the units of neighbouring layers are on together
 
 
-class UnitCounts(NamedTuple):
-    """Rows in which B upper units are on, together with others; int32 each.
+class Tile(NamedTuple):
+    """Rows in which B consecutive upper units, from ``first`` on, are on together with others; int32 each.
 
     Fields
     ------
+    first : int
     both : (B, D), with each lower unit.
     with_both : (B, D), with each lower unit and the tree parent of that.
     with_upper : (B, U), with each upper unit.
     """
 
+    first: int
     both: NDArray[np.int32]
     with_both: NDArray[np.int32]
     with_upper: NDArray[np.int32]
@@ -371,32 +501,26 @@ class LayerPair:
 
         −1 marks a unit's own children. A lower unit without a parent has plain mutual information.
         """
-        parts = chunks(tile.counts.both.shape[0], UNITS_PER_CHUNK)
-        return np.concatenate(
-            [
-                self._information(
-                    tile.first + a, UnitCounts(*(array[a:b] for array in tile.counts))
-                )
-                for a, b in parts
-            ]
-        )
+        units = enumerate(zip(*tile[1:], strict=True), start=tile.first)
+        return np.stack([self._information(unit, *counts) for unit, counts in units])
 
-    def _information(self, first: int, counts: UnitCounts) -> NDArray[np.float64]:
+    def _information(
+        self, unit: int, both: Int32, with_both: Int32, with_upper: Int32
+    ) -> NDArray[np.float64]:
         f = self._xlogx.take
-        units = np.arange(first, first + counts.both.shape[0])[:, None]
         has_parent = self.parent >= 0
         # Rows with the named variables on: h, x and the parent z of x; then those among them without z.
-        n_hxz, n_xz, n_x = counts.with_both.astype(np.int64), self.parent_on, self.lower_on
-        n_hz = np.where(has_parent, counts.with_upper[:, self.parent], 0).astype(np.int64)
+        n_hxz, n_xz, n_x = with_both.astype(np.int64), self.parent_on, self.lower_on
+        n_hz = np.where(has_parent, with_upper[self.parent], 0).astype(np.int64)
         n_z = np.where(has_parent, self.upper_on[self.parent], 0)
-        n_hx0, n_h0 = counts.both - n_hxz, self.upper_on[units] - n_hz
+        n_hx0, n_h0 = both - n_hxz, self.upper_on[unit] - n_hz
         n_x0, n_0 = n_x - n_xz, self.n_rows - n_z
         with_z = (f(n_hxz) + f(n_z - n_hz - n_xz + n_hxz)) + (f(n_hz - n_hxz) + f(n_xz - n_hxz))
         without_z = (f(n_hx0) + f(n_0 - n_h0 - n_x0 + n_hx0)) + (f(n_h0 - n_hx0) + f(n_x0 - n_hx0))
         given_z = f(n_z) - (f(n_hz) + f(n_z - n_hz)) - (f(n_xz) + f(n_z - n_xz))
         given_not = f(n_0) - (f(n_h0) + f(n_0 - n_h0)) - (f(n_x0) + f(n_0 - n_x0))
         score = np.maximum(0.0, (with_z + given_z) + (without_z + given_not))
-        return np.where(self.parent == units, -1.0, score)
+        return np.where(self.parent == unit, -1.0, score)
 
     @cached_property
     def _xlogx(self) -> NDArray[np.float64]:
@@ -408,13 +532,6 @@ class LayerPair:
         """Entropy of each upper unit in nats: (U,)."""
         share = self.upper_on / self.n_rows
         return np.asarray(entr(share) + entr(1.0 - share))
-
-
-class Tile(NamedTuple):
-    """The counts of consecutive upper units, from ``first`` on, with all units of both layers."""
-
-    first: int
-    counts: UnitCounts
 
 
 class _Units(NamedTuple):
@@ -481,8 +598,7 @@ def count_layers(
 
     def tiles() -> Iterator[Tile]:
         for number, wanted in enumerate(passes):
-            counts = (count(wanted) if number else counted).units
-            yield from (Tile(u.first, each) for u, each in zip(wanted, counts, strict=True))
+            yield from (count(wanted) if number else counted).tiles
 
     on, parent_on = counted.on, counted.parent_on
     pairs = [
@@ -516,7 +632,7 @@ class _Completed(NamedTuple):
 class _Counts(NamedTuple):
     """Counts of some units; and for each layer how often its units, and its units with their parents, are on."""
 
-    units: list[UnitCounts]
+    tiles: list[Tile]
     on: list[NDArray[np.int64]]
     parent_on: list[NDArray[np.int64]]
 
@@ -550,13 +666,13 @@ def _parents_on(
 
 def _count(wanted: Sequence[_Units], layers: Sequence[_Completed]) -> _Counts:
     """The counts of a block."""
-    units = []
+    tiles = []
     for level, first, last in wanted:
         upper, by_unit, lower, with_parent = layers[level - 1]
         own = by_unit[first:last]
-        units.append(UnitCounts(*((own @ part).toarray() for part in (lower, with_parent, upper))))
+        tiles.append(Tile(first, *((own @ part).toarray() for part in (lower, with_parent, upper))))
     on = [_column_sums(rows) for rows in (*(layer.lower for layer in layers), layers[-1].upper)]
-    return _Counts(units, on, [_column_sums(layer.with_parent) for layer in layers])
+    return _Counts(tiles, on, [_column_sums(layer.with_parent) for layer in layers])
 
 
 def _column_sums(rows: csr_array) -> NDArray[np.int64]:
@@ -565,8 +681,8 @@ def _column_sums(rows: csr_array) -> NDArray[np.int64]:
 
 def _add(a: _Counts, b: _Counts) -> _Counts:
     """The counts over the rows of both, in the arrays of the first: they are large."""
-    for total, more in zip(a.units, b.units, strict=True):
-        for array, added in zip(total, more, strict=True):
+    for total, more in zip(a.tiles, b.tiles, strict=True):
+        for array, added in zip(total[1:], more[1:], strict=True):
             np.add(array, added, out=array)
     on = list(map(np.add, a.on, b.on))
-    return _Counts(a.units, on, list(map(np.add, a.parent_on, b.parent_on)))
+    return _Counts(a.tiles, on, list(map(np.add, a.parent_on, b.parent_on)))

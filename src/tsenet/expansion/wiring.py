@@ -12,6 +12,12 @@ from numpy.typing import NDArray
 from tsenet._system.ranges import exact_array
 from tsenet.data.columns import equal_fields
 
+_TYPES: dict[str, type[np.generic]] = {
+    "indptr": np.int64,
+    "indices": np.int32,
+    "from_tree": np.bool_,
+}
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WiringLayer:
@@ -43,12 +49,7 @@ class WiringLayer:
     n_lower: int
 
     def __post_init__(self) -> None:
-        types: dict[str, type[np.generic]] = {
-            "indptr": np.int64,
-            "indices": np.int32,
-            "from_tree": np.bool_,
-        }
-        for name, dtype in types.items():
+        for name, dtype in _TYPES.items():
             array = exact_array(getattr(self, name), dtype, name)
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -205,10 +206,11 @@ class Wiring:
         arrays : dict of str to ndarray
             The arrays of all layers.
         """
-        arrays: dict[str, NDArray[Any]] = {}
-        for k, layer in enumerate(self.layers):
-            for name in ("indptr", "indices", "from_tree"):
-                arrays[f"{k}.{name}"] = getattr(layer, name)
+        arrays: dict[str, NDArray[Any]] = {
+            f"{k}.{name}": getattr(layer, name)
+            for k, layer in enumerate(self.layers)
+            for name in _TYPES
+        }
         return {"names": [list(names) for names in self.names], "link_rule": self.link_rule}, arrays
 
     @classmethod
@@ -233,12 +235,7 @@ class Wiring:
         """
         names = tuple(tuple(layer) for layer in meta["names"])
         layers = tuple(
-            WiringLayer(
-                arrays[f"{k}.indptr"],
-                arrays[f"{k}.indices"],
-                arrays[f"{k}.from_tree"],
-                len(names[k]),
-            )
+            WiringLayer(**{name: arrays[f"{k}.{name}"] for name in _TYPES}, n_lower=len(names[k]))
             for k in range(len(names) - 1)
         )
         return cls(layers, names, meta["link_rule"])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRule
 from tsenet.explain.affine import AffineNetwork
-from tsenet.network.batches import Inputs
+from tsenet.network.predictor import Inputs
 
 __all__ = ["column_importances", "importance_rows"]
 

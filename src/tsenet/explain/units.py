@@ -15,7 +15,7 @@ from tsenet.data.binary import BinaryRule
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.explain.affine import AffineNetwork
-from tsenet.network.batches import Inputs
+from tsenet.network.predictor import Inputs
 from tsenet.progress import Progress, as_progress
 from tsenet.skeleton.tree import LatentTree
 

@@ -8,7 +8,7 @@ nothing feeds has the same value for all rows; that value moves into the biases 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tsenet.network.tsenet import TSENet
 
 __all__ = [
+    "Block",
     "Masks",
     "Paths",
     "UsedParts",
@@ -29,7 +30,21 @@ __all__ = [
 ]
 
 Bools: TypeAlias = NDArray[np.bool_]
+Ints: TypeAlias = NDArray[np.int64]
 Masks: TypeAlias = dict[str, Bools]
+
+
+class Block(NamedTuple):
+    """The weights of one parameter: from the units of a layer to those of another."""
+
+    name: str
+    below: int  # layer
+    above: int
+    units: slice  # of the layer above
+    lower: (
+        Ints  # unit below of each weight; with `upper` of the parameter's shape, or broadcast to it
+    )
+    upper: Ints
 
 
 @dataclass(frozen=True)
@@ -38,86 +53,76 @@ class UsedParts:
 
     Attributes
     ----------
-    levels : list of bool (units,)
-        Units of each level, the input first; inputs count as used.
-    features : list of bool (units,)
-        Units of each feature group; that of the top level is last.
+    units : list of bool (units,)
+        Units of each layer; inputs and outputs count as used.
     weights : dict of str to mask
         Weights, by the names of their parameters.
     constant : list of bool (units,)
-        Units of each level, then of each feature group, that no path from an input reaches.
-    n_outputs : int
+        Units of each layer that no path from an input reaches.
     """
 
-    levels: list[Bools]
-    features: list[Bools]
+    units: list[Bools]
     weights: Masks
     constant: list[Bools]
-    n_outputs: int
 
     @property
     def n_parameters(self) -> int:
         """Number of used weights and of the biases of used units and outputs."""
-        units = sum(int(used.sum()) for used in (*self.levels[1:], *self.features))
-        return units + self.n_outputs + sum(int(mask.sum()) for mask in self.weights.values())
+        parts = (*self.units[1:], *self.weights.values())
+        return sum(int(np.count_nonzero(part)) for part in parts)
 
 
 class Paths:
-    """The paths of a network, to ask which of its parts are used if only some weights are kept."""
+    """The paths of a network, to ask which of its parts are used if only some weights are kept.
+
+    Layers are numbered: 0 inputs, 1 … L levels, L + 1 feature layer, L + 2 outputs. ``sizes`` are their units,
+    ``blocks`` the weights between them, those that feed a layer before those that read it.
+    """
 
     def __init__(self, net: Predictor) -> None:
+        arrays, n_levels = net.arrays, len(net.links)
         self.sizes = [net.links[0].n_inputs, *(part.n_units for part in net.links)]
-        self.ends = [(part.input_of_weight(), part.unit_of_weight()) for part in net.links]
-        self.groups = [(level, f"{name}.weight") for name, level in net.groups]
-        self.widths = [net.arrays[f"{name}.bias"].size for name, _ in net.groups]
-        self.n_outputs = net.arrays["output.bias"].size
+        self.sizes += arrays["output.weight"].shape
+        self.blocks: list[Block] = []
+        for k, part in enumerate(net.links):
+            ends = part.input_of_weight(), part.unit_of_weight()
+            self.blocks.append(Block(f"layers.{k}.weight", k, k + 1, slice(0, part.n_units), *ends))
+        start = 0
+        for name, level in net.groups:
+            self._add_dense(f"{name}.weight", arrays, level, n_levels + 1, start)
+            start += arrays[f"{name}.bias"].size
+        self._add_dense("output.weight", arrays, n_levels + 1, n_levels + 2)
+        if "linear_skip" in arrays:
+            self._add_dense("linear_skip", arrays, 0, n_levels + 2)
+
+    def _add_dense(
+        self, name: str, arrays: dict[str, NDArray[Any]], below: int, above: int, start: int = 0
+    ) -> None:
+        n_lower, n_upper = arrays[name].shape
+        units = slice(start, start + n_upper)
+        lower, upper = np.arange(n_lower)[:, None], np.arange(start, units.stop)
+        self.blocks.append(Block(name, below, above, units, lower, upper))
 
     def used(self, kept: Masks) -> UsedParts:
         """What is used if these weights are kept and all others are 0."""
-        n_levels = len(self.ends)
-        fed: list[Bools] = [np.ones(self.sizes[0], bool)]
-        for k, (lower, upper) in enumerate(self.ends):
-            there = kept[f"layers.{k}.weight"] & fed[k][lower]
-            fed.append(_marked(upper[there], self.sizes[k + 1]))
-        fed_features = [
-            np.asarray((kept[name] & fed[k][:, None]).any(axis=0)) for k, name in self.groups
-        ]
-        features_read = np.asarray(kept["output.weight"].any(axis=1))
-        read_features = np.split(features_read, np.cumsum(self.widths)[:-1])
-        read: list[Bools] = []
-        for k in range(n_levels, -1, -1):
-            here = np.zeros(self.sizes[k], bool)
-            if k < n_levels:
-                lower, upper = self.ends[k]
-                here |= _marked(lower[kept[f"layers.{k}.weight"] & read[0][upper]], here.size)
-            for (level, name), wanted in zip(self.groups, read_features, strict=True):
-                if level == k:
-                    here |= (kept[name] & wanted).any(axis=1)
-            read.insert(0, here)
-        levels = [fed[0], *(a & b for a, b in zip(fed[1:], read[1:], strict=True))]
-        features = [a & b for a, b in zip(fed_features, read_features, strict=True)]
+        fed, read = ([np.zeros(size, bool) for size in self.sizes] for _ in range(2))
+        fed[0][:] = read[-1][:] = True
+        for name, below, above, _, lower, upper in self.blocks:
+            _mark(fed[above], upper, kept[name] & fed[below][lower])
+        for name, below, above, _, lower, upper in reversed(self.blocks):
+            _mark(read[below], lower, kept[name] & read[above][upper])
+        units = [a & b for a, b in zip(fed, read, strict=True)]
+        units[0][:] = units[-1][:] = True
         weights = {
-            f"layers.{k}.weight": kept[f"layers.{k}.weight"]
-            & levels[k][lower]
-            & levels[k + 1][upper]
-            for k, (lower, upper) in enumerate(self.ends)
+            name: kept[name] & units[below][lower] & units[above][upper]
+            for name, below, above, _, lower, upper in self.blocks
         }
-        for (k, name), used in zip(self.groups, features, strict=True):
-            weights[name] = kept[name] & levels[k][:, None] & used
-        weights["output.weight"] = kept["output.weight"] & np.concatenate(features)[:, None]
-        if "linear_skip" in kept:
-            weights["linear_skip"] = kept["linear_skip"]
-        constant = [~part for part in (*fed, *fed_features)]
-        return UsedParts(levels, features, weights, constant, self.n_outputs)
+        return UsedParts(units, weights, [~part for part in fed])
 
 
 def non_zero_weights(net: Predictor) -> Masks:
     """Which weights of a network are not 0, by the names of their parameters; without biases."""
-    return {
-        name: array != 0
-        for name, array in net.arrays.items()
-        if name == "linear_skip" or name.endswith("weight")
-    }
+    return {name: array != 0 for name, array in net.arrays.items() if not name.endswith("bias")}
 
 
 def n_used_parameters(net: Predictor) -> int:
@@ -144,31 +149,32 @@ def compacted(net: TSENet) -> TSENet:
     from tsenet.network.tsenet import TSENet
 
     predictor, wiring, k = net.predictor(), net.wiring, net.units_per_latent
-    kept = non_zero_weights(predictor)
-    used = Paths(predictor).used(kept)
-    links = [
-        _marked(part.link_of_weight()[used.weights[f"layers.{depth}.weight"]], layer.n_edges)
-        for depth, (part, layer) in enumerate(zip(predictor.links, wiring.layers, strict=True))
-    ]
-    same = all(np.array_equal(used.weights[name], mask) for name, mask in kept.items())
-    if same and all(part.all() for part in (*used.levels, *used.features, *links)):
-        return net
-    latents = [used.levels[0], *(_any_unit(part, k) for part in used.levels[1:])]
-    units = [np.repeat(part, k if level else 1) for level, part in enumerate(latents)]
-    arrays: dict[str, NDArray[Any]] = {
-        **{name: np.where(mask, predictor.arrays[name], 0) for name, mask in used.weights.items()},
-        **_biases(predictor, used),
-    }
+    kept, paths = non_zero_weights(predictor), Paths(predictor)
+    used = paths.used(kept)
+    links = [np.zeros(layer.n_edges, bool) for layer in wiring.layers]
     for depth, part in enumerate(predictor.links):
-        weight, bias = f"layers.{depth}.weight", f"layers.{depth}.bias"
-        arrays[weight] = arrays[weight][links[depth][part.link_of_weight()]]
-        arrays[bias] = arrays[bias][units[depth + 1]]
-    for name, level in predictor.groups:
-        arrays[f"{name}.weight"] = arrays[f"{name}.weight"][units[level]]
-    top = _any_unit(used.features[-1], 1)
-    arrays["top.weight"], arrays["top.bias"] = arrays["top.weight"][:, top], arrays["top.bias"][top]
-    others = np.ones(len(arrays["output.weight"]) - top.size, bool)
-    arrays["output.weight"] = arrays["output.weight"][np.concatenate([others, top])]
+        _mark(links[depth], part.link_of_weight(), used.weights[f"layers.{depth}.weight"])
+    same = all(np.array_equal(used.weights[name], mask) for name, mask in kept.items())
+    if same and all(part.all() for part in (*used.units, *links)):
+        return net
+    inputs, *levels, features, outputs = used.units
+    latents = [inputs, *(_any_unit(part, k) for part in levels)]
+    others, top = np.split(features, [-net.options.feature_units])
+    top = _any_unit(top, 1)
+    stays = [inputs, *(np.repeat(part, k) for part in latents[1:])]
+    stays += [np.concatenate([np.ones_like(others), top]), outputs]
+    biases = _biases(predictor, paths, used)
+    arrays = {}
+    for depth, (name, below, above, units, _, upper) in enumerate(paths.blocks):
+        weight = np.where(used.weights[name], predictor.arrays[name], 0)
+        if depth < len(links):
+            arrays[name] = weight[links[depth][predictor.links[depth].link_of_weight()]]
+        else:
+            arrays[name] = weight[np.ix_(stays[below], stays[above][upper])]
+        if name != "linear_skip":
+            bias = name.replace("weight", "bias")
+            own = biases[above][units][stays[above][units]]
+            arrays[bias] = own.astype(predictor.arrays[bias].dtype)
     options = replace(net.options, feature_units=int(top.sum()))
     return TSENet.of_arrays(_smaller(wiring, latents, links), options, arrays)
 
@@ -197,28 +203,20 @@ def _smaller(wiring: Wiring, latents: list[Bools], links: list[Bools]) -> Wiring
     return Wiring(tuple(layers), names, wiring.link_rule)
 
 
-def _biases(net: Predictor, used: UsedParts) -> dict[str, NDArray[Any]]:
-    """The biases by name, with what constant units add to them; those of unused units are 0."""
-    arrays, n_levels = net.arrays, len(net.links)
-    values = [np.zeros(used.levels[0].size)]
-    found: dict[str, NDArray[Any]] = {}
-    for k, part in enumerate(net.links):
-        weight = part.matrix(arrays[f"layers.{k}.weight"])
-        bias = arrays[f"layers.{k}.bias"] + weight.T @ values[k]
-        found[f"layers.{k}.bias"] = np.where(used.levels[k + 1], bias, 0)
-        values.append(relu(np.where(used.constant[k + 1], bias, 0)))
-    features = []
-    for j, (name, level) in enumerate(net.groups):
-        bias = arrays[f"{name}.bias"] + values[level] @ arrays[f"{name}.weight"]
-        found[f"{name}.bias"] = np.where(used.features[j], bias, 0)
-        features.append(relu(np.where(used.constant[n_levels + 1 + j], bias, 0)))
-    found["output.bias"] = (
-        arrays["output.bias"] + np.concatenate(features) @ arrays["output.weight"]
-    )
-    return {name: bias.astype(arrays[name].dtype) for name, bias in found.items()}
+def _biases(net: Predictor, paths: Paths, used: UsedParts) -> list[NDArray[np.float64]]:
+    """The biases of each layer, with what constant units add to them; those of unused units are 0."""
+    biases = [np.zeros(size) for size in paths.sizes]
+    for name, _, above, units, *_ in paths.blocks:
+        if name != "linear_skip":
+            biases[above][units] = net.arrays[name.replace("weight", "bias")]
+    for name, below, above, _, lower, upper in paths.blocks:
+        values = relu(np.where(used.constant[below], biases[below], 0.0))
+        added = net.arrays[name] * values[lower]
+        places = np.broadcast_to(upper, added.shape).ravel()
+        biases[above] += np.bincount(places, added.ravel(), paths.sizes[above])
+    return [np.where(part, bias, 0.0) for part, bias in zip(used.units, biases, strict=True)]
 
 
-def _marked(places: NDArray[Any], size: int) -> Bools:
-    found = np.zeros(size, bool)
-    found[places] = True
-    return found
+def _mark(units: Bools, places: Ints, there: Bools) -> None:
+    """Set the units at the places of those weights that are there."""
+    units[np.broadcast_to(places, there.shape)[there]] = True

@@ -10,18 +10,16 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
-from torch import nn
 
 from tsenet._system.threads import chunks
 from tsenet.network import kernels
-from tsenet.network.batches import Inputs, is_bag
-from tsenet.network.predictor import Links, relu
+from tsenet.network.predictor import Inputs, Links, is_bag, relu
 from tsenet.network.sparse_linear import SparseLinear
 
 if TYPE_CHECKING:
     from tsenet.network.tsenet import DenseGroup, TSENet
 
-__all__ = ["draw_group", "draw_weights", "leading_directions", "set_principal_directions"]
+__all__ = ["draw_weights", "leading_directions", "set_principal_directions"]
 
 Float32 = NDArray[np.float32]
 
@@ -43,39 +41,30 @@ _LEAST_VARIANCE = 1e-4
 
 
 def draw_weights(net: TSENet, seed: int) -> None:
-    """Draw all weights of a network uniformly by He's rule; biases and the linear skip are 0.
+    """Draw all weights of a network uniformly by He's rule; biases are 0, and the linear skip stays.
 
     A unit of a sparse layer counts its own links.
     """
     generator = torch.Generator().manual_seed(seed)
     for layer in net.layers:
-        _draw_links(layer, generator)
+        links = layer.links
+        n_links = np.bincount(links.latent, minlength=links.n_latents)
+        fan_in = torch.from_numpy(np.maximum(n_links, 1)).to(layer.weight.dtype)
+        bound = math.sqrt(6.0) / fan_in.sqrt()
+        _draw(layer, bound[np.repeat(links.latent, links.k).astype(np.int64)], generator)
     for group in (*net.skips, net.top, net.output):
-        draw_group(group, generator)
-    if net.linear_skip is not None:
-        nn.init.zeros_(net.linear_skip)
+        _draw(group, math.sqrt(6.0 / max(1, group.weight.shape[0])), generator)
 
 
-def _draw_links(layer: SparseLinear, generator: torch.Generator) -> None:
-    """Draw weights uniformly by He's rule, with each unit's own number of links; biases are 0."""
-    weight, links = layer.weight, layer.links
-    n_links = np.bincount(links.latent, minlength=links.n_latents)
-    fan_in = torch.from_numpy(np.maximum(n_links, 1)).to(weight.dtype)
-    bound = math.sqrt(6.0) / fan_in.sqrt()
-    with torch.no_grad():
-        drawn = torch.rand(weight.shape, generator=generator, dtype=weight.dtype) * 2 - 1
-        weight.copy_(
-            drawn * bound[torch.from_numpy(np.repeat(links.latent, links.k).astype(np.int64))]
-        )
-        layer.bias.zero_()
-
-
-def draw_group(group: DenseGroup, generator: torch.Generator) -> None:
-    """Draw the weights of a dense group uniformly by He's rule; biases are 0."""
-    bound = math.sqrt(6.0 / max(1, group.weight.shape[0]))
-    with torch.no_grad():
-        group.weight.copy_((torch.rand(group.weight.shape, generator=generator) * 2 - 1) * bound)
-        group.bias.zero_()
+@torch.no_grad()
+def _draw(
+    layer: SparseLinear | DenseGroup, bound: torch.Tensor | float, generator: torch.Generator
+) -> None:
+    """Draw weights between −bound and bound; biases are 0."""
+    weight = layer.weight
+    drawn = torch.rand(weight.shape, generator=generator, dtype=weight.dtype) * 2 - 1
+    weight.copy_(drawn * bound)
+    layer.bias.zero_()
 
 
 # ---- principal directions
@@ -100,8 +89,6 @@ def set_principal_directions(net: TSENet, inputs: Inputs, seed: int = 0) -> None
     """
     sample = _sample(inputs, _SAMPLE)
     few = _sample(inputs, _FEW_DENSE)
-    was_training = net.training
-    net.eval()  # without dropout
     for k, (layer, links) in enumerate(zip(net.layers, net.wiring.layers, strict=True), start=1):
         if k == 1:
             below = inputs.values[_sample(inputs, _FEW) if inputs.is_sparse else few]
@@ -111,7 +98,6 @@ def set_principal_directions(net: TSENet, inputs: Inputs, seed: int = 0) -> None
         with torch.no_grad():
             layer.weight.copy_(torch.from_numpy(weight))
         _standardise(net, inputs, sample, k)
-    net.train(was_training)
 
 
 def _sample(inputs: Inputs, at_most: int) -> NDArray[np.int64]:
@@ -128,8 +114,9 @@ def _standardise(net: TSENet, inputs: Inputs, sample: NDArray[np.int64], k: int)
     a thousand.
     """
     layer = list(net.layers)[k - 1]
-    with torch.no_grad():
-        layer.bias.zero_()
+    weight, bias = layer.weight.detach().numpy(), layer.bias.detach().numpy()
+    unit = layer.links.unit_of_weight()
+    bias[:] = 0
     mean, deviation = _moments(net, inputs, sample, k)
     of_latent = deviation.reshape(-1, net.units_per_latent).max(axis=1)
     least = _LEAST * np.repeat(of_latent, net.units_per_latent)
@@ -137,12 +124,13 @@ def _standardise(net: TSENet, inputs: Inputs, sample: NDArray[np.int64], k: int)
         1.0, np.maximum(deviation, least), out=np.zeros_like(deviation), where=deviation > 1e-9
     )
     if not inputs.is_sparse:
-        unit, size = layer.links.unit_of_weight(), np.abs(layer.weight.detach().numpy())
+        size = np.abs(weight)
         largest = np.zeros(scale.size)
         np.maximum.at(largest, unit, size)
         bound = _MOST * np.median(scale[unit] * size)
         scale = np.where(scale * largest > bound, bound / np.maximum(largest, 1e-300), scale)
-    _scale(layer, scale, -mean * scale)
+    weight *= scale[unit].astype(weight.dtype)
+    bias[:] = -mean * scale
 
 
 def _moments(
@@ -157,14 +145,6 @@ def _moments(
         total, square = total + z.sum(axis=0), square + np.square(z).sum(axis=0)
     mean = np.asarray(total / sample.size)
     return mean, np.sqrt(np.maximum(square / sample.size - mean**2, 0.0))
-
-
-def _scale(layer: SparseLinear, scale: NDArray[np.float64], bias: NDArray[np.float64]) -> None:
-    """Multiply each unit's weights, and set its bias."""
-    factor = torch.from_numpy(scale).to(layer.weight)
-    with torch.no_grad():
-        layer.weight.mul_(factor[torch.from_numpy(layer.links.unit_of_weight())])
-        layer.bias.copy_(torch.from_numpy(bias))
 
 
 def leading_directions(
@@ -322,16 +302,15 @@ def _unit_rows(below: csr_array) -> tuple[csr_array, Float32]:
 def _product(links: Links, rows: csr_array, mean: Float32, weight: Float32) -> Float32:
     """The part of XᵀX W at the links, X centred: (E, K)."""
     k = weight.shape[1]
-    linked = links.start, links.latent, weight
     columns = np.arange(mean.size, dtype=np.int32)
     bias = np.zeros((links.n_latents * k, 1), np.float32)
-    whole = np.array([0, mean.size])
-    kernels.rows_forward(whole, columns, -mean, *linked, bias[:, 0].copy(), bias)
-    total, nothing = np.zeros_like(weight), np.empty(0, np.float32)
+    whole = np.array([0, mean.size]), columns, -mean
+    kernels.rows_forward(whole, links.by_input, weight, bias[:, 0].copy(), bias)
+    total = np.zeros_like(weight)
     indices, row_start = rows.indices.astype(np.int32), rows.indptr.astype(np.int64)
     for first, last in chunks(rows.shape[0], _CHUNK_ROWS):
         out = np.empty((bias.size, last - first), np.float32)
         own = row_start[first : last + 1], indices, rows.data
-        kernels.rows_forward(*own, *linked, bias[:, 0], out)
-        kernels.rows_backward(*own, *linked, out, total, nothing)
+        kernels.rows_forward(own, links.by_input, weight, bias[:, 0], out)
+        kernels.rows_backward(own, links.by_input, out, total)
     return total

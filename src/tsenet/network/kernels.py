@@ -2,7 +2,7 @@
 
 Activations are (units, B), one row for each unit: the processor then adds eight rows of a batch at a time, whatever the
 number of units per latent is. Only sparse rows are summed row by row, some at a time, and transposed after that.
-`tsenet.network.predictor` describes ``start`` and ``latent``; weights are (E, k).
+Sparse rows are (start, columns, values), their links ``Links.by_input``; weights are (E, k).
 """
 
 from __future__ import annotations
@@ -11,22 +11,17 @@ import numpy as np
 
 from tsenet._system.jit import Array, sum_kernel
 
+Arrays = tuple[Array, ...]
+
 _ROWS = 16  # sparse rows that are transposed together
 _N = np.uintp  # indices without a sign: no negative one has to be looked for
 
 
 @sum_kernel
-def rows_forward(
-    row_start: Array,
-    columns: Array,
-    values: Array,
-    start: Array,
-    latent: Array,
-    weight: Array,
-    bias: Array,
-    out: Array,
-) -> None:
+def rows_forward(rows: Arrays, links: Arrays, weight: Array, bias: Array, out: Array) -> None:
     """Fill ``out`` (units, B) with the sums of B sparse rows."""
+    row_start, columns, values = rows
+    start, latent = links
     k, n_units, n_rows = weight.shape[1], out.shape[0], out.shape[1]
     tile = np.empty((_ROWS, n_units), out.dtype)
     for first in range(0, n_rows, _ROWS):
@@ -54,19 +49,11 @@ def rows_forward(
 
 
 @sum_kernel
-def rows_backward(
-    row_start: Array,
-    columns: Array,
-    values: Array,
-    start: Array,
-    latent: Array,
-    weight: Array,
-    delta: Array,
-    weight_gradient: Array,
-    value_gradient: Array,
-) -> None:
-    """Add the gradient of the weights (E, k), and fill that of the values unless it is empty, from delta (units, B)."""
-    k, n_units, n_rows = weight.shape[1], delta.shape[0], delta.shape[1]
+def rows_backward(rows: Arrays, links: Arrays, delta: Array, gradient: Array) -> None:
+    """Add the gradient of the weights (E, k), from delta (units, B)."""
+    row_start, columns, values = rows
+    start, latent = links
+    k, n_units, n_rows = gradient.shape[1], delta.shape[0], delta.shape[1]
     tile = np.empty((_ROWS, n_units), delta.dtype)
     for first in range(0, n_rows, _ROWS):
         n = min(_ROWS, n_rows - first)
@@ -81,36 +68,22 @@ def rows_backward(
                 if k == 2:
                     for e in range(first_link, last_link):
                         unit = _N(2) * _N(latent[e])
-                        weight_gradient[e, 0] += value * own[unit]
-                        weight_gradient[e, 1] += value * own[unit + _N(1)]
+                        gradient[e, 0] += value * own[unit]
+                        gradient[e, 1] += value * own[unit + _N(1)]
                 else:
                     for e in range(first_link, last_link):
                         unit = _N(k) * _N(latent[e])
                         for j in range(k):
-                            weight_gradient[e, j] += value * own[unit + _N(j)]
-                if value_gradient.size:
-                    total = weight.dtype.type(0)
-                    for e in range(first_link, last_link):
-                        unit = _N(k) * _N(latent[e])
-                        for j in range(k):
-                            total += weight[e, j] * own[unit + _N(j)]
-                    value_gradient[p] = total
+                            gradient[e, j] += value * own[unit + _N(j)]
 
 
 @sum_kernel
-def units_forward(
-    start: Array,
-    read: Array,
-    place: Array,
-    weight: Array,
-    bias: Array,
-    below: Array,
-    out: Array,
-) -> None:
+def units_forward(links: Arrays, weight: Array, bias: Array, below: Array, out: Array) -> None:
     """Fill ``out`` (units, B) with the sums of B rows ``below`` (inputs, B).
 
     Latent u reads the inputs ``read[start[u]:start[u + 1]]``, by the weights at ``place`` (`Links.by_latent`).
     """
+    start, read, place = links
     k, n_rows = weight.shape[1], below.shape[1]
     for u in range(start.size - 1):
         for j in range(k):
@@ -134,16 +107,10 @@ def units_forward(
 
 @sum_kernel
 def units_backward(
-    start: Array,
-    read: Array,
-    place: Array,
-    weight: Array,
-    below: Array,
-    delta: Array,
-    weight_gradient: Array,
-    below_gradient: Array,
+    links: Arrays, weight: Array, below: Array, delta: Array, gradient: Array, below_gradient: Array
 ) -> None:
     """Fill the gradient of the weights (E, k), and add that of ``below`` unless it is empty, from delta (units, B)."""
+    start, read, place = links
     k, n_rows = weight.shape[1], below.shape[1]
     zero = weight.dtype.type(0)
     for u in range(start.size - 1):
@@ -158,14 +125,14 @@ def units_backward(
                     to_b += own[row] * b[row]
                     to_c += own[row] * c[row]
                     to_d += own[row] * d[row]
-                weight_gradient[place[e], j], weight_gradient[place[e + 1], j] = to_a, to_b
-                weight_gradient[place[e + 2], j], weight_gradient[place[e + 3], j] = to_c, to_d
+                gradient[place[e], j], gradient[place[e + 1], j] = to_a, to_b
+                gradient[place[e + 2], j], gradient[place[e + 3], j] = to_c, to_d
                 e += 4
             while e < stop:
                 a, to_a = below[read[e]], zero
                 for row in range(n_rows):
                     to_a += own[row] * a[row]
-                weight_gradient[place[e], j] = to_a
+                gradient[place[e], j] = to_a
                 e += 1
         if below_gradient.size:
             for e in range(start[u], start[u + 1]):

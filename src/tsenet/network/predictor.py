@@ -1,6 +1,7 @@
 """`Predictor`: outputs and activations of a network without torch, for all that asks for answers.
 
-Also what it shares with the torch module: `NetworkOptions`, and `Links`, the weights of a sparse layer as a CSR matrix.
+Also what it shares with the torch module: `NetworkOptions`, `Links`, the weights of a sparse layer as a CSR matrix, and
+`Inputs`, the rows of a table as a network reads them.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from tsenet._system.threads import Workers, chunks
+from tsenet.data.binary import BinaryRule
+from tsenet.data.table import Table
 from tsenet.expansion.wiring import Wiring, WiringLayer
 
 if TYPE_CHECKING:
-    from tsenet.network.batches import Inputs
+    from tsenet.network.sparse_linear import Batch
 
-__all__ = ["Links", "NetworkOptions", "Predictor", "relu"]
+__all__ = ["Inputs", "Links", "NetworkOptions", "Predictor", "is_bag", "relu"]
 
 Floats = NDArray[Any]  # float32 or float64, as the network's parameters
 _CHUNK_ROWS = 256  # one task of a thread
@@ -39,19 +41,11 @@ class NetworkOptions:
     units_per_latent: int = 1
 
     def __post_init__(self) -> None:
-        if self.feature_units < 1 or self.skip_units < 0:
-            raise ValueError(
-                "a network needs at least one feature unit and no negative skip units: "
-                f"feature_units={self.feature_units}, skip_units={self.skip_units}"
-            )
-        if self.units_per_latent < 1:
-            raise ValueError(
-                f"units_per_latent: a latent needs at least one unit, not {self.units_per_latent}"
-            )
+        for name, least in {"skip_units": 0, "feature_units": 1, "units_per_latent": 1}.items():
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
         if not 0.0 <= self.dropout < 1.0:
-            raise ValueError(
-                f"dropout: the rate must be at least 0 and below 1, not {self.dropout}"
-            )
+            raise ValueError(f"dropout must be at least 0 and below 1, not {self.dropout}")
 
     def to_dict(self) -> dict[str, Any]:
         """The options by name."""
@@ -129,6 +123,11 @@ class Links:
         """Place in the wiring's layer of the link that each weight belongs to: (E · k,)."""
         return np.repeat(self.link, self.k)
 
+    @property
+    def by_input(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Where the links of each input begin, and the latent of each."""
+        return self.start, self.latent
+
     @cached_property
     def by_latent(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """The same links latent by latent: where those of each latent begin, the input of each, and its number here."""
@@ -152,6 +151,75 @@ class Links:
         sums = np.zeros((rows.shape[0], self.n_latents, self.k), weight.dtype)
         np.add.at(sums, (row, self.latent[link]), values)
         return sums.reshape(-1, self.n_units)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """All rows of a table as a network reads them: the original values in float32; categories one-hot.
+
+    ``values`` is an (N, D) array or CSR matrix with int32 or int64 indices; D is the wiring's number of inputs.
+    """
+
+    values: NDArray[np.float32] | csr_array
+
+    @classmethod
+    def of(cls, table: Table, rule: BinaryRule) -> Inputs:
+        """Make inputs of a table with the rule's columns: one input for each of the rule's variables."""
+        rule.check_columns(table)
+        values = table.values
+        if not rule.has_categories:
+            read = values if values.dtype == np.float32 else values.astype(np.float32)
+        else:
+            # one-hot columns are right already
+            read = rule.apply(table).to_dense().astype(np.float32)
+            numeric = np.array([rule.levels[source] is None for source in rule.sources])
+            read[:, numeric] = values[:, rule.sources[numeric]]
+        if isinstance(read, np.ndarray) and np.isnan(read).any():
+            read = np.where(
+                np.isnan(read), np.float32(0), read
+            )  # a missing value is read as the mean
+        return cls(read)
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        """Number of inputs D."""
+        return int(self.values.shape[1])
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether batches are sparse."""
+        return not isinstance(self.values, np.ndarray)
+
+    def batch(
+        self, rows: NDArray[np.int64] | None = None, dropout: float = 0.0, key: int = 0
+    ) -> Batch:
+        """Return some rows, in the order asked for, or all; with dropout a share of the values is 0.
+
+        The others are enlarged, so that sums stay as large on average. The ``key`` chooses the values.
+        """
+        import torch
+
+        from tsenet.network.sparse_linear import Drawn, SparseBatch
+
+        chosen: Any = self.values if rows is None else self.values[rows]
+        values = chosen.data if self.is_sparse else chosen
+        if dropout:
+            drawn = Drawn(dropout, np.random.Generator(np.random.SFC64(key)))
+            values = values * (drawn.kept(values.shape) * values.dtype.type(drawn.scale))
+        tensor = torch.from_numpy(values)
+        if not self.is_sparse:
+            return tensor
+        start, columns = chosen.indptr.astype(np.int64), chosen.indices.astype(np.int32, copy=False)
+        parts = torch.from_numpy(start), torch.from_numpy(columns)
+        return SparseBatch(*parts, tensor, self.n_columns)
+
+
+def is_bag(values: NDArray[np.float32] | csr_array) -> bool:
+    """Whether rows are sparse and have no negative value, as bags of words are."""
+    return not isinstance(values, np.ndarray) and bool((values.data >= 0).all())
 
 
 class Activations(NamedTuple):
@@ -248,7 +316,7 @@ class Predictor:
 
     def _sums(self, k: int, below: Any) -> Floats:
         """Sums (B, units) of level k + 1; few rows without numba, so that nothing is loaded or compiled."""
-        if below.shape[0] > _FEW_ROWS and _has_numba():
+        if below.shape[0] > _FEW_ROWS:
             return self._sums_by_kernel(k, below)
         links, weight = self.links[k], self.arrays[f"layers.{k}.weight"]
         dense = isinstance(below, np.ndarray)
@@ -271,10 +339,10 @@ class Predictor:
         out = np.empty((links.n_units, below.shape[0]), weight.dtype)
         if isinstance(below, np.ndarray):
             read = np.ascontiguousarray(below.T)
-            kernels.units_forward(*links.by_latent, weight, bias, read, out)
+            kernels.units_forward(links.by_latent, weight, bias, read, out)
         else:
             rows = below.indptr.astype(np.int64), below.indices.astype(np.int32), below.data
-            kernels.rows_forward(*rows, links.start, links.latent, weight, bias, out)
+            kernels.rows_forward(rows, links.by_input, weight, bias, out)
         return out.T
 
 
@@ -288,11 +356,6 @@ def _product(rows: Any, weight: Floats) -> Floats:
 def relu(z: Floats) -> Floats:
     """The non-linearity, in place; NaN stays NaN."""
     return np.maximum(z, 0, out=z)
-
-
-@lru_cache(maxsize=1)
-def _has_numba() -> bool:
-    return find_spec("numba") is not None
 
 
 @lru_cache(maxsize=1)

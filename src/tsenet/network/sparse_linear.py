@@ -1,11 +1,11 @@
-"""``SparseLinear``: a linear layer that has only the links of a wiring (paper §5)."""
+"""``SparseLinear``: a linear layer that has only the links of a wiring (paper §5), and the batches it reads."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from math import prod
-from typing import Any, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -15,8 +15,72 @@ from torch.autograd.function import once_differentiable
 
 from tsenet.expansion.wiring import WiringLayer
 from tsenet.network import kernels
-from tsenet.network.batches import Batch, Drawn, SparseBatch
 from tsenet.network.predictor import Links
+
+
+class SparseBatch(NamedTuple):
+    """B sparse rows: row i has ``values[k]`` at ``columns[k]``, k in ``row_start[i]:row_start[i + 1]``."""
+
+    row_start: torch.Tensor  # int64 (B + 1,)
+    columns: torch.Tensor  # int32 (nnz,)
+    values: torch.Tensor  # float (nnz,)
+    n_columns: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows B."""
+        return int(self.row_start.numel()) - 1
+
+    @property
+    def device(self) -> torch.device:
+        """Where the values live."""
+        return self.values.device
+
+    def to(self, device: Any) -> SparseBatch:
+        """Return the batch on another device."""
+        start, columns, values = (part.to(device) for part in self[:3])
+        return SparseBatch(start, columns, values, self.n_columns)
+
+    def times(self, weight: torch.Tensor) -> torch.Tensor:
+        """The rows times a dense weight (D, S): (B, S)."""
+        return nn.functional.embedding_bag(
+            self.columns.long(),
+            weight,
+            self.row_start,
+            mode="sum",
+            per_sample_weights=self.values,
+            include_last_offset=True,
+        )
+
+
+Batch: TypeAlias = torch.Tensor | SparseBatch
+
+
+class Drawn:
+    """Random numbers for dropout, whose rate is rounded to 1/256.
+
+    Bytes of whole words are by far the cheapest ones at hand: torch takes ten to thirty times as long on a CPU.
+    """
+
+    def __init__(self, rate: float, generator: np.random.Generator) -> None:
+        self.below = min(round(256 * rate), 255)
+        self.scale = 256 / (256 - self.below)
+        self._generator = generator
+
+    def draw(self, shape: tuple[int, ...]) -> NDArray[np.uint8]:
+        """The next numbers; one under ``below`` means that the entry is dropped."""
+        n = prod(shape)
+        words = self._generator.integers(0, 2**64, -(-n // 8), np.uint64)
+        return words.view(np.uint8)[:n].reshape(shape)
+
+    def kept(self, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Which of the next entries are not dropped."""
+        return np.asarray(self.draw(shape) >= self.below)
+
+    def factors(self, like: torch.Tensor) -> torch.Tensor:
+        """What to multiply a tensor with: 0, or the ``scale``."""
+        factors = self.kept(tuple(like.shape)) * np.float32(self.scale)
+        return torch.from_numpy(factors).to(like.device, like.dtype)
 
 
 class SparseLinear(nn.Module):
@@ -63,9 +127,9 @@ class SparseLinear(nn.Module):
             weight = self.dense_weight()
             product = x.times(weight.t()).t() if isinstance(x, SparseBatch) else weight @ x
             return activated(product + self.bias[:, None], drawn)
-        values = x.values if isinstance(x, SparseBatch) else x
-        batch = x if isinstance(x, SparseBatch) else None
-        return _layer(self.weight, self.bias, values, self.links, batch, drawn)
+        if isinstance(x, SparseBatch) and x.values.requires_grad:
+            raise ValueError("no gradients by the values of sparse rows: make the rows dense")
+        return _layer(self.weight, self.bias, x, self.links, drawn)
 
     def _check(self, x: Batch) -> None:
         """Refuse rows of another width, which a kernel would read past their end, or of another type."""
@@ -95,33 +159,31 @@ def activated(z: torch.Tensor, drawn: Drawn | None) -> torch.Tensor:
 
 
 class _Layer(torch.autograd.Function):
-    """Dropout of ReLU(W x + b) by kernels, for the ``values`` of the sparse rows of a batch, or dense ones (D, B)."""
+    """Dropout of ReLU(W x + b) by kernels, for a batch of sparse rows, or dense ones (D, B)."""
 
     @staticmethod
     def forward(
         ctx: Any,
         weight: torch.Tensor,
         bias: torch.Tensor,
-        values: torch.Tensor,
+        x: Batch,
         links: Links,
-        batch: SparseBatch | None,
         drawn: Drawn | None,
     ) -> torch.Tensor:
         weights, biases = _array(weight).reshape(-1, links.k), _array(bias)
-        n_rows = values.shape[1] if batch is None else batch.n_rows
+        ctx.is_sparse = isinstance(x, SparseBatch)
+        n_rows = x.n_rows if isinstance(x, SparseBatch) else x.shape[1]
         out = StepMemory.new((links.n_units, n_rows), weights.dtype)
-        rows: tuple[NDArray[Any], ...]
-        if batch is None:
-            rows = (_array(values),)
-            kernels.units_forward(*links.by_latent, weights, biases, *rows, out)
+        if isinstance(x, SparseBatch):
+            ctx.rows = tuple(_array(part) for part in x[:3])
+            kernels.rows_forward(ctx.rows, links.by_input, weights, biases, out)
         else:
-            rows = _array(batch.row_start), _array(batch.columns), _array(values)
-            kernels.rows_forward(*rows, links.start, links.latent, weights, biases, out)
+            ctx.rows = _array(x)
+            kernels.units_forward(links.by_latent, weights, biases, ctx.rows, out)
         numbers = np.empty((0, 0), np.uint8) if drawn is None else drawn.draw(out.shape)
         below, scale = (0, 1.0) if drawn is None else (drawn.below, drawn.scale)
         kernels.activate(numbers, below, scale, out)
-        ctx.scale = scale
-        ctx.rows, ctx.links, ctx.is_sparse = rows, links, batch is not None
+        ctx.scale, ctx.links = scale, links
         found = torch.from_numpy(out)
         ctx.save_for_backward(weight, found)
         return found
@@ -136,22 +198,19 @@ class _Layer(torch.autograd.Function):
         kernels.activate_backward(ctx.scale, active, _array(grad), delta)
         gradient = StepMemory.new(weight.shape, weight.dtype)
         gradient.fill(0)
-        wants_values = ctx.needs_input_grad[2]
+        moved = None
         if ctx.is_sparse:
-            moved = np.zeros(ctx.rows[2].size if wants_values else 0, weight.dtype)
-            start, columns, values = ctx.rows
-            linked = links.start, links.latent, weight
-            kernels.rows_backward(start, columns, values, *linked, delta, gradient, moved)
+            kernels.rows_backward(ctx.rows, links.by_input, delta, gradient)
         else:
-            (read,) = ctx.rows
-            moved = StepMemory.new(read.shape if wants_values else (0, 0), weight.dtype)
+            shape = ctx.rows.shape if ctx.needs_input_grad[2] else (0, 0)
+            moved = StepMemory.new(shape, weight.dtype)
             moved.fill(0)
-            kernels.units_backward(*links.by_latent, weight, read, delta, gradient, moved)
+            kernels.units_backward(links.by_latent, weight, ctx.rows, delta, gradient, moved)
         return (
             torch.from_numpy(gradient.reshape(-1)),
             torch.from_numpy(delta).sum(dim=1),
-            torch.from_numpy(moved) if wants_values else None,
-            *(None,) * 3,
+            torch.from_numpy(moved) if moved is not None and moved.size else None,
+            *(None,) * 2,
         )
 
 

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from torch import nn
 
 from tsenet.expansion.wiring import Wiring
-from tsenet.network.batches import Batch, Drawn, SparseBatch
 from tsenet.network.initial_weights import draw_weights
 from tsenet.network.predictor import NetworkOptions, Predictor
-from tsenet.network.sparse_linear import SparseLinear, activated
+from tsenet.network.sparse_linear import Batch, Drawn, SparseBatch, SparseLinear, activated
 
 if TYPE_CHECKING:
     import pandas

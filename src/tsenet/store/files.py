@@ -28,7 +28,6 @@ __all__ = [
     "DTYPES",
     "FORMAT_VERSION",
     "KINDS",
-    "MAX_BYTES",
     "Storable",
     "arrays_under",
     "load",
@@ -41,8 +40,7 @@ __all__ = [
 FORMAT_VERSION = 3
 _FORMAT = "tsenet-model"
 
-#: Files larger than this are refused unless ``max_bytes`` says otherwise: 16 GiB.
-MAX_BYTES = 16 * 2**30
+_MAX_BYTES = 16 * 2**30  # of a file
 _MAX_HEADER = 100_000_000  # bytes; the safetensors library reads no longer header either
 _MAX_DIMENSIONS = 8
 _MAX_CONTAINERS = (
@@ -52,15 +50,9 @@ _MAX_CONTAINERS = (
 #: The array types that a file may hold, by their safetensors names.
 DTYPES: dict[str, np.dtype[Any]] = {
     "BOOL": np.dtype("?"),
-    "U8": np.dtype("u1"),
-    "I8": np.dtype("i1"),
-    "U16": np.dtype("<u2"),
-    "I16": np.dtype("<i2"),
-    "U32": np.dtype("<u4"),
     "I32": np.dtype("<i4"),
-    "F32": np.dtype("<f4"),
-    "U64": np.dtype("<u8"),
     "I64": np.dtype("<i8"),
+    "F32": np.dtype("<f4"),
     "F64": np.dtype("<f8"),
 }
 _NAME_OF_DTYPE = {dtype: name for name, dtype in DTYPES.items()}
@@ -137,12 +129,7 @@ def save(obj: Storable, path: str | os.PathLike[str]) -> None:
     save_parts(path, kind, *obj.to_parts())
 
 
-def load(
-    path: str | os.PathLike[str],
-    kind: str | None = None,
-    *,
-    max_bytes: int = MAX_BYTES,
-) -> Any:
+def load(path: str | os.PathLike[str], kind: str | None = None) -> Any:
     """Read an object from a model file and check it completely before returning it.
 
     Parameters
@@ -151,8 +138,6 @@ def load(
         File that ``save`` wrote.
     kind : str, optional
         Class name, such as ``"LatentTree"``; a file of another kind is refused.
-    max_bytes : int, default=16 GiB
-        Refuse a larger file before reading it. Raise it for a larger file that you trust.
 
     Returns
     -------
@@ -179,7 +164,7 @@ def load(
     ...     print(load(path, kind="LatentTree").n_observed)
     64
     """
-    found, meta, arrays = load_parts(path, max_bytes=max_bytes)
+    found, meta, arrays = load_parts(path)
     name = os.fspath(path)
     if kind is not None and found != kind:
         raise ModelFileError(f"{name} holds a {found}, but a {kind} is needed here")
@@ -259,7 +244,7 @@ def save_parts(
     meta : mapping of str to JSON value
         Fields that JSON gives back unchanged: dicts with string keys, lists, strings, finite numbers, booleans, None.
     arrays : mapping of str to ndarray
-        Integers, booleans, float32 or float64, any shape.
+        Booleans, int32, int64, float32 or float64, any shape.
 
     Raises
     ------
@@ -306,14 +291,12 @@ def save_parts(
             raise ModelFileError(
                 f"{name!r} is not a part name: letters, digits and _, joined by single . / or -"
             )
-        end = position + array.nbytes
-        dtype = _NAME_OF_DTYPE[array.dtype]
         header[name] = {
-            "dtype": dtype,
+            "dtype": _NAME_OF_DTYPE[array.dtype],
             "shape": list(array.shape),
-            "data_offsets": [position, end],
+            "data_offsets": [position, position + array.nbytes],
         }
-        position = end
+        position += array.nbytes
     digest = hashlib.sha256(_canonical(header).encode())
     for _, array in plain:
         digest.update(_bytes_of(array))
@@ -354,9 +337,7 @@ def _bytes_of(array: npt.NDArray[Any]) -> memoryview:
 # ---- reading
 
 
-def load_parts(
-    path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES
-) -> tuple[str, dict[str, Any], Arrays]:
+def load_parts(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], Arrays]:
     """Read and verify a model file; return its kind, JSON fields and arrays.
 
     Nothing larger than the file itself is ever allocated, whatever the file claims.
@@ -365,8 +346,6 @@ def load_parts(
     ----------
     path : path
         File that ``save_parts`` or ``save`` wrote.
-    max_bytes : int, default=16 GiB
-        Refuse a larger file before reading it. Raise it for a larger file that you trust.
 
     Returns
     -------
@@ -397,7 +376,7 @@ def load_parts(
         if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait for ever
             raise ModelFileError("it is not a regular file; give the path of a .tsenet file")
         with Path(path).open("rb") as file:
-            return _read(file, os.fstat(file.fileno()).st_size, max_bytes)
+            return _read(file, os.fstat(file.fileno()).st_size)
     except FileNotFoundError as error:
         raise ModelFileError(f"there is no file {name}: check the path") from error
     except OSError as error:
@@ -406,12 +385,9 @@ def load_parts(
         raise ModelFileError(f"{name} cannot be loaded: {error}") from error
 
 
-def _read(file: BufferedReader, size: int, max_bytes: int) -> tuple[str, dict[str, Any], Arrays]:
-    if size > max_bytes:
-        raise ModelFileError(
-            f"it has {size:,} bytes, more than the {max_bytes:,} allowed; "
-            "give a larger max_bytes if you trust it"
-        )
+def _read(file: BufferedReader, size: int) -> tuple[str, dict[str, Any], Arrays]:
+    if size > _MAX_BYTES:
+        raise ModelFileError(f"it has {size:,} bytes, more than any model file: {_MAX_BYTES:,}")
     header, n_bytes = _read_header(file, size)
     metadata = header.get("__metadata__")
     if (
@@ -502,12 +478,9 @@ def _checked_manifest(text: str) -> dict[str, Any]:
             "save the model again, or install the tsenet that wrote it"
         )
     types = {"format": str, "format_version": int, "kind": str, "meta": dict, "tsenet_version": str}
-    if fields.keys() != types.keys():
-        wrong = ", ".join(sorted(fields.keys() ^ types.keys()))
-        raise _damaged(f"manifest fields missing or unknown: {wrong}")
-    for name, expected in types.items():
-        if not isinstance(fields[name], expected):
-            raise _damaged(f"{name} in the manifest is not of type {expected.__name__}")
+    for name in sorted(fields.keys() | types.keys()):
+        if not isinstance(fields.get(name), types.get(name, ())):
+            raise _damaged(f"{name} in the manifest is missing, unknown or not of its type")
     if not _KIND.fullmatch(fields["kind"]):
         raise _damaged(f"its kind is {fields['kind']!r}, not a class name")
     return fields

@@ -119,18 +119,10 @@ class _Graph:
         array = np.asarray(array)
         if array.dtype.kind == "f":
             array = _float32(array)
+        elif array.dtype.kind == "U":
+            array = array.astype(object)
         name = f"c{next(self._number)}"
-        strings = array.dtype.kind == "U"
-        self.constants.append(
-            self.onnx.helper.make_tensor(
-                name,
-                self.onnx.TensorProto.STRING,
-                array.shape,
-                [text.encode() for text in array.tolist()],
-            )
-            if strings
-            else self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name)
-        )
+        self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(array, order="C"), name))
         return name
 
     def node(self, operator: str, *inputs: str, name: str | None = None, **options: Any) -> str:
@@ -245,10 +237,9 @@ def _sparse(graph: _Graph, layer: SparseLinear, below: str) -> str:
         product = graph.node("MatMul", graph.constant(values.transpose(0, 2, 1)), units)
         parts.append(product)  # (n, k, N)
         order.append(chosen)
-    found = parts[0] if len(parts) == 1 else graph.node("Concat", *parts, axis=0)
-    if len(parts) > 1:
-        back = np.argsort(np.concatenate(order)).astype(np.int32)
-        found = graph.node("Gather", found, graph.constant(back), axis=0)
+    back = np.argsort(np.concatenate(order)).astype(np.int32)
+    found = graph.node("Concat", *parts, axis=0)
+    found = graph.node("Gather", found, graph.constant(back), axis=0)
     return graph.node("Reshape", found, graph.constant(np.array([links.n_units, -1])))
 
 

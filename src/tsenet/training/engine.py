@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim.adam import adam
 
-from tsenet.network.batches import Inputs
+from tsenet.network.predictor import Inputs
 from tsenet.network.sparse_linear import StepMemory
 from tsenet.network.tsenet import TSENet
 from tsenet.training.loop import Labelled
@@ -76,12 +76,9 @@ class Engine:
         input_dropout: float = 0.0,
         adam: AdamState | None = None,
     ) -> None:
-        self.input_dropout = input_dropout
         self.device = torch.device(device)
-        self.net = net.to(self.device)
-        self.loss = loss
-        self.seed = seed
-        self.n_jobs = n_jobs
+        self.net, self.loss = net.to(self.device), loss
+        self.seed, self.n_jobs, self.input_dropout = seed, n_jobs, input_dropout
         self._parameters = list(self.net.parameters())
         self.adam = AdamState.zeros(self._parameters) if adam is None else adam
         self._memory = StepMemory()

@@ -26,7 +26,7 @@ from scipy.sparse import csr_array, diags_array
 from scipy.special import softmax
 from threadpoolctl import threadpool_limits
 
-from tsenet.network.batches import is_bag
+from tsenet.network.predictor import is_bag
 from tsenet.progress import Progress
 from tsenet.training.loop import Labelled, Score
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, RegressionLoss

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,11 @@ from tsenet.progress import Progress, as_progress
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tsenet.network.batches import Inputs
+    from tsenet.network.predictor import Inputs
     from tsenet.training.engine import Engine
+    from tsenet.training.folder import FolderRows
 
-__all__ = ["History", "Labelled", "Score", "Source", "TrainingOptions", "batch_bounds", "train"]
+__all__ = ["History", "Labelled", "Score", "TrainingOptions", "batch_bounds", "train"]
 
 logger = logging.getLogger("tsenet.training")
 
@@ -59,17 +60,6 @@ class Labelled(NamedTuple):
         order = np.random.default_rng([seed, epoch]).permutation(self.n_rows)
         for start, stop in batch_bounds(self.n_rows, n_batches):
             yield self.take(order[start:stop])
-
-
-class Source(Protocol):
-    """Where batches come from: rows in memory (`Labelled`) or in a folder."""
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of an epoch."""
-
-    def batches(self, seed: int, epoch: int, n_batches: int) -> Iterator[Labelled]:
-        """Shuffle the rows and cut them into ``n_batches`` batches whose sizes differ by at most one row."""
 
 
 def batch_bounds(n_rows: int, n_batches: int) -> Iterator[tuple[int, int]]:
@@ -165,12 +155,9 @@ class History:
         best, stopped = plain["best_epoch"], plain["stopped"]
         made = cls(**series, best_epoch=best, stopped=stopped)
         n_epochs, n_scores = made.n_epochs, len(made.validation_score)
-        if (
-            len(made.learning_rate) != n_epochs
-            or len(made.seconds) not in (0, n_epochs)
-            or n_scores not in (0, n_epochs)
-            or len(made.validation_loss) != n_scores
-        ):
+        lengths = len(made.learning_rate), len(made.validation_loss)
+        may_be_empty = {n_scores, len(made.seconds)}
+        if lengths != (n_epochs, n_scores) or not may_be_empty <= {0, n_epochs}:
             raise ValueError("the series of a history have different lengths")
         if best is not None and (type(best) is not int or not 0 <= best < n_scores):
             raise ValueError(f"the best epoch {best!r} is not one of the epochs")
@@ -228,7 +215,7 @@ class TrainingOptions:
 
 def train(
     engine: Engine,
-    source: Source,
+    source: Labelled | FolderRows,
     *,
     validation: Labelled | None = None,
     score: Score | None = None,
@@ -242,8 +229,8 @@ def train(
     Parameters
     ----------
     engine : Engine
-    source : Source
-        Where the batches come from.
+    source : Labelled or FolderRows
+        Where the batches come from: rows in memory, or in a folder.
     validation : Labelled, optional
         Rows to score the network on after each epoch. Without them nothing stops training early.
     score : callable, optional

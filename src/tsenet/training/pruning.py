@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.network.compact import Masks, Paths, UsedParts, non_zero_weights
+from tsenet.network.compact import Block, Masks, Paths, UsedParts, non_zero_weights
 
 if TYPE_CHECKING:
-    from tsenet.network.batches import Inputs
+    from tsenet.network.predictor import Inputs, Predictor
     from tsenet.network.tsenet import TSENet
 
 __all__ = ["pruning_sizes", "remove_again", "remove_weakest"]
@@ -50,7 +50,7 @@ def pruning_sizes(net: TSENet, inputs: Inputs, n_parameters: int) -> list[int]:
     least, largest = paths.used(first).n_parameters, whole.n_parameters
     if not isinstance(n_parameters, Integral) or not least <= n_parameters <= largest:
         raise ValueError(
-            f"n_parameters must lie between {least} (a path to each of the {paths.n_outputs} outputs) and {largest}, "
+            f"n_parameters must lie between {least} (a path to each of the {paths.sizes[-1]} outputs) and {largest}, "
             f"not {n_parameters!r}"
         )
     left = (1 - np.arange(1, _ROUNDS + 1) / _ROUNDS) ** 3
@@ -95,78 +95,49 @@ def _strongest_paths(strength: dict[str, Floats], used: UsedParts, paths: Paths)
     """One path to each output, from its strongest weight down to an input, as far as there is one."""
     sizes = {name: np.where(used.weights[name], part, -1.0) for name, part in strength.items()}
     kept = {name: np.zeros(part.shape, bool) for name, part in sizes.items()}
-    start = np.concatenate([[0], np.cumsum(paths.widths)])
-    for output in range(paths.n_outputs):
-        if "linear_skip" in sizes:
-            place = int(sizes["linear_skip"][:, output].argmax()), output
-            kept["linear_skip"][place] = used.weights["linear_skip"][place]
-        feature = int(sizes["output.weight"][:, output].argmax())
-        if not used.weights["output.weight"][feature, output]:
-            continue
-        kept["output.weight"][feature, output] = True
-        group = int(np.searchsorted(start, feature, side="right")) - 1
-        level, name = paths.groups[group]
-        own = feature - int(start[group])
-        unit = int(sizes[name][:, own].argmax())
-        kept[name][unit, own] = True
-        for k in reversed(range(level)):
-            lower, upper = paths.ends[k]
-            links = np.flatnonzero(upper == unit)
-            link = links[sizes[f"layers.{k}.weight"][links].argmax()]
-            kept[f"layers.{k}.weight"][link] = True
-            unit = int(lower[link])
+
+    def follow(block: Block, unit: int) -> None:
+        own, shape = sizes[block.name].reshape(-1), sizes[block.name].shape
+        weights = np.flatnonzero(np.broadcast_to(block.upper, shape) == unit)
+        strongest = weights[own[weights].argmax()]
+        if own[strongest] < 0:
+            return
+        kept[block.name].flat[strongest] = True
+        lower = int(np.broadcast_to(block.lower, shape).flat[strongest])
+        for below in paths.blocks:
+            if below.above == block.below and below.units.start <= lower < below.units.stop:
+                follow(below, lower)
+
+    for block in paths.blocks:
+        if block.above == len(paths.sizes) - 1:
+            for output in range(paths.sizes[-1]):
+                follow(block, output)
     return kept
 
 
 def _strengths(net: TSENet, inputs: Inputs) -> dict[str, Floats]:
     """Of every weight, by the name of its parameter and in its shape."""
-    *levels, features = _sizes_of_values(net, inputs)
-    on_features, on_levels = _weights_on_outputs(net)
-    strength = {}
-    for k, layer in enumerate(net.layers):
-        read, moved = layer.links.input_of_weight(), layer.links.unit_of_weight()
-        strength[f"layers.{k}.weight"] = levels[k][read] * on_levels[k + 1][moved]
-    *on_skips, on_top = on_features
-    for k, moved_skip in enumerate(on_skips):
-        strength[f"skips.{k}.weight"] = np.outer(levels[k], moved_skip)
-    strength["top.weight"] = np.outer(levels[-1], on_top)
-    strength["output.weight"] = features[:, None]
-    if net.linear_skip is not None:
-        strength["linear_skip"] = levels[0][:, None]
-    weights = dict(net.named_parameters())
+    predictor = net.predictor()
+    values, paths = _sizes_of_values(net, inputs), Paths(predictor)
+    on_outputs = _weights_on_outputs(predictor, paths)
     return {
-        name: np.abs(weights[name].detach().numpy()) * factor for name, factor in strength.items()
+        name: np.abs(predictor.arrays[name]) * (values[below][lower] * on_outputs[above][upper])
+        for name, below, above, _, lower, upper in paths.blocks
     }
 
 
-def _weights_on_outputs(net: TSENet) -> tuple[list[Floats], list[Floats]]:
-    """How strongly the outputs depend on each feature unit, by group, and on each unit of every level.
+def _weights_on_outputs(net: Predictor, paths: Paths) -> list[Floats]:
+    """How strongly the outputs depend on each unit of every layer.
 
-    The square is the sum over all paths to the outputs of their squared products; level 0 is the input.
+    The square is the sum over all paths to the outputs of their squared products.
     """
-    squares = {
-        name: np.square(p.detach().numpy(), dtype=np.float64) for name, p in net.named_parameters()
-    }
-    sizes = net.layer_sizes
-    skips = list(net.skips)
-    cuts = np.cumsum([skip.bias.numel() for skip in skips])
-    features = np.split(squares["output.weight"].sum(axis=1), cuts)
-    levels: list[Floats] = []
-    for k in reversed(range(len(sizes))):
-        found = np.zeros(sizes[k])
-        if k == 0 and "linear_skip" in squares:
-            found = squares["linear_skip"].sum(axis=1)
-        if k == len(sizes) - 1:
-            found = found + squares["top.weight"] @ features[-1]
-        else:
-            layer = list(net.layers)[k]
-            read, moved = layer.links.input_of_weight(), layer.links.unit_of_weight()
-            through = squares[f"layers.{k}.weight"] * levels[0][moved]
-            found = found + np.bincount(read, through, sizes[k])
-            if skips:
-                found = found + squares[f"skips.{k}.weight"] @ features[k]
-        levels.insert(0, found)
-    return [np.sqrt(part) for part in features], [np.sqrt(part) for part in levels]
+    squares = [np.zeros(size) for size in paths.sizes]
+    squares[-1][:] = 1.0
+    for name, below, above, _, lower, upper in reversed(paths.blocks):
+        through = np.square(net.arrays[name], dtype=np.float64) * squares[above][upper]
+        places = np.broadcast_to(lower, through.shape).ravel()
+        squares[below] += np.bincount(places, through.ravel(), paths.sizes[below])
+    return [np.sqrt(part) for part in squares]
 
 
 def _sizes_of_values(net: TSENet, inputs: Inputs) -> list[Floats]:

@@ -34,17 +34,15 @@ from numpy.typing import NDArray
 from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet.errors import DataError
 from tsenet.expansion.wiring import Wiring
-from tsenet.network.batches import Inputs, is_bag
 from tsenet.network.compact import Masks
 from tsenet.network.initial_weights import set_principal_directions
-from tsenet.network.predictor import NetworkOptions
+from tsenet.network.predictor import Inputs, NetworkOptions, is_bag
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
 from tsenet.training.engine import AdamState, Engine
 from tsenet.training.folder import FolderRows
 from tsenet.training.linear_teacher import (
     Linear,
-    LinearTeacher,
     blend_weights,
     calibrated_score,
     fit_linear_teacher,
@@ -62,11 +60,8 @@ __all__ = [
     "Recipe",
     "RunSeeds",
     "TrainedNetwork",
-    "continue_network",
-    "first_network",
+    "Trainer",
     "fit_network",
-    "fit_to_folder",
-    "train_as_before",
 ]
 
 _RATE = 1e-3
@@ -207,13 +202,6 @@ class RunSeeds(NamedTuple):
         return cls(seed_number(child(2)), *map(seed_number, child(3 + n_runs).spawn(4)))
 
 
-class Unseen(NamedTuple):
-    """Labelled rows with the outputs of models fitted without them."""
-
-    outputs: NDArray[np.float64]  # (n, C)
-    targets: NDArray[Any]  # (n,) or (n, C), encoded
-
-
 @dataclass(frozen=True, eq=False)
 class TrainedNetwork:
     """What the recipe hands back.
@@ -225,14 +213,106 @@ class TrainedNetwork:
     history : History
     adam : AdamState
         With which training can continue.
-    unseen : Unseen or None
-        Outputs for labelled rows by models that had not seen them; None where no row was held out.
+    unseen : tuple of ndarray or None
+        Outputs (n, C) for labelled rows by models that had not seen them, and the encoded targets of these; None where
+        no row was held out.
     """
 
     net: TSENet
     history: History
     adam: AdamState
-    unseen: Unseen | None = None
+    unseen: tuple[NDArray[np.float64], NDArray[Any]] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Trainer:
+    """What all trainings of one fit share: the loss, the recipe, the seeds, and where progress is reported."""
+
+    loss: Loss
+    recipe: Recipe
+    seeds: RunSeeds
+    report: Progress
+
+    def first_network(self, wiring: Wiring, inputs: Inputs, linear_skip: bool = False) -> TSENet:
+        """A network before training: its weights are random, or the principal directions of some rows."""
+        options, seed = self.recipe.network(inputs, wiring, linear_skip), self.seeds.weights
+        net = TSENet.of(wiring, self.loss.n_outputs, options, seed)
+        if self.recipe.init == "principal":
+            set_principal_directions(net, inputs, seed)
+        return net
+
+    def fit_folder(self, rows: FolderRows, wiring: Wiring) -> TrainedNetwork:
+        """Fit a new network to the labelled rows of a folder, without the linear teacher, which needs all in memory."""
+        score: Score | None = calibrated_score(self.loss)
+        schedule = self.recipe.falling_rate(rows.n_rows, sparse=True)
+        if self.recipe.init == "random":
+            score, schedule = None, self.recipe.plain_schedule(rows.n_rows)
+        net = self.first_network(wiring, rows.inputs)
+        return self.train(net, rows, schedule, rows.validation, score)
+
+    def one_epoch(
+        self, net: TSENet, labelled: Labelled, kept_weights: Masks | None, adam: AdamState | None
+    ) -> TrainedNetwork:
+        """Train a network for one more epoch on all labelled rows, from the weights it has: ``partial_fit``.
+
+        Parameters
+        ----------
+        net : TSENet
+        labelled : Labelled
+        kept_weights : dict of str to mask or None
+            Which weights pruning left, by the names of their parameters; the others stay 0. None: all.
+        adam : AdamState or None
+            Of an earlier training.
+        """
+        schedule = replace(self.recipe.plain_schedule(labelled.n_rows), max_epochs=1)
+        return self.train(net, labelled, schedule, kept_weights=kept_weights, adam=adam)
+
+    def train_as_before(
+        self, net: TSENet, taught: Labelled, kept_weights: Masks, max_epochs: int
+    ) -> TrainedNetwork:
+        """Train what pruning left of a network to answer as the whole one did; no label is needed.
+
+        ``taught`` has the probabilities or values that the whole network gave as targets.
+        """
+        schedule = self.recipe.falling_rate(taught.n_rows, taught.inputs.is_sparse)
+        schedule = replace(schedule, max_epochs=max_epochs)
+        return self.train(net, taught, schedule, kept_weights=kept_weights)
+
+    def train(
+        self,
+        net: TSENet,
+        rows: Labelled | FolderRows,
+        schedule: TrainingOptions,
+        validation: Labelled | None = None,
+        score: Score | None = None,
+        *,
+        kept_weights: Masks | None = None,
+        adam: AdamState | None = None,
+    ) -> TrainedNetwork:
+        """Train a network."""
+        device = self.recipe.device
+        if device == "auto":
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        engine = Engine(
+            net.train(),
+            self.loss,
+            device=device,
+            seed=self.seeds.dropout,
+            n_jobs=self.recipe.n_jobs,
+            input_dropout=self.recipe.input_dropout(rows.inputs, net.wiring),
+            adam=adam,
+        )
+        history = train(
+            engine,
+            rows,
+            validation=validation,
+            score=score,
+            options=schedule,
+            progress=self.report,
+            seed=self.seeds.order,
+            after_step=None if kept_weights is None else remove_again(net, kept_weights),
+        )
+        return TrainedNetwork(net.to("cpu").eval(), history, engine.adam)
 
 
 # ---- the policy
@@ -270,7 +350,8 @@ def fit_network(
     """
     if labelled.n_rows < 2:
         raise DataError("only one row has a label: training needs two or more")
-    task = _Task(labelled, loss, wiring, recipe, seeds, report, embeddings, validation, score)
+    shared = loss, recipe, seeds, report
+    task = _Task(*shared, labelled, wiring, embeddings, validation, score)
     if recipe.init == "random":
         return task.fit_plain()
     everything = labelled.n_rows == len(labelled.inputs)
@@ -278,15 +359,11 @@ def fit_network(
 
 
 @dataclass(frozen=True, eq=False)
-class _Task:
-    """What all parts of one fit share."""
+class _Task(Trainer):
+    """A fit to rows in memory."""
 
     labelled: Labelled
-    loss: Loss
     wiring: Wiring
-    recipe: Recipe
-    seeds: RunSeeds
-    report: Progress
     embeddings: NDArray[np.float64] | None
     validation: Labelled | None
     score: Score | None
@@ -299,14 +376,15 @@ class _Task:
         if validation is None:
             kept, validation = self._hold_out()
         schedule = self.recipe.plain_schedule(kept.n_rows)
-        return self._run(self._initial, kept, schedule, validation, self.score)
+        return self.train(self._initial, kept, schedule, validation, self.score)
 
     # ---- few labels: the teacher labels the other rows
 
     def fit_semi_supervised(self) -> TrainedNetwork:
         """A network taught by the linear teacher over all rows; with a linear skip, their mean."""
         fresh = self._fresh_rows()
-        teacher = self._linear_teacher(fresh, self.embeddings)
+        shared = self.labelled, self.loss, self.seeds.teacher, self.report
+        teacher = fit_linear_teacher(*shared, fresh, self.embeddings)
         softness = 1.0 if isinstance(self.loss, RegressionLoss) else _SOFTNESS
         soft = softness * teacher.outputs
         trained = self._train(self._pseudo_labelled(soft, fresh))
@@ -323,7 +401,7 @@ class _Task:
             by_network = self._outputs(trained.net, fresh)
             _scale_outputs(trained.net, match_confidence(confident, by_network, self.loss))
         held = self.labelled.take(teacher.fold >= 0)
-        return replace(trained, unseen=Unseen(teacher.held_out, held.targets))
+        return replace(trained, unseen=(teacher.held_out, held.targets))
 
     def _fresh_rows(self) -> NDArray[np.int64]:
         """Some rows without labels from which nothing is learned."""
@@ -361,7 +439,7 @@ class _Task:
         labelled = self.labelled
         if not self.recipe.linear_skip:
             return self._fit_alone()
-        teacher = self._linear_teacher()
+        teacher = fit_linear_teacher(labelled, self.loss, self.seeds.teacher, self.report)
         by_network = np.empty((labelled.n_rows, self.loss.n_outputs))
         for k in range(min(int(teacher.fold.max()) + 1, _MAX_FOLDS)):
             unseen = teacher.fold == k
@@ -381,7 +459,7 @@ class _Task:
             factor = float(np.clip(share[1], 1 / _MAX_RESCALING, _MAX_RESCALING))
             _scale_outputs(trained.net, factor)
         blended = share[0] * by_teacher + share[1] * by_network
-        return replace(trained, unseen=Unseen(blended, held.targets))
+        return replace(trained, unseen=(blended, held.targets))
 
     def _fit_alone(self) -> TrainedNetwork:
         """A network without a linear skip."""
@@ -421,16 +499,7 @@ class _Task:
     @cached_property
     def _initial(self) -> TSENet:
         """The network before training; the same for every fold, since it needs no labels."""
-        n_outputs = self.loss.n_outputs
-        return first_network(self.recipe, self.wiring, n_outputs, self.inputs, self.seeds.weights)
-
-    def _linear_teacher(
-        self,
-        ignored: NDArray[np.int64] | None = None,
-        embeddings: NDArray[np.float64] | None = None,
-    ) -> LinearTeacher:
-        seed = self.seeds.teacher
-        return fit_linear_teacher(self.labelled, self.loss, seed, self.report, ignored, embeddings)
+        return self.first_network(self.wiring, self.inputs)
 
     def _hold_out(self) -> tuple[Labelled, Labelled | None]:
         """Rows to train on, and rows to validate on, if there are enough; every class keeps a row to train on."""
@@ -450,7 +519,7 @@ class _Task:
             schedule, validation = replace(schedule, patience=None), None
         if self.validation is not None:  # the user's own rows and score
             validation, score = self.validation, self.score
-        return self._run(deepcopy(self._initial), labelled, schedule, validation, score)
+        return self.train(deepcopy(self._initial), labelled, schedule, validation, score)
 
     def _train_longer(self, trained: TrainedNetwork) -> TrainedNetwork:
         """Train a network for some more epochs, on all labelled rows; a new one would take four times as long."""
@@ -461,27 +530,13 @@ class _Task:
         n_epochs = max(1, round(_LONGER * n_epochs))
         schedule = replace(self._schedule(self.labelled), max_epochs=n_epochs)
         seeds = seeds._replace(dropout=seeds.dropout + 1, order=seeds.order + 1)
-        longer = replace(self, seeds=seeds)._run(trained.net, self.labelled, schedule)
+        longer = replace(self, seeds=seeds).train(trained.net, self.labelled, schedule)
         return replace(longer, history=history)
 
     def _schedule(self, labelled: Labelled) -> TrainingOptions:
         """How long and fast to train on some rows."""
         dropped = self.recipe.input_dropout(self.inputs, self.wiring) > 0
         return self.recipe.falling_rate(labelled.n_rows, self.inputs.is_sparse, dropped)
-
-    def _run(
-        self,
-        net: TSENet,
-        labelled: Labelled,
-        schedule: TrainingOptions,
-        validation: Labelled | None = None,
-        score: Score | None = None,
-    ) -> TrainedNetwork:
-        return _run(
-            *(net, labelled, self.loss, self.recipe, schedule, self.seeds, self.report),
-            validation=validation,
-            score=score,
-        )
 
     def _outputs(self, net: TSENet, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         return net.predictor().outputs(self.inputs, rows, self.recipe.n_jobs)
@@ -501,104 +556,6 @@ class _Task:
         return replace(trained, net=net.eval(), adam=AdamState.zeros(net.parameters()))
 
 
-def fit_to_folder(
-    rows: FolderRows,
-    loss: Loss,
-    wiring: Wiring,
-    recipe: Recipe,
-    seeds: RunSeeds,
-    report: Progress,
-) -> TrainedNetwork:
-    """Fit a new network to the labelled rows of a folder, without the linear teacher, which needs all rows in memory.
-
-    Parameters
-    ----------
-    rows : FolderRows
-    loss, wiring, recipe, seeds, report
-        As for :func:`fit_network`.
-    """
-    net = first_network(recipe, wiring, loss.n_outputs, rows.inputs, seeds.weights)
-    score, schedule = calibrated_score(loss), recipe.falling_rate(rows.n_rows, sparse=True)
-    if recipe.init == "random":
-        score, schedule = None, recipe.plain_schedule(rows.n_rows)
-    return _run(
-        *(net, rows, loss, recipe, schedule, seeds, report),
-        validation=rows.validation,
-        score=score,
-    )
-
-
-def continue_network(
-    net: TSENet,
-    labelled: Labelled,
-    loss: Loss,
-    recipe: Recipe,
-    seeds: RunSeeds,
-    report: Progress,
-    *,
-    kept_weights: Masks | None = None,
-    adam: AdamState | None = None,
-) -> TrainedNetwork:
-    """Train a network for one more epoch on all labelled rows, from the weights it has: ``partial_fit``.
-
-    Parameters
-    ----------
-    net, labelled, loss, recipe, seeds, report
-        As for :func:`fit_network`.
-    kept_weights : dict of str to mask, optional
-        Which weights pruning left, by the names of their parameters; the others stay 0.
-    adam : AdamState, optional
-        Of an earlier training.
-    """
-    schedule = replace(recipe.plain_schedule(labelled.n_rows), max_epochs=1)
-    return _run(
-        *(net, labelled, loss, recipe, schedule, seeds, report),
-        kept_weights=kept_weights,
-        adam=adam,
-    )
-
-
-def train_as_before(
-    net: TSENet,
-    taught: Labelled,
-    loss: Loss,
-    recipe: Recipe,
-    seeds: RunSeeds,
-    report: Progress,
-    *,
-    kept_weights: Masks,
-    max_epochs: int,
-) -> TrainedNetwork:
-    """Train what pruning left of a network to answer as the whole one did; no label is needed.
-
-    Parameters
-    ----------
-    net, loss, recipe, seeds, report, kept_weights
-        As for :func:`continue_network`.
-    taught : Labelled
-        Rows with the probabilities or values that the whole network gave as targets.
-    max_epochs : int
-    """
-    schedule = recipe.falling_rate(taught.n_rows, taught.inputs.is_sparse)
-    schedule = replace(schedule, max_epochs=max_epochs)
-    return _run(*(net, taught, loss, recipe, schedule, seeds, report), kept_weights=kept_weights)
-
-
-def first_network(
-    recipe: Recipe,
-    wiring: Wiring,
-    n_outputs: int,
-    inputs: Inputs,
-    seed: int,
-    linear_skip: bool = False,
-) -> TSENet:
-    """A network before training: its weights are random, or the principal directions of some rows."""
-    net = TSENet.of(wiring, n_outputs, recipe.network(inputs, wiring, linear_skip), seed)
-    if recipe.init == "principal":
-        set_principal_directions(net, inputs, seed)
-    return net
-
-
 def _scale_outputs(net: TSENet, factor: float) -> None:
     """Multiply the outputs of a network: the same answers, more or less sure."""
     with torch.no_grad():
@@ -606,43 +563,3 @@ def _scale_outputs(net: TSENet, factor: float) -> None:
         net.output.bias.mul_(factor)
         if net.linear_skip is not None:
             net.linear_skip.mul_(factor)
-
-
-def _run(
-    net: TSENet,
-    rows: Labelled | FolderRows,
-    loss: Loss,
-    recipe: Recipe,
-    schedule: TrainingOptions,
-    seeds: RunSeeds,
-    report: Progress,
-    *,
-    validation: Labelled | None = None,
-    score: Score | None = None,
-    kept_weights: Masks | None = None,
-    adam: AdamState | None = None,
-) -> TrainedNetwork:
-    """Train a network."""
-    device = recipe.device
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    engine = Engine(
-        net.train(),
-        loss,
-        device=device,
-        seed=seeds.dropout,
-        n_jobs=recipe.n_jobs,
-        input_dropout=recipe.input_dropout(rows.inputs, net.wiring),
-        adam=adam,
-    )
-    history = train(
-        engine,
-        rows,
-        validation=validation,
-        score=score,
-        options=schedule,
-        progress=report,
-        seed=seeds.order,
-        after_step=None if kept_weights is None else remove_again(net, kept_weights),
-    )
-    return TrainedNetwork(net.to("cpu").eval(), history, engine.adam)

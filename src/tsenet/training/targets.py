@@ -3,16 +3,15 @@
 `read_targets` checks a ``y``. A row has no target where it is None, NaN, ``pandas.NA``, masked or blank text, and where
 it holds the marker that the user named (``unlabeled=-1``). Each kind of target is an object learned from the first
 ``y``: it encodes further ones as its loss wants them and turns raw outputs of the network back into answers; estimators
-hold one as ``targets_``.
+hold one as ``targets_``. Scores compare the answers with the targets.
 """
 
 from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,29 +31,34 @@ from tsenet.training.losses import (
     RegressionLoss,
 )
 
+if TYPE_CHECKING:
+    from tsenet.training.loop import Score
+
 __all__ = [
     "ClassTargets",
+    "CrossValidatedScore",
     "GivenTargets",
     "LabelTargets",
     "Targets",
     "ValueTargets",
+    "cross_validated_score",
     "is_known",
     "learn_targets",
     "read_targets",
+    "score_of",
     "targets_from_parts",
     "warn_of_marker",
 ]
 
-_ROOM_FOR_CLASSES = 1 << 24  # bytes that classes may take beyond those of their own characters
-
 Floats = NDArray[np.float64]
+_DRAWS = 400  # of the bootstrap
 
 
 # ---- what targets mean
 
 
 class Targets(ABC):
-    """What the targets are; two are equal if their files would be."""
+    """What the targets are."""
 
     loss: Loss
     n_targets: int  # columns of y
@@ -84,16 +88,6 @@ class Targets(ABC):
     @abstractmethod
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The file form."""
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        (meta, arrays), (other_meta, other_arrays) = self.to_parts(), other.to_parts()
-        return meta == other_meta and all(
-            np.array_equal(array, other_arrays[name]) for name, array in arrays.items()
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
 
 
 @dataclass(eq=False)
@@ -344,10 +338,11 @@ def read_targets(y: Any, classification: bool, unlabeled: Any = None) -> GivenTa
     given = _array_of(y)
     missing = _missing(given)
     if unlabeled is not None:
-        missing[~missing] = _equal(given[~missing], unlabeled)
+        missing[~missing] = given[~missing] == unlabeled  # text never equals a number
     if not classification:
         return _values(given, missing)
-    return _labels(given, missing) if _are_labels(given, missing) else _classes(given, missing)
+    several = given.ndim == 2 and given.shape[1] > 1
+    return _labels(given, missing) if several else _classes(given, missing)
 
 
 def warn_of_marker(given: GivenTargets) -> None:
@@ -393,28 +388,9 @@ def _missing(given: NDArray[Any]) -> NDArray[np.bool_]:
 
     missing = np.asarray(pd.isna(given))
     if given.dtype.kind in "OU":
-        missing |= _flags(given, lambda value: isinstance(value, str) and not value.strip())
+        blank = [isinstance(value, str) and not value.strip() for value in given.flat]
+        missing |= np.array(blank, bool).reshape(given.shape)
     return missing
-
-
-def _equal(given: NDArray[Any], marker: Any) -> NDArray[np.bool_]:
-    """Which entries equal the marker; text never equals a number."""
-    if isinstance(marker, str) != (given.dtype.kind == "U") and given.dtype.kind != "O":
-        return np.zeros(given.shape, bool)
-    return _flags(given, lambda value: bool(value == marker))
-
-
-def _flags(given: NDArray[Any], test: Callable[[Any], bool]) -> NDArray[np.bool_]:
-    return np.array([test(value) for value in given.ravel()], bool).reshape(given.shape)
-
-
-def _are_labels(given: NDArray[Any], missing: NDArray[np.bool_]) -> bool:
-    """Whether ``y`` holds several labels: several columns, or one column of 0, 1 and missing values."""
-    if given.ndim != 2 or given.shape[1] > 1:
-        return given.ndim == 2
-    return bool(missing.any()) and all(
-        not isinstance(value, str) and value in (0, 1) for value in given[~missing].tolist()
-    )
 
 
 def _classes(given: NDArray[Any], missing: NDArray[np.bool_]) -> GivenTargets:
@@ -489,6 +465,153 @@ def _floats(given: NDArray[Any], missing: NDArray[np.bool_]) -> Floats:
     return values
 
 
+# ---- scores of rows that a network has not seen, higher is better
+
+
+def score_of(metric: Any, targets: Targets) -> Score | None:
+    """Return the score that a metric's name, or a user's own function, stands for.
+
+    Parameters
+    ----------
+    metric : str, callable or None
+        ``"accuracy"`` or ``"auc"`` for classes and labels; ``"r2"``, ``"mae"`` or ``"rmse"`` for values, the last two
+        with a minus sign; a function of the true targets and of what is predicted: probabilities (n, classes) or
+        (n, labels), or values. None or ``"loss"``: minus the loss.
+    targets : Targets
+        What the targets are.
+
+    Raises
+    ------
+    ValueError
+        For a name that is not known for such targets.
+    """
+    if metric is None or metric == "loss":
+        return None
+    if callable(metric):
+        return lambda true, outputs, weights: float(metric(*_as_given(true, outputs, targets)))
+    named = ("r2", "mae", "rmse") if isinstance(targets, ValueTargets) else ("accuracy", "auc")
+    if metric not in named:
+        raise ValueError(
+            f"eval_metric must be one of {', '.join(map(repr, ('loss', *named)))} or a function, not {metric!r}"
+        )
+
+    def score(true: NDArray[Any], outputs: Floats, weights: NDArray[Any] | None) -> float:
+        if isinstance(targets, ClassTargets):
+            if metric == "accuracy":
+                right = targets.decode(outputs) == targets.classes[true]
+                return float(np.average(right, weights=weights))
+            n_outputs = outputs.shape[1]
+            true = true == 1 if n_outputs == 1 else true[:, None] == np.arange(n_outputs)
+            wanted, predicted = true.astype(np.float64), targets.loss.predict(outputs)
+            predicted = predicted[:, 1] if n_outputs == 1 else predicted
+        else:
+            wanted, predicted = _as_given(true, outputs, targets)
+        return _mean_over_columns(metric, wanted, predicted, weights)
+
+    return score
+
+
+def _as_given(
+    true: NDArray[Any], outputs: Floats, targets: Targets
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """True targets as in ``y``, and what is predicted: probabilities or values."""
+    if isinstance(targets, ValueTargets):
+        return targets.decode(true.reshape(len(true), -1)), targets.decode(outputs)
+    predicted = targets.loss.predict(outputs)
+    return (targets.classes[true] if isinstance(targets, ClassTargets) else true), predicted
+
+
+def _mean_over_columns(
+    metric: str, wanted: Floats, predicted: Floats, weights: NDArray[Any] | None
+) -> float:
+    """Mean score of the columns of (n,) or (n, C) on their known entries; NaN if it is defined for none."""
+    scores = []
+    for true, said in zip(np.atleast_2d(wanted.T), np.atleast_2d(predicted.T), strict=True):
+        known = ~np.isnan(true)
+        own = None if weights is None else weights[known]
+        if known.any():
+            scores.append(_column_score(metric, true[known], said[known], own))
+    defined = [score for score in scores if not np.isnan(score)]
+    return float(np.mean(defined)) if defined else float("nan")
+
+
+def _column_score(metric: str, true: Floats, said: Floats, weights: Any) -> float:
+    """Score of one column; NaN if it is not defined."""
+    from sklearn import metrics
+
+    if metric == "accuracy":
+        return float(np.average((said > 0.5) == (true > 0.5), weights=weights))
+    if (metric == "auc" and np.unique(true).size < 2) or (metric == "r2" and true.size < 2):
+        return float("nan")
+    function, sign = {
+        "auc": (metrics.roc_auc_score, 1),
+        "r2": (metrics.r2_score, 1),
+        "mae": (metrics.mean_absolute_error, -1),
+        "rmse": (metrics.root_mean_squared_error, -1),
+    }[metric]
+    return sign * float(function(true, said, sample_weight=weights))
+
+
+class CrossValidatedScore(NamedTuple):
+    """A score of labelled rows by models that had not seen them, with a 95 % interval.
+
+    Attributes
+    ----------
+    metric : {"accuracy", "r2"}
+    value, low, high : float
+        The score, and the ends of its interval.
+    n_rows : int
+        Number of rows scored.
+    """
+
+    metric: str
+    value: float
+    low: float
+    high: float
+    n_rows: int
+
+    def __str__(self) -> str:
+        name = "R²" if self.metric == "r2" else self.metric
+        return f"{name} {self.value:.3f} (95 % interval {self.low:.3f} to {self.high:.3f})"
+
+
+def cross_validated_score(
+    targets: Targets, true: NDArray[Any], outputs: Floats
+) -> CrossValidatedScore | None:
+    """Score raw outputs (n, C) of rows that the models had not seen.
+
+    The interval of an accuracy is Wilson's, that of R² the bootstrap's over rows. None if the score is not defined, as
+    R² of a single value.
+
+    Parameters
+    ----------
+    targets : Targets
+        What the targets are.
+    true : (n,) or (n, C)
+        Encoded.
+    outputs : (n, C)
+    """
+    n = len(true)
+    if isinstance(targets, ValueTargets):
+        columns = true.reshape(n, -1)  # encoded values, whose squares cannot overflow
+        value = _mean_over_columns("r2", columns, outputs, None)
+        if not np.isfinite(value):
+            return None
+        draws = np.random.default_rng(0).integers(n, size=(_DRAWS, n))
+        found = [_mean_over_columns("r2", columns[rows], outputs[rows], None) for rows in draws]
+        low, high = np.nanquantile(found, [0.025, 0.975])
+        return CrossValidatedScore("r2", value, float(low), float(high), n)
+    score = score_of("accuracy", targets)
+    assert score is not None
+    value, z = score(true, outputs, None), 1.96
+    if not np.isfinite(value):
+        return None
+    centre = value + z**2 / (2 * n)
+    spread = z * np.sqrt(value * (1 - value) / n + (z / (2 * n)) ** 2)
+    low, high = (centre - spread) / (1 + z**2 / n), (centre + spread) / (1 + z**2 / n)
+    return CrossValidatedScore("accuracy", value, float(low), float(high), n)
+
+
 # ---- files
 
 
@@ -537,10 +660,6 @@ def _array_of_values(plain: dict[str, Any]) -> NDArray[Any]:
     values = plain["values"]
     if not all(isinstance(value, bool | int | float | str) for value in values):
         raise ValueError("classes must be numbers or strings")
-    if kind == "object":
-        return np.array(values, dtype=object)
-    dtype = np.dtype(kind)
-    n_characters = sum(len(value) for value in values if isinstance(value, str))
-    if len(values) * dtype.itemsize > _ROOM_FOR_CLASSES + 16 * n_characters:
-        raise ValueError(f"{len(values)} classes of type {kind!r} would fill the memory")
-    return np.array(values, dtype=dtype)
+    if np.dtype(kind).kind == "U" and np.array(values).dtype != kind:  # it could fill the memory
+        raise ValueError(f"the classes are not of type {kind!r}")
+    return np.array(values, dtype=kind)
