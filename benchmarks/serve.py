@@ -16,13 +16,14 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
+from benchmarks.measure import ROOT
 from reproduce.markdown import table
 
-ROOT = Path(__file__).parents[1]
 CLIENTS = 8
 HOST = "127.0.0.1"
 
@@ -151,8 +152,12 @@ def latencies(port: int, rate: float, seconds: float) -> np.ndarray:
     return np.array(found)
 
 
-def run(rate: float = 200.0, seconds: float = 20.0, n_bad: int = 10_000) -> str:
-    """Latency of a service on one core, and what bad requests leave behind."""
+def run(
+    rate: Annotated[float, typer.Option(help="Requests per second.")] = 200.0,
+    seconds: Annotated[float, typer.Option(help="Duration.")] = 20.0,
+    bad: Annotated[int, typer.Option(help="Bad requests afterwards.")] = 10_000,
+) -> str:
+    """Load test of examples/serve.py on one core: latency, bad requests, memory, threads and files after them."""
     from tsenet import TSENetClassifier
 
     with tempfile.TemporaryDirectory() as home:
@@ -163,7 +168,7 @@ def run(rate: float = 200.0, seconds: float = 20.0, n_bad: int = 10_000) -> str:
             before = settled(process, {"threads": 1})
             taken = latencies(port, rate, seconds)
             after_good = settled(process, before)
-            names = itertools.islice(itertools.cycle(BAD), n_bad)
+            names = itertools.islice(itertools.cycle(BAD), bad)
             answers: Counter[Any] = Counter(ask_badly(port, name) for name in names)
             after = settled(process, before)
             assert latencies(port, 50, 1).size == 50  # it still answers
@@ -176,7 +181,7 @@ def run(rate: float = 200.0, seconds: float = 20.0, n_bad: int = 10_000) -> str:
     body: list[list[object]] = [
         [f"{rate:g} requests/s for {seconds:g} s", f"p50 {ms[0]:.1f} ms, p99 {ms[1]:.1f} ms"],
         ["CPU seconds per second", f"{load:.2f}"],
-        [f"{n_bad:,} bad requests", said],
+        [f"{bad:,} bad requests", said],
         *(
             [name, f"{before[key]:.0f} → {after[key]:.0f}"]
             for name, key in (("memory, MB", "memory"), ("threads", "threads"), ("files", "files"))

@@ -42,7 +42,7 @@ def posteriors(soft: SoftRows) -> Floats:
 
 def latent_information(soft: SoftRows) -> Floats:
     """Mutual information of all latents, from their moments."""
-    both, mean = soft.second_moments() / soft.n_rows, soft.means()
+    both, mean = soft.moments()
     return binary_information(both, mean[:, None], mean[None, :])
 
 

@@ -110,8 +110,9 @@ def test_second_moments_and_means_equal_dense(data: tuple[Bools, Layer]) -> None
     soft = completed(on, layer)
 
     posterior = expit(dense_logodds(on, layer))
-    np.testing.assert_allclose(soft.second_moments(), posterior.T @ posterior, rtol=1e-10)
-    np.testing.assert_allclose(soft.means(), posterior.mean(axis=0), rtol=1e-10)
+    both, mean = soft.moments()
+    np.testing.assert_allclose(both, posterior.T @ posterior / len(on), rtol=1e-10)
+    np.testing.assert_allclose(mean, posterior.mean(axis=0), rtol=1e-10)
 
 
 def test_rows_without_any_word() -> None:
@@ -122,7 +123,7 @@ def test_rows_without_any_word() -> None:
     assert soft.logodds.nnz == 0
     np.testing.assert_array_equal(soft.hard().to_dense(), np.tile(soft.base > 0, (4, 1)))
     posterior = expit(np.tile(soft.base, (4, 1)))
-    np.testing.assert_allclose(soft.second_moments(), posterior.T @ posterior, rtol=1e-12)
+    np.testing.assert_allclose(soft.moments()[0], posterior.T @ posterior / 4, rtol=1e-12)
 
 
 def test_weights_silences_and_base() -> None:
@@ -148,7 +149,8 @@ def test_best_latents_equal_dense(data: tuple[Bools, Layer], positive: bool) -> 
     counter = PairCounter(BinaryRows.of_dense(on), positive)
     variables = np.random.default_rng(3).permutation(24)[:17].astype(np.int32)
 
-    best, joint = layers._best_latents(variables, hard, layer.latent_of, counter)
+    with Workers(2) as workers:
+        best, found, joint = counter.best_latents(variables, hard, layer.latent_of, workers)
 
     state = hard.to_dense()
     gain = full_information(np.concatenate([on, state], axis=1))[:24, 24:]
@@ -161,6 +163,7 @@ def test_best_latents_equal_dense(data: tuple[Bools, Layer], positive: bool) -> 
         expected = int(np.argmax(np.where(allowed, gain[v], -1))) if allowed.any() else -1
         assert best[b] == expected
         assert joint[b] == (together[v, expected] if expected >= 0 else 0)
+        assert found[b] == pytest.approx(gain[v, expected] if expected >= 0 else 0.0, abs=1e-9)
 
 
 def test_a_variable_that_meets_no_latent() -> None:
@@ -172,7 +175,10 @@ def test_a_variable_that_meets_no_latent() -> None:
     np.testing.assert_array_equal(hard.to_dense(), on)
 
     counter = PairCounter(BinaryRows.of_dense(on))
-    best, joint = layers._best_latents(np.arange(3, dtype=np.int32), hard, layer.latent_of, counter)
+    with Workers(1) as workers:
+        best, _, joint = counter.best_latents(
+            np.arange(3, dtype=np.int32), hard, layer.latent_of, workers
+        )
 
     assert best.tolist() == [-1, -1, -1]
     assert joint.tolist() == [0, 0, 0]

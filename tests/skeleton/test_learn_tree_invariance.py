@@ -53,7 +53,6 @@ def test_block_sizes_leave_no_trace(size: int, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(information, "CHUNK_WORK", size)
     monkeypatch.setattr(layers, "CHUNK_WORK", size)
-    monkeypatch.setattr(layers, "VARIABLES_AT_ONCE", min(size, 1000))
 
     assert learn(on, refine_steps=0) == expected
     assert learn(on, refine_steps=0, n_jobs=3) == expected
