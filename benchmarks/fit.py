@@ -6,7 +6,6 @@ kernels. With another checkout the two take turns, so that both meet the same lo
 
 from __future__ import annotations
 
-import inspect
 import statistics
 import tempfile
 import time
@@ -88,8 +87,6 @@ def prepare(case: str, path: Path) -> tuple[int, int]:
 
 def _rows(name: str) -> tuple[Any, Any, Any, Any]:
     """Return rows to fit, their classes, rows to score and theirs; no test rows."""
-    from sklearn.model_selection import train_test_split
-
     if name != "many classes":
         fold = fold_of(name, "validation", 0)
         return fold.X, fold.y.astype(int), fold.X_held, fold.y_held.astype(int)
@@ -97,13 +94,7 @@ def _rows(name: str) -> tuple[Any, Any, Any, Any]:
     texts = np.array([text for _, part in parts for text in part.X], dtype=object)
     classes = [f"{one} {label}" for one, part in parts for label in part.y.tolist()]
     codes = np.unique(classes, return_inverse=True)[1]
-    options = {
-        "train_size": MANY_ROWS,
-        "test_size": MANY_ROWS,
-        "stratify": codes,
-        "random_state": 0,
-    }
-    fit, held = train_test_split(np.arange(codes.size), **options)
+    fit, held = np.random.default_rng(0).permutation(codes.size)[: 2 * MANY_ROWS].reshape(2, -1)
     X, X_held, _ = count_words(texts[fit].tolist(), texts[held].tolist())
     return X, codes[fit], X_held, codes[held]
 
@@ -138,7 +129,4 @@ def _model(method: str) -> Any:
         return make_pipeline(Features(), rival)
     import tsenet
 
-    options: dict[str, Any] = {"random_state": 0, "n_jobs": 1}
-    if "unlabeled" in inspect.signature(tsenet.TSENetClassifier).parameters:
-        options["unlabeled"] = -1
-    return tsenet.TSENetClassifier(**options)
+    return tsenet.TSENetClassifier(random_state=0, n_jobs=1, unlabeled=-1)

@@ -1,11 +1,8 @@
-"""Answers of fitted models: rows per CPU second, one row alone, size of the file, and a call of ``tsenet predict``."""
+"""Answers of fitted models: rows per CPU second, one row alone, and size of the file."""
 
 from __future__ import annotations
 
-import resource
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 import warnings
@@ -15,7 +12,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from scipy.sparse import csr_matrix, save_npz
+from scipy.sparse import csr_matrix
 
 from reproduce.data import count_words, load
 from reproduce.markdown import table
@@ -29,7 +26,7 @@ ROUNDS = 7
 def run(
     rows: Annotated[int, typer.Option(help="Rows to fit on, and as many to predict.")] = 20_000,
 ) -> str:
-    """Predictions on AG's News next to logistic regression: rows per CPU second, one row, file, command."""
+    """Predictions on AG's News next to logistic regression: rows per CPU second, one row, file."""
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.linear_model import LogisticRegression
 
@@ -41,27 +38,21 @@ def run(
     rival = LogisticRegression(max_iter=200).fit(
         tfidf.transform(train.values)[:LABELS], few[:LABELS]
     )
-    body = [
-        [
-            *("logistic regression", f"{rival.coef_.size:,}", "–", "–"),
-            *(*_speed(rival.predict, scaled), "–"),
-        ]
-    ]
+    size = f"{rival.coef_.size:,}"
+    body = [["logistic regression", size, "–", "–", *_speed(rival.predict, scaled)]]
     model = TSENetClassifier(random_state=0, n_jobs=1, unlabeled=-1).fit(Table.of(train), few)
     with tempfile.TemporaryDirectory() as home:
         path = Path(home, "model.tsenet")
-        save_npz(Path(home, "rows.npz"), test[:100])
         for n_parameters in (None, *PRUNED):
             name = "TSE-Net" if n_parameters is None else f"… prune({n_parameters:_})"
             if n_parameters is not None:
                 model.prune(n_parameters, train)
             model.save(path)
-            size, n = path.stat().st_size, model.n_parameters_
-            files = [f"{n:,}", f"{size / 1e3:,.0f}", f"{size / (4 * n):.2f}"]
-            command = f"{_command(path, Path(home, 'rows.npz')):.1f}"
-            body.append([name, *files, *_speed(model.predict, test), command])
+            n_bytes, n = path.stat().st_size, model.n_parameters_
+            files = [f"{n:,}", f"{n_bytes / 1e3:,.0f}", f"{n_bytes / (4 * n):.2f}"]
+            body.append([name, *files, *_speed(model.predict, test)])
     head = ["", "parameters", "file, kB", "… / 4 bytes", "rows per CPU s", "one row, ms"]
-    return table([*head, "command, CPU s"], body)
+    return table(head, body)
 
 
 def _speed(predict: Callable[[Any], Any], rows: Any) -> list[str]:
@@ -78,18 +69,6 @@ def _speed(predict: Callable[[Any], Any], rows: Any) -> list[str]:
             predict(one)
             alone.append(time.perf_counter() - begin)
     return [f"{statistics.median(together):,.0f}", f"{1e3 * statistics.median(alone):.2f}"]
-
-
-def _command(model: Path, rows: Path) -> float:
-    """CPU seconds of ``tsenet predict``, the second time."""
-    command = [sys.executable, "-m", "tsenet", "predict", str(model), str(rows), "--quiet"]
-    seconds = 0.0
-    for _ in range(2):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return seconds
 
 
 def _documents(n_rows: int) -> tuple[Any, Any, np.ndarray]:

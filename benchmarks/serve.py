@@ -10,10 +10,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -126,30 +126,23 @@ def settled(process: int, wanted: dict[str, float], seconds: float = 20.0) -> di
 
 def latencies(port: int, rate: float, seconds: float) -> np.ndarray:
     """Seconds from when each request was due until its answer was there, at a fixed rate."""
-    numbers, found = itertools.count(), []
-    n_requests, begin = int(rate * seconds), time.perf_counter() + 0.5
+    due = time.perf_counter() + 0.5 + np.arange(int(rate * seconds)) / rate
 
-    def client() -> None:
+    def client(own: np.ndarray) -> list[float]:
+        taken = []
         connection = http.client.HTTPConnection(HOST, port, timeout=60)
-        for number in iter(lambda: next(numbers), None):
-            if number >= n_requests:
-                break
-            due = begin + number / rate
-            time.sleep(max(0.0, due - time.perf_counter()))
+        for moment in own:
+            time.sleep(max(0.0, moment - time.perf_counter()))
             connection.request("POST", "/predict", GOOD)
             answer = connection.getresponse()
             assert answer.status == 200, answer.read()
             json.loads(answer.read())
-            found.append(time.perf_counter() - due)
+            taken.append(time.perf_counter() - moment)
         connection.close()
+        return taken
 
-    threads = [threading.Thread(target=client) for _ in range(CLIENTS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == n_requests
-    return np.array(found)
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        return np.concatenate(list(pool.map(client, [due[k::CLIENTS] for k in range(CLIENTS)])))
 
 
 def run(

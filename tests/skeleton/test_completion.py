@@ -97,14 +97,6 @@ def test_hard_completion_takes_the_likelier_state(data: tuple[Bools, Layer]) -> 
     assert not expected.all()
 
 
-def test_the_two_kinds_of_layer_are_what_they_say() -> None:
-    rng = np.random.default_rng(1)
-
-    assert (random_layer(rng, 24, 7).base() > 0).any()
-    assert (random_layer(rng, 24, 7).base() < 0).any()
-    assert (never_on_by_default(rng, 24, 7).base() < 0).all()
-
-
 def test_second_moments_and_means_equal_dense(data: tuple[Bools, Layer]) -> None:
     on, layer = data
     soft = completed(on, layer)
@@ -124,19 +116,6 @@ def test_rows_without_any_word() -> None:
     np.testing.assert_array_equal(soft.hard().to_dense(), np.tile(soft.base > 0, (4, 1)))
     posterior = expit(np.tile(soft.base, (4, 1)))
     np.testing.assert_allclose(soft.moments()[0], posterior.T @ posterior / 4, rtol=1e-12)
-
-
-def test_weights_silences_and_base() -> None:
-    layer = Layer(
-        np.array([0, 0, -1], np.int32),
-        np.array([0.25]),
-        np.array([[0.1, 0.5], [0.2, 0.9], [0.5, 0.5]]),
-    )
-
-    np.testing.assert_allclose(layer.weights()[:2], np.log([9.0, 36.0]))
-    np.testing.assert_allclose(layer.off_evidence()[:2], np.log([0.5 / 0.9, 0.1 / 0.8]))
-    np.testing.assert_allclose(layer.base(), np.log([1 / 3 * 0.5 / 0.9 * 0.1 / 0.8]))
-    assert layer.n_latents == 1
 
 
 # ---- the best latent for a variable

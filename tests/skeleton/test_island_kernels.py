@@ -97,29 +97,6 @@ def test_refit_is_em_on_the_rows(seed: int) -> None:
     np.testing.assert_allclose(table, reference_table, rtol=1e-10)
 
 
-def test_refit_never_lowers_the_objective() -> None:
-    """Likelihood of all rows plus the pull of the pseudo-counts, step by step."""
-    rng = np.random.default_rng(5)
-    on = one_latent_rows(rng, 400, [6], low=0.15, high=0.5)
-    members = np.arange(6)
-    patterns = patterns_of(on)
-    prior, table = 0.5, rng.uniform(0.2, 0.8, (6, 2))
-    objective = []
-    for _ in range(50):
-        likelihood = island_reference.likelihood_of(on, members.tolist(), table) @ [
-            1 - prior,
-            prior,
-        ]
-        values = np.append(table.ravel(), prior)
-        objective.append(np.log(likelihood).sum() + np.log(values * (1 - values)).sum())
-        prior, _ = island_kernels.fit_members(
-            patterns, patterns.n.size, members, 0, 0, prior, table, 1
-        )
-
-    assert np.diff(objective).min() >= -1e-9 * abs(objective[-1])
-    assert objective[-1] > objective[0] + 10
-
-
 @pytest.mark.parametrize(
     ("n00", "n01", "n10", "n11"),
     [(60, 10, 10, 20), (30, 30, 30, 10), (97, 1, 1, 1), (50, 0, 0, 50), (20, 40, 40, 0)],

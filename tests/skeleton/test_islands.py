@@ -23,17 +23,6 @@ from tsenet.skeleton.layers import smallest_gain
 
 @pytest.mark.parametrize("options", [OPTIONS, PAPER], ids=["correlation", "paper"])
 @pytest.mark.parametrize("seed", range(5))
-def test_one_latent_is_one_group(seed: int, options: IslandOptions) -> None:
-    on = one_latent_rows(np.random.default_rng(seed), 2000, [10])
-
-    islands, left = find(on, options, key=seed)
-
-    assert groups(islands) == [list(range(10))]
-    assert left == []
-
-
-@pytest.mark.parametrize("options", [OPTIONS, PAPER], ids=["correlation", "paper"])
-@pytest.mark.parametrize("seed", range(5))
 def test_two_linked_latents_are_two_groups(seed: int, options: IslandOptions) -> None:
     islands, left = find(two_linked_latents(seed), options, key=seed)
 
@@ -140,17 +129,6 @@ def test_no_island_outgrows_the_limit(max_island: int) -> None:
     sizes = [island.members.size for island in islands]
     assert max(sizes) == max_island
     assert sum(sizes) + len(left) == 20
-
-
-@pytest.mark.parametrize("n_variables", [2, 3, 4, 5])
-def test_a_handful_of_variables(n_variables: int) -> None:
-    """A table so small that the island takes everything ends, too."""
-    on = one_latent_rows(np.random.default_rng(6), 1000, [n_variables])
-
-    islands, left = find(on)
-
-    assert groups(islands) == [list(range(n_variables))]
-    assert left == []
 
 
 def test_constants_are_in_no_island() -> None:

@@ -125,14 +125,13 @@ def learn_tree(
     >>> sorted(group.tolist() for group in tree.groups(1))
     [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
     """
-    size = 30 if piece_size in (None, "auto", 0) else piece_size
+    size = 2 if piece_size in (None, "auto", 0) else piece_size
+    n_sampled = 2 if structure_samples is None else structure_samples
     allowed = {
         f"max_island must be 2 to 63, not {max_island}": 2 <= max_island <= 63,
         f"max_top must be at least 1, not {max_top}": max_top >= 1,
         f"ud_threshold must be a finite number, not {ud_threshold}": np.isfinite(ud_threshold),
-        f"structure_samples must be None or at least 2, not {structure_samples}": (
-            structure_samples is None or structure_samples >= 2
-        ),
+        f"structure_samples must be None or at least 2, not {structure_samples}": n_sampled >= 2,
         f"refine_steps must be at least 0, not {refine_steps}": refine_steps >= 0,
         f"em_restarts must be at least 1, not {em_restarts}": em_restarts >= 1,
         f"ties must be 'positive' or 'any', not {ties!r}": ties in ("positive", "any"),
@@ -321,11 +320,8 @@ def in_order(
 
 def latent_names(level: NDArray[np.int32], taken: set[str]) -> list[str]:
     """Names for the latents: ``Z1.0``, ``Z1.1``, …, with a longer letter run if a column already has one."""
-    names = [
-        f"Z{here}.{k}"
-        for here in range(1, int(level.max()) + 1)
-        for k in range(int((level == here).sum()))
-    ]
+    sizes = np.bincount(level).tolist()
+    names = [f"Z{here}.{k}" for here in range(1, len(sizes)) for k in range(sizes[here])]
     while not taken.isdisjoint(names):
         names = [f"Z{name}" for name in names]
     return names

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,6 @@ BATCH_ROWS = 1000
 STEP_EXPONENT = 0.75
 PSEUDO_ROWS = 1.0  # strength, in rows, of the prior that a child does not depend on its parent
 SMALLEST = 1e-9
-STEPS_PER_READ = 200  # steps whose rows are read in one pass
 
 
 @dataclass(frozen=True)
@@ -228,23 +226,19 @@ def refine(
     parent, cpt, n_observed = tree.parent, tree.cpt.copy(), tree.n_observed
     by_depth = nodes_by_depth(parent)
     pairs, on = counts_from_tables(parent, cpt, tree.marginals(), n_observed)
-    pseudo = PSEUDO_ROWS / pieces.n_rows
     size = min(BATCH_ROWS, pieces.n_rows)
-    numbers = batch_numbers(pieces.n_rows, steps, rng)
-    for u in range(steps):
-        if u % STEPS_PER_READ == 0:
-            window = list(islice(numbers, STEPS_PER_READ))
-            read = np.unique(np.concatenate(window))
-            rows = pieces.take(read, stage="rows of stepwise EM", progress=None if u else progress)
-            if u == 0:
-                progress.start("refine", steps)
-        batch = np.searchsorted(read, window[u % STEPS_PER_READ]).astype(np.int64)
+    batches = list(batch_numbers(pieces.n_rows, steps, rng))
+    read = np.unique(np.concatenate(batches))
+    rows = pieces.take(read, stage="rows of stepwise EM", progress=progress)
+    progress.start("refine", steps)
+    for u, batch in enumerate(batches):
         inference = Inference.of(parent, cpt, n_observed, by_depth)
-        batch_pairs, batch_on, loglik = inference.expected_counts(rows, batch, workers)
+        numbers = np.searchsorted(read, batch).astype(np.int64)
+        batch_pairs, batch_on, loglik = inference.expected_counts(rows, numbers, workers)
         eta = (u + 2.0) ** -STEP_EXPONENT
         pairs += eta * (batch_pairs / size - pairs)
         on += eta * (batch_on / size - on)
-        tables_from_counts(pairs, on, parent, pseudo, cpt, positive)
+        tables_from_counts(pairs, on, parent, PSEUDO_ROWS / pieces.n_rows, cpt, positive)
         progress.advance(1, f"log-likelihood {loglik / size:.2f} per row")
     progress.finish()
     return cpt

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet._system.notebook import Cell, table, titled
 from tsenet._system.ranges import exact_array
 from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRule
@@ -28,10 +27,6 @@ if TYPE_CHECKING:
     import networkx
 
     from tsenet.skeleton.inference import Inference
-
-# Groups of the top level, and variables of each, that a notebook shows.
-_SHOWN_GROUPS = 12
-_SHOWN_NAMES = 6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -318,9 +313,7 @@ class LatentTree:
         """
         return self._of_blocks("posterior", X, n_jobs)
 
-    def _of_blocks(
-        self, what: Literal["log_likelihood", "posterior"], X: Any, n_jobs: int | None
-    ) -> NDArray[np.float64]:
+    def _of_blocks(self, what: str, X: Any, n_jobs: int | None) -> NDArray[np.float64]:
         with self.binary_blocks(X) as rows:
             found = list(rows.map(partial(_of_block, self, what, rows.threads(n_jobs))))
         return found[0] if len(found) == 1 else np.concatenate(found)
@@ -424,28 +417,6 @@ class LatentTree:
         alone = f", {self.ungrouped.size} in no group" if self.ungrouped.size else ""
         return f"LatentTree({sizes}, {self.n_parameters} parameters{alone})"
 
-    def _repr_html_(self) -> str:
-        """Sizes, and the groups of the top level with the variables that follow them most, for notebooks."""
-        sizes = " – ".join(f"{size:,}" for size in self.layer_sizes)
-        about = f"{sizes}: variables, then the latents of each level"
-        top = self.layer(self.n_levels)
-        if self.n_levels == 0:
-            return titled("LatentTree", about)
-        on, above = self.marginals(), self.ancestors(self.n_levels)
-        clear = np.abs(self.cpt[:, 1, 1] - self.cpt[:, 0, 1])[: self.n_observed]
-        rows: list[list[Cell]] = []
-        for k in np.argsort(-np.bincount(above[above >= 0]), kind="stable")[:_SHOWN_GROUPS]:
-            held = np.flatnonzero(above == k)
-            best = held[np.argsort(-clear[held], kind="stable")[:_SHOWN_NAMES]]
-            words = ", ".join(self.names[v] for v in best) + (" …" if held.size > best.size else "")
-            node = top.start + int(k)
-            rows.append([self.names[node], words, int(held.size), f"{100 * on[node]:.3g} %"])
-        more = top.stop - top.start - len(rows)
-        note = f"{more:,} more groups" if more else ""
-        return titled(
-            "LatentTree", about, table(["top level", "variables", "how many", "on"], rows, note)
-        )
-
     __eq__ = equal_fields
     __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
 
@@ -476,8 +447,8 @@ class LatentTree:
         graph: networkx.DiGraph[str] = networkx.DiGraph()
         for node, name in enumerate(self.names):
             graph.add_node(name, level=int(self.level[node]), cpt=self.cpt[node].tolist())
-        for node in np.flatnonzero(self.parent >= 0).tolist():
-            graph.add_edge(self.names[self.parent[node]], self.names[node])
+        children = np.flatnonzero(self.parent >= 0).tolist()
+        graph.add_edges_from((self.names[self.parent[v]], self.names[v]) for v in children)
         return graph
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -557,9 +528,7 @@ def node_marginals(parent: NDArray[np.int32], cpt: NDArray[np.float64]) -> NDArr
     return marginal
 
 
-def _of_block(
-    tree: LatentTree, what: str, n_jobs: int | None, rows: BinaryRows
-) -> NDArray[np.float64]:
+def _of_block(tree: LatentTree, what: str, n_jobs: int | None, rows: BinaryRows) -> Any:
+    """What ``log_likelihood`` or ``posterior`` is for one block."""
     with Workers(n_jobs) as workers:
-        found: NDArray[np.float64] = getattr(tree._inference, what)(rows, workers)
-    return found
+        return getattr(tree._inference, what)(rows, workers)
