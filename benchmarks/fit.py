@@ -6,22 +6,21 @@ kernels. With another checkout the two take turns, so that both meet the same lo
 
 from __future__ import annotations
 
-import inspect
-import json
-import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import joblib
 import numpy as np
-import scipy.sparse as sp
+import typer
 
-ROOT = Path(__file__).parents[1]
+from benchmarks.measure import in_own_process, peak_bytes
+from reproduce.data import count_words, fold_of, load
+from reproduce.markdown import table
+
 #: Case: data set and number of labels (None: every row has one).
 CASES: dict[str, tuple[str, int | None]] = {
     "stackoverflow": ("stackoverflow", None),
@@ -37,10 +36,15 @@ WARM_UP_ROWS = 300
 PENALTIES = np.logspace(-1, 3, 5)
 
 
-def run(against: Path | None, only: list[str], repeats: int) -> str:
-    """One row per case: CPU seconds of this checkout, of the other side, and their ratio."""
-    from reproduce.markdown import table
-
+def run(
+    against: Annotated[
+        Path | None, typer.Option(help="Another checkout; without it, logistic regression.")
+    ] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Cases; default: all.")] = None,
+    repeats: Annotated[int, typer.Option(help="Fits of each side; the median counts.")] = 3,
+) -> str:
+    """CPU seconds of default fits next to logistic regression or another checkout (TSENET_DATA)."""
+    only = only or list(CASES)
     unknown = sorted(set(only) - set(CASES))
     if unknown:
         raise SystemExit(f"unknown case {unknown[0]!r}: choose from {', '.join(CASES)}")
@@ -48,15 +52,15 @@ def run(against: Path | None, only: list[str], repeats: int) -> str:
     head = ["case", "rows", "classes", "this, CPU s", rival, "ratio", "accuracy", "other's", "MB"]
     body = []
     with tempfile.TemporaryDirectory() as scratch:
-        for case in only or CASES:
-            path = Path(scratch) / f"{case}.npz"
-            size = _prepare(case, path)
+        for case in only:
+            path = Path(scratch) / f"{case}.joblib"
+            size = prepare(case, path)
             ours: list[dict[str, float]] = []
             theirs: list[dict[str, float]] = []
+            other = {"method": "lr"} if against is None else {"checkout": against}
             for _ in range(repeats):
-                ours.append(_in_process(ROOT, path, "tsenet"))
-                other = (ROOT, path, "lr") if against is None else (against, path, "tsenet")
-                theirs.append(_in_process(*other))
+                ours.append(in_own_process("benchmarks.fit:measure", path=path))
+                theirs.append(in_own_process("benchmarks.fit:measure", path=path, **other))
             cpu = [statistics.median(one["cpu"] for one in side) for side in (ours, theirs)]
             body.append(
                 [
@@ -70,32 +74,19 @@ def run(against: Path | None, only: list[str], repeats: int) -> str:
     return table(head, body)
 
 
-def _prepare(case: str, path: Path) -> tuple[int, int]:
+def prepare(case: str, path: Path) -> tuple[int, int]:
     """Save the rows of a case for both sides; return the number of rows and of classes."""
     name, n_labels = CASES[case]
     X, y, X_held, y_held = _rows(name)
-    known = np.arange(y.size)
-    if n_labels is not None:
-        known = np.random.default_rng(0).permutation(y.size)[:n_labels]
+    known = np.random.default_rng(0).permutation(y.size)[:n_labels]
     few = np.full(y.size, -1)
     few[known] = y[known]
-    arrays: dict[str, Any] = {"y": few, "y_held": y_held}
-    for part, values in (("X", X), ("X_held", X_held)):
-        if sp.issparse(values):
-            fields = ("data", "indices", "indptr", "shape")
-            arrays |= {f"{part}_{field}": getattr(values, field) for field in fields}
-        else:
-            arrays[part] = values
-    np.savez(path, **arrays)
+    joblib.dump((X, few, X_held, y_held), path)
     return y.size, int(np.unique(y).size)
 
 
 def _rows(name: str) -> tuple[Any, Any, Any, Any]:
     """Return rows to fit, their classes, rows to score and theirs; no test rows."""
-    from sklearn.model_selection import train_test_split
-
-    from reproduce.data import count_words, fold_of, load
-
     if name != "many classes":
         fold = fold_of(name, "validation", 0)
         return fold.X, fold.y.astype(int), fold.X_held, fold.y_held.astype(int)
@@ -103,46 +94,17 @@ def _rows(name: str) -> tuple[Any, Any, Any, Any]:
     texts = np.array([text for _, part in parts for text in part.X], dtype=object)
     classes = [f"{one} {label}" for one, part in parts for label in part.y.tolist()]
     codes = np.unique(classes, return_inverse=True)[1]
-    options = {
-        "train_size": MANY_ROWS,
-        "test_size": MANY_ROWS,
-        "stratify": codes,
-        "random_state": 0,
-    }
-    fit, held = train_test_split(np.arange(codes.size), **options)
+    fit, held = np.random.default_rng(0).permutation(codes.size)[: 2 * MANY_ROWS].reshape(2, -1)
     X, X_held, _ = count_words(texts[fit].tolist(), texts[held].tolist())
     return X, codes[fit], X_held, codes[held]
 
 
-def _in_process(root: Path, path: Path, method: str) -> dict[str, float]:
-    """Fit with the code of a checkout in a fresh interpreter."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(root.resolve() / "src"), str(ROOT)]),
-        "OMP_NUM_THREADS": "1",
-        "OMP_WAIT_POLICY": "PASSIVE",
-    }
-    command = [sys.executable, "-m", "benchmarks.fit", str(path), method]
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False
-    )
-    if done.returncode != 0:
-        raise SystemExit(f"the fit with {root} ended with status {done.returncode}")
-    report: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return report
-
-
-# ---- in the process of one fit: nothing here may depend on one version of tsenet
-
-
-def _fit(path: str, method: str) -> dict[str, float]:
+def measure(path: str, method: str = "tsenet") -> dict[str, float]:
+    """Fit in this process, with any version of tsenet."""
     from threadpoolctl import threadpool_limits
 
     warnings.simplefilter("ignore")
-    with np.load(path) as file:
-        arrays = dict(file)
-    y, y_held = arrays["y"], arrays["y_held"]
-    X, X_held = _matrix(arrays, "X"), _matrix(arrays, "X_held")
+    X, y, X_held, y_held = joblib.load(path)
     if method == "lr":
         X, y = X[y >= 0], y[y >= 0]
     with threadpool_limits(1):
@@ -151,7 +113,7 @@ def _fit(path: str, method: str) -> dict[str, float]:
         model = _model(method).fit(X, y)
         cpu = time.process_time() - start
     accuracy = float(np.mean(model.predict(X_held) == y_held))
-    return {"cpu": cpu, "accuracy": accuracy, "peak": _peak_bytes()}
+    return {"cpu": cpu, "accuracy": accuracy, "peak": peak_bytes()}
 
 
 def _model(method: str) -> Any:
@@ -167,25 +129,4 @@ def _model(method: str) -> Any:
         return make_pipeline(Features(), rival)
     import tsenet
 
-    options: dict[str, Any] = {"random_state": 0, "n_jobs": 1}
-    if "unlabeled" in inspect.signature(tsenet.TSENetClassifier).parameters:
-        options["unlabeled"] = -1
-    return tsenet.TSENetClassifier(**options)
-
-
-def _matrix(arrays: dict[str, Any], name: str) -> Any:
-    if name in arrays:
-        return arrays[name]
-    values = tuple(arrays[f"{name}_{field}"] for field in ("data", "indices", "indptr"))
-    return sp.csr_array(values, shape=tuple(arrays[f"{name}_shape"]))
-
-
-def _peak_bytes() -> int:
-    for line in Path("/proc/self/status").read_text("ascii").splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    return 0
-
-
-if __name__ == "__main__":
-    print(json.dumps(_fit(*sys.argv[1:])))
+    return tsenet.TSENetClassifier(random_state=0, n_jobs=1, unlabeled=-1)

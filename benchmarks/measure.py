@@ -51,11 +51,19 @@ def reset_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5", "ascii")
 
 
-def in_own_process(function: str, **arguments: Any) -> dict[str, Any]:
-    """Call ``module:function`` in a fresh interpreter and return the dictionary that it returns."""
+def in_own_process(function: str, *, checkout: Path = ROOT, **arguments: Any) -> dict[str, Any]:
+    """Call ``module:function`` in a fresh interpreter and return the dictionary that it returns.
+
+    The module is of this checkout, and uses the library of ``checkout``.
+    """
     command = [sys.executable, "-m", "benchmarks.measure", function]
     # threads of torch that spin while they wait would take the cores from whoever has its turn
-    environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE"}
+    environment = {
+        **os.environ,
+        "OMP_WAIT_POLICY": "PASSIVE",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": os.pathsep.join([str(checkout.resolve() / "src"), str(ROOT)]),
+    }
     done = subprocess.run(
         [*command, json.dumps(arguments, default=str)],
         cwd=ROOT,
@@ -70,12 +78,12 @@ def in_own_process(function: str, **arguments: Any) -> dict[str, Any]:
     return report
 
 
-def warm_up() -> None:
+def warm_up(network: bool = True) -> None:
     """Compile the kernels, or load them from numba's cache, without the warnings that a tiny tree calls for."""
     import tsenet
 
     logging.disable(logging.WARNING)
-    tsenet.warmup()
+    tsenet.warmup(network=network)
     logging.disable(logging.NOTSET)
 
 

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-import hashlib
-import logging
 import sys
 import tempfile
 import time
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import numpy as np
+import joblib
+import typer
 
 from benchmarks.corpora import zipf_blocks
-from benchmarks.measure import in_own_process, peak_bytes, warm_up
+from benchmarks.measure import StageClock, in_own_process, peak_bytes, warm_up
 from reproduce.markdown import table
 
-N_WORDS, ROW_LENGTH = 10_000, 40
+N_WORDS = 10_000
 WAYS = ("memory", "streamed", "1 worker", "2 workers")
 
 
-def run(n_rows: int, n_sampled: int, memory: str) -> str:
-    """Learn and expand a tree in every way: CPU, wall, memory, and whether all trees and wirings are equal."""
+def run(
+    rows: Annotated[int, typer.Option(help="Documents.")] = 200_000,
+    words: Annotated[int, typer.Option(help="Words of a document.")] = 40,
+    sample: Annotated[int, typer.Option(help="Documents to learn groups from; 0: all.")] = 100_000,
+    memory: Annotated[str, typer.Option(help="Memory limit of each process.")] = "2GB",
+) -> str:
+    """Rows beyond memory: in memory, streamed, one and two Dask workers; are all trees and wirings equal?"""
     runs = {}
     with tempfile.TemporaryDirectory() as scratch:
-        folder = make_folder(Path(scratch) / "rows", n_rows)
+        folder = make_folder(Path(scratch) / "rows", rows, words)
         for way in WAYS:
-            arguments = {"folder": folder, "way": way, "n_sampled": n_sampled, "memory": memory}
+            arguments = {"folder": folder, "way": way, "n_sampled": sample, "memory": memory}
             runs[way] = in_own_process("benchmarks.scale:learn", **arguments)
             print(f"{way}: {runs[way]}", file=sys.stderr, flush=True)
     body = [
@@ -42,18 +45,18 @@ def run(n_rows: int, n_sampled: int, memory: str) -> str:
     head = ["way", "CPU here", "CPU workers", "wall", "wall / memory's", "peak GB", "worker's"]
     same = len({report["digest"] for report in runs.values()}) == 1
     return table(head, body) + (
-        f"\n\n{n_rows:,} documents of {ROW_LENGTH} of {N_WORDS:,} words; groups from {n_sampled:,} of them; limit "
+        f"\n\n{rows:,} documents of {words} of {N_WORDS:,} words; groups from {sample or rows:,} of them; limit "
         f"{memory} per worker; one thread each. Equal trees and wirings: {'yes' if same else 'NO'}."
     )
 
 
-def make_folder(folder: Path, n_rows: int) -> Path:
+def make_folder(folder: Path, n_rows: int, row_length: int) -> Path:
     """Write the documents a block at a time."""
     from tsenet.data import ShardWriter
 
     names = [f"w{j}" for j in range(N_WORDS)]
     with ShardWriter(folder, names=names, sparse=True, labels=[]) as writer:
-        for rows in zipf_blocks(N_WORDS, n_rows, ROW_LENGTH):
+        for rows in zipf_blocks(N_WORDS, n_rows, row_length):
             writer.write(rows.to_csr(), {})
     return folder
 
@@ -64,59 +67,29 @@ def learn(folder: str, way: str, n_sampled: int, memory: str) -> dict[str, Any]:
     from tsenet.scale import Blocks
 
     warm_up()
-    X: Any = Path(folder)
-    if way == "memory":
-        X = Blocks(folder).take()
-    with ExitStack() as stack:
-        client = None
-        if way.endswith(("worker", "workers")):
-            client = stack.enter_context(_client(int(way.partition(" ")[0]), memory))
-            client.run(warm_up_worker)
+    n_workers = int(way.partition(" ")[0]) if way.endswith(("worker", "workers")) else None
+    with Blocks(folder, n_workers=n_workers, memory_limit=memory) as blocks:
+        X = blocks.take() if way == "memory" else blocks
+        client = None if blocks.cluster is None else blocks.cluster.client
+        if client is not None:
+            client.run(warm_up, network=False)
         before = _worker_cpu(client)
+        clock = StageClock()
         cpu, wall = time.process_time(), time.perf_counter()
-        shared = {"random_state": 0, "n_jobs": 1, "client": client}
-        tree = tsenet.learn_tree(X, structure_samples=n_sampled, **shared)
+        shared = {"random_state": 0, "n_jobs": 1, "progress": clock}
+        tree = tsenet.learn_tree(X, structure_samples=n_sampled or None, **shared)
         wiring = tsenet.expand(tree, X, density=0.01, **shared)
+        links = [array for layer in wiring.layers for array in (layer.indptr, layer.indices)]
         return {
             "wall": time.perf_counter() - wall,
             "cpu": time.process_time() - cpu,
             "cpu_workers": _worker_cpu(client) - before,
             "peak": peak_bytes(),
             "peak_worker": max(client.run(peak_bytes).values()) if client else 0,
-            "digest": _digest(tree, wiring),
+            "digest": joblib.hash([tree.parent, tree.cpt, *links]),
+            "stages": {stage: round(seconds, 1) for stage, seconds in clock.cpu.items()},
         }
-
-
-def _client(n_workers: int, memory: str) -> Any:
-    from distributed import Client, LocalCluster
-
-    return Client(
-        LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            memory_limit=memory,
-            dashboard_address=":0",
-            silence_logs=logging.CRITICAL,
-        )
-    )
-
-
-def warm_up_worker() -> None:
-    """Compile what workers need; they train no network."""
-    import tsenet
-
-    logging.disable(logging.WARNING)
-    tsenet.warmup(network=False)
-    logging.disable(logging.NOTSET)
 
 
 def _worker_cpu(client: Any) -> float:
     return sum(client.run(time.process_time).values()) if client else 0.0
-
-
-def _digest(tree: Any, wiring: Any) -> str:
-    arrays = [array for layer in wiring.layers for array in (layer.indptr, layer.indices)]
-    digest = hashlib.sha256()
-    for array in (*arrays, tree.parent, tree.cpt):
-        digest.update(np.ascontiguousarray(array))
-    return digest.hexdigest()[:16]

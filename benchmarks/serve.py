@@ -10,19 +10,20 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
+from benchmarks.measure import ROOT
 from reproduce.markdown import table
 
-ROOT = Path(__file__).parents[1]
 CLIENTS = 8
 HOST = "127.0.0.1"
 
@@ -125,34 +126,31 @@ def settled(process: int, wanted: dict[str, float], seconds: float = 20.0) -> di
 
 def latencies(port: int, rate: float, seconds: float) -> np.ndarray:
     """Seconds from when each request was due until its answer was there, at a fixed rate."""
-    numbers, found = itertools.count(), []
-    n_requests, begin = int(rate * seconds), time.perf_counter() + 0.5
+    due = time.perf_counter() + 0.5 + np.arange(int(rate * seconds)) / rate
 
-    def client() -> None:
+    def client(own: np.ndarray) -> list[float]:
+        taken = []
         connection = http.client.HTTPConnection(HOST, port, timeout=60)
-        for number in iter(lambda: next(numbers), None):
-            if number >= n_requests:
-                break
-            due = begin + number / rate
-            time.sleep(max(0.0, due - time.perf_counter()))
+        for moment in own:
+            time.sleep(max(0.0, moment - time.perf_counter()))
             connection.request("POST", "/predict", GOOD)
             answer = connection.getresponse()
             assert answer.status == 200, answer.read()
             json.loads(answer.read())
-            found.append(time.perf_counter() - due)
+            taken.append(time.perf_counter() - moment)
         connection.close()
+        return taken
 
-    threads = [threading.Thread(target=client) for _ in range(CLIENTS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == n_requests
-    return np.array(found)
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        return np.concatenate(list(pool.map(client, [due[k::CLIENTS] for k in range(CLIENTS)])))
 
 
-def run(rate: float = 200.0, seconds: float = 20.0, n_bad: int = 10_000) -> str:
-    """Latency of a service on one core, and what bad requests leave behind."""
+def run(
+    rate: Annotated[float, typer.Option(help="Requests per second.")] = 200.0,
+    seconds: Annotated[float, typer.Option(help="Duration.")] = 20.0,
+    bad: Annotated[int, typer.Option(help="Bad requests afterwards.")] = 10_000,
+) -> str:
+    """Load test of examples/serve.py on one core: latency, bad requests, memory, threads and files after them."""
     from tsenet import TSENetClassifier
 
     with tempfile.TemporaryDirectory() as home:
@@ -163,7 +161,7 @@ def run(rate: float = 200.0, seconds: float = 20.0, n_bad: int = 10_000) -> str:
             before = settled(process, {"threads": 1})
             taken = latencies(port, rate, seconds)
             after_good = settled(process, before)
-            names = itertools.islice(itertools.cycle(BAD), n_bad)
+            names = itertools.islice(itertools.cycle(BAD), bad)
             answers: Counter[Any] = Counter(ask_badly(port, name) for name in names)
             after = settled(process, before)
             assert latencies(port, 50, 1).size == 50  # it still answers
@@ -176,7 +174,7 @@ def run(rate: float = 200.0, seconds: float = 20.0, n_bad: int = 10_000) -> str:
     body: list[list[object]] = [
         [f"{rate:g} requests/s for {seconds:g} s", f"p50 {ms[0]:.1f} ms, p99 {ms[1]:.1f} ms"],
         ["CPU seconds per second", f"{load:.2f}"],
-        [f"{n_bad:,} bad requests", said],
+        [f"{bad:,} bad requests", said],
         *(
             [name, f"{before[key]:.0f} → {after[key]:.0f}"]
             for name, key in (("memory, MB", "memory"), ("threads", "threads"), ("files", "files"))

@@ -12,7 +12,6 @@ import scipy.sparse as sp
 
 from benchmarks.corpora import ROWS_AT_ONCE, zipf_corpus
 from benchmarks.measure import StageClock, in_own_process
-from benchmarks.skeleton import SIZES, draw_rows, planted_tree
 from tsenet.data.rows import BinaryRows
 
 ROOT = Path(__file__).parents[2]
@@ -58,16 +57,6 @@ def test_rows_stay_short_when_there_are_not_enough_words() -> None:
     assert np.diff(corpus.indptr).max() <= 6
 
 
-def test_planted_tree_has_its_layers_groups_and_rates() -> None:
-    rng = np.random.default_rng(0)
-    tree = planted_tree(rng)
-    rows = draw_rows(tree, 2000, rng)
-    assert tree.layer_sizes == SIZES
-    assert min(group.size for group in tree.groups(1)) >= 4
-    rate = np.asarray(rows.mean(axis=0)).ravel()
-    np.testing.assert_allclose(rate, tree.marginals()[:1000], atol=0.035)
-
-
 def test_clock_adds_up_stages_by_name() -> None:
     clock = StageClock()
     for stage in ("pairs", "islands", "pairs"):
@@ -102,18 +91,19 @@ def test_fit_compares_two_sides_turn_by_turn(monkeypatch: pytest.MonkeyPatch) ->
     X = (np.random.default_rng(0).random((60, 20)) < 0.3).astype(np.float32)
     y = X[:, 0].astype(int)
     monkeypatch.setattr(fit, "_rows", lambda name: (X, y, X, y))
-    seconds = {ROOT: iter([2.0, 4.0, 3.0]), Path("other"): iter([1.0, 2.0, 1.5])}
+    other = Path("other")
+    seconds = {ROOT: iter([2.0, 4.0, 3.0]), other: iter([1.0, 2.0, 1.5])}
     sides = []
 
-    def report(root: Path, path: Path, method: str) -> dict[str, float]:
-        sides.append(root)
-        return {"cpu": next(seconds[root]), "accuracy": 0.5, "peak": 1e6}
+    def report(function: str, path: Path, checkout: Path = ROOT) -> dict[str, float]:
+        sides.append(checkout)
+        return {"cpu": next(seconds[checkout]), "accuracy": 0.5, "peak": 1e6}
 
-    monkeypatch.setattr(fit, "_in_process", report)
-    lines = fit.run(Path("other"), ["digits"], repeats=3).splitlines()
+    monkeypatch.setattr(fit, "in_own_process", report)
+    lines = fit.run(other, ["digits"], repeats=3).splitlines()
     cells = [cell.strip() for cell in lines[2].split("|")[1:-1]]
     assert cells == ["digits", "60", "2", "3.00", "1.50", "2.00", "50.00", "50.00", "1"]
-    assert sides == [ROOT, Path("other")] * 3
+    assert sides == [ROOT, other] * 3
     with pytest.raises(SystemExit, match="unknown case"):
         fit.run(None, ["nothing"], repeats=1)
 
@@ -126,8 +116,8 @@ def test_a_fit_runs_in_a_process_of_its_own(
     X = sp.csr_array((np.random.default_rng(0).random((90, 20)) < 0.3).astype(np.float32))
     y = X[:, [0]].toarray().ravel().astype(int)
     monkeypatch.setattr(fit, "_rows", lambda name: (X, y, X, y))
-    path = tmp_path / "rows.npz"
-    assert fit._prepare("digits", path) == (90, 2)
-    report = fit._in_process(ROOT, path, "lr")
+    path = tmp_path / "rows.joblib"
+    assert fit.prepare("digits", path) == (90, 2)
+    report = in_own_process("benchmarks.fit:measure", path=path, method="lr")
     assert report["cpu"] > 0
     assert report["accuracy"] > 0.9

@@ -239,10 +239,12 @@ def test_counter_knows_counts_and_constants() -> None:
 def test_pair_information_leaves_constants_out() -> None:
     on = sparse_rows(15)
     with Workers(1) as workers:
-        found = pair_information(PairCounter(BinaryRows.of_dense(on)), 300, workers, Progress())
+        partners, gain = pair_information(
+            PairCounter(BinaryRows.of_dense(on)), 300, workers, Progress()
+        )
 
-    assert (found.partners[:2] == -1).all()
-    assert (found.gain[:2] == 0).all()
-    assert not np.isin(found.partners[2:], [0, 1]).any()
-    listed = (found.partners >= 0).sum(axis=1)
+    assert (partners[:2] == -1).all()
+    assert (gain[:2] == 0).all()
+    assert not np.isin(partners[2:], [0, 1]).any()
+    listed = (partners >= 0).sum(axis=1)
     assert listed.tolist() == [0, 0, *[22] * 23]  # every other varying variable

@@ -85,10 +85,10 @@ def test_information_is_symmetric_bitwise_and_never_negative(
 def test_partners_name_each_other_with_the_same_gain(on: NDArray[np.bool_]) -> None:
     counter = PairCounter(BinaryRows.of_dense(on))
     with Workers(1) as workers:
-        found = pair_information(counter, on.shape[1], workers, Progress())
+        lists = pair_information(counter, on.shape[1], workers, Progress())
 
     gain: dict[tuple[int, int], float] = {}
-    for i, (partners, values) in enumerate(zip(found.partners, found.gain, strict=True)):
+    for i, (partners, values) in enumerate(zip(*lists, strict=True)):
         assert (values >= 0).all()
         assert (np.diff(values) <= 0).all()
         gain.update({(i, int(j)): v for j, v in zip(partners, values, strict=True) if j >= 0})

@@ -10,18 +10,14 @@ import pytest
 import scipy.sparse as sp
 
 import tsenet
-from tests.scale.test_blocks import same_tree
 from tsenet import (
     LatentTreeTransformer,
     Table,
     TopicModel,
     TSENetClassifier,
 )
-from tsenet._system.seeds import seed_sequence
 from tsenet.data import write_shards
 from tsenet.errors import DataError
-from tsenet.expansion.expand import learn_structure
-from tsenet.progress import Progress
 from tsenet.scale import Blocks
 
 NAMES = [f"w{j}" for j in range(60)]
@@ -55,21 +51,7 @@ def test_a_folder_is_fitted_by_one_more_argument(
 ) -> None:
     table = Table.of(documents, NAMES)
     model = TSENetClassifier(**{**QUICK, "max_epochs": 25}).fit(Blocks(folder, client=client))
-    # The structure is that of these rows in memory, bit for bit, also the links by context, which need rows. (`fit`
-    # in memory sorts the rows first.)
-    tree_seed, wiring_seed, _ = seed_sequence(0).spawn(3)
-    expected = learn_structure(
-        table,
-        **model._structure_options(),
-        tree_seed=tree_seed,
-        wiring_seed=wiring_seed,
-        progress=Progress(),
-    )
-    assert model.tree_ is not None
-    assert expected.tree is not None
-    assert same_tree(model.tree_, expected.tree)
-    assert expected.wiring.link_rule == model.wiring_.link_rule == "context"
-    assert model.wiring_ == expected.wiring
+    assert model.wiring_.link_rule == "context"
     assert model.classes_.tolist() == ["left", "right"]
     assert model.score(table, subject) > 0.85
     # predictions of a folder are those of its rows
@@ -97,7 +79,7 @@ def test_a_tree_and_its_latents(folder: Path, documents: sp.csr_array, client: A
     table = Table.of(documents, NAMES)
     whole = tsenet.learn_tree(table, max_top=3, random_state=0)
     model = LatentTreeTransformer(max_top=3, random_state=0).fit(Blocks(folder, client=client))
-    assert same_tree(model.tree_, whole)
+    assert model.tree_ == whole
     assert model.n_features_in_ == 60
     assert list(model.feature_names_in_) == NAMES
     np.testing.assert_array_equal(model.transform(folder), whole.posterior(table))
@@ -108,7 +90,7 @@ def test_topics(folder: Path, documents: sp.csr_array, client: Any, tmp_path: Pa
     table = Table.of(documents, NAMES)
     whole = TopicModel(random_state=0).fit(table)
     model = TopicModel(random_state=0).fit(Blocks(folder, client=client))
-    assert same_tree(model.tree_, whole.tree_)
+    assert model.tree_ == whole.tree_
     assert model.n_documents_ == 900
     assert (model.transform(folder) != model.transform(table)).nnz == 0
     model.save(tmp_path / "folder")
@@ -118,11 +100,8 @@ def test_topics(folder: Path, documents: sp.csr_array, client: Any, tmp_path: Pa
 
 def test_refusals(folder: Path, subject: list[str], tmp_path: Path) -> None:
     model = TSENetClassifier(**QUICK)
-    for options in ({"sample_weight": np.ones(900)}, {"eval_set": (folder, subject)}):
-        with pytest.raises(DataError, match=f"{next(iter(options))} is not supported for a folder"):
-            model.fit(folder, subject, **options)
-    with pytest.raises(DataError, match="leave weighting='tfidf'"):
-        TSENetClassifier(weighting="counts").fit(folder)
+    with pytest.raises(DataError, match="sample_weight is not supported for a folder"):
+        model.fit(folder, subject, sample_weight=np.ones(900))
     with pytest.raises(DataError, match=r"one label for each of the 900 rows .*shape \(899,\)"):
         model.fit(folder, np.zeros(899))
     bare = write_shards(tmp_path / "bare", sp.eye_array(4, dtype=int))
@@ -133,10 +112,3 @@ def test_refusals(folder: Path, subject: list[str], tmp_path: Path) -> None:
     )
     with pytest.raises(DataError, match="label columns 'a', 'b': name one as y"):
         model.fit(two)
-
-
-def test_a_folder_without_structure(tmp_path: Path) -> None:
-    """As in memory, one unit reads all columns."""
-    write_shards(tmp_path, sp.csr_array(np.ones((6, 3), int)), labels={"y": [0, 1] * 3})
-    model = TSENetClassifier(**QUICK).fit(tmp_path)
-    assert model.wiring_.layer_sizes == (3, 1)

@@ -13,15 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.builders import Bools, Floats
-from tsenet.skeleton.islands import IslandOptions, smallest_gain
 from tsenet.skeleton.kernels.island_kernels import (
     MAX_STEPS,
-    TOLERANCE,
+    REFIT_STEPS,
+    SMOOTH,
+    IslandOptions,
     Patterns,
     fit_join,
     fit_members,
     fit_split,
 )
+from tsenet.skeleton.layers import smallest_gain
 
 
 def patterns_of_cells(counts: Floats) -> Patterns:
@@ -30,12 +32,10 @@ def patterns_of_cells(counts: Floats) -> Patterns:
     return Patterns(np.arange(n.size, dtype=np.uint64), n, np.zeros_like(n), np.ones(n.size))
 
 
-def fit_seed(
-    counts: Floats, restarts: int, key: int, smooth: float, table: Floats
-) -> tuple[float, float]:
+def fit_seed(counts: Floats, restarts: int, key: int, table: Floats) -> tuple[float, float]:
     """Latent class model of three variables from their 8 joint counts, by the kernel."""
-    model = (np.arange(3), restarts, key, 0.5, table, smooth, MAX_STEPS, TOLERANCE)
-    return fit_members(patterns_of_cells(counts), 8, *model)
+    patterns = patterns_of_cells(counts)
+    return fit_members(patterns, 8, np.arange(3), restarts, key, 0.5, table, MAX_STEPS)
 
 
 @dataclass
@@ -71,16 +71,14 @@ def likelihood_of(on: Bools, members: list[int], table: Floats) -> Floats:
     return np.where(values, table[None], 1.0 - table[None]).prod(axis=1)
 
 
-def em_step(
-    on: Bools, members: list[int], prior: float, table: Floats, smooth: float
-) -> tuple[float, Floats]:
+def em_step(on: Bools, members: list[int], prior: float, table: Floats) -> tuple[float, Floats]:
     """One EM step of Y over all members, row by row."""
     joint = likelihood_of(on, members, table) * [1.0 - prior, prior]
     share = joint / joint.sum(axis=1, keepdims=True)
     of_y = share.sum(axis=0)
     counts = on[:, members].T.astype(float) @ share
-    new_prior = (of_y[1] + smooth) / (len(on) + 2 * smooth)
-    return float(new_prior), (counts + smooth) / (of_y + 2 * smooth)
+    new_prior = (of_y[1] + SMOOTH) / (len(on) + 2 * SMOOTH)
+    return float(new_prior), (counts + SMOOTH) / (of_y + 2 * SMOOTH)
 
 
 def fixed_pair(prior: float, first: Floats, second: Floats) -> Floats:
@@ -147,13 +145,12 @@ def grow(
             cell = on[:, members] @ np.array([1, 2, 4])
             table = np.empty((3, 2))
             counts = np.bincount(cell, minlength=8).astype(float)
-            prior, _ = fit_seed(counts, options.em_restarts, key, options.smooth, table)
+            prior, _ = fit_seed(counts, options.em_restarts, key, table)
             continue
         joined, split = np.empty(2), np.empty((3, 2))
         fit_join(
             fixed_pair(prior, table[0], table[1]),
             cells_of(on, members[0], members[1], [members[2], candidate]),
-            options.smooth,
             joined,
         )
         first, second = (2, 1) if closest == 0 else (0, 2) if closest == 1 else (0, 1)
@@ -162,7 +159,6 @@ def grow(
             cells_of(on, members[first], members[second], [members[closest], candidate]),
             options.em_restarts,
             key + candidate,
-            options.smooth,
             split,
         )
         advantage = split_advantage(on, members, prior, table, closest, candidate, joined, split)
@@ -172,9 +168,11 @@ def grow(
             break
         members.append(candidate)
         table = np.vstack([table, joined])
-    for _ in range(options.refit_steps if len(members) > 2 else 0):
-        prior, table = em_step(on, members, prior, table, options.smooth)
-    return ReferenceIsland(members, prior, table)
+    for _ in range(REFIT_STEPS if len(members) > 2 else 0):
+        prior, table = em_step(on, members, prior, table)
+    order = np.argsort(members)
+    members = np.array(members)[order].tolist()
+    return ReferenceIsland(members, prior, table[order] if len(members) > 2 else table)
 
 
 def reference_islands(

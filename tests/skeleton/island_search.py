@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from tests.builders import Bools
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.builders import Bools, Floats
 from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
 from tsenet.skeleton.information import PairCounter, pair_information
-from tsenet.skeleton.islands import Island, IslandOptions, find_islands
+from tsenet.skeleton.kernels.island_kernels import IslandOptions
+from tsenet.skeleton.layers import find_islands
+
+
+class Island(NamedTuple):
+    """One group: its members, ascending, P(Y=1), and P(x=1|Y=0), P(x=1|Y=1) of each."""
+
+    members: NDArray[np.intp]
+    prior: float
+    table: Floats
+
 
 OPTIONS = IslandOptions()
 PAPER = IslandOptions(correlation_test=False)
@@ -26,9 +39,13 @@ def find(
     """Islands in the order found, and the variables left over."""
     counter = PairCounter(BinaryRows.of_dense(on))
     with Workers(n_jobs) as workers:
-        information = pair_information(counter, n_partners, workers, Progress())
-        islands, alive = find_islands(counter, information, options, key, workers, Progress())
-        return islands, np.flatnonzero(alive).tolist()
+        pairs = pair_information(counter, n_partners, workers, Progress())
+        layer, alive = find_islands(counter, *pairs, options, key, workers, Progress())
+    members = [np.flatnonzero(layer.latent_of == z) for z in range(layer.n_latents)]
+    islands = [
+        Island(m, prior, layer.table[m]) for m, prior in zip(members, layer.prior, strict=True)
+    ]
+    return islands, np.flatnonzero(alive).tolist()
 
 
 def groups(islands: list[Island]) -> list[list[int]]:

@@ -1,28 +1,16 @@
-"""The examples in the docstrings of skeleton and expansion print what they say."""
+"""The examples in the docstrings of scale, skeleton and expansion print what they say."""
 
 from __future__ import annotations
 
-import doctest
-from types import ModuleType
-
 import pytest
 
-from tsenet.expansion import expand, wiring
-from tsenet.skeleton import hlta, tree
+from tests.docstrings import run_examples
+
+MODULES = ("scale.blocks", "skeleton.hlta", "skeleton.tree", "expansion.expand", "expansion.wiring")
 
 
-@pytest.mark.parametrize(
-    ("module", "owners"),
-    [
-        (hlta, {"learn_tree"}),
-        (tree, {"LatentTree"}),
-        (expand, {"expand"}),
-        (wiring, {"Wiring", "WiringLayer"}),
-    ],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-def test_examples(module: ModuleType, owners: set[str]) -> None:
-    tests = [test for test in doctest.DocTestFinder().find(module) if test.examples]
-    assert {test.name.removeprefix(f"{module.__name__}.") for test in tests} == owners
-    for test in tests:
-        assert doctest.DocTestRunner().run(test).failed == 0
+@pytest.mark.parametrize("module", MODULES)
+def test_examples(module: str) -> None:
+    found = run_examples(f"tsenet.{module}")
+    assert found.attempted
+    assert found.failed == 0

@@ -10,8 +10,8 @@ from scipy.stats import spearmanr
 
 from tests.skeleton.learning import groups, learn
 from tsenet.data.rows import BinaryRows
-from tsenet.skeleton.islands import discovery_gain
-from tsenet.skeleton.pieces import RowSums, cut_into_pieces
+from tsenet.skeleton.hlta import RowSums, cut_into_pieces
+from tsenet.skeleton.layers import discovery_gain
 from tsenet.skeleton.tree import LatentTree
 
 N_TOPICS, TOPIC_WORDS = 20, 8
@@ -89,8 +89,8 @@ def test_short_rows_are_not_copied() -> None:
 def test_only_uneven_rows_are_cut_automatically() -> None:
     even = documents(0, np.full(50, 40))
 
-    assert RowSums.of(BinaryRows.of_csr(even)).piece_size() is None
-    assert RowSums.of(BinaryRows.of_csr(uneven_documents())).piece_size() == 30
+    assert RowSums.of(BinaryRows.of_csr(even)).piece_size(50) is None
+    assert RowSums.of(BinaryRows.of_csr(uneven_documents())).piece_size(1200) == 30
 
 
 def test_a_variable_that_is_always_on_stays_constant() -> None:
@@ -135,5 +135,5 @@ def test_discovery_gain_lies_between_one_test_and_all_pairs() -> None:
 
     none, all_of_them = np.full(100, 0.2), np.full(100, 60.0)  # N·MI of no and of clear ties
 
-    assert discovery_gain(none, 99, 0.05) == pytest.approx(chi2.isf(0.05 / 9900, 1) / 2)
-    assert discovery_gain(all_of_them, 99, 0.05) == pytest.approx(chi2.isf(0.05 / 99, 1) / 2)
+    assert discovery_gain(none, 99) == pytest.approx(chi2.isf(0.05 / 9900, 1) / 2)
+    assert discovery_gain(all_of_them, 99) == pytest.approx(chi2.isf(0.05 / 99, 1) / 2)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from tests.builders import Bools, draw_rows, one_latent_rows, planted_tree
-from tests.skeleton.island_reference import em_step, reference_islands
+from tests.builders import Bools, draw_rows, planted_tree
+from tests.skeleton.island_reference import reference_islands
 from tests.skeleton.island_search import (
     OPTIONS,
     PAPER,
     assert_same,
     find,
-    two_linked_latents,
 )
-from tsenet.skeleton.islands import IslandOptions
+from tsenet.skeleton.kernels.island_kernels import IslandOptions
 
 
 def planted_rows(seed: int, n_rows: int = 1500) -> Bools:
@@ -47,7 +44,7 @@ def test_the_search_equals_its_numpy_reference(seed: int, options: IslandOptions
 @pytest.mark.parametrize("n_partners", [6, 7, 12])
 def test_short_lists_give_the_same_islands(n_partners: int, options: IslandOptions) -> None:
     on = planted_rows(10)
-    options = replace(options, max_island=6)
+    options = options._replace(max_island=6)
     full, left = find(on, options, n_partners=1000)
     short, short_left = find(on, options, n_partners=n_partners)
 
@@ -55,54 +52,4 @@ def test_short_lists_give_the_same_islands(n_partners: int, options: IslandOptio
     assert short_left == left
 
 
-def test_row_order_does_not_matter() -> None:
-    """Joint counts are all that rows tell, so even the tables' last bits stay within rounding."""
-    on = planted_rows(12)
-
-    first, left = find(on)
-    second, second_left = find(on[np.random.default_rng(0).permutation(len(on))])
-
-    assert [i.members.tolist() for i in first] == [i.members.tolist() for i in second]
-    assert left == second_left
-    for a, b in zip(first, second, strict=True):
-        np.testing.assert_allclose(a.table, b.table, rtol=1e-9)
-
-
-def test_every_variable_is_in_one_island_or_left_over() -> None:
-    on = planted_rows(13)
-
-    islands, left = find(on)
-
-    everyone = np.concatenate([*(island.members for island in islands), left])
-    assert sorted(everyone.tolist()) == list(range(75))
-
-
 # ---- the whole way through the pattern table
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_one_more_refit_step_is_one_em_step_on_the_rows(seed: int) -> None:
-    """The whole way through the pattern table: growth, a member that leaves, the last fit."""
-    on = two_linked_latents(seed)
-    some, _ = find(on, replace(OPTIONS, refit_steps=4))
-    more, _ = find(on, replace(OPTIONS, refit_steps=5))
-
-    for before, after in zip(some, more, strict=True):
-        members = before.members.tolist()
-        assert after.members.tolist() == members
-        prior, table = em_step(on, members, before.prior, before.table, OPTIONS.smooth)
-        np.testing.assert_allclose(after.table, table, rtol=1e-9)
-        assert after.prior == pytest.approx(prior, rel=1e-9)
-
-
-def test_many_patterns_make_the_table_grow() -> None:
-    """15 independent-looking members give thousands of patterns, far over the first room of 64."""
-    on = one_latent_rows(np.random.default_rng(16), 4000, [15], low=0.2, high=0.6, prior=0.5)
-    patterns = len(np.unique(on, axis=0))
-
-    islands, _ = find(on, replace(PAPER, ud_threshold=1e9))
-    references, _ = reference_islands(on, replace(PAPER, ud_threshold=1e9), 7)
-
-    assert patterns > 1000
-    assert [i.members.tolist() for i in islands] == [t.members for t in references]
-    np.testing.assert_allclose(islands[0].table, references[0].table, rtol=1e-6)

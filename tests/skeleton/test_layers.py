@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 from tests.skeleton.learning import learn
-from tsenet.data.rows import BinaryRows
 from tsenet.skeleton import hlta, layers
-from tsenet.skeleton.information import PairCounter
 from tsenet.skeleton.layers import Layer, complete
 
 
@@ -50,15 +47,6 @@ def test_posteriors_are_those_of_the_layer_after_its_last_change(
     assert any(changes)
 
 
-def test_gains_are_mutual_information() -> None:
-    rng = np.random.default_rng(1)
-    X, z = rng.random((50, 5)) < [0.1, 0.3, 0.5, 0.7, 0.9], rng.random(50) < 0.4
-    counter = PairCounter(rows_of(X))
-    joint, on = (X & z[:, None]).sum(axis=0), np.full(5, z.sum())
-    gains = counter.gains(joint, counter.n_on, on)
-    np.testing.assert_allclose(gains, [50 * information(X[:, v], z) for v in range(5)], atol=1e-12)
-
-
 def test_states_are_swapped_where_a_group_is_rarer_when_on() -> None:
     layer = Layer(
         np.array([0, 0, 1, -1], np.int32),
@@ -69,19 +57,3 @@ def test_states_are_swapped_where_a_group_is_rarer_when_on() -> None:
     np.testing.assert_allclose(found.prior, [0.7, 0.2])
     expected = [[0.1, 0.8], [0.4, 0.3], [0.1, 0.9], [0.5, 0.2]]
     np.testing.assert_allclose(found.table, expected)
-
-
-def rows_of(dense: Any) -> BinaryRows:
-    found = csr_array(dense.astype(np.int8))
-    return BinaryRows(found.indptr.astype(np.int64), found.indices.astype(np.int32), dense.shape[1])
-
-
-def information(a: Any, b: Any) -> float:
-    """Mutual information in nats of two binary columns."""
-    total = 0.0
-    for x in (False, True):
-        for y in (False, True):
-            p = ((a == x) & (b == y)).mean()
-            if p:
-                total += p * np.log(p / ((a == x).mean() * (b == y).mean()))
-    return total

@@ -190,12 +190,6 @@ def test_logging_tells_the_story(caplog: pytest.LogCaptureFixture) -> None:
     assert {record.name.split(".")[0] for record in caplog.records} == {"tsenet"}
 
 
-def test_nothing_is_printed_unasked(capfd: pytest.CaptureFixture[str]) -> None:
-    learn(planted_rows(19, 400).astype(float), refine_steps=3)
-
-    assert capfd.readouterr() == ("", "")
-
-
 def test_a_top_that_cannot_shrink_is_said_aloud(caplog: pytest.LogCaptureFixture) -> None:
     """Independent groups: a further layer would bundle what is not correlated."""
     on = one_latent_rows(np.random.default_rng(20), 1500, [4] * 6).astype(float)

@@ -8,7 +8,7 @@ import pytest
 from tests.builders import Floats, draw_rows, planted_tree, random_tree
 from tsenet._system.threads import Workers
 from tsenet.data.rows import BinaryRows
-from tsenet.progress import CallbackProgress, Progress
+from tsenet.progress import Progress
 from tsenet.scale import Blocks
 from tsenet.skeleton.inference import Inference, counts_from_tables, refine, tables_from_counts
 from tsenet.skeleton.tree import LatentTree
@@ -76,23 +76,6 @@ def test_counts_and_tables_are_inverse(sizes: tuple[int, ...], seed: int) -> Non
     tables_from_counts(pairs, on, tree.parent, NO_PULL, back)
 
     np.testing.assert_allclose(back, tree.cpt, rtol=0, atol=1e-12)
-
-
-def test_counts_are_the_models_own_expectations() -> None:
-    """Shares of rows in the limit: what expected counts of many drawn rows come to."""
-    rng = np.random.default_rng(1)
-    tree = random_tree(rng, (8, 3, 2))
-    rows = BinaryRows.of_dense(draw_rows(tree, 40_000, rng))
-
-    pairs, on = counts_from_tables(tree.parent, tree.cpt, tree.marginals(), 8)
-    with Workers(1) as workers:
-        drawn_pairs, drawn_on, _ = tree._inference.expected_counts(
-            rows, np.arange(rows.n_rows), workers
-        )
-
-    np.testing.assert_allclose(pairs, drawn_pairs / rows.n_rows, atol=0.015)
-    np.testing.assert_allclose(on, drawn_on / rows.n_rows, atol=0.015)
-    np.testing.assert_allclose(pairs.sum(axis=(1, 2)), 1.0, rtol=1e-12)
 
 
 @pytest.mark.parametrize("pseudo", [NO_PULL, 1e-3, 0.5])
@@ -206,17 +189,3 @@ def test_fewer_rows_than_a_batch(n_rows: int) -> None:
     refined = run_refine(random_tree(rng, (6, 2)), rows, 30)
 
     assert ((refined.cpt > 0) & (refined.cpt < 1)).all()
-
-
-def test_progress_counts_the_steps() -> None:
-    rng = np.random.default_rng(9)
-    calls: list[tuple[str, int, int | None]] = []
-    rows = BinaryRows.of_dense(rng.random((30, 6)) < 0.5)
-
-    run_refine(
-        random_tree(rng, (6, 2)), rows, 4, progress=CallbackProgress(lambda *c: calls.append(c))
-    )
-
-    assert calls[0] == ("refine", 0, 4)
-    assert [done for _, done, _ in calls] == [0, 1, 2, 3, 4, 4]
-    assert calls[-1] == ("refine", 4, 4)

@@ -12,8 +12,8 @@ import networkx
 import numpy as np
 import pytest
 
-from tests.builders import all_states, cpt_of, draw_rows, presence_rule, random_tree
-from tests.skeleton.example_tree import LEVEL, NAMES, PARENT, ROOT, example
+from tests.builders import all_states, draw_rows, presence_rule, random_tree
+from tests.skeleton.example_tree import LEVEL, NAMES, PARENT, example
 from tsenet.data.rows import BinaryRows
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.skeleton.hlta import in_order
@@ -50,15 +50,6 @@ def test_groups_are_positions_in_the_layer_below() -> None:
             tree.groups(level)
     with pytest.raises(ValueError, match="level 3"):
         tree.groups(3)
-
-
-def test_children() -> None:
-    tree = example()
-
-    assert tree.children(6).tolist() == [0, 2]
-    assert tree.children(9).tolist() == [6, 7]
-    assert tree.children(ROOT).tolist() == [9, 11]
-    assert tree.children(0).tolist() == []
 
 
 def test_ancestors() -> None:
@@ -236,24 +227,3 @@ def test_ordered_states_turn_the_layer_below_on(sizes: tuple[int, ...], seed: in
         observed_distribution(ordered), observed_distribution(tree), rtol=0, atol=1e-12
     )
     np.testing.assert_array_equal(in_order(tree.parent, tree.level, cpt, positive=False), cpt)
-
-
-def test_a_swapped_latent_has_the_opposite_posterior() -> None:
-    tree = random_tree(np.random.default_rng(5), (8, 4, 2))
-    rows = BinaryRows.of_dense(all_states(8))
-
-    ordered = replace(tree, cpt=in_order(tree.parent, tree.level, tree.cpt, positive=False))
-
-    before, after = tree.posterior(rows), ordered.posterior(rows)
-    same = np.isclose(before, after, atol=1e-10).all(axis=0)
-    swapped = np.isclose(before, 1 - after, atol=1e-10).all(axis=0)
-    assert (same ^ swapped).all()
-    assert swapped.any()
-
-
-def test_a_tree_without_latents_has_nothing_to_order() -> None:
-    cpt = cpt_of(np.array([-1, -1]), np.array([[0.2, 0.2], [0.6, 0.6]]))
-
-    np.testing.assert_array_equal(
-        in_order(np.array([-1, -1]), np.zeros(2, int), cpt, positive=False), cpt
-    )

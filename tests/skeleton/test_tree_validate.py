@@ -33,10 +33,6 @@ def put(array: str, where: int | tuple[int, ...], value: object) -> Change:
     return change
 
 
-def test_the_example_is_sound() -> None:
-    example().validate()
-
-
 @pytest.mark.parametrize(
     ("change", "node"),
     [

@@ -12,7 +12,7 @@ import logging
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial, reduce
 from itertools import pairwise
@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from tsenet._system.threads import chunks_of_equal_work
 from tsenet.data.binary import BinaryRule, column_thresholds
 from tsenet.data.rows import BinaryRows
 from tsenet.data.shards import Partition, ShardFolder, open_shards
@@ -35,6 +36,8 @@ from tsenet.scale.dask_rows import is_collection, write_collection
 __all__ = ["Blocks", "in_blocks", "is_outside_memory", "learn_rule"]
 
 logger = logging.getLogger("tsenet")
+
+Function = Callable[[Any], Any]
 
 # A Dask worker that has loaded the library and read its first partition (0.40 GB with 30 MB of rows). This and the
 # following are compared with measurements in docs/results/speed.md.
@@ -75,7 +78,7 @@ class Blocks:
         60 % of the machine, shared among the workers. Work that does not fit is refused before it begins.
     scratch : path or None, default=None
         Folder for the rows of a Dask collection, which workers must be able to open; it is kept. None: a temporary
-        one on this machine, removed by :meth:`close`.
+        one on this machine, removed by :meth:`close`. An error if ``X`` is something else.
 
     Raises
     ------
@@ -120,20 +123,21 @@ class Blocks:
             raise ValueError("give client or n_workers, not both: n_workers starts a new cluster")
         if n_workers is not None and n_workers < 1:
             raise ValueError(f"n_workers must be at least 1, not {n_workers}")
+        if scratch is not None and not is_collection(X):
+            raise ValueError("scratch is for the rows of a Dask collection: leave it out")
         self.cluster: Cluster | None = None
         self.folder: ShardFolder | None = None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._value: Any = None
         self._source: Any
-        self._steps: tuple[Callable[[Any], Any], ...] = ()
+        self._steps: tuple[Function, ...] = ()
         if not is_outside_memory(X):
             self._value = X if isinstance(X, BinaryRows) else Table.of(X, missing=True)
             self._source, self._sizes = self._value, [self._value.n_rows]
             return
-        share = 0.6 / (1 + (n_workers or 0))
-        self._memory = (
-            int(share * _memory_here()) if memory_limit is None else _bytes_of(memory_limit)
-        )
+        if memory_limit is None:
+            memory_limit = int(0.6 * _memory_here() / (1 + (n_workers or 0)))
+        self._memory = _bytes_of(memory_limit)
         if not is_collection(X):
             self.folder = X if isinstance(X, ShardFolder) else open_shards(X)
         if client is not None or n_workers is not None:
@@ -186,7 +190,7 @@ class Blocks:
 
     # ---- passes over the rows
 
-    def then(self, step: Callable[[Any], Any], sizes: Sequence[int] | None = None) -> Blocks:
+    def then(self, step: Function, sizes: Sequence[int] | None = None) -> Blocks:
         """The same rows, each block turned into ``step(block)``: at once in memory, else whenever a block is read.
 
         ``step`` must be picklable. ``sizes`` are the rows of the new blocks; default: as many as before.
@@ -201,12 +205,7 @@ class Blocks:
         return new
 
     def map(
-        self,
-        function: Callable[..., Any],
-        arguments: Mapping[int, Any] | None = None,
-        *,
-        stage: str = "",
-        progress: Progress | None = None,
+        self, function: Function, *, stage: str = "", progress: Progress | None = None
     ) -> Iterator[Any]:
         """Yield ``function(block)`` for every block, in order.
 
@@ -214,37 +213,30 @@ class Blocks:
         ----------
         function : callable
             Picklable, if there is a cluster.
-        arguments : mapping of int to object, optional
-            Yield ``function(block, arguments[k])`` instead, for the blocks ``k`` that are in it.
         stage, progress : optional
             Name of a stage, and where to report it.
         """
-        report = progress if progress is not None and self.folder is not None else Progress()
-        numbers = range(len(self._sizes)) if arguments is None else sorted(arguments)
-        report.start(stage, len(numbers))
-        for result in self._results(function, arguments, numbers):
+        if self.folder is None:
+            yield function(self._value)
+            return
+        each = partial(_of_partition, self.folder, self._steps, function)
+        yield from self._results(each, self.folder.partitions, stage, progress)
+
+    def _results(
+        self, function: Function, items: Sequence[Any], stage: str, progress: Progress | None
+    ) -> Iterator[Any]:
+        """Yield ``function(item)`` of partitions, or of several together, in order."""
+        report = Progress() if progress is None else progress
+        report.start(stage, len(items))
+        map_in_order = map if self.cluster is None else self.cluster.map
+        for result in map_in_order(function, items):
             report.advance()
             yield result
         report.finish()
 
-    def _results(
-        self,
-        function: Callable[..., Any],
-        arguments: Mapping[int, Any] | None,
-        numbers: Sequence[int],
-    ) -> Iterator[Any]:
-        extra = [() if arguments is None else (arguments[k],) for k in numbers]
-        if self.folder is None:
-            return (function(self._value, *given) for given in extra)
-        items = [
-            (self.folder.partitions[k], given) for k, given in zip(numbers, extra, strict=True)
-        ]
-        each = partial(_of_partition, self.folder, self._steps, function)
-        return map(each, items) if self.cluster is None else self.cluster.map(each, items)
-
     def reduce(
         self,
-        function: Callable[[Any], Any],
+        function: Function,
         combine: Callable[[Any, Any], Any],
         *,
         stage: str = "",
@@ -257,9 +249,8 @@ class Blocks:
         if self.cluster is None or self.folder is None:
             return reduce(combine, self.map(function, stage=stage, progress=progress))
         parts = self.folder.partitions
-        n_spans = min(
-            len(parts), self.cluster.n_slots
-        )  # results may be large: few are added on workers
+        # Results may be large: few are added on workers.
+        n_spans = min(len(parts), self.cluster.n_slots)
         ends = [round(k * len(parts) / n_spans) for k in range(n_spans + 1)]
         spans = [parts[a:b] for a, b in pairwise(ends)]
         report = Progress() if progress is None else progress
@@ -279,10 +270,18 @@ class Blocks:
         """Some rows, ascending (None: all), in memory."""
         if numbers is None:
             return _joined(self.map(_whole, stage=stage, progress=progress))
+        if self.folder is None:
+            return self._value.take(numbers)
         starts = np.concatenate([[0], np.cumsum(self._sizes)])
         ends = np.searchsorted(numbers, starts)
-        chosen = {k: numbers[a:b] - starts[k] for k, (a, b) in enumerate(pairwise(ends)) if a < b}
-        return _joined(self.map(_rows_of, chosen, stage=stage, progress=progress))
+        parts = zip(self.folder.partitions, starts, pairwise(ends), strict=False)
+        chosen = [(part, numbers[a:b] - start) for part, start, (a, b) in parts if a < b]
+        # Every task costs the scheduler milliseconds: one reads up to 32 partitions, for the rows of two at most.
+        most = max(self._sizes)
+        work = np.array([own.size + most // 32 + 1 for _, own in chosen])
+        spans = [chosen[a:b] for a, b in chunks_of_equal_work(work, most)]
+        rows_of = partial(_rows_of_span, self.folder, self._steps)
+        return _joined(self._results(rows_of, spans, stage, progress))
 
     def sample(self, n_rows: int, seed: np.random.SeedSequence, progress: Progress) -> Any:
         """At most ``n_rows`` rows, drawn at random, in memory."""
@@ -367,13 +366,11 @@ class Blocks:
         if fits >= 1000 and asked is None:
             logger.info("the groups are learned from %d rows, as many as fit into memory", fits)
             return fits
-        advice = (
-            f"structure_samples={fits} would fit" if fits >= 1000 else "not even 1,000 would fit"
-        )
+        advice = f"structure_samples={fits} would" if fits >= 1000 else "not even 1,000 would"
         need = _shown_bytes(fixed + per_row * wanted)
         raise TooLargeError(
             f"learning the groups from {wanted:,} rows needs about {need} in this process, which may use "
-            f"{_shown_bytes(self._memory)}: {advice}, or give memory_limit={need!r}"
+            f"{_shown_bytes(self._memory)}: {advice} fit, or give memory_limit={need!r}"
         )
 
     def sends(self, rows: BinaryRows, n_partners: int) -> bool:
@@ -458,43 +455,44 @@ def learn_rule(blocks: Blocks) -> BinaryRule:
 
 
 def _of_partition(
-    folder: ShardFolder,
-    steps: Sequence[Callable[[Any], Any]],
-    function: Callable[..., Any],
-    item: tuple[Partition, tuple[Any, ...]],
+    folder: ShardFolder, steps: Sequence[Function], function: Function, partition: Partition
 ) -> Any:
     """Read a partition, apply the steps, then the function."""
-    partition, arguments = item
     value: Any = folder.read(partition)
     for step in steps:
         value = step(value)
-    return function(value, *arguments)
+    return function(value)
 
 
 def _of_span(
     folder: ShardFolder,
-    steps: Sequence[Callable[[Any], Any]],
-    function: Callable[[Any], Any],
+    steps: Sequence[Function],
+    function: Function,
     combine: Callable[[Any, Any], Any],
     span: Sequence[Partition],
 ) -> Any:
     """The combined results of some partitions."""
-    return reduce(combine, (_of_partition(folder, steps, function, (part, ())) for part in span))
+    return reduce(combine, (_of_partition(folder, steps, function, part) for part in span))
 
 
 def _whole(block: Any) -> Any:
     return block
 
 
-def _rows_of(block: Any, numbers: NDArray[np.int64]) -> Any:
-    return block.take(numbers)
+def _rows_of_span(
+    folder: ShardFolder,
+    steps: Sequence[Function],
+    span: Sequence[tuple[Partition, NDArray[np.int64]]],
+) -> Any:
+    """Some rows of some partitions."""
+    return _joined(_of_partition(folder, steps, _whole, part).take(own) for part, own in span)
 
 
 def _values_of(columns: NDArray[np.int64], table: Table) -> Any:
     return table.values[:, columns]
 
 
-def _joined(parts: Iterator[Any]) -> Any:
+def _joined(parts: Iterable[Any]) -> Any:
     """Consecutive rows as one block."""
     blocks = list(parts)
     if len(blocks) == 1:

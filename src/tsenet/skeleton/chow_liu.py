@@ -10,9 +10,8 @@ from scipy.special import xlogy
 
 from tsenet.errors import DataError
 
-MAX_LATENTS = (
-    10_000  # the only step that needs all pairs of latents; a top layer is meant to be small
-)
+# This is the only step that needs all pairs of latents; a top layer is meant to be small.
+MAX_LATENTS = 10_000
 
 
 def binary_information(
@@ -40,8 +39,6 @@ def chow_liu_parents(information: NDArray[np.float64]) -> NDArray[np.int32]:
             f"the top layer has {n} latents, more than {MAX_LATENTS}: their Chow-Liu tree would need "
             f"{n}×{n} numbers; the data show too little structure, or max_top is too large"
         )
-    if n == 1:
-        return np.array([-1], np.int32)
     # scipy finds a minimum spanning tree and ignores zeros: turn information into strictly positive costs.
     cost = information.max() - information + 1.0
     np.fill_diagonal(cost, 0.0)

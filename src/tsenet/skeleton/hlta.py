@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +18,16 @@ from tsenet.progress import Progress, as_progress
 from tsenet.scale.blocks import Blocks, in_blocks, learn_rule
 from tsenet.skeleton.chow_liu import binary_information, chow_liu_parents
 from tsenet.skeleton.inference import refine
-from tsenet.skeleton.information import PairCounter, PairInformation, pair_information
-from tsenet.skeleton.islands import IslandOptions
-from tsenet.skeleton.layers import Information, Layer, SoftRows, learn_layer
-from tsenet.skeleton.pieces import RowSums, cut_blocks, cut_into_pieces, sums_of
+from tsenet.skeleton.kernels.island_kernels import IslandOptions
+from tsenet.skeleton.layers import Layer, SoftRows, learn_layer
 from tsenet.skeleton.tree import LatentTree, node_marginals
 
 logger = logging.getLogger("tsenet")
+
+PIECE_SIZE = 30  # words in a piece, if the size is chosen automatically
+# Rows are cut automatically if the standard deviation of their lengths is above this share of the mean, and if they
+# hold at most this share of all variables, as documents do.
+UNEVEN, FEW = 0.6, 0.1
 
 
 def learn_tree(
@@ -120,30 +125,26 @@ def learn_tree(
     >>> sorted(group.tolist() for group in tree.groups(1))
     [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
     """
-    islands = IslandOptions(
-        max_island=max_island,
-        ud_threshold=ud_threshold,
-        correlation_test=correlation_test,
-        em_restarts=em_restarts,
-        positive=ties == "positive",
-    )
-    size_is_known = piece_size in (None, "auto", 0) or not isinstance(piece_size, str)
+    size = 2 if piece_size in (None, "auto", 0) else piece_size
+    n_sampled = 2 if structure_samples is None else structure_samples
     allowed = {
         f"max_island must be 2 to 63, not {max_island}": 2 <= max_island <= 63,
         f"max_top must be at least 1, not {max_top}": max_top >= 1,
         f"ud_threshold must be a finite number, not {ud_threshold}": np.isfinite(ud_threshold),
-        f"structure_samples must be None or at least 2, not {structure_samples}": (
-            structure_samples is None or structure_samples >= 2
-        ),
+        f"structure_samples must be None or at least 2, not {structure_samples}": n_sampled >= 2,
         f"refine_steps must be at least 0, not {refine_steps}": refine_steps >= 0,
         f"em_restarts must be at least 1, not {em_restarts}": em_restarts >= 1,
         f"ties must be 'positive' or 'any', not {ties!r}": ties in ("positive", "any"),
-        f"piece_size must be 'auto', None, 0 or at least 2, not {piece_size!r}": size_is_known
-        and (piece_size in (None, "auto", 0) or int(piece_size) >= 2),
+        f"piece_size must be 'auto', None, 0 or at least 2, not {piece_size!r}": (
+            not isinstance(size, str) and size >= 2
+        ),
     }
     for complaint, holds in allowed.items():
         if not holds:
             raise ValueError(complaint)
+    islands = IslandOptions(
+        max_island, float(ud_threshold), correlation_test, em_restarts, ties == "positive"
+    )
     sample_seed, layer_seed, refine_seed = seed_sequence(random_state).spawn(3)
     with (
         Workers(n_jobs) as workers,
@@ -153,18 +154,14 @@ def learn_tree(
         structure_samples = blocks.structure_rows(structure_samples)
         rule = learn_rule(blocks)
         rows = blocks.then(rule.apply)
-        sums = sums_of(rows, report)
+        sums = rows.reduce(RowSums.of, RowSums.combine, stage="counts", progress=report)
         if piece_size == "auto":
-            piece_size = sums.piece_size() if blocks.is_sparse else None
+            piece_size = sums.piece_size(rows.n_rows) if blocks.is_sparse else None
         pieces, sample = _structure_rows(
             rows, sums, structure_samples, piece_size or None, sample_seed, report
         )
 
-        def information(counter: PairCounter, n_partners: int) -> PairInformation:
-            cluster = rows.cluster if rows.sends(counter.rows, n_partners) else None
-            return pair_information(counter, n_partners, workers, report, cluster)
-
-        layers, top = _stack(sample, islands, max_top, layer_seed, workers, report, information)
+        layers, top = _stack(sample, islands, max_top, layer_seed, workers, report, rows)
         parent, level, cpt = assemble(sums.counts, rows.n_rows, layers, top, islands.positive)
         names = (*rule.names, *latent_names(level, set(rule.names)))
         tree = LatentTree(parent, level, cpt, names, rule)
@@ -213,11 +210,11 @@ def _stack(
     seeds: np.random.SeedSequence,
     workers: Workers,
     progress: Progress,
-    information: Information,
+    blocks: Blocks,
 ) -> tuple[list[Layer], SoftRows | None]:
     """Learn layers, each from the completed data of the one below, until the top one is small enough.
 
-    ``information`` is used for the first layer only. The second result are the posteriors of the top layer's latents.
+    The workers of ``blocks`` help with the first. The second result are the posteriors of the top layer's latents.
     """
     layers: list[Layer] = []
     top: SoftRows | None = None
@@ -229,7 +226,7 @@ def _stack(
             workers,
             progress,
             of_latents=bool(layers),
-            information=None if layers else information,
+            blocks=None if layers else blocks,
         )
         if learned is None or (layers and learned[0].n_latents >= layers[-1].n_latents):
             break
@@ -285,7 +282,7 @@ def link_top(
 
     P(Y, Y') ∝ Σ_d P(Y|d)·P(Y'|d). With ``positive``, latents that exclude each other are not linked.
     """
-    both, mean = soft.second_moments() / soft.n_rows, soft.means()
+    both, mean = soft.moments()
     information = binary_information(both, mean[:, None], mean[None, :])
     if positive:
         information[both <= np.outer(mean, mean)] = 0.0
@@ -323,13 +320,131 @@ def in_order(
 
 def latent_names(level: NDArray[np.int32], taken: set[str]) -> list[str]:
     """Names for the latents: ``Z1.0``, ``Z1.1``, …, with a longer letter run if a column already has one."""
-    letter = "Z"
-    while True:
-        names = [
-            f"{letter}{here}.{k}"
-            for here in range(1, int(level.max()) + 1)
-            for k in range(int((level == here).sum()))
-        ]
-        if taken.isdisjoint(names):
-            return names
-        letter += "Z"
+    sizes = np.bincount(level).tolist()
+    names = [f"Z{here}.{k}" for here in range(1, len(sizes)) for k in range(sizes[here])]
+    while not taken.isdisjoint(names):
+        names = [f"Z{name}" for name in names]
+    return names
+
+
+# ---- pieces of documents: in a long document nearly every word is more likely, so the lengths of documents correlate
+# all words, and the groups and latents found are partly about length. Rows cut into pieces of about equal size do not
+# have this correlation, and no data are lost (docs/decisions.md).
+
+
+class RowSums(NamedTuple):
+    """Sums over binary rows.
+
+    Attributes
+    ----------
+    total, squares : int
+        Sum of the lengths of the rows (how many variables are on in each), and of their squares.
+    longest : int
+        Length of the longest row.
+    counts : int64 (V,)
+        In how many rows each variable is on.
+    """
+
+    total: int
+    squares: int
+    longest: int
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: BinaryRows) -> RowSums:
+        """The sums over one block."""
+        lengths = np.diff(rows.indptr)
+        squares, longest = int(lengths @ lengths), int(lengths.max(initial=0))
+        return cls(rows.nnz, squares, longest, rows.counts())
+
+    def combine(self, other: RowSums) -> RowSums:
+        """The sums over the rows of both."""
+        return RowSums(
+            self.total + other.total,
+            self.squares + other.squares,
+            max(self.longest, other.longest),
+            self.counts + other.counts,
+        )
+
+    def piece_size(self, n_rows: int) -> int | None:
+        """Size of the pieces if none is given: None where rows vary little in length or hold many of the variables."""
+        mean = self.total / n_rows
+        deviation = math.sqrt(n_rows * self.squares - self.total**2) / n_rows
+        is_cut = deviation > UNEVEN * mean and mean <= FEW * self.counts.size
+        return PIECE_SIZE if is_cut else None
+
+
+def cut_blocks(
+    rows: Blocks, sums: RowSums, size: int | None, key: int, progress: Progress
+) -> Blocks:
+    """The pieces of all rows, as :func:`cut_into_pieces` makes them of one block."""
+    if size is None or sums.longest <= size:
+        return rows
+    dropped = sums.counts == rows.n_rows
+    count = partial(_count_pieces, dropped, size)
+    n_pieces = list(rows.map(count, stage="counting pieces", progress=progress))
+    return rows.then(partial(_cut, dropped, size, key), sizes=n_pieces)
+
+
+def cut_into_pieces(rows: BinaryRows, size: int | None, key: int) -> BinaryRows:
+    """Cut rows with more than ``size`` items into pieces of about equal size; shorter rows stay whole.
+
+    Parameters
+    ----------
+    rows : BinaryRows
+    size : int or None
+        Most items in a piece; None leaves all rows whole. A variable that is on in every row is left out of the
+        pieces if any row is cut: it stays constant.
+    key : int
+        Seed of the division, below 2⁶².
+
+    Returns
+    -------
+    BinaryRows
+        The pieces, in the order of their rows; ``rows`` itself if no row is longer than ``size``.
+    """
+    if size is None or np.diff(rows.indptr).max(initial=0) <= size:
+        return rows
+    return _cut(rows.counts() == rows.n_rows, size, key, rows)
+
+
+def _cut(dropped: NDArray[np.bool_], size: int, key: int, rows: BinaryRows) -> BinaryRows:
+    """Cut rows into pieces, leaving out some variables (V,); a row's pieces depend on no other row."""
+    kept = ~dropped[rows.indices]
+    rows = BinaryRows(_ends(dropped, rows), rows.indices[kept], rows.n_columns)
+    length = np.diff(rows.indptr)
+    n_pieces = _pieces_per_row(length, size)
+    row = np.repeat(np.arange(rows.n_rows), length)
+    # A row's own key is a sum over its items, so that where an item goes depends on the row's items alone.
+    ends = np.concatenate([[np.uint64(0)], np.cumsum(_mixed(rows.indices, np.uint64(key)))])
+    own_key = ends[rows.indptr[1:]] - ends[rows.indptr[:-1]]
+    order = np.lexsort((_mixed(rows.indices, own_key[row]), row))
+    rank = np.arange(rows.nnz) - rows.indptr[row]
+    piece = np.empty(rows.nnz, np.int64)
+    piece[order] = (rank * n_pieces[row] + n_pieces[row] - 1) // length[row]
+    piece += (np.cumsum(n_pieces) - n_pieces)[row]
+    items = rows.indices[np.argsort(piece, kind="stable")]
+    sizes = np.bincount(piece, minlength=int(n_pieces.sum()))
+    return BinaryRows(np.concatenate([[0], np.cumsum(sizes)]), items, rows.n_columns)
+
+
+def _mixed(items: NDArray[np.int32], key: Any) -> NDArray[np.uint64]:
+    """Numbers that depend on (key, item) alone and look random: splitmix64's finaliser."""
+    z = key + np.uint64(0x9E3779B97F4A7C15) * (items.astype(np.uint64) + np.uint64(1))
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31)), np.uint64)
+
+
+def _pieces_per_row(lengths: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Pieces of each row: the least number with which none holds more than ``size`` items."""
+    return np.maximum(1, -(-lengths // size))
+
+
+def _ends(dropped: NDArray[np.bool_], rows: BinaryRows) -> NDArray[np.int64]:
+    """Where the rows end without some variables (V,)."""
+    return np.concatenate([[0], np.cumsum(~dropped[rows.indices])])[rows.indptr]
+
+
+def _count_pieces(dropped: NDArray[np.bool_], size: int, rows: BinaryRows) -> int:
+    return int(_pieces_per_row(np.diff(_ends(dropped, rows)), size).sum())

@@ -1,10 +1,9 @@
-"""Inference on a latent tree, and stepwise EM over all its tables (ALGORITHM §5)."""
+"""Inference on a latent tree, and stepwise EM over all its tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from tsenet._system.threads import Workers, chunks
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
 from tsenet.scale.blocks import Blocks
-from tsenet.skeleton.kernels.inference_kernels import AllOff, TreeArrays, infer_rows
+from tsenet.skeleton.kernels.inference_kernels import PreparedTree, infer_rows
 from tsenet.skeleton.kernels.pair_kernels import Csr
 from tsenet.skeleton.tree import LatentTree, nodes_by_depth
 
@@ -25,15 +24,13 @@ BATCH_ROWS = 1000
 STEP_EXPONENT = 0.75
 PSEUDO_ROWS = 1.0  # strength, in rows, of the prior that a child does not depend on its parent
 SMALLEST = 1e-9
-STEPS_PER_READ = 200  # steps whose rows are read in one pass
 
 
 @dataclass(frozen=True)
 class Inference:
-    """A tree prepared for the kernel: its arrays, and the messages of the row in which everything is off."""
+    """Exact inference on a tree that is prepared for the kernel."""
 
-    model: TreeArrays
-    base: AllOff
+    tree: PreparedTree
 
     @classmethod
     def of(
@@ -64,37 +61,38 @@ class Inference:
             linked = nodes[parent[nodes] >= 0]
             np.add.at(evidence, parent[linked], message[linked])
         total = float(message[parent < 0, 0].sum())
-        model = TreeArrays(np.array(parent, np.int32), log_cpt, order)
-        return cls(model, AllOff(evidence, message, given, total))
+        own = np.array(parent, np.int32)
+        return cls(PreparedTree(own, log_cpt, order, evidence, message, given, total))
 
     @property
     def n_latents(self) -> int:
         """Number of latents L."""
-        return int(self.model.order.size)
+        return int(self.tree.order.size)
 
     def log_likelihood(self, rows: BinaryRows, workers: Workers) -> NDArray[np.float64]:
         """Exact ln P(x) of every row: (N,)."""
-        out = np.empty(rows.n_rows)
-        nothing = np.empty((0, 0))
-
-        def serve(part: tuple[int, int]) -> None:
-            self._infer(np.arange(*part), rows, out[slice(*part)], posterior=nothing)
-
-        for _ in workers.map(serve, chunks(rows.n_rows, ROWS_PER_CHUNK)):
-            pass
-        return out
+        return self._of_rows(rows, workers, np.empty((0, 0)))
 
     def posterior(self, rows: BinaryRows, workers: Workers) -> NDArray[np.float64]:
         """P(z=1|x) of every latent in every row: (N, L)."""
         out = np.empty((rows.n_rows, self.n_latents))
+        self._of_rows(rows, workers, out)
+        return out
+
+    def _of_rows(
+        self, rows: BinaryRows, workers: Workers, posterior: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Fill the posteriors (N, L), unless they are (0, 0); return ln P(x)."""
+        loglik = np.empty(rows.n_rows)
+        items, no_counts = Csr(rows.indptr, rows.indices), (np.empty((0, 0, 0)), np.empty((0, 0)))
 
         def serve(part: tuple[int, int]) -> None:
-            numbers = np.arange(*part)
-            self._infer(numbers, rows, np.empty(numbers.size), posterior=out[slice(*part)])
+            here, numbers = slice(*part), np.arange(*part)
+            infer_rows(numbers, items, self.tree, loglik[here], posterior[here], *no_counts)
 
         for _ in workers.map(serve, chunks(rows.n_rows, ROWS_PER_CHUNK)):
             pass
-        return out
+        return loglik
 
     def likelier_states(self, rows: BinaryRows, workers: Workers) -> BinaryRows:
         """Rows of L latents, each on where P(z=1|x) > ½; only one block of posteriors is in memory at a time."""
@@ -114,39 +112,19 @@ class Inference:
         """
         shapes = (self.n_latents, 2, 2), (rows.n_columns, 2)
         pairs, on = map(np.zeros, shapes)
-        loglik = 0.0
+        loglik, items = 0.0, Csr(rows.indptr, rows.indices)
 
         def serve(part: tuple[int, int]) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-            part_pairs, part_on = map(np.zeros, shapes)
-            part_loglik = np.empty(part[1] - part[0])
-            self._infer(numbers[slice(*part)], rows, part_loglik, part_pairs, part_on)
-            return part_pairs, part_on, float(part_loglik.sum())
+            here, counts = numbers[slice(*part)], [np.zeros(shape) for shape in shapes]
+            part_loglik = np.empty(here.size)
+            infer_rows(here, items, self.tree, part_loglik, np.empty((0, 0)), *counts)
+            return counts[0], counts[1], float(part_loglik.sum())
 
         for counts in workers.map(serve, chunks(numbers.size, ROWS_PER_STATISTIC)):
             pairs += counts[0]
             on += counts[1]
             loglik += counts[2]
         return pairs, on, loglik
-
-    def _infer(
-        self,
-        numbers: NDArray[np.int64],
-        rows: BinaryRows,
-        loglik: NDArray[np.float64],
-        pairs: NDArray[np.float64] | None = None,
-        on: NDArray[np.float64] | None = None,
-        posterior: NDArray[np.float64] | None = None,
-    ) -> None:
-        infer_rows(
-            numbers,
-            Csr(rows.indptr, rows.indices),
-            self.model,
-            self.base,
-            loglik,
-            np.empty((0, 0)) if posterior is None else posterior,
-            np.empty((0, 0, 0)) if pairs is None else pairs,
-            np.empty((0, 0)) if on is None else on,
-        )
 
 
 def tables_from_counts(
@@ -248,23 +226,19 @@ def refine(
     parent, cpt, n_observed = tree.parent, tree.cpt.copy(), tree.n_observed
     by_depth = nodes_by_depth(parent)
     pairs, on = counts_from_tables(parent, cpt, tree.marginals(), n_observed)
-    pseudo = PSEUDO_ROWS / pieces.n_rows
     size = min(BATCH_ROWS, pieces.n_rows)
-    numbers = batch_numbers(pieces.n_rows, steps, rng)
-    for u in range(steps):
-        if u % STEPS_PER_READ == 0:
-            window = list(islice(numbers, STEPS_PER_READ))
-            read = np.unique(np.concatenate(window))
-            rows = pieces.take(read, stage="rows of stepwise EM", progress=None if u else progress)
-            if u == 0:
-                progress.start("refine", steps)
-        batch = np.searchsorted(read, window[u % STEPS_PER_READ]).astype(np.int64)
+    batches = list(batch_numbers(pieces.n_rows, steps, rng))
+    read = np.unique(np.concatenate(batches))
+    rows = pieces.take(read, stage="rows of stepwise EM", progress=progress)
+    progress.start("refine", steps)
+    for u, batch in enumerate(batches):
         inference = Inference.of(parent, cpt, n_observed, by_depth)
-        batch_pairs, batch_on, loglik = inference.expected_counts(rows, batch, workers)
+        numbers = np.searchsorted(read, batch).astype(np.int64)
+        batch_pairs, batch_on, loglik = inference.expected_counts(rows, numbers, workers)
         eta = (u + 2.0) ** -STEP_EXPONENT
         pairs += eta * (batch_pairs / size - pairs)
         on += eta * (batch_on / size - on)
-        tables_from_counts(pairs, on, parent, pseudo, cpt, positive)
+        tables_from_counts(pairs, on, parent, PSEUDO_ROWS / pieces.n_rows, cpt, positive)
         progress.advance(1, f"log-likelihood {loglik / size:.2f} per row")
     progress.finish()
     return cpt

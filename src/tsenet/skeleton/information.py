@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from tsenet._system.threads import Workers, chunks_of_equal_work
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
-from tsenet.scale.cluster import Cluster
-from tsenet.skeleton.kernels import pair_kernels
-from tsenet.skeleton.kernels.pair_kernels import Csr, PairData
+from tsenet.scale.blocks import Blocks
+from tsenet.skeleton.kernels.pair_kernels import Csr, PairData, best_partners
 
 JOINT_BYTES = 1 << 30  # dense data are counted by a matrix product where it fits here
 PRODUCT_COST = 0.02  # one multiplication, in units of one count by row lists (measured)
@@ -61,19 +60,6 @@ class PairCounter:
         dense = self.rows.to_dense().astype(np.float32)  # exact up to 2²⁴ rows
         return np.asarray(dense.T @ dense, np.int32)
 
-    def gains(
-        self, joint: NDArray[np.int64], n_i: NDArray[np.int64], n_j: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """N·MI in nats of pairs that are both on in ``joint`` rows and alone in ``n_i`` and ``n_j``."""
-        n, f = self.rows.n_rows, self.xlogx
-        only_i, only_j = n_i - joint, n_j - joint
-        gain = f[joint] + f[only_i] + f[only_j] + f[n - only_i - n_j]
-        entropy = f + f[::-1]
-        gain -= entropy[n_i] + entropy[n_j] - f[n]
-        if self.positive:
-            gain[n * joint <= n_i * n_j] = 0.0
-        return np.asarray(np.maximum(gain, 0.0))
-
     def best_partners(
         self,
         variables: NDArray[np.int32],
@@ -94,70 +80,80 @@ class PairCounter:
             N · MI in nats.
         """
         may_join = alive & self.varies
-        frequent_first = np.empty(0, np.int32)
-        if not self.positive:
-            living = np.flatnonzero(may_join).astype(np.int32)
-            frequent_first = living[np.argsort(-self.n_on[living], kind="stable")]
+        living = np.flatnonzero(may_join & (not self.positive)).astype(np.int32)
+        data = PairData(
+            columns=Csr(self.columns.indptr, self.columns.indices),
+            rows=Csr(self.rows.indptr, self.rows.indices),
+            joint=self.joint,
+            n_on=self.n_on,
+            xlogx=self.xlogx,
+            alive=may_join,
+            own=np.arange(self.rows.n_columns, dtype=np.int32),
+            frequent_first=living[np.argsort(-self.n_on[living], kind="stable")],
+            positive=self.positive,
+        )
+        return self._search(variables, data, n_partners, workers, progress)[:2]
+
+    def best_latents(
+        self,
+        variables: NDArray[np.int32],
+        completed: BinaryRows,
+        own: NDArray[np.int32],
+        workers: Workers,
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
+        """The latent, other than its ``own``, that tells most about each variable, N · MI, and their joint count.
+
+        −1, 0 and 0 for a variable that is on together with no such latent or, if only positive ties count, has none.
+        """
+        data = PairData(
+            columns=Csr(self.columns.indptr, self.columns.indices),
+            rows=Csr(completed.indptr, completed.indices),
+            joint=np.empty((0, 0), np.int32),
+            n_on=completed.counts(),
+            xlogx=self.xlogx,
+            alive=np.ones(completed.n_columns, np.bool_),
+            own=own,
+            frequent_first=np.empty(0, np.int32),
+            positive=self.positive,
+        )
+        latent, gain, joint = self._search(variables, data, 1, workers)
+        return latent[:, 0], gain[:, 0], joint
+
+    def _search(
+        self,
+        variables: NDArray[np.int32],
+        data: PairData,
+        n_partners: int,
+        workers: Workers,
+        progress: Progress | None = None,
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
         partners = np.empty((variables.size, n_partners), np.int32)
         gain = np.empty((variables.size, n_partners), np.float64)
-        data = PairData(
-            Csr(self.rows.indptr, self.rows.indices),
-            Csr(self.columns.indptr, self.columns.indices),
-            self.joint,
-            self.n_on,
-            self.xlogx,
-            may_join,
-            frequent_first,
-        )
+        shared = np.empty(variables.size, np.int64)
 
         def serve(part: tuple[int, int]) -> int:
             here = slice(*part)
-            pair_kernels.best_partners(variables[here], data, partners[here], gain[here])
+            best_partners(variables[here], data, partners[here], gain[here], shared[here])
             return part[1] - part[0]
 
-        for done in workers.map(serve, self.parts(variables)):
+        work = self.work[variables] + self.rows.n_columns // 16 + 1
+        for done in workers.map(serve, chunks_of_equal_work(work, CHUNK_WORK)):
             if progress is not None:
                 progress.advance(done)
-        return partners, gain
+        return partners, gain, shared
 
-    def parts(self, variables: NDArray[np.int32]) -> list[tuple[int, int]]:
-        """Cut a list of variables into ``(start, stop)`` pieces of about equal work."""
-        return chunks_of_equal_work(
-            self.work[variables] + self.rows.n_columns // 16 + 1, CHUNK_WORK
-        )
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Only the rows go to a worker; it makes the rest of them."""
+        return PairCounter, (self.rows, self.positive)
 
 
-class PairInformation(NamedTuple):
-    """Each variable's best partners by mutual information.
-
-    Fields
-    ------
-    partners : int32 (V, m)
-        Best first; −1 where there are fewer.
-    gain : float64 (V, m)
-        N · MI in nats, so ``2 · gain`` is the likelihood-ratio statistic.
-    """
-
-    partners: NDArray[np.int32]
-    gain: NDArray[np.float64]
-
-
-class _PartnersInRows:
-    """Finds the best partners of a range of variables: what a worker of a cluster does."""
-
-    def __init__(self, rows: BinaryRows, n_partners: int) -> None:
-        self._rows, self._n_partners = rows, n_partners
-
-    @cached_property
-    def _counter(self) -> PairCounter:
-        return PairCounter(self._rows)
-
-    def __call__(self, span: tuple[int, int]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        variables = np.arange(*span, dtype=np.int32)
-        with Workers(1) as workers:
-            return self._counter.best_partners(
-                variables, self._counter.varies, self._n_partners, workers
-            )
+def _partners_of_span(
+    counter: PairCounter, n_partners: int, span: tuple[int, int]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """The best partners of a range of variables: what a worker of a cluster does."""
+    variables = np.arange(*span, dtype=np.int32)
+    with Workers(1) as workers:
+        return counter.best_partners(variables, counter.varies, n_partners, workers)
 
 
 def pair_information(
@@ -165,25 +161,30 @@ def pair_information(
     n_partners: int,
     workers: Workers,
     progress: Progress,
-    cluster: Cluster | None = None,
-) -> PairInformation:
-    """Best partners of every variable that varies, V · m numbers in all; found by a cluster if there is one.
+    blocks: Blocks | None = None,
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Best partners of every variable that varies, found by the blocks' workers if they can.
 
-    A list that holds all possible partners ends with −1, so m is at most V.
+    Returns
+    -------
+    partners : int32 (V, m)
+        Best first; −1 where there are fewer. m is at most V.
+    gain : float64 (V, m)
+        N · MI in nats, so ``2 · gain`` is the likelihood-ratio statistic.
     """
     n_variables = counter.rows.n_columns
     n_partners = min(n_partners, n_variables)
     progress.start("pairs", n_variables)
-    if cluster is None:
+    if blocks is None or blocks.cluster is None or not blocks.sends(counter.rows, n_partners):
         partners, gain = counter.best_partners(
             np.arange(n_variables, dtype=np.int32), counter.varies, n_partners, workers, progress
         )
     else:
         work = counter.work + 1
-        spans = chunks_of_equal_work(work, int(work.sum()) // (4 * cluster.n_slots) + 1)
-        found = list(cluster.map(_PartnersInRows(counter.rows, n_partners), spans))
+        spans = chunks_of_equal_work(work, int(work.sum()) // (4 * blocks.cluster.n_slots) + 1)
+        found = blocks.cluster.map(partial(_partners_of_span, counter, n_partners), spans)
         partners, gain = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     partners[~counter.varies] = -1
     gain[~counter.varies] = 0.0
     progress.finish()
-    return PairInformation(partners, gain)
+    return partners, gain

@@ -6,31 +6,135 @@ costs the rows' non-zeros, not N · L.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import heapq
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import expit, xlogy
+from scipy.special import chdtrc, chdtri, expit, xlogy
 
 from tsenet._system.threads import Workers, chunks_of_equal_work
 from tsenet.data.rows import BinaryRows
 from tsenet.progress import Progress
-from tsenet.skeleton.information import (
-    CHUNK_WORK,
-    PairCounter,
-    PairInformation,
-    pair_information,
+from tsenet.scale.blocks import Blocks
+from tsenet.skeleton.information import CHUNK_WORK, PairCounter, pair_information
+from tsenet.skeleton.kernels.island_kernels import (
+    SMOOTH,
+    IslandOptions,
+    Patterns,
+    SearchState,
+    grow_island,
 )
-from tsenet.skeleton.islands import Island, IslandOptions, discovery_gain, find_islands
 from tsenet.skeleton.kernels.pair_kernels import Assignment, Csr, compare_assignments
 
+SIGNIFICANCE = 0.05  # of the correlation test, and share of false discoveries
 N_PARTNERS = 128
-VARIABLES_AT_ONCE = 512
+REASSIGNMENTS = 2  # most rounds, with the correlation test; the paper has none
 
-#: Callable (counter, n_partners) → PairInformation: the best partners of each variable in the counter's rows.
-Information = Callable[[PairCounter, int], PairInformation]
+
+def smallest_gain(n_variables: int, options: IslandOptions) -> float:
+    """Smallest N·MI at which two variables count as correlated.
+
+    2·N·MI follows χ²(1) for independent variables. The significance level is divided by the number of pairs
+    (Bonferroni), because the search tests the pairs with the highest values.
+    """
+    if not options.correlation_test:
+        return 0.0
+    pairs = max(1.0, n_variables * (n_variables - 1) / 2)
+    return float(chdtri(1, SIGNIFICANCE / pairs)) / 2
+
+
+def discovery_gain(best: NDArray[np.float64], n_tests: int) -> float:
+    """Smallest N·MI that keeps the share of false discoveries among variables below ``SIGNIFICANCE``.
+
+    Each variable was compared with ``n_tests`` others and is judged by ``best``, (B,), its N·MI with the best of them,
+    so its p-value is corrected for these (Bonferroni); over the variables the rule is that of Benjamini and Hochberg
+    (1995).
+    """
+    corrected = np.sort(np.minimum(1.0, chdtrc(1, 2.0 * best) * n_tests))
+    ranks = np.arange(1, corrected.size + 1)
+    accepted = np.flatnonzero(corrected <= SIGNIFICANCE * ranks / corrected.size)
+    n_accepted = accepted[-1] + 1 if accepted.size else 1
+    level = SIGNIFICANCE * n_accepted / (max(1, corrected.size) * max(1, n_tests))
+    return float(chdtri(1, level)) / 2
+
+
+def find_islands(
+    counter: PairCounter,
+    partners: NDArray[np.int32],
+    gain: NDArray[np.float64],
+    options: IslandOptions,
+    key: int,
+    workers: Workers,
+    progress: Progress,
+    min_gain: float | None = None,
+) -> tuple[Layer, NDArray[np.bool_]]:
+    """Grow islands one after another, each from the best pair of free variables.
+
+    ``partners`` and ``gain`` (V, m) are those of :func:`pair_information`; ``min_gain`` replaces the bar of the
+    correlation test. Returns the islands as a layer, in the order found, and which variables that vary belong to none
+    (V,).
+    """
+    alive = counter.varies.copy()
+    n_rows, n_partners = counter.rows.n_rows, partners.shape[1]
+    bar = smallest_gain(int(alive.sum()), options) if min_gain is None else min_gain
+    partners, gain = partners.copy(), gain.copy()  # lists that end too early are found again
+    columns = Csr(counter.columns.indptr, counter.columns.indices)
+    state = SearchState(n_rows, columns, partners, gain, alive, bar)
+    pattern_of = np.zeros(n_rows, np.int32)
+    patterns = Patterns(*(np.empty(n_rows + 1, t) for t in (np.uint64, np.int64, np.int64, float)))
+    place = np.zeros(alive.size, np.int64)  # up to which a list's partners are taken
+
+    def refill(variable: int) -> None:
+        """Find the best free partners of a variable again."""
+        asked = np.array([variable], np.int32)
+        partners[asked], gain[asked] = counter.best_partners(asked, alive, n_partners, workers)
+        place[variable] = 0
+
+    def push(i: int) -> None:
+        """Queue a variable with its next free partner; find more partners if its list has ended."""
+        while True:
+            while place[i] < n_partners:
+                j = int(partners[i, place[i]])
+                if j < 0:
+                    return
+                if alive[j]:
+                    heapq.heappush(queue, (-gain[i, place[i]], i, j))
+                    return
+                place[i] += 1
+            if gain[i, n_partners - 1] < bar:
+                return
+            refill(i)
+
+    queue: list[tuple[float, int, int]] = []
+    for variable in np.flatnonzero(alive).tolist():
+        push(variable)
+    latent_of, tables = np.full(alive.size, -1, np.int32), np.full((alive.size, 2), 0.5)
+    priors: list[float] = []
+    progress.start("islands", int(alive.sum()))
+    while queue and -queue[0][0] >= bar:
+        _, i, j = queue[0]
+        if not (alive[i] and alive[j]):
+            heapq.heappop(queue)
+            if alive[i]:
+                push(i)
+            continue
+        members, table = np.empty(options.max_island, np.int32), np.empty((options.max_island, 2))
+        a, b = min(i, j), max(i, j)
+        size, prior, exhausted = grow_island(
+            a, b, state, options, key + 1_000_003 * a + b, pattern_of, patterns, members, table
+        )
+        if exhausted >= 0:
+            refill(exhausted)
+            continue
+        alive[members[:size]] = False
+        latent_of[members[:size]] = len(priors)
+        tables[members[:size]] = table[:size]
+        priors.append(prior)
+        progress.advance(size)
+    progress.finish(f"{len(priors)} groups, {int(alive.sum())} variables left over")
+    return Layer(latent_of, np.array(priors), tables), alive
 
 
 @dataclass(frozen=True)
@@ -106,24 +210,15 @@ class SoftRows:
             on = on + csr_array((np.ones(columns.size, np.int8), columns, ends), shape=on.shape)
         return BinaryRows.of_csr(on)
 
-    def _changes(self) -> csr_array:
-        """Posteriors less the base posterior: sparse (N, L)."""
-        change = self.logodds.copy()
-        change.data = expit(change.data) - expit(self.base)[change.indices]
-        return change
-
-    def second_moments(self) -> NDArray[np.float64]:
-        """Σ over rows of P(Y=1|d) · P(Y'=1|d): (L, L), from the entries that differ from base."""
-        change = self._changes()
-        base = expit(self.base)
-        cross = np.outer(np.asarray(change.sum(axis=0)).ravel(), base)
+    def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean over rows of P(Y=1|d) · P(Y'=1|d) and of P(Y=1|d): (L, L) and (L,)."""
+        base, change = expit(self.base), self.logodds.copy()
+        change.data = expit(change.data) - base[change.indices]  # sparse
+        changes = np.asarray(change.sum(axis=0)).ravel()
+        cross = np.outer(changes, base)
         both: NDArray[np.float64] = (change.T @ change).toarray()
-        return self.n_rows * np.outer(base, base) + cross + cross.T + both
-
-    def means(self) -> NDArray[np.float64]:
-        """Mean posterior of each latent: (L,)."""
-        change = np.asarray(self._changes().sum(axis=0)).ravel()
-        return np.asarray(expit(self.base) + change / self.n_rows)
+        both = self.n_rows * np.outer(base, base) + cross + cross.T + both
+        return both / self.n_rows, base + changes / self.n_rows
 
 
 def complete(rows: BinaryRows, layer: Layer) -> SoftRows:
@@ -145,7 +240,7 @@ def learn_layer(
     progress: Progress,
     *,
     of_latents: bool = False,
-    information: Information | None = None,
+    blocks: Blocks | None = None,
 ) -> tuple[Layer, SoftRows] | None:
     """Group the variables of binary rows under one layer of latents.
 
@@ -156,8 +251,8 @@ def learn_layer(
     of_latents : bool
         Whether the variables are latents of the layer below. Then only positive ties count, if the options say so, and
         with the correlation test all ties must be significant: latents without one are in no group.
-    information : callable or None
-        Finds each variable's best partners; None counts the pairs in ``rows``.
+    blocks : Blocks or None
+        Whose workers, if there are any, find each variable's best partners.
 
     Returns
     -------
@@ -169,70 +264,52 @@ def learn_layer(
         return None
     # A list longer than an island always has an entry outside the island, unless it holds all partners.
     n_partners = max(N_PARTNERS, options.max_island + 1)
-    if information is None:
-        pairs = pair_information(counter, n_partners, workers, progress)
-    else:
-        pairs = information(counter, n_partners)
-    search = (counter, pairs, options, key, workers, progress)
-    islands, alive = find_islands(*search)
+    partners, gain = pair_information(counter, n_partners, workers, progress, blocks)
+    search = (counter, partners, gain, options, key, workers, progress)
+    layer, alive = find_islands(*search)
     bar = 0.0
     if of_latents and options.correlation_test:
         # All pairs may be too many to correct for: then the share of false ones is bounded, not their number.
-        best = pairs.gain[counter.varies, 0]
-        bar = discovery_gain(best, best.size - 1, options.significance)
+        best = gain[counter.varies, 0]
+        bar = discovery_gain(best, best.size - 1)
         if 2 * alive.sum() > counter.varies.sum():
-            islands, alive = find_islands(*search, bar)
-    if not islands:
+            layer, alive = find_islands(*search, bar)
+    if not layer.n_latents:
         if of_latents:
             return None
-        islands = [_single_island(counter, options)]
-        alive[islands[0].members] = False
-    layer = _layer_of(islands, rows.n_columns)
+        layer = _single_island(counter)
+        alive &= layer.latent_of < 0
+    layer = _order_layer_states(layer)
     soft = complete(rows, layer)
-    rounds = options.reassignment_rounds if options.correlation_test else 0
+    rounds = REASSIGNMENTS if options.correlation_test else 0
     progress.start("placing variables", rounds + 1)
     left = np.flatnonzero(alive).astype(np.int32)
     if left.size:
         hard = soft.hard()
-        target, joint = _best_latents(left, hard, layer.latent_of, counter)
-        latent_on = hard.counts()
-        met = (target >= 0) & (counter.gains(joint, counter.n_on[left], latent_on[target]) >= bar)
-        layer = _move(layer, left[met], target[met], joint[met], latent_on, counter, options)
+        target, tie, joint = counter.best_latents(left, hard, layer.latent_of, workers)
+        met = (target >= 0) & (tie >= bar)
+        layer = _move(layer, left[met], target[met], joint[met], hard.counts(), counter)
         soft = complete(rows, layer)
     progress.advance()
     for _ in range(rounds):
-        layer, moved = _reassign(layer, soft, counter, options, workers)
+        layer, soft, moved = _reassign(layer, soft, counter, options, workers)
         progress.advance(1, f"{moved} variables moved")
         if not moved:
             break
-        soft = complete(rows, layer)
     if rounds:  # the last round may have left groups of one variable: dissolve them
-        before = layer.latent_of
-        layer, _ = _reassign(layer, soft, counter, options, workers, only_alone=True)
-        if not np.array_equal(layer.latent_of, before):
-            soft = complete(rows, layer)
+        layer, soft, _ = _reassign(layer, soft, counter, options, workers, only_alone=True)
     progress.finish(f"{layer.n_latents} groups")
     return layer, soft
 
 
-def _single_island(counter: PairCounter, options: IslandOptions) -> Island:
+def _single_island(counter: PairCounter) -> Layer:
     """If nothing is correlated: one latent over the most frequent variable, to which all others are attached."""
-    n_rows = counter.rows.n_rows
-    member = int(np.argmax(np.where(counter.varies, counter.n_on, -1)))
-    prior = float(counter.n_on[member] + options.smooth) / (n_rows + 2 * options.smooth)
-    low = options.smooth / (n_rows + 2 * options.smooth)
-    return Island(np.array([member], np.int32), prior, np.array([[low, 1.0 - low]]))
-
-
-def _layer_of(islands: list[Island], n_variables: int) -> Layer:
-    """The layer that consists of these islands."""
-    latent_of = np.full(n_variables, -1, np.int32)
-    table = np.full((n_variables, 2), 0.5)
-    prior = np.array([island.prior for island in islands])
-    for z, island in enumerate(islands):
-        latent_of[island.members] = z
-        table[island.members] = island.table
-    return _order_layer_states(Layer(latent_of, prior, table))
+    n_rows, n_variables = counter.rows.shape
+    member = np.argmax(np.where(counter.varies, counter.n_on, -1))
+    low = SMOOTH / (n_rows + 2 * SMOOTH)
+    latent_of = np.where(np.arange(n_variables) == member, np.int32(0), np.int32(-1))
+    prior = (counter.n_on[[member]] + SMOOTH) / (n_rows + 2 * SMOOTH)
+    return Layer(latent_of, prior, np.tile([low, 1.0 - low], (n_variables, 1)))
 
 
 def _order_layer_states(layer: Layer) -> Layer:
@@ -246,40 +323,6 @@ def _order_layer_states(layer: Layer) -> Layer:
     return replace(layer, prior=np.where(swap, 1.0 - layer.prior, layer.prior), table=table)
 
 
-def _best_latents(
-    variables: NDArray[np.int32],
-    completed: BinaryRows,
-    own: NDArray[np.int32],
-    counter: PairCounter,
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """For each variable the latent, other than its own, with the most mutual information, and their joint count.
-
-    −1 and 0 for a variable that is on together with no such latent or, if only positive ties count, has none.
-    """
-    latent_on = completed.counts()
-    by_row = completed.to_csr().astype(np.int32)
-    by_variable = counter.columns.to_csr().astype(np.int32)
-    best = np.full(variables.size, -1, np.int32)
-    most = np.zeros(variables.size, np.int64)
-    for start in range(0, variables.size, VARIABLES_AT_ONCE):
-        asked = variables[start : start + VARIABLES_AT_ONCE]
-        both = by_variable[asked] @ by_row
-        n_met = np.diff(both.indptr)
-        place, latent = np.repeat(np.arange(asked.size), n_met), both.indices
-        gain = counter.gains(both.data, counter.n_on[asked][place], latent_on[latent])
-        gain[latent == own[asked][place]] = -1.0
-        if not gain.size:
-            continue
-        top = np.maximum.reduceat(gain, both.indptr[:-1][n_met > 0])
-        lowest = 0.0 if counter.positive else -0.5
-        hits = np.flatnonzero((gain == np.repeat(top, n_met[n_met > 0])) & (gain > lowest))
-        hits = hits[np.lexsort((latent[hits], place[hits]))]
-        found, first = np.unique(place[hits], return_index=True)
-        best[start + found] = latent[hits[first]]
-        most[start + found] = both.data[hits[first]]
-    return best, most
-
-
 def _reassign(
     layer: Layer,
     soft: SoftRows,
@@ -288,7 +331,7 @@ def _reassign(
     workers: Workers,
     *,
     only_alone: bool = False,
-) -> tuple[Layer, int]:
+) -> tuple[Layer, SoftRows, int]:
     """Move variables that fit another latent better than their own; drop latents left without a group.
 
     The greedy search assigns a variable while the groups are still growing. Now that they are complete, each variable
@@ -297,20 +340,20 @@ def _reassign(
     something, it stays: the next layer expresses what they share. A variable alone in its group always moves, if it has
     a tie to another; with ``only_alone`` no other moves, and those without a tie leave their group.
 
-    Returns the new layer and the number of variables moved.
+    Returns the new layer, its posteriors and the number of variables moved.
     """
-    hard = soft.hard()
+    before, hard = layer.latent_of, soft.hard()
     alone = _alone(layer)
     considered = alone if only_alone else layer.latent_of >= 0
     placed = np.flatnonzero(considered & counter.varies).astype(np.int32)
-    best, joint = _best_latents(placed, hard, layer.latent_of, counter)
+    best, _, joint = counter.best_latents(placed, hard, layer.latent_of, workers)
     met = best >= 0
     placed, best, joint = placed[met], best[met], joint[met]
     tables = _compare(placed, best, layer, soft, hard, counter, workers)
     stay, go = conditional_gains(tables), conditional_gains(tables.swapaxes(2, 3))
     bar = np.log(soft.n_rows) + options.ud_threshold
     moves = ((stay <= bar) & (go > bar)) | alone[placed]
-    layer = _move(layer, placed[moves], best[moves], joint[moves], hard.counts(), counter, options)
+    layer = _move(layer, placed[moves], best[moves], joint[moves], hard.counts(), counter)
     alone = _alone(layer)
     if only_alone and not alone[layer.latent_of >= 0].all():
         layer = replace(layer, latent_of=np.where(alone, np.int32(-1), layer.latent_of))
@@ -318,7 +361,10 @@ def _reassign(
     used, compact = np.unique(layer.latent_of[assigned], return_inverse=True)
     latent_of = layer.latent_of.copy()
     latent_of[assigned] = compact
-    return replace(layer, latent_of=latent_of, prior=layer.prior[used]), int(moves.sum())
+    layer = replace(layer, latent_of=latent_of, prior=layer.prior[used])
+    if not np.array_equal(latent_of, before):
+        soft = complete(counter.rows, layer)
+    return layer, soft, int(moves.sum())
 
 
 def _alone(layer: Layer) -> NDArray[np.bool_]:
@@ -379,19 +425,18 @@ def _move(
     joint: NDArray[np.int64],
     latent_on: NDArray[np.int64],
     counter: PairCounter,
-    options: IslandOptions,
 ) -> Layer:
     """Put variables under the latents ``target``; ``joint`` are the rows where both are on in the completed data.
 
-    Their tables are the observed shares, shrunk towards the variable's own rate by ``smooth`` rows.
+    Their tables are the observed shares, shrunk towards the variable's own rate by ``SMOOTH`` rows.
     """
-    n_rows, smooth = counter.rows.n_rows, options.smooth
+    n_rows = counter.rows.n_rows
     n_on = counter.n_on[variables]
-    rate = (n_on + smooth) / (n_rows + 2 * smooth)
+    rate = (n_on + SMOOTH) / (n_rows + 2 * SMOOTH)
     latent_of, table = layer.latent_of.copy(), layer.table.copy()
     latent_of[variables] = target
-    table[variables, 1] = (joint + smooth * rate) / (latent_on[target] + smooth)
-    table[variables, 0] = (n_on - joint + smooth * rate) / (n_rows - latent_on[target] + smooth)
+    table[variables, 1] = (joint + SMOOTH * rate) / (latent_on[target] + SMOOTH)
+    table[variables, 0] = (n_on - joint + SMOOTH * rate) / (n_rows - latent_on[target] + SMOOTH)
     low = 0.5 / (n_rows + 1)
     return _order_layer_states(
         replace(layer, latent_of=latent_of, table=np.clip(table, low, 1.0 - low))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from os import PathLike
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet._system.notebook import Cell, table, titled
 from tsenet._system.ranges import exact_array
 from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRule
+from tsenet.data.columns import equal_fields
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
 from tsenet.errors import DataError
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     import networkx
 
     from tsenet.skeleton.inference import Inference
-
-# Groups of the top level, and variables of each, that a notebook shows.
-_SHOWN_GROUPS = 12
-_SHOWN_NAMES = 6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,15 +82,11 @@ class LatentTree:
     level: NDArray[np.int32]
     cpt: NDArray[np.float64]
     names: tuple[str, ...]
-    rule: BinaryRule = field()
+    rule: BinaryRule
 
     def __post_init__(self) -> None:
-        types: dict[str, type[np.generic]] = {
-            "parent": np.int32,
-            "level": np.int32,
-            "cpt": np.float64,
-        }
-        for name, dtype in types.items():
+        for name in ("parent", "level", "cpt"):
+            dtype = np.float64 if name == "cpt" else np.int32
             array = exact_array(getattr(self, name), dtype, name)
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -297,9 +289,7 @@ class LatentTree:
         DataError
             If the columns are not those of the tree.
         """
-        with self.binary_blocks(X) as rows:
-            found = rows.map(partial(_log_likelihood, self, rows.threads(n_jobs)))
-            return np.concatenate(list(found))
+        return self._of_blocks("log_likelihood", X, n_jobs)
 
     def posterior(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Exact P(z = 1 | x) of every latent in every row.
@@ -321,9 +311,12 @@ class LatentTree:
         DataError
             If the columns are not those of the tree.
         """
+        return self._of_blocks("posterior", X, n_jobs)
+
+    def _of_blocks(self, what: str, X: Any, n_jobs: int | None) -> NDArray[np.float64]:
         with self.binary_blocks(X) as rows:
-            found = list(rows.map(partial(_posterior, self, rows.threads(n_jobs))))
-            return found[0] if len(found) == 1 else np.concatenate(found)
+            found = list(rows.map(partial(_of_block, self, what, rows.threads(n_jobs))))
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
     def complete(self, X: Any, *, n_jobs: int | None = None) -> list[BinaryRows]:
         """Completed data: all nodes of every row, with each latent in its more probable state.
@@ -386,11 +379,8 @@ class LatentTree:
             raise ValueError("a tree needs at least one node")
         jumps = ~np.isin(np.diff(self.level.astype(np.int64), prepend=0), (0, 1))
         jumps[0] = self.level[0] != 0
-        if jumps.any():
-            raise ValueError(
-                f"{self._first(jumps)} is out of order: nodes go by level, from level 0 (observed) up "
-                "without gaps"
-            )
+        order = "nodes go by level, from level 0 (observed) up without gaps"
+        self._refuse(jumps, f"{{}} is out of order: {order}")
         if len(set(self.names)) != m:
             twice = Counter(self.names).most_common(1)[0][0]
             raise ValueError(f"names of nodes must be unique, but {twice!r} stands twice")
@@ -402,76 +392,32 @@ class LatentTree:
             )
         if self.rule.names != self.names[: self.n_observed]:
             raise ValueError("the observed variables are not named as the rule names them")
-        self._validate_parents()
+        outside = (self.parent < -1) | (self.parent >= m)
+        self._refuse(outside, "the parent of {} is not a node")
+        has, is_top = self.parent >= 0, self.level == self.level.max()
+        step = np.where(is_top, 0, 1)  # only the latents of the top level are linked to each other
+        wrong = has & (self.level[self.parent] - self.level != step)
+        wrong |= has & is_top & (self.level == 0)
+        self._refuse(wrong, "the parent of {} is not one level up")
+        cyclic = is_top & (_depths(self.parent) < 0)
+        self._refuse(cyclic, "the links of {} lead round in a cycle")
         bad = ~(np.isfinite(self.cpt) & (self.cpt >= 0)).all(axis=(1, 2))
         bad |= ~np.isclose(self.cpt.sum(axis=2), 1.0, rtol=0, atol=1e-9).all(axis=1)
-        if bad.any():
-            raise ValueError(f"the table of {self._first(bad)} is no conditional distribution")
-        bad = (self.parent < 0) & (self.cpt[:, 0] != self.cpt[:, 1]).any(axis=1)
-        if bad.any():
-            raise ValueError(
-                f"{self._first(bad)} has no parent, so both rows of its table must be equal"
-            )
+        self._refuse(bad, "the table of {} is no conditional distribution")
+        bad = ~has & (self.cpt[:, 0] != self.cpt[:, 1]).any(axis=1)
+        self._refuse(bad, "{} has no parent, so both rows of its table must be equal")
 
-    def _first(self, marked: NDArray[np.bool_]) -> str:
-        """Name of the first marked node, in quotes."""
-        return repr(self.names[int(np.argmax(marked))])
-
-    def _validate_parents(self) -> None:
-        """Parents lie one level up, and in the top level in the same level."""
-        m = self.parent.size
-        top = self.level.max()
-        outside = (self.parent < -1) | (self.parent >= m)
-        if outside.any():
-            raise ValueError(f"the parent of {self._first(outside)} is not a node")
-        has = self.parent >= 0
-        step = np.where(has, self.level[self.parent] - self.level, 0)
-        wrong = has & (step != np.where(self.level == top, 0, 1))
-        wrong |= (self.level == 0) & (top == 0) & has
-        if wrong.any():
-            raise ValueError(f"the parent of {self._first(wrong)} is not one level up")
-        cyclic = (_depths(self.parent) < 0) & (self.level == top)
-        if cyclic.any():
-            raise ValueError(f"the links of {self._first(cyclic)} lead round in a cycle")
+    def _refuse(self, marked: NDArray[np.bool_], problem: str) -> None:
+        """Raise an error that names the first marked node, if there is one."""
+        if marked.any():
+            raise ValueError(problem.format(repr(self.names[int(np.argmax(marked))])))
 
     def __repr__(self) -> str:
         sizes = "-".join(str(size) for size in self.layer_sizes)
         alone = f", {self.ungrouped.size} in no group" if self.ungrouped.size else ""
         return f"LatentTree({sizes}, {self.n_parameters} parameters{alone})"
 
-    def _repr_html_(self) -> str:
-        """Sizes, and the groups of the top level with the variables that follow them most, for notebooks."""
-        sizes = " – ".join(f"{size:,}" for size in self.layer_sizes)
-        about = f"{sizes}: variables, then the latents of each level"
-        top = self.layer(self.n_levels)
-        if self.n_levels == 0:
-            return titled("LatentTree", about)
-        on, above = self.marginals(), self.ancestors(self.n_levels)
-        clear = np.abs(self.cpt[:, 1, 1] - self.cpt[:, 0, 1])[: self.n_observed]
-        rows: list[list[Cell]] = []
-        for k in np.argsort(-np.bincount(above[above >= 0]), kind="stable")[:_SHOWN_GROUPS]:
-            held = np.flatnonzero(above == k)
-            best = held[np.argsort(-clear[held], kind="stable")[:_SHOWN_NAMES]]
-            words = ", ".join(self.names[v] for v in best) + (" …" if held.size > best.size else "")
-            node = top.start + int(k)
-            rows.append([self.names[node], words, int(held.size), f"{100 * on[node]:.3g} %"])
-        more = top.stop - top.start - len(rows)
-        note = f"{more:,} more groups" if more else ""
-        return titled(
-            "LatentTree", about, table(["top level", "variables", "how many", "on"], rows, note)
-        )
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LatentTree):
-            return NotImplemented
-        return (
-            np.array_equal(self.parent, other.parent)
-            and np.array_equal(self.level, other.level)
-            and np.array_equal(self.cpt, other.cpt)
-            and self.names == other.names
-            and self.rule == other.rule
-        )
-
+    __eq__ = equal_fields
     __hash__ = None  # type: ignore[assignment]  # holds arrays; Python spells "unhashable" so
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -501,8 +447,8 @@ class LatentTree:
         graph: networkx.DiGraph[str] = networkx.DiGraph()
         for node, name in enumerate(self.names):
             graph.add_node(name, level=int(self.level[node]), cpt=self.cpt[node].tolist())
-        for node in np.flatnonzero(self.parent >= 0).tolist():
-            graph.add_edge(self.names[self.parent[node]], self.names[node])
+        children = np.flatnonzero(self.parent >= 0).tolist()
+        graph.add_edges_from((self.names[self.parent[v]], self.names[v]) for v in children)
         return graph
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -582,11 +528,7 @@ def node_marginals(parent: NDArray[np.int32], cpt: NDArray[np.float64]) -> NDArr
     return marginal
 
 
-def _log_likelihood(tree: LatentTree, n_jobs: int | None, rows: BinaryRows) -> NDArray[np.float64]:
+def _of_block(tree: LatentTree, what: str, n_jobs: int | None, rows: BinaryRows) -> Any:
+    """What ``log_likelihood`` or ``posterior`` is for one block."""
     with Workers(n_jobs) as workers:
-        return tree._inference.log_likelihood(rows, workers)
-
-
-def _posterior(tree: LatentTree, n_jobs: int | None, rows: BinaryRows) -> NDArray[np.float64]:
-    with Workers(n_jobs) as workers:
-        return tree._inference.posterior(rows, workers)
+        return getattr(tree._inference, what)(rows, workers)

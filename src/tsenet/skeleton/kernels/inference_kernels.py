@@ -1,8 +1,8 @@
-"""Exact two-pass inference on a latent tree, in log space (ALGORITHM §5).
+"""Exact two-pass inference on a latent tree, in log space.
 
 Most observed variables are off in most rows. The messages of the row in which everything is off are computed once
-(:class:`AllOff`). The upward pass of a row then works only on the ancestors of the variables that are on. The downward
-pass visits every latent, but a latent without an active descendant needs two multiplications and no exponential.
+(:class:`PreparedTree`). The upward pass of a row then works only on the ancestors of the variables that are on. The
+downward pass visits every latent, but one without an active descendant needs two multiplications and no exponential.
 """
 
 from __future__ import annotations
@@ -15,32 +15,25 @@ from tsenet._system.jit import Array, kernel
 from tsenet.skeleton.kernels.pair_kernels import Csr
 
 
-class TreeArrays(NamedTuple):
-    """A latent tree: arrays over all M nodes, ordered by level, observed first.
+class PreparedTree(NamedTuple):
+    """A latent tree, and the messages of the row in which every observed variable is off.
+
+    Arrays are over all M nodes, ordered by level, observed first.
 
     Fields
     ------
     parent : int32 (M,), −1 for none.
     log_cpt : float64 (M, 2, 2), ``log_cpt[v, t, s] = ln P(v=s | parent=t)``.
     order : int32 (L,), the latents with children before parents.
-    """
-
-    parent: Array
-    log_cpt: Array
-    order: Array
-
-
-class AllOff(NamedTuple):
-    """Messages of the row in which every observed variable is off.
-
-    Fields
-    ------
     evidence : float64 (M, 2), ln P(everything below a node | its state).
     message : float64 (M, 2), the same given the parent's state.
     given : float64 (M, 2), P(node=1 | parent's state, everything below the node).
     total : ln P of the row.
     """
 
+    parent: Array
+    log_cpt: Array
+    order: Array
     evidence: Array
     message: Array
     given: Array
@@ -51,8 +44,7 @@ class AllOff(NamedTuple):
 def infer_rows(
     numbers: Array,
     rows: Csr,
-    model: TreeArrays,
-    base: AllOff,
+    base: PreparedTree,
     loglik: Array,
     posterior: Array,
     pair_counts: Array,
@@ -70,7 +62,7 @@ def infer_rows(
         ``on_counts[v, t]``: rows with v on and its parent in t.
     """
     row_start, row_items = rows
-    parent, log_cpt, order = model
+    parent, log_cpt, order = base.parent, base.log_cpt, base.order
     n_nodes, n_latents = parent.size, order.size
     n_observed = n_nodes - n_latents
     evidence = base.evidence.copy()

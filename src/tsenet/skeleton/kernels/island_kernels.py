@@ -5,7 +5,7 @@ whole group, are sums over the patterns, so that testing a candidate costs its o
 is (docs/decisions.md).
 
 A latent's distribution is ``prior`` = P(Y=1); a child's table is ``[P(x=1|Y=0), P(x=1|Y=1)]``. Each M-step adds
-``smooth`` to every count, so no probability is ever 0 or 1, and raises the log-likelihood plus the log of the
+``SMOOTH`` to every count, so no probability is ever 0 or 1, and raises the log-likelihood plus the log of the
 corresponding Beta prior.
 """
 
@@ -20,7 +20,9 @@ from tsenet.skeleton.kernels.pair_kernels import Csr
 
 MAX_STEPS = 50
 TRIAL_STEPS = 2
+REFIT_STEPS = 20  # over all members when an island is complete
 TOLERANCE = 0.01
+SMOOTH = 1.0  # rows added to every count of an M-step
 RATIO_BOUND = 1e250
 
 
@@ -34,6 +36,7 @@ class SearchState(NamedTuple):
     partners, gain : int32 and float64 (V, m), each variable's best partners, best first, and N·MI with them; −1 after
         the last partner.
     alive : bool (V,), the variables that belong to no island yet.
+    min_gain : smallest N·MI with its closest member at which a candidate may join (the correlation test).
     """
 
     n_rows: int
@@ -41,25 +44,26 @@ class SearchState(NamedTuple):
     partners: Array
     gain: Array
     alive: Array
+    min_gain: float
 
 
-class GrowthOptions(NamedTuple):
-    """When an island stops growing and how its models are fitted.
+class IslandOptions(NamedTuple):
+    """How islands grow and are fitted; the defaults are :func:`tsenet.learn_tree`'s.
 
     Fields
     ------
+    max_island : most members.
     ud_threshold : δ of the uni-dimensionality test.
-    min_gain : smallest N·MI with its closest member at which a candidate may join (the correlation test).
-    restarts : starting points of each small EM.
-    smooth : rows added to every count of an M-step.
-    refit_steps : EM steps over all members when the island is complete.
+    correlation_test : whether members must be significantly correlated.
+    em_restarts : starting points of each small EM.
+    positive : whether only positive ties count between latents.
     """
 
-    ud_threshold: float
-    min_gain: float
-    restarts: int
-    smooth: float
-    refit_steps: int
+    max_island: int = 15
+    ud_threshold: float = 3.0
+    correlation_test: bool = True
+    em_restarts: int = 3
+    positive: bool = True
 
 
 class Patterns(NamedTuple):
@@ -110,9 +114,7 @@ def fit_members(
     key: Int,
     prior: float,
     table: Array,
-    smooth: float,
     steps: Int,
-    tolerance: float,
 ) -> tuple[float, float]:
     """EM of Y → members, on the patterns; returns P(Y=1) and the log-likelihood before the last step.
 
@@ -121,11 +123,11 @@ def fit_members(
     positions : int64 (k,), the members' bits.
     restarts, key : number of starts, and seed of all but the first. A start sets P(Y=1|pattern) by the share of the
         members that are on, the first with equal and the others with random weights; the best after a few steps is
-        continued. 0 continues from ``prior`` and ``table``.
+        continued until it converges. 0 takes all ``steps`` from ``prior`` and ``table`` instead.
     table : float64 (at least k, 2), changed in place.
-    steps, tolerance : most steps, and smallest rise of the log-likelihood after which EM continues.
     """
     k = positions.size
+    tolerance = TOLERANCE if restarts > 0 else -np.inf
     on = np.empty((k, 2))
     weight = np.ones(k)
     best = np.empty((k, 2))
@@ -173,10 +175,10 @@ def fit_members(
                     if bit(patterns.bits[p], positions[t]):
                         on[t, 1] += share
                         on[t, 0] += count - share
-            prior = (on_total + smooth) / (total + 2.0 * smooth)
+            prior = (on_total + SMOOTH) / (total + 2.0 * SMOOTH)
             for t in range(k):
-                table[t, 0] = (on[t, 0] + smooth) / (total - on_total + 2.0 * smooth)
-                table[t, 1] = (on[t, 1] + smooth) / (on_total + 2.0 * smooth)
+                table[t, 0] = (on[t, 0] + SMOOTH) / (total - on_total + 2.0 * SMOOTH)
+                table[t, 1] = (on[t, 1] + SMOOTH) / (on_total + 2.0 * SMOOTH)
             rise = np.inf if by_weight else new_loglik - loglik
             loglik = -np.inf if by_weight else new_loglik
             if is_last and rise <= tolerance:
@@ -189,7 +191,7 @@ def fit_members(
 
 
 @kernel
-def fit_join(fixed: Array, counts: Array, smooth: float, table: Array) -> float:
+def fit_join(fixed: Array, counts: Array, table: Array) -> float:
     """Model M1: X is a child of Y. Only P(X|Y) is estimated: the likelihood is concave, so one start is enough.
 
     Parameters
@@ -210,7 +212,7 @@ def fit_join(fixed: Array, counts: Array, smooth: float, table: Array) -> float:
             by_x[f, wx & 1] += counts[f, wx]
             total += counts[f, wx]
         on += by_x[f, 1]
-    rate = (on + smooth) / (total + 2.0 * smooth)
+    rate = (on + SMOOTH) / (total + 2.0 * SMOOTH)
     table[0] = rate
     table[1] = rate
     loglik = -np.inf
@@ -236,14 +238,12 @@ def fit_join(fixed: Array, counts: Array, smooth: float, table: Array) -> float:
             return new_loglik
         loglik = new_loglik
         for y in range(fixed.shape[0]):
-            table[y] = (count_on[y] + smooth) / (count_all[y] + 2.0 * smooth)
+            table[y] = (count_on[y] + SMOOTH) / (count_all[y] + 2.0 * SMOOTH)
     return loglik
 
 
 @kernel
-def fit_split(
-    fixed: Array, counts: Array, restarts: Int, key: Int, smooth: float, table: Array
-) -> float:
+def fit_split(fixed: Array, counts: Array, restarts: Int, key: Int, table: Array) -> float:
     """Model M2: a new latent Z under Y with children W and X; P(Z|Y), P(W|Z), P(X|Z) are estimated.
 
     Parameters
@@ -264,8 +264,8 @@ def fit_split(
             total += counts[f, wx]
             mean_w += counts[f, wx] * (wx >> 1)
             mean_x += counts[f, wx] * (wx & 1)
-    mean_w = (mean_w + smooth) / (total + 2.0 * smooth)
-    mean_x = (mean_x + smooth) / (total + 2.0 * smooth)
+    mean_w = (mean_w + SMOOTH) / (total + 2.0 * SMOOTH)
+    mean_x = (mean_x + SMOOTH) / (total + 2.0 * SMOOTH)
     best_loglik, loglik = -np.inf, -np.inf
     best = np.empty((3, 2))
     z_of_y, joint = np.empty((2, 2)), np.empty((2, 2))
@@ -276,12 +276,9 @@ def fit_split(
         follow = 0.9 if start == 0 else random_unit(key, 4 * start)
         lift_w = 0.8 if start == 0 else random_unit(key, 4 * start + 1)
         lift_x = 0.8 if start == 0 else random_unit(key, 4 * start + 2)
-        table[0, 0] = (1.0 - follow) * min(mean_w, mean_x) + 1e-3
-        table[0, 1] = follow
-        table[1, 0] = mean_w * (1.0 - lift_w)
-        table[1, 1] = mean_w + (1.0 - mean_w) * lift_w
-        table[2, 0] = mean_x * (1.0 - lift_x)
-        table[2, 1] = mean_x + (1.0 - mean_x) * lift_x
+        table[0, 0], table[0, 1] = (1.0 - follow) * min(mean_w, mean_x) + 1e-3, follow
+        table[1, 0], table[1, 1] = mean_w * (1.0 - lift_w), mean_w + (1.0 - mean_w) * lift_w
+        table[2, 0], table[2, 1] = mean_x * (1.0 - lift_x), mean_x + (1.0 - mean_x) * lift_x
         if is_last:  # continue the best start
             for k in range(3):
                 table[k, 0], table[k, 1] = best[k, 0], best[k, 1]
@@ -314,12 +311,12 @@ def fit_split(
                             on_w[z] += w * share
                             on_x[z] += x * share
             for y in range(fixed.shape[0]):
-                total = z_of_y[y, 0] + z_of_y[y, 1] + 2.0 * smooth
-                table[0, y] = (z_of_y[y, 1] + smooth) / total
+                total = z_of_y[y, 0] + z_of_y[y, 1] + 2.0 * SMOOTH
+                table[0, y] = (z_of_y[y, 1] + SMOOTH) / total
             for z in range(fixed.shape[0]):
-                total = z_of_y[0, z] + z_of_y[1, z] + 2.0 * smooth
-                table[1, z] = (on_w[z] + smooth) / total
-                table[2, z] = (on_x[z] + smooth) / total
+                total = z_of_y[0, z] + z_of_y[1, z] + 2.0 * SMOOTH
+                table[1, z] = (on_w[z] + SMOOTH) / total
+                table[2, z] = (on_x[z] + SMOOTH) / total
             rise = new_loglik - loglik
             loglik = new_loglik
             if is_last and rise <= TOLERANCE:
@@ -397,7 +394,7 @@ def one_latent_suffices(
     prior: float,
     table: Array,
     closest: Int,
-    options: GrowthOptions,
+    options: IslandOptions,
     key: Int,
     joined: Array,
 ) -> bool:
@@ -411,7 +408,7 @@ def one_latent_suffices(
     cells, fixed, split = np.empty((4, 4)), np.empty((2, 4)), np.empty((3, 2))
     _fixed_pair(prior, table, first, second, fixed)
     _pair_cells(patterns, n_patterns, first, second, np.int64(2), cells)
-    fit_join(fixed, cells, options.smooth, joined)
+    fit_join(fixed, cells, joined)
     # M2 keeps the tables of two members fixed; W cannot be one of them.
     if closest == first:
         first = np.int64(2)
@@ -419,7 +416,7 @@ def one_latent_suffices(
         second = np.int64(2)
     _fixed_pair(prior, table, first, second, fixed)
     _pair_cells(patterns, n_patterns, first, second, closest, cells)
-    fit_split(fixed, cells, options.restarts, key, options.smooth, split)
+    fit_split(fixed, cells, options.em_restarts, key, split)
     one = np.empty((2, 2, 2))
     two = np.zeros((2, 2, 2))
     for w in range(2):
@@ -475,7 +472,7 @@ def grow_island(
     seed_a: Int,
     seed_b: Int,
     state: SearchState,
-    options: GrowthOptions,
+    options: IslandOptions,
     key: Int,
     pattern_of: Array,
     patterns: Patterns,
@@ -495,7 +492,7 @@ def grow_island(
     -------
     (number of members, P(Y=1), variable whose list of partners ended too early or −1)
     """
-    n_rows, (col_start, col_items), _, gain, _ = state
+    n_rows, (col_start, col_items), _, gain, _, _ = state
     bits, count, on, ratio = patterns
     bits[0], count[0], ratio[0] = 0, n_rows, 1.0  # new patterns copy the ratio
     n_patterns: Int = np.int64(1)
@@ -539,17 +536,9 @@ def grow_island(
         table[n_members, 0], table[n_members, 1] = joined[0], joined[1]
         n_members += 1
         if n_members == 3:
+            positions, steps = np.arange(3), np.int64(MAX_STEPS)
             prior, _ = fit_members(
-                patterns,
-                n_patterns,
-                np.arange(3),
-                options.restarts,
-                key,
-                prior,
-                table,
-                options.smooth,
-                np.int64(MAX_STEPS),
-                TOLERANCE,
+                patterns, n_patterns, positions, options.em_restarts, key, prior, table, steps
             )
         if n_members >= 3:
             for k in range(0 if n_members == 3 else n_members - 1, n_members):
@@ -564,9 +553,9 @@ def grow_island(
         if n_members == members.size:
             break
         candidate, closest, value, exhausted = _best_candidate(members, n_members, state, place)
-        if exhausted >= 0 and gain[exhausted, gain.shape[1] - 1] < options.min_gain:
+        if exhausted >= 0 and gain[exhausted, gain.shape[1] - 1] < state.min_gain:
             exhausted = np.int64(-1)  # variables beyond the end of the list may not join
-        if exhausted >= 0 or candidate < 0 or value < options.min_gain:
+        if exhausted >= 0 or candidate < 0 or value < state.min_gain:
             break
 
     for k in range(n_members):
@@ -583,16 +572,6 @@ def grow_island(
     if n_members == 2:
         prior = fit_pair(patterns, n_patterns, positions, table)
     else:
-        prior, _ = fit_members(
-            patterns,
-            n_patterns,
-            positions,
-            np.int64(0),
-            key,
-            prior,
-            table,
-            options.smooth,
-            options.refit_steps,
-            -np.inf,
-        )
+        starts, steps = np.int64(0), np.int64(REFIT_STEPS)
+        prior, _ = fit_members(patterns, n_patterns, positions, starts, key, prior, table, steps)
     return n_members, prior, exhausted

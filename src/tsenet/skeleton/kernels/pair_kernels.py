@@ -21,26 +21,31 @@ class Csr(NamedTuple):
 
 
 class PairData(NamedTuple):
-    """What finding the best partners among V variables in N binary rows needs.
+    """What finding the best of P partners for each of V variables in N binary rows needs.
 
     Fields
     ------
-    rows, columns : the variables of each row, and the rows of each variable.
-    joint : int32 (V, V), in how many rows two variables are both on; (0, 0) to count them here.
-    n_on : int64 (V,), in how many rows each variable is on.
+    columns : the rows in which each variable is on.
+    rows : the partners that are on in each row: other variables, or latents.
+    joint : int32 (V, P), in how many rows a variable and a partner are both on; (0, 0) to count them here.
+    n_on : int64 (P,), in how many rows each partner is on.
     xlogx : float64 (N + 1,), ``xlogx[n] = n·ln n``.
-    alive : bool (V,), which variables may be a partner; a constant variable may not.
-    frequent_first : int32, the variables that may be a partner, by falling count, then by index; empty if only
-        positive ties count.
+    alive : bool (P,), which partners are available.
+    own : int32 (V,), the partner that each variable may not have; −1 for none.
+    frequent_first : int32, the partners that count even if they share no row with the variable, by falling count,
+        then by index.
+    positive : whether only positive ties count.
     """
 
-    rows: Csr
     columns: Csr
+    rows: Csr
     joint: Array
     n_on: Array
     xlogx: Array
     alive: Array
+    own: Array
     frequent_first: Array
+    positive: bool
 
 
 @kernel
@@ -76,7 +81,9 @@ def _offer(values: Array, indices: Array, size: Int, value: float, index: Int) -
 
 
 @kernel
-def best_partners(variables: Array, data: PairData, best: Array, best_value: Array) -> None:
+def best_partners(
+    variables: Array, data: PairData, best: Array, best_value: Array, shared: Array
+) -> None:
     """For each listed variable, its best available partners by mutual information, best first.
 
     A partner that shares no row with the variable needs no count: its information rises with the partner's frequency
@@ -86,22 +93,24 @@ def best_partners(variables: Array, data: PairData, best: Array, best_value: Arr
     ----------
     variables : int32 (B,), the variables to find partners for.
     best, best_value : int32 and float64 (B, m), filled with partners and N·MI; unused places with −1 and 0.
+    shared : int64 (B,), filled with the rows that a variable shares with its best partner; 0 without one.
     """
     row_start, row_items = data.rows
     col_start, col_items = data.columns
     n_on, xlogx, alive = data.n_on, data.xlogx, data.alive
-    only_positive = data.frequent_first.size == 0
     n_rows = np.int64(xlogx.size - 1)
-    n_variables = n_on.size
+    n_all = n_on.size
     n_best = best.shape[1]
-    counts = np.zeros(n_variables, np.int32)
-    touched = np.empty(n_variables, np.int32)
+    counts = np.zeros(n_all, np.int32)
+    touched = np.empty(n_all, np.int32)
     for b in range(variables.size):
         i = variables[b]
+        own = data.own[i]
+        n_i = col_start[i + 1] - col_start[i]
         values, partners = best_value[b], best[b]
         n_touched = 0
         if data.joint.shape[0] > 0:
-            for j in range(n_variables):
+            for j in range(n_all):
                 counts[j] = data.joint[i, j]
                 if counts[j] > 0:
                     touched[n_touched] = j
@@ -118,23 +127,24 @@ def best_partners(variables: Array, data: PairData, best: Array, best_value: Arr
         size = np.int64(0)
         for t in range(n_touched):
             j = touched[t]
-            if not alive[j] or j == i:
+            if not alive[j] or j == own:
                 continue
-            if only_positive and n_rows * counts[j] <= n_on[i] * n_on[j]:
+            if data.positive and n_rows * counts[j] <= n_i * n_on[j]:
                 continue
-            value = information(counts[j], n_on[i], n_on[j], xlogx)
+            value = information(counts[j], n_i, n_on[j], xlogx)
             if size < n_best or value >= values[n_best - 1]:
                 size = _offer(values, partners, size, value, j)
         for j in data.frequent_first:
-            if counts[j] > 0 or j == i:
+            if counts[j] > 0 or j == own:
                 continue
-            value = information(np.int32(0), n_on[i], n_on[j], xlogx)
+            value = information(np.int32(0), n_i, n_on[j], xlogx)
             if size == n_best and value < values[n_best - 1]:
                 break
             size = _offer(values, partners, size, value, j)
         for t in range(size, n_best):
             values[t] = 0.0
             partners[t] = -1
+        shared[b] = counts[partners[0]] if size > 0 else 0
         for t in range(n_touched):
             counts[touched[t]] = 0
 
