@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.explain.report import newswire
-from tsenet.explain import ActiveRow, Feature, FeatureContribution, PredictionExplanation, Unit
+from tsenet.explain import FeatureContribution, PredictionExplanation
 
 EVIL = "<script>alert(1)</script>"
 
@@ -40,18 +40,9 @@ def explanation(n_features: int) -> PredictionExplanation:
     return PredictionExplanation(EVIL, 2.0, parts, -0.5, 1, (), 0.25, (), 2.0, n=10)
 
 
-def unit() -> Unit:
-    features = (Feature(EVIL, 0.9, 1.2), Feature("goal", -0.4, None))
-    return Unit("Z1.0", 1, EVIL, features, 0.4, 0.25, (ActiveRow(7, 2.0),), (0.5, -0.25))
-
-
-def shown() -> list[Any]:
-    return [newswire.tree(), unit(), explanation(40)]
-
-
-@pytest.mark.parametrize("k", range(3))
-def test_is_safe_and_knows_no_theme(k: int) -> None:
-    html = shown()[k]._repr_html_()
+@pytest.mark.parametrize("make", [newswire.tree, lambda: explanation(40)])
+def test_is_safe_and_knows_no_theme(make: Any) -> None:
+    html = make()._repr_html_()
     read = Reader(html)
     assert read.tags <= {"div", "strong", "span", "table", "tr", "th", "td"}
     assert "class=" not in html
@@ -64,15 +55,6 @@ def test_tree_shows_its_top_groups() -> None:
     assert "106 – 32 – 16 – 6" in text
     assert "crude, oil" in text
     assert "28 %" in text
-
-
-def test_unit_shows_features_effects_and_rows() -> None:
-    text = Reader(unit()._repr_html_()).text
-    assert text.startswith(EVIL)
-    assert "−0.4" in text
-    assert "–" in text  # no link
-    assert "effect on the outputs: +0.5, -0.25" in text
-    assert "most active rows: 7" in text
 
 
 def test_explanation_folds_its_tail() -> None:

@@ -278,9 +278,8 @@ def test_a_table_brings_its_names(rows: Floats, kinds: NDArray[Any]) -> None:
     assert model.feature_names_in_.tolist() == names
     expected = model.predict_proba(tsenet.Table.of(rows, names))
     assert np.array_equal(model.predict_proba(pd.DataFrame(rows, columns=names)), expected)
-    for wrong in (tsenet.Table.of(rows, names[::-1]), tsenet.Table.of(rows[:, :3])):
-        with pytest.raises(DataError, match="feature"):
-            model.predict(wrong)
+    with pytest.raises(DataError, match="feature"):
+        model.predict(tsenet.Table.of(rows, names[::-1]))
     assert not hasattr(model.fit(tsenet.Table.of(rows), kinds), "feature_names_in_")
 
 
@@ -439,7 +438,7 @@ def test_clear_errors(fitted: TSENetClassifier, rows: Floats, kinds: NDArray[Any
         TSENetClassifier().fit(rows, kinds[:-1])
     with pytest.raises(DataError, match="must hold 0, 1 or NaN"):
         TSENetClassifier().fit(rows, np.full((600, 2), 3))
-    with pytest.raises(DataError, match="one number for each"):
+    with pytest.raises(ValueError, match=r"sample_weight.shape == \(1,\), expected \(600,\)"):
         TSENetClassifier().fit(rows, kinds, sample_weight=[1.0])
     with pytest.raises(DataError, match="numbers"):
         TSENetRegressor().fit(rows, kinds)
@@ -485,7 +484,8 @@ def test_files_hold_everything(
             assert mine.dtype == other.dtype
             assert np.array_equal(mine, other)
     public = [name for name in vars(model) if name.endswith("_") and not name.startswith("_")]
-    assert {"tree_", "wiring_", "net_", "history_", "n_parameters_", "n_features_in_"} < set(public)
+    assert {"tree_", "wiring_", "net_", "history_", "n_features_in_"} < set(public)
+    assert again.n_parameters_ == model.n_parameters_
     for name in public:
         mine, other = getattr(model, name), getattr(again, name)
         if name == "net_":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tsenet.cli import _options as options
-from tsenet.cli._console import check_output, open_progress, output_path, print_result
+from tsenet.cli._console import check_output, open_progress, print_result
 from tsenet.cli._options import option
 from tsenet.errors import DataError
 
@@ -54,17 +54,17 @@ def report(
     fitted = tsenet.load(model)
     shown: dict[str, Any] = {"along_name": along or "", "title": title or model.stem}
     X, y, texts = None, None, None
-    with open_progress(quiet) as progress, output_path(out) as page:
+    with open_progress(quiet) as progress:
         if data is not None:
             file = read_file(data, progress, encoding, no_header)
             X, y, texts = _rows_of(fitted, file, target, text)
             texts = texts if show is None else file.texts(show)
             shown["along"] = None if along is None else file.column(along)
         if isinstance(fitted, tsenet.TopicModel):  # its page has the topics that it shows
-            fitted.report(page, X, quote=texts or False, progress=progress, **shown)
+            fitted.report(out, X, quote=texts or False, progress=progress, **shown)
         else:
             shown["words"] = True if text is not None else None
-            write_report(page, fitted, X, y, texts=texts, progress=progress, **shown)
+            write_report(out, fitted, X, y, texts=texts, progress=progress, **shown)
     print_result(as_json, {"out": out}, f"written to {out}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import validate_data
 
-from tsenet.data.binary import mismatch_message
 from tsenet.data.text import (
     checked_vectorizer,
     vectorize,
@@ -25,38 +25,37 @@ from tsenet.errors import DataError
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
 
-    from tsenet.data.shards import ShardFolder
     from tsenet.data.table import Table
+    from tsenet.store.files import Storable
 
 __all__ = [
+    "FROM_0",
+    "FROM_1",
+    "FROM_2",
     "THREADS",
     "TREE_CONSTRAINTS",
+    "SavedModel",
     "as_json",
-    "check_table",
+    "check_columns",
     "fill_vectorizer",
     "fit_vectorizer",
-    "note_columns",
     "vectorizer_parts",
 ]
 
 _MANY_TEXTS = 10_000  # from this many texts on, words that occur in only one are left out
 
-#: What scikit-learn lets ``n_jobs`` be, and the options of :func:`tsenet.learn_tree`.
-THREADS = [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None]
+#: Whole numbers from 0, 1 and 2 on, what ``n_jobs`` may be, and the options of :func:`tsenet.learn_tree`.
+FROM_0, FROM_1, FROM_2 = (Interval(Integral, least, None, closed="left") for least in range(3))
+THREADS = [FROM_1, Options(Integral, {-1}), None]
 TREE_CONSTRAINTS: dict[str, list[Any]] = {
-    "max_island": [Interval(Integral, 2, None, closed="left")],
-    "max_top": [Interval(Integral, 1, None, closed="left")],
+    "max_island": [FROM_2],
+    "max_top": [FROM_1],
     "ud_threshold": [Interval(Real, None, None, closed="neither")],
     "correlation_test": ["boolean"],
-    "structure_samples": [Interval(Integral, 2, None, closed="left"), None],
-    "refine_steps": [Interval(Integral, 0, None, closed="left")],
-    "em_restarts": [Interval(Integral, 1, None, closed="left")],
-    "piece_size": [
-        Interval(Integral, 2, None, closed="left"),
-        Options(Integral, {0}),
-        StrOptions({"auto"}),
-        None,
-    ],
+    "structure_samples": [FROM_2, None],
+    "refine_steps": [FROM_0],
+    "em_restarts": [FROM_1],
+    "piece_size": [FROM_2, Options(Integral, {0}), StrOptions({"auto"}), None],
     "ties": [StrOptions({"positive", "any"})],
     "n_jobs": THREADS,
 }
@@ -101,53 +100,39 @@ def fill_vectorizer(model: Any, meta: dict[str, Any], words: Sequence[str]) -> N
 # ---- columns
 
 
-def check_table(estimator: Any, X: Any, table: Table, *, reset: bool) -> None:
-    """Compare number and names of columns with those of ``fit``; with ``reset``, note them.
-
-    Parameters
-    ----------
-    X : any
-        The user's rows.
-    table : Table
-        The table made from ``X``; it has more columns than ``X`` if that holds dates.
+def check_columns(estimator: Any, names: Sequence[str], named: bool, *, reset: bool) -> None:
+    """Compare number and names of columns with those of ``fit``, as scikit-learn does; with ``reset``, note them.
 
     Raises
     ------
     DataError
-        If they differ, or if some names are strings and others are not.
+        If they differ.
     """
-    if not (reset or table.named or hasattr(estimator, "feature_names_in_")):
-        known = estimator.n_features_in_
-        if table.n_columns != known:
-            raise DataError(
-                f"X has {table.n_columns} features, but {type(estimator).__name__} is expecting "
-                f"{known} features as input."
-            )
-    elif getattr(X, "shape", table.shape)[1:] == (table.n_columns,) or not table.named:
-        try:
-            validate_data(estimator, X, reset=reset, skip_check_array=True)
-        except (TypeError, ValueError) as error:
-            raise DataError(str(error)) from error
-    elif not reset:
-        known = getattr(estimator, "feature_names_in_", table.names)
-        message = mismatch_message(known, True, table.names, True, type(estimator).__name__)
-        if message:
-            raise DataError(message)
-    else:
-        validate_data(estimator, table.values, skip_check_array=True)
-        estimator.feature_names_in_ = np.array(table.names, dtype=object)
+    columns: Any = np.empty((0, len(names)))
+    if named:
+        known = getattr(estimator, "feature_names_in_", None)
+        if not reset and known is not None and known.tolist() == list(names):
+            return
+        import pandas as pd
 
-
-def note_columns(estimator: Any, folder: ShardFolder) -> None:
-    """Note number and names of the columns of a folder of shards."""
-    estimator.n_features_in_ = folder.n_columns
-    if folder.named:
-        estimator.feature_names_in_ = np.array(folder.names, dtype=object)
-    elif hasattr(estimator, "feature_names_in_"):  # of an earlier fit
-        del estimator.feature_names_in_
+        columns = pd.DataFrame(columns=list(names))
+    try:
+        validate_data(estimator, columns, reset=reset, skip_check_array=True)
+    except ValueError as error:
+        raise DataError(str(error)) from error
 
 
 # ---- files
+
+
+class SavedModel:
+    """An estimator that can be written to a file."""
+
+    def save(self: Storable, path: str | PathLike[str]) -> None:
+        """Write the fitted estimator to a ``.tsenet`` file, which :func:`tsenet.load` reads."""
+        from tsenet.store import save
+
+        save(self, path)
 
 
 def as_json(value: Any) -> Any:

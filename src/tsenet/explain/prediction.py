@@ -376,7 +376,7 @@ def _read(model: Any, row: Table) -> tuple[Floats, Floats]:
 
 def _target(model: Any, outputs: Floats, target: Any, against: Any) -> tuple[str, Floats, float]:
     """The quantity to explain: its name, its weights over the outputs, (C,), and a constant to add."""
-    scale, shift = model.output_scale_, model.output_shift_
+    scale, shift = model.targets_.output_scale, model.targets_.output_shift
     classes = getattr(model, "classes_", None)
     keys = list(range(outputs.size)) if classes is None else np.asarray(classes).tolist()
     # Two classes share one output: the log-odds of the second.
