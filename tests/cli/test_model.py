@@ -88,10 +88,7 @@ class TestFit:
         assert "100 of 300 rows have no 'kind'" in lines[1]
         assert str(out) in lines[2]
         assert lines[3].startswith("cross-validated on 200 labelled rows: accuracy")
-        first, again = tsenet.load(folder / "kind.tsenet"), tsenet.load(out)
-        arrays = first.to_parts()[1]  # the same seed gives the same model
-        for name, array in again.to_parts()[1].items():
-            assert np.array_equal(array, arrays[name]), name
+        assert out.read_bytes() == (folder / "kind.tsenet").read_bytes()  # of the same seed
 
     def test_the_kind_of_target_is_found_or_chosen(self, folder: Path, tmp_path: Path) -> None:
         assert isinstance(tsenet.load(folder / "amount.tsenet"), tsenet.TSENetRegressor)

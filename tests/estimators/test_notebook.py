@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 
 import tsenet
 from tests.builders import one_latent_rows
-from tsenet import DataError, TSENetClassifier, TSENetRegressor
+from tsenet import TSENetClassifier, TSENetRegressor
 from tsenet.explain import explain_prediction
 from tsenet.explain.affine import column_importances
 
@@ -82,11 +82,6 @@ def test_missing_categories(rows: Floats, kinds: NDArray[Any], tmp_path: Path) -
     model.save(tmp_path / "m.tsenet")
     again = tsenet.load(tmp_path / "m.tsenet")
     assert np.array_equal(again.predict_proba(frame), model.predict_proba(frame))
-
-
-def test_infinity_is_refused(rows: Floats, kinds: NDArray[Any]) -> None:
-    with pytest.raises(DataError, match="column 9 has 1 infinite"):
-        TSENetClassifier().fit(np.where(rows == rows[:, 9].max(), np.inf, rows), kinds)
 
 
 # ---- rows to validate on

@@ -8,24 +8,20 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval, Options, StrOptions
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tsenet.data.text import (
-    checked_vectorizer,
-    vectorize,
+    are_texts,
+    rows_of_texts,
     vectorizer_fields,
     vectorizer_of_fields,
     vocabulary_of,
-    word_vectorizer,
 )
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    from tsenet.data.table import Table
     from tsenet.store.files import Storable
 
 __all__ = [
@@ -34,15 +30,12 @@ __all__ = [
     "FROM_2",
     "THREADS",
     "TREE_CONSTRAINTS",
-    "SavedModel",
+    "TableEstimator",
     "as_json",
     "check_columns",
     "fill_vectorizer",
-    "fit_vectorizer",
     "vectorizer_parts",
 ]
-
-_MANY_TEXTS = 10_000  # from this many texts on, words that occur in only one are left out
 
 #: Whole numbers from 0, 1 and 2 on, what ``n_jobs`` may be, and the options of :func:`tsenet.learn_tree`.
 FROM_0, FROM_1, FROM_2 = (Interval(Integral, least, None, closed="left") for least in range(3))
@@ -62,17 +55,6 @@ TREE_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 # ---- texts
-
-
-def fit_vectorizer(
-    texts: Any, vectorizer: CountVectorizer | None, progress: Any = None
-) -> tuple[CountVectorizer, Table]:
-    """Fit a copy of a vectorizer, or the default one, to texts: the fitted copy, and the counts."""
-    if vectorizer is not None:
-        fitted = clone(checked_vectorizer(vectorizer))
-    else:
-        fitted = word_vectorizer(min_documents=1 if len(texts) < _MANY_TEXTS else 2)
-    return fitted, vectorize(texts, fitted, progress=progress)
 
 
 def vectorizer_parts(model: Any, words: Sequence[str]) -> dict[str, Any]:
@@ -122,17 +104,59 @@ def check_columns(estimator: Any, names: Sequence[str], named: bool, *, reset: b
         raise DataError(str(error)) from error
 
 
-# ---- files
+# ---- models of tables
 
 
-class SavedModel:
-    """An estimator that can be written to a file."""
+class TableEstimator(BaseEstimator):
+    """An estimator of tables, dense or sparse, with gaps or without, that can be written to files."""
+
+    vectorizer_: Any = None
 
     def save(self: Storable, path: str | PathLike[str]) -> None:
         """Write the fitted estimator to a ``.tsenet`` file, which :func:`tsenet.load` reads."""
         from tsenet.store import save
 
         save(self, path)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        X: Any = None,
+        y: Any = None,
+        *,
+        texts: Any = None,
+        **options: Any,
+    ) -> None:
+        """Write the model as one HTML page to explore: its units, what they go with, and how it was trained.
+
+        Parameters
+        ----------
+        path : path
+            The file to write; one of that name is replaced.
+        X, y : optional
+            Rows that show what moves the units and which classes they speak for, and their targets.
+        texts : sequence of str, optional
+            What to show of each row; default: the texts themselves, if ``X`` is texts. The page quotes it.
+        **options
+            ``progress``, those of :class:`tsenet.explain.report.ReportOptions`, and for a tree ``along`` (a date, label
+            or number for each row) and ``along_name``.
+        """
+        from tsenet.explain.report import write_report
+
+        check_is_fitted(self)
+        if X is not None and are_texts(X):
+            texts = X if texts is None else texts
+            X = rows_of_texts(X, self.vectorizer_)
+        write_report(path, self, X, y, texts=texts, **options)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+# ---- files
 
 
 def as_json(value: Any) -> Any:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import (
-    BaseEstimator,
     ClassifierMixin,
     RegressorMixin,
     TransformerMixin,
+    clone,
     is_classifier,
 )
 from sklearn.utils._param_validation import (
@@ -34,22 +34,27 @@ from tsenet._system.seeds import seed_sequence
 from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
 from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
-from tsenet.data.text import are_texts, rows_of_texts
+from tsenet.data.text import (
+    are_texts,
+    checked_vectorizer,
+    rows_of_texts,
+    vectorize,
+    word_vectorizer,
+)
 from tsenet.errors import DataError, need_torch
 from tsenet.estimators.base import (
     FROM_0,
     FROM_1,
     THREADS,
     TREE_CONSTRAINTS,
-    SavedModel,
+    TableEstimator,
     as_json,
     check_columns,
     fill_vectorizer,
-    fit_vectorizer,
     vectorizer_parts,
 )
 from tsenet.estimators.outside_memory import folder_of, is_outside_memory, tables_of
-from tsenet.expansion.structure import NetworkStructure, learn_structure, structure_of_wiring
+from tsenet.expansion.structure import learn_structure, structure_of_wiring
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.batches import Inputs
 from tsenet.progress import Progress, as_progress
@@ -88,6 +93,7 @@ __all__ = [
 _SLAB = 4096  # sparse rows made dense at a time, for a network that was fitted on dense ones
 _EPOCHS_BETWEEN, _LAST_EPOCHS = 2, 10  # between the rounds of pruning, and after the last
 _DIRECTIONS = 50  # in which rows are compared
+_MANY_TEXTS = 10_000  # from this many texts on, words that occur in only one are left out
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -101,7 +107,7 @@ class CheckedRows(NamedTuple):
     embeddings: NDArray[np.float64] | None = None  # (N, d)
 
 
-class TSENetEstimator(SavedModel, TransformerMixin, BaseEstimator):
+class TSENetEstimator(TransformerMixin, TableEstimator):
     """An estimator whose network has the structure of its data; the base of classifier and regressor."""
 
     _parameter_constraints = {  # noqa: RUF012
@@ -126,7 +132,6 @@ class TSENetEstimator(SavedModel, TransformerMixin, BaseEstimator):
 
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
-    vectorizer_: Any = None
     source_: dict[str, Any] | None
     cv_score_: CrossValidatedScore | None = None
 
@@ -358,8 +363,11 @@ class TSENetEstimator(SavedModel, TransformerMixin, BaseEstimator):
         self.vectorizer_ = None
         if not are_texts(X):
             return X
-        self.vectorizer_, table = fit_vectorizer(X, self.vectorizer, report)
-        return table
+        if self.vectorizer is not None:
+            self.vectorizer_ = clone(checked_vectorizer(self.vectorizer))
+        else:
+            self.vectorizer_ = word_vectorizer(min_documents=1 if len(X) < _MANY_TEXTS else 2)
+        return vectorize(X, self.vectorizer_, progress=report)
 
     def _read_targets(self, y: Any) -> GivenTargets:
         """Check targets; those missing, or marked by the parameter ``unlabeled``, are not known."""
@@ -490,7 +498,8 @@ class TSENetEstimator(SavedModel, TransformerMixin, BaseEstimator):
             others = None if eval_set is None else self._check_eval_set(eval_set, report)
             score = score_of(eval_metric, self.targets_)
             seed = seed_sequence(self.random_state)
-            self._learn_structure(checked, seed, report)
+            self._learn_structure(checked.table, checked.table, seed, report)
+            self.scaling_ = Scaling.learn(checked.table, self.weighting)
             labelled = self._labelled(checked)
             trained = fit_network(
                 *(labelled, self.targets_.loss, self.wiring_, recipe),
@@ -535,7 +544,7 @@ class TSENetEstimator(SavedModel, TransformerMixin, BaseEstimator):
                 weights[known] = of_class
             seed = seed_sequence(self.random_state)
             rows = FolderRows(folder, targets, weights, RunSeeds.of(seed, 0).split, report)
-            self._take_structure(self._structure_of(blocks, rows.sample, seed, report))
+            self._learn_structure(blocks, rows.sample, seed, report)
             trained = fit_to_folder(
                 *(rows, self.targets_.loss, self.wiring_, recipe, self._next_seeds(seed), report)
             )
@@ -562,12 +571,10 @@ class TSENetEstimator(SavedModel, TransformerMixin, BaseEstimator):
         with self._progress() as report:
             checked = self._check_rows(X, y, sample_weight, report, reset=first, classes=classes)
             if first:
-                self._learn_structure(checked, seed, report)
-            labelled, loss, seeds = (
-                self._labelled(checked),
-                self.targets_.loss,
-                self._next_seeds(seed),
-            )
+                self._learn_structure(checked.table, checked.table, seed, report)
+                self.scaling_ = Scaling.learn(checked.table, self.weighting)
+            labelled, loss = self._labelled(checked), self.targets_.loss
+            seeds = self._next_seeds(seed)
             if first:
                 self.net_ = first_network(
                     *(recipe, self.wiring_, loss.n_outputs, labelled.inputs, seeds.weights),
@@ -583,38 +590,32 @@ class TSENetEstimator(SavedModel, TransformerMixin, BaseEstimator):
         return self
 
     def _learn_structure(
-        self, checked: CheckedRows, seed: np.random.SeedSequence, report: Progress
-    ) -> None:
-        """Learn structure and scale, forgetting all that was learned before."""
-        self._take_structure(self._structure_of(checked.table, checked.table, seed, report))
-        self.scaling_ = Scaling.learn(checked.table, self.weighting)
-
-    def _structure_of(
         self, rows: Any, sample: Table, seed: np.random.SeedSequence, report: Progress
-    ) -> NetworkStructure:
-        """Structure of rows, in memory or not; that of a given wiring for the columns of a sample."""
-        if self.wiring is not None:
-            return structure_of_wiring(sample, self.wiring)
+    ) -> None:
+        """Learn the structure of rows, in memory or not, or take a given wiring for the columns of a sample.
+
+        What was fitted to another structure is forgotten.
+        """
         options = self.tree_options or {}
         allowed = [name for name in TREE_CONSTRAINTS if name not in ("max_top", "n_jobs")]
         for name in options:
             if name not in allowed:
                 raise ValueError(f"tree_options has {name!r}; it may have {', '.join(allowed)}")
-        tree_seed, wiring_seed = seed_sequence(seed).spawn(2)
-        return learn_structure(
-            rows,
-            density=self.density,
-            link_rule=self.link_rule,
-            max_top=self.max_top,
-            n_jobs=self.n_jobs,
-            tree_seed=tree_seed,
-            wiring_seed=wiring_seed,
-            progress=report,
-            **options,
-        )
-
-    def _take_structure(self, structure: NetworkStructure) -> None:
-        """Keep a new structure, and forget what was fitted to another."""
+        if self.wiring is not None:
+            structure = structure_of_wiring(sample, self.wiring)
+        else:
+            tree_seed, wiring_seed = seed_sequence(seed).spawn(2)
+            structure = learn_structure(
+                rows,
+                density=self.density,
+                link_rule=self.link_rule,
+                max_top=self.max_top,
+                n_jobs=self.n_jobs,
+                tree_seed=tree_seed,
+                wiring_seed=wiring_seed,
+                progress=report,
+                **options,
+            )
         self.tree_, self.wiring_, self.binary_rule_ = structure
         self._learned_wiring = self.wiring_
         self._pruned, self._adam, self._n_runs, self.source_ = False, None, 0, None
@@ -722,8 +723,6 @@ class TSENetEstimator(SavedModel, TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = []
         return tags
@@ -785,36 +784,6 @@ class TSENetEstimator(SavedModel, TransformerMixin, BaseEstimator):
 
     # ---- files
 
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        X: Any = None,
-        y: Any = None,
-        *,
-        texts: Any = None,
-        **options: Any,
-    ) -> None:
-        """Write the model as one HTML page to explore: its units, what they go with, and how it was trained.
-
-        Parameters
-        ----------
-        path : path
-            The file to write; one of that name is replaced.
-        X, y : optional
-            Rows that show what moves the units and which classes they speak for, and their targets.
-        texts : sequence of str, optional
-            What to show of each row; default: the texts themselves, if ``X`` is texts. The page quotes it.
-        **options
-            ``progress``, and those of :class:`tsenet.explain.report.ReportOptions`.
-        """
-        from tsenet.explain.report import write_report
-
-        check_is_fitted(self, "history_")
-        if X is not None and are_texts(X):
-            texts = X if texts is None else texts
-            X = rows_of_texts(X, self.vectorizer_)
-        write_report(path, self, X, y, texts=texts, **options)
-
     def to_onnx(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator as an ONNX model; :func:`tsenet.store.write_onnx` says what it reads and gives."""
         from tsenet.store import write_onnx
@@ -871,50 +840,46 @@ class TSENetEstimator(SavedModel, TransformerMixin, BaseEstimator):
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: Arrays) -> Self:
         """Rebuild an estimator from :meth:`to_parts`."""
+        from tsenet.network.predictor import Links, Predictor
+
         params = dict(meta["params"])
         params["class_weight"] = _from_pairs(params.get("class_weight"))
         validate_parameter_constraints(cls._parameter_constraints, params, cls.__name__)
-        estimator = cls(**params)
-        estimator._fill(meta, arrays)
-        return estimator
-
-    def _fill(self, meta: dict[str, Any], arrays: Arrays) -> None:
-        """Take over the network of a file."""
-        from tsenet.network.predictor import Links, Predictor
-
+        model = cls(**params)
         parts = read_network(meta, arrays)
-        rule = self.binary_rule_ = parts.rule
-        self.targets_ = parts.targets
-        self.n_features_in_ = rule.n_columns_in
+        rule = model.binary_rule_ = parts.rule
+        model.targets_ = parts.targets
+        model.n_features_in_ = rule.n_columns_in
         if parts.feature_names is not None:
-            self.feature_names_in_ = parts.feature_names
-        self.wiring_ = parts.wiring
+            model.feature_names_in_ = parts.feature_names
+        model.wiring_ = parts.wiring
         if meta["has_wiring"]:
-            self.wiring = parts.wiring
-        self.tree_ = None
+            model.wiring = parts.wiring
+        model.tree_ = None
         if meta["tree"] is not None:
             names = [*names_or(meta["tree"]["inputs"], rule.names), *meta["tree"]["latents"]]
             fields = {"names": names, "rule": meta["rule"]}
-            self.tree_ = LatentTree.from_parts(fields, arrays_under("tree", arrays))
-            if self.tree_.n_observed != rule.n_variables:
+            model.tree_ = LatentTree.from_parts(fields, arrays_under("tree", arrays))
+            if model.tree_.n_observed != rule.n_variables:
                 raise ValueError("the tree does not fit the columns")
-        self.scaling_, self.source_ = parts.scaling, parts.source
-        self._network_options = parts.options
-        self._n_runs = meta["n_runs"]
-        if type(self._n_runs) is not int or not 0 <= self._n_runs < 2**31:
-            raise ValueError(f"the number of trainings is {self._n_runs!r}")
-        fill_vectorizer(self, meta, rule.names_in)
-        self.history_ = History.from_dict({**meta["history"], "seconds": []})
-        self._importances = arrays["importances"]
-        if self._importances.shape != (rule.n_columns_in,):
+        model.scaling_, model.source_ = parts.scaling, parts.source
+        model._network_options = parts.options
+        model._n_runs = meta["n_runs"]
+        if type(model._n_runs) is not int or not 0 <= model._n_runs < 2**31:
+            raise ValueError(f"the number of trainings is {model._n_runs!r}")
+        fill_vectorizer(model, meta, rule.names_in)
+        model.history_ = History.from_dict({**meta["history"], "seconds": []})
+        model._importances = arrays["importances"]
+        if model._importances.shape != (rule.n_columns_in,):
             raise ValueError(
                 f"there must be one importance for each of {rule.n_columns_in} columns"
             )
         if meta["cv_score"] is not None:
-            self.cv_score_ = CrossValidatedScore(*meta["cv_score"])
+            model.cv_score_ = CrossValidatedScore(*meta["cv_score"])
         links = Links.of_wiring(parts.wiring, parts.options.units_per_latent)
-        self._stored = Predictor(links, parts.weights)
-        self._pruned = bool(meta["pruned"])
+        model._stored = Predictor(links, parts.weights)
+        model._pruned = bool(meta["pruned"])
+        return model
 
 
 class TSENetClassifier(ClassifierMixin, TSENetEstimator):

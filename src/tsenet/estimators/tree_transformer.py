@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from tsenet.data.table import Table
-from tsenet.estimators.base import TREE_CONSTRAINTS, SavedModel, as_json, check_columns
+from tsenet.estimators.base import TREE_CONSTRAINTS, TableEstimator, as_json, check_columns
 from tsenet.estimators.outside_memory import WithoutDisplay, is_outside_memory
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
 
 
-class LatentTreeTransformer(SavedModel, WithoutDisplay, TransformerMixin, BaseEstimator):
+class LatentTreeTransformer(WithoutDisplay, TransformerMixin, TableEstimator):
     """Learn a hierarchical latent tree; turn rows into the probabilities of its latents.
 
     Parameters
@@ -128,28 +127,6 @@ class LatentTreeTransformer(SavedModel, WithoutDisplay, TransformerMixin, BaseEs
         check_is_fitted(self)
         return np.array(self.tree_.latent_names, dtype=object)
 
-    def report(
-        self, path: str | PathLike[str], X: Any = None, *, texts: Any = None, **options: Any
-    ) -> None:
-        """Write the tree as one HTML page to explore.
-
-        Parameters
-        ----------
-        path : path
-            The file to write; one of that name is replaced.
-        X : optional
-            Rows from which to tell how often each topic is on, and in which of them.
-        texts : sequence of str, optional
-            What to show of each row. The page quotes it.
-        **options
-            ``along`` (a date, label or number for each row) and ``along_name``, ``progress``, and those of
-            :class:`tsenet.explain.report.ReportOptions`.
-        """
-        from tsenet.explain.report import write_report
-
-        check_is_fitted(self)
-        write_report(path, self, X, texts=texts, **options)
-
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The file form: parameters and tree. Random state and progress are kept only if they are plain values."""
         check_is_fitted(self)
@@ -187,9 +164,3 @@ class LatentTreeTransformer(SavedModel, WithoutDisplay, TransformerMixin, BaseEs
         table = Table.of(X, missing=True, columns=self.tree_.rule.names_in)
         check_columns(self, table.names, table.named, reset=False)
         return table
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        return tags
