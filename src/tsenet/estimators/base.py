@@ -90,11 +90,15 @@ def check_columns(estimator: Any, names: Sequence[str], named: bool, *, reset: b
     DataError
         If they differ.
     """
+    known = getattr(estimator, "feature_names_in_", None)
+    if not reset:  # scikit-learn's check takes longer than the prediction of one row
+        same = known is None and len(names) == estimator.n_features_in_
+        if named:
+            same = known is not None and known.tolist() == list(names)
+        if same:
+            return
     columns: Any = np.empty((0, len(names)))
     if named:
-        known = getattr(estimator, "feature_names_in_", None)
-        if not reset and known is not None and known.tolist() == list(names):
-            return
         import pandas as pd
 
         columns = pd.DataFrame(columns=list(names))
