@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
+from scipy import ndimage
 from sklearn.datasets import load_digits
 
 import tsenet
-from tsenet.explain.plots import connected_share, pixel_groups, plot_pixel_groups
+from tsenet.explain.plots import plot_pixel_groups
 from tsenet.progress import BarProgress
 
 SHAPE = (8, 8)
@@ -74,7 +75,7 @@ def show_groups(console: Console, tree: tsenet.LatentTree) -> None:
     """Print each level's groups as letters, and how many of their pixels are connected."""
     rng = np.random.default_rng(0)
     for level in range(1, tree.n_levels + 1):
-        groups = pixel_groups(tree, SHAPE, level)
+        groups = tree.ancestors(level).reshape(SHAPE)
         shuffled = groups.copy()
         shuffled[groups >= 0] = rng.permutation(groups[groups >= 0])
         console.print(
@@ -86,6 +87,16 @@ def show_groups(console: Console, tree: tsenet.LatentTree) -> None:
                 "  " + " ".join(LETTERS[g % len(LETTERS)] if g >= 0 else "·" for g in row)
             )
     console.print("[dim]One letter is one group; a dot is a pixel that never varies.[/dim]\n")
+
+
+def connected_share(groups: NDArray[np.int64]) -> float:
+    """Share of the pixels that lie in the largest connected part of their group; −1 is in no group."""
+    inside = largest = 0
+    for group in np.unique(groups[groups >= 0]):
+        sizes = np.bincount(ndimage.label(groups == group)[0].ravel())[1:]
+        inside += int(sizes.sum())
+        largest += int(sizes.max())
+    return largest / inside if inside else 1.0
 
 
 def independent_likelihood(

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import ndimage
 
 from reproduce import RECIPE
 from reproduce.data import Fold, Part, data_folder, fold_of
@@ -219,10 +220,19 @@ def _interpretability(model: Any, fold: Fold) -> Run:
     return {"interpretability": scores, "units": len(words)}
 
 
+def _connected_share(groups: NDArray[np.int64]) -> float:
+    """Share of the pixels that lie in the largest connected part of their group; −1 is in no group."""
+    inside = largest = 0
+    for group in np.unique(groups[groups >= 0]):
+        sizes = np.bincount(ndimage.label(groups == group)[0].ravel())[1:]
+        inside += int(sizes.sum())
+        largest += int(sizes.max())
+    return largest / inside if inside else 1.0
+
+
 def _pixel_groups(fold: Fold, seed: int) -> Run:
     """Learn a tree of images: how much of each level's groups is connected, and by chance."""
     from tsenet import learn_tree
-    from tsenet.explain.plots import connected_share, pixel_groups
 
     cpu = time.process_time()
     tree = learn_tree(fold.X, max_top=10, random_state=seed, n_jobs=1)
@@ -231,12 +241,12 @@ def _pixel_groups(fold: Fold, seed: int) -> Run:
     rng = np.random.default_rng(seed)
     groups, connected, by_chance = [], [], []
     for level in range(1, min(N_LEVELS, tree.n_levels) + 1):
-        image = pixel_groups(tree, (side, side), level)
+        image = tree.ancestors(level).reshape(side, side)
         mixed = image.copy()
         mixed[image >= 0] = rng.permutation(image[image >= 0])
         groups.append(int(np.unique(image[image >= 0]).size))
-        connected.append(connected_share(image))
-        by_chance.append(connected_share(mixed))
+        connected.append(_connected_share(image))
+        by_chance.append(_connected_share(mixed))
     found = {"groups": groups, "connected": connected, "by_chance": by_chance}
     return {"metric": "connected", "score": connected[0], **found, "cpu": round(cpu, 2)}
 

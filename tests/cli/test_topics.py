@@ -95,12 +95,6 @@ class TestResults:
         assert first["strength"].tolist() == expected["strength"].round(4).tolist()
         assert table[table["id"] == "'=d120"].isna().sum().tolist() == [0, 1, 1]  # no text
 
-    def test_the_same_for_any_number_of_threads(self, data: Path, results: Path, out: Path) -> None:
-        command = ("topics", data, "--text", "body", "--id", "id", "--out", out)
-        fine(*command, "--jobs", "2", "--quiet")
-        for file in FILES:
-            assert (out / file).read_bytes() == (results / file).read_bytes(), file
-
     def test_new_documents(self, results: Path, out: Path, tmp_path: Path) -> None:
         (tmp_path / "new.txt").write_text("\n".join(DOCUMENTS[:5]) + "\n", encoding="utf-8")
         command = ("topics", tmp_path / "new.txt", "--model", results / "model.tsenet")
@@ -172,22 +166,8 @@ class TestReading:
         self.check(tmp_path / "texts", out)
         assert pd.read_csv(out / "documents.csv")["file"][0] == "000.txt"
 
-    def test_other_formats(self, tmp_path: Path, out: Path) -> None:
-        (tmp_path / "d.json").write_text(json.dumps(DOCUMENTS))
-        self.check(tmp_path / "d.json", out)
-        (tmp_path / "bare.csv").write_text("".join(f"{k},{t}\n" for k, t in enumerate(DOCUMENTS)))
-        self.check(tmp_path / "bare.csv", out, "--text", "2", "--no-header", "--force")
-
     def test_standard_input(self, out: Path) -> None:
         self.check("-", out, stdin="\n".join(DOCUMENTS))
-
-    def test_another_encoding(self, tmp_path: Path, out: Path) -> None:
-        lines = [f"{text.replace('goal', 'größe')};x" for text in DOCUMENTS]
-        (tmp_path / "d.csv").write_bytes("\n".join(["text;n", *lines]).encode("latin-1"))
-        command = ("topics", tmp_path / "d.csv", "--out", out, "--no-explorer", *QUICK_TOPICS)
-        assert "utf-8" in error_of(*command)
-        fine(*command, "--encoding", "latin-1")
-        assert "größe" in tsenet.load(out / "model.tsenet").vocabulary_
 
 
 class TestErrors:

@@ -66,18 +66,6 @@ def three() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 QUICK = {"random_state": 0, "max_epochs": 15, "skip_units": 20}
 
 
-def test_an_honest_class_minus_one_is_kept(
-    three: tuple[NDArray[np.float64], NDArray[np.int64]],
-) -> None:
-    rows, kinds = three
-    counted = np.count_nonzero(kinds == -1)
-    with pytest.warns(UserWarning, match=f"-1 in {counted} of 300 rows.*with unlabeled=-1"):
-        model = TSENetClassifier(**QUICK).fit(rows, kinds)
-    assert model.classes_.tolist() == [-1, 0, 1]
-    assert model.score(rows, kinds) > 0.9
-    assert (model.predict(rows) == -1).sum() > 0.9 * counted
-
-
 @pytest.mark.parametrize(
     ("kinds", "marker"), [([-1, 0, 1, -1], "-1"), (["-1", "a", "b", "-1"], "'-1'")]
 )

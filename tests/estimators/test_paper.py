@@ -9,7 +9,6 @@ import pytest
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-import tsenet
 from tests.builders import one_latent_rows
 from tsenet import TSENetClassifier, TSENetRegressor
 from tsenet.data.table import Table
@@ -36,20 +35,6 @@ def kinds(counts: sp.csr_array) -> NDArray[Any]:
 @pytest.fixture(scope="module")
 def fitted(counts: sp.csr_array, kinds: NDArray[Any]) -> TSENetClassifier:
     return TSENetClassifier.paper(**QUICK, density=0.25, max_top=6).fit(counts, kinds)
-
-
-def test_units_read_the_raw_counts(fitted: TSENetClassifier, counts: sp.csr_array) -> None:
-    first = next(iter(fitted.net_.layers))
-    weight = np.zeros((48, first.bias.numel()))
-    np.add.at(
-        weight,
-        (first.links.input_of_weight(), first.links.unit_of_weight()),
-        first.weight.detach().numpy().astype(np.float64),
-    )
-    by_hand = np.maximum(counts @ weight + first.bias.detach().numpy(), 0.0)  # ReLU
-    units = fitted.transform(counts)[:, : weight.shape[1]]
-    assert np.allclose(units, by_hand, atol=1e-4)
-    assert units.max() > 0
 
 
 def test_the_default_weighs_counts_and_the_paper_does_not(
@@ -83,23 +68,6 @@ def test_the_backbone_is_the_same_without_skip_paths(
     assert backbone.n_parameters_ == links + 5 * (sizes[-1] + 1) + 3 * 6
 
 
-def test_links_are_the_top_k_of_the_tree(fitted: TSENetClassifier, counts: sp.csr_array) -> None:
-    assert fitted.tree_ is not None
-    again = tsenet.expand(fitted.tree_, counts, density=0.25, link_rule="top-k")
-    for found, wanted in zip(fitted.wiring_.layers, again.layers, strict=True):
-        assert np.array_equal(found.indices, wanted.indices)
-        degree = np.diff(found.indptr)
-        children = np.array(
-            [
-                found.from_tree[a:b].sum()
-                for a, b in zip(found.indptr[:-1], found.indptr[1:], strict=True)
-            ]
-        )
-        assert np.array_equal(
-            degree, np.maximum(children, max(1, round(0.25 * found.n_lower)))
-        )  # "connected to 5 % of the units at the layer below", or its children if these are more
-
-
 def test_every_word_has_a_group_even_noise() -> None:
     rng = np.random.default_rng(1)
     noise = sp.csr_array((rng.random((400, 30)) < 0.2).astype(float))
@@ -119,17 +87,6 @@ def test_rows_without_a_label_serve_the_structure_alone(
     recipe = TSENetClassifier.paper(**QUICK, wiring=wiring, unlabeled=-1)
     alone = recipe.fit(counts[:200], kinds[:200]).predict_proba(counts)
     assert np.array_equal(alone, recipe.fit(counts, few).predict_proba(counts))
-
-
-def test_first_weights_are_plain(counts: sp.csr_array, kinds: NDArray[Any]) -> None:
-    """They do not depend on the rows: other rows with the same wiring begin the same."""
-    wiring = TSENetClassifier.paper(**QUICK).fit(counts, kinds).wiring_
-    slow = {**QUICK, "max_epochs": 1, "learning_rate": 1e-12, "wiring": wiring}
-    first = TSENetClassifier.paper(**slow).fit(counts, kinds)
-    other = TSENetClassifier.paper(**slow).fit(counts[::-1] * 2.0, kinds)
-    for a, b in zip(first.net_.layers, other.net_.layers, strict=True):
-        assert np.allclose(a.weight.detach().numpy(), b.weight.detach().numpy(), atol=1e-6)
-        assert a.weight.abs().max() > 0.01
 
 
 def test_changes_and_regression(counts: sp.csr_array) -> None:

@@ -78,23 +78,6 @@ def test_any_column_of_texts(model: tsenet.TSENetClassifier, make: Any) -> None:
     np.testing.assert_array_equal(model.predict(make(TEXTS)), model.predict(TEXTS))
 
 
-def test_a_prediction_of_a_text_is_explained(model: tsenet.TSENetClassifier) -> None:
-    from tsenet.explain import explain_prediction
-
-    found = explain_prediction(model, "crude oil")
-    assert {part.name for part in found.features} >= {"crude", "oil"}
-
-
-def test_stop_words_are_kept() -> None:
-    """They tell questions apart; up to now they were dropped, out of the user's reach."""
-    words = ["who", "where", "when", "how"]
-    texts = [f"{word} is the {noun}" for noun in SPORT + MARKET for word in words]
-    kinds = np.array(words * 20)
-    model = tsenet.TSENetClassifier(random_state=0).fit(texts, kinds)
-    assert model.score(texts, kinds) > 0.95
-    assert {"who", "where", "is", "the"} <= set(model.feature_names_in_)
-
-
 @pytest.mark.parametrize(
     "vectorizer",
     [
@@ -143,20 +126,6 @@ def test_functions_of_the_user_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="tokenizer"):
         model.save(tmp_path / "m.tsenet")
     assert not (tmp_path / "m.tsenet").exists()
-
-
-def test_a_vectorizer_has_no_effect_on_tables(tmp_path: Path) -> None:
-    table = vectorize(TEXTS)
-    model = tsenet.TSENetClassifier(vectorizer=CountVectorizer(), random_state=0, max_epochs=1)
-    model.fit(TEXTS, LABELS).fit(table, LABELS)
-    assert model.vectorizer_ is None
-    with pytest.raises(DataError, match="was fitted on a table: count their words first"):
-        model.predict(TEXTS)
-    model.save(tmp_path / "m.tsenet")
-    assert tsenet.load(tmp_path / "m.tsenet").vectorizer_ is None
-    model.vectorizer_ = CountVectorizer().fit(["other words"])
-    with pytest.raises(DataError, match="are not the columns"):
-        model.save(tmp_path / "m.tsenet")
 
 
 @pytest.mark.parametrize("vectorizer", [TfidfVectorizer(), HashingVectorizer(), "words"])

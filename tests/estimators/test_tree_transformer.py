@@ -7,21 +7,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import check_estimator
 
 import tsenet
 from tests.builders import one_latent_rows
 from tsenet import LatentTreeTransformer
 from tsenet.errors import DataError
-
-# scikit-learn itself leaves this one out unless SCIPY_ARRAY_API is set before scipy is loaded.
-LEFT_OUT_BY_SKLEARN = {"check_array_api_input"}
 
 
 @pytest.fixture(scope="module")
@@ -38,20 +33,6 @@ def frame(rows: NDArray[np.float64]) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def fitted(frame: pd.DataFrame) -> LatentTreeTransformer:
     return LatentTreeTransformer(random_state=0, refine_steps=5).fit(frame)
-
-
-def test_every_check_of_sklearn_passes() -> None:
-    results = check_estimator(LatentTreeTransformer(), on_fail=None, on_skip=None)
-    assert len(results) > 40
-    assert not [r["check_name"] for r in results if r["expected_to_fail"]]
-    others = [r for r in results if r["status"] != "passed"]
-    wrong = {
-        r["check_name"]: repr(r["exception"])
-        for r in others
-        if r["status"] != "skipped" or r["check_name"] not in LEFT_OUT_BY_SKLEARN
-    }
-    assert wrong == {}
-    assert all("SCIPY_ARRAY_API" in str(r["exception"]) for r in others)
 
 
 def test_transform_is_the_trees_posterior(
@@ -93,13 +74,6 @@ def test_pipeline_learns_and_posteriors_tell_the_group(rows: NDArray[np.float64]
     model.fit(rows[:300], target[:300])
     assert model.score(rows[300:], target[300:]) > 0.9
     assert model[:-1].get_feature_names_out().tolist() == list(model[0].tree_.latent_names)
-
-
-def test_sparse_and_dense_rows_give_the_same(rows: NDArray[np.float64]) -> None:
-    dense = LatentTreeTransformer(random_state=0, refine_steps=5).fit(rows)
-    sparse = LatentTreeTransformer(random_state=0, refine_steps=5).fit(sp.csc_matrix(rows))
-    assert dense.tree_ == sparse.tree_
-    assert np.array_equal(dense.transform(sp.coo_array(rows)), sparse.transform(rows))
 
 
 def test_saved_and_loaded_is_the_same(

@@ -12,7 +12,6 @@ from sklearn.datasets import load_digits
 
 import tsenet
 from examples import digits
-from tsenet.explain.plots import pixel_groups
 
 NUMBER = r"(-\d+\.\d+)"
 
@@ -45,7 +44,7 @@ def test_the_tree_is_printed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFix
     # Letters and groups correspond one to one.
     letters = np.array(re.findall(r"^  ((?:\S ){7}\S) *$", printed.out, re.MULTILINE)[:8])
     drawn = np.array([line.split() for line in letters])
-    expected = pixel_groups(tree, (8, 8), 1)
+    expected = tree.ancestors(1).reshape(8, 8)
     assert set(drawn[expected < 0]) == {"·"}
     pairs = set(zip(drawn.ravel().tolist(), expected.ravel().tolist(), strict=True))
     assert len(pairs) == np.unique(expected).size == np.unique(drawn).size

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+import torch
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfTransformer
 
@@ -106,3 +107,17 @@ def shake(net: Any) -> None:
         for name, parameter in net.named_parameters():
             if name.endswith("bias") or name == "linear_skip":
                 parameter.add_(0.3 * torch.randn(parameter.shape, generator=draw))
+
+
+def whole_pass(net: Any, x: torch.Tensor) -> tuple[list[torch.Tensor], torch.Tensor]:
+    """Activations of the hidden layers, and outputs computed from these very tensors."""
+    levels = [x]
+    for layer in net.layers:
+        levels.append(torch.relu(levels[-1] @ layer.dense_weight().t() + layer.bias))
+    groups = [(group, levels[k]) for k, group in enumerate(net.skips)] + [(net.top, levels[-1])]
+    features = torch.relu(torch.cat([read @ g.weight + g.bias for g, read in groups], dim=1))
+    outputs = features @ net.output.weight + net.output.bias
+    if net.linear_skip is not None:
+        outputs = outputs + x @ net.linear_skip
+    torch.testing.assert_close(outputs, net(x))
+    return [*levels[1:], features], outputs

@@ -10,8 +10,15 @@ import torch
 from numpy.typing import NDArray
 
 from tests.builders import one_latent_rows
-from tests.explain.models import counts_as_read, dense_rows, fitted, mixed_rows, sparse_rows, wiring
-from tests.explain.test_affine import whole_pass
+from tests.explain.models import (
+    counts_as_read,
+    dense_rows,
+    fitted,
+    mixed_rows,
+    sparse_rows,
+    whole_pass,
+    wiring,
+)
 from tsenet import LatentTreeTransformer, TSENetClassifier
 from tsenet.errors import DataError
 from tsenet.explain import Units, describe_units

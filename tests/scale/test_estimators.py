@@ -100,8 +100,11 @@ def test_topics(folder: Path, documents: sp.csr_array, client: Any, tmp_path: Pa
 
 def test_refusals(folder: Path, subject: list[str], tmp_path: Path) -> None:
     model = TSENetClassifier(**QUICK)
-    with pytest.raises(DataError, match="sample_weight is not supported for a folder"):
-        model.fit(folder, subject, sample_weight=np.ones(900))
+    for options in ({"sample_weight": np.ones(900)}, {"eval_set": (folder, subject)}):
+        with pytest.raises(DataError, match=f"{next(iter(options))}.* not supported for a folder"):
+            model.fit(folder, subject, **options)
+    with pytest.raises(DataError, match="leave weighting='tfidf'"):
+        TSENetClassifier(weighting="counts").fit(folder)
     with pytest.raises(DataError, match=r"one label for each of the 900 rows .*shape \(899,\)"):
         model.fit(folder, np.zeros(899))
     bare = write_shards(tmp_path / "bare", sp.eye_array(4, dtype=int))

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
-import shutil
 import sys
-import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -97,7 +94,7 @@ def is_shard_folder(data: Path) -> bool:
 def check_output(path: Path, force: bool, *inputs: Path | str | None) -> None:
     """Raise an OSError, before any work, if the file cannot be written or is one of the inputs."""
     if path == STDOUT:
-        return
+        raise OSError("only predictions can be written to standard output: give the name of a file")
     refuse_inputs(path, *inputs)
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists: choose another name, or add --force to replace it")
@@ -122,20 +119,6 @@ def refuse_inputs(out: Path, *inputs: Path | str | None) -> None:
             )
 
 
-@contextmanager
-def output_path(out: Path) -> Iterator[Path]:
-    """Yield the path of a file to write: the output itself, or a temporary file that is copied to standard output."""
-    if out != STDOUT:
-        yield out
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "output")
-        yield path
-        with path.open("rb") as file:
-            shutil.copyfileobj(file, sys.stdout.buffer)
-        sys.stdout.flush()
-
-
 def write_csv(frame: pd.DataFrame, stream: IO[str], *, header: bool = True) -> None:
     """Write a table as csv; texts that a spreadsheet would run as a formula get a leading ``'``."""
     frame = frame.rename(columns=_no_formula)
@@ -158,20 +141,12 @@ def _no_formula(cell: Any) -> Any:
 
 
 def print_result(as_json: bool, fields: Mapping[str, Any], *lines: str) -> None:
-    """Print a result: its fields as one JSON object, or the lines; to stderr if the output went to stdout."""
-    text = json.dumps(_plain(fields), ensure_ascii=False) if as_json else "\n".join(lines)
-    typer.echo(text, err=fields.get("out") == STDOUT)
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON has it: no NaN, no infinity, no path."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if isinstance(value, str | int | bool | None) else str(value)
+    """Print a result: its fields as one JSON object, null where a number is not finite, or the lines."""
+    if as_json:
+        text = json.dumps(fields, default=lambda value: getattr(value, "item", value.__str__)())
+        finite = json.loads(text, parse_constant=lambda _: None)
+        lines = (json.dumps(finite, ensure_ascii=False),)
+    typer.echo("\n".join(lines))
 
 
 @contextmanager

@@ -11,7 +11,6 @@ import difflib
 import importlib
 import inspect
 import json
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -75,7 +74,7 @@ def read_settings(
         if not equals:
             raise typer.BadParameter(f"write NAME=VALUE, not {assignment!r}", param_hint="--set")
         settings[name.strip().replace("-", "_")] = _value_of(text.strip())
-    known = [name for function in functions for name, _, _ in _parameters_of(function)]
+    known = [name for function in functions for name in _parameters_of(function)]
     for name in settings:
         if name in known:
             continue
@@ -114,39 +113,27 @@ def _loaded(function: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-def _parameters_of(function: str) -> list[tuple[str, Any, str]]:
-    """Name, default and first sentence of each parameter that can be set from the shell."""
-    loaded = _loaded(function)
-    pages = "\n".join(inspect.getdoc(part) or "" for part in (loaded, loaded.__init__))
-    sections = re.split(r"\n(\w[\w ]*)\n-{3,}\n", pages)
-    described = dict(zip(sections[1::2], sections[2::2], strict=True)).get("Parameters", "")
-    entries = re.findall(r"^(\w+) ?:.*\n((?:[ \t]+.*\n?|\n)*)", described, re.MULTILINE)
-    texts = {name: re.sub(r":\w+:`~?|`", "", " ".join(text.split())) for name, text in entries}
+def _parameters_of(function: str) -> list[str]:
+    """The parameters that can be set from the shell."""
     return [
-        (name, parameter.default, re.split(r"(?<=\.) (?=[A-Z\"])", texts.get(name, ""))[0])
-        for name, parameter in inspect.signature(loaded).parameters.items()
+        name
+        for name, parameter in inspect.signature(_loaded(function)).parameters.items()
         if parameter.kind is parameter.KEYWORD_ONLY and name not in (*_OPTION_OF, *_NOT_SETTABLE)
     ]
 
 
 def help_all(*functions: str) -> Any:
-    """Declare ``--help-all``: the help, and every parameter of these functions that ``--set`` takes."""
+    """Declare ``--help-all``: the help, and the parameters of these functions as their docstrings describe them."""
 
     def show(context: typer.Context, value: bool) -> None:
         if not value:
             return
-        formatter = context.make_formatter()
-        listed: set[str] = set()
+        typer.echo(context.get_help())
         for function in functions:
-            rows = [
-                (f"{name}={default}", text)
-                for name, default, text in _parameters_of(function)
-                if name not in listed
-            ]
-            listed.update(name for name, _, _ in _parameters_of(function))
-            with formatter.section(f"NAME=VALUE for --set ({function})"):
-                formatter.write_dl(rows)
-        typer.echo(f"{context.get_help()}\n\n{formatter.getvalue()}", nl=False)
+            loaded = _loaded(function)
+            pages = "\n".join(inspect.getdoc(part) or "" for part in (loaded, loaded.__init__))
+            described = pages.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+            typer.echo(f"\nNAME=VALUE for --set ({function}):\n\n{described}")
         raise typer.Exit
 
     text = "Show this message and all parameters that --set takes, then exit."
@@ -239,7 +226,7 @@ Encoding = Annotated[str | None, option("NAME", "Encoding of a text file, such a
 NoHeader = Annotated[
     bool, typer.Option("--no-header", help="The csv has no header; its columns are called 1, 2, …")
 ]
-Out = Annotated[Path, option("FILE", "File to write; - for stdout.", "--out", "-o")]
+Out = Annotated[Path, option("FILE", "File to write.", "--out", "-o")]
 IdColumn = Annotated[
     str | None, option("COLUMN", "Column that identifies the rows; outputs include it.", "--id")
 ]

@@ -38,6 +38,8 @@ def evaluate(
     Prints accuracy and log loss, and for each class precision, recall, F1 and AUC, and the confusion matrix; for
     numbers R2, RMSE and MAE.
     """
+    import numpy as np
+
     from tsenet.cli._model_data import has_target, load_model, model_input, read_file, truth_of
 
     fitted = load_model(model, jobs)
@@ -55,14 +57,16 @@ def evaluate(
     fields: dict[str, Any] = {"rows": int(known.sum()), "unlabelled": int((~known).sum())}
     tables: dict[str, pd.DataFrame] = {}
     if not hasattr(fitted, "classes_"):
-        scores, tables["targets"] = _number_scores(truth, predicted, names)
+        tables["targets"] = _number_scores(truth, predicted, names)
+        scores = tables["targets"].drop(columns="rows").mean().to_dict()
     elif truth.ndim == 2:
-        shares = fitted.predict_proba(X)[known]
-        scores, tables["targets"] = _label_scores(truth, predicted, shares, names)
+        tables["targets"] = _binary_scores(truth, predicted, fitted.predict_proba(X)[known], names)
+        right = (predicted == truth)[~np.isnan(truth)]
+        scores = {"accuracy": right.mean(), "mean AUC": tables["targets"]["AUC"].mean()}
     else:
-        classes, shares = fitted.classes_.tolist(), fitted.predict_proba(X)[known]
-        fields["unknown"] = sum(value not in classes for value in truth)
-        scores, tables = _class_scores(truth, predicted, shares, classes)
+        classes, shares = list(map(str, fitted.classes_)), fitted.predict_proba(X)[known]
+        scores, tables = _class_scores(truth.astype(str), predicted.astype(str), shares, classes)
+        fields["unknown"] = int(tables["classes"]["rows"][len(classes) :].sum())
     if truth.ndim == 1:
         tables.pop("targets", None)
     lines = [f"{name:<10} {count:,}" for name, count in fields.items() if count]
@@ -74,68 +78,51 @@ def evaluate(
 
 
 def _class_scores(
-    truth: NDArray[Any], predicted: NDArray[Any], shares: NDArray[Any], classes: list[Any]
+    true: NDArray[Any], answers: NDArray[Any], shares: NDArray[Any], classes: list[str]
 ) -> tuple[dict[str, float], dict[str, pd.DataFrame]]:
     """Scores of all rows, scores of each class, and the confusion matrix with the true classes in rows."""
     import numpy as np
     import pandas as pd
-    from sklearn import metrics
 
-    true, answers = np.array(list(map(str, truth))), np.array(list(map(str, predicted)))
-    labels = list(map(str, classes))
-    unknown = sorted(set(true.tolist()) - set(labels))
+    unknown = sorted(set(true.tolist()) - set(classes))
+    every = [*classes, *unknown]
     scores = {"accuracy": float((true == answers).mean())}
     if not unknown:
-        of_truth = shares[np.arange(len(true)), [labels.index(label) for label in true]]
+        of_truth = shares[np.arange(len(true)), [classes.index(label) for label in true]]
         scores["log loss"] = float(-np.log(np.maximum(of_truth, np.finfo(float).eps)).mean())
+    is_true, is_answer = (names[:, None] == every for names in (true, answers))
     shares = np.pad(shares, ((0, 0), (0, len(unknown))))
-    labels += unknown
-    rows = [
-        _binary_scores(true == label, answers == label, share)
-        for label, share in zip(labels, shares.T, strict=True)
-    ]
-    matrix = metrics.confusion_matrix(true, answers, labels=labels)
+    matrix = pd.crosstab(true, answers).reindex(index=every, columns=every, fill_value=0)
     return scores, {
-        "classes": pd.DataFrame(rows, index=labels),
-        "confusion matrix": pd.DataFrame(matrix, index=labels, columns=labels),
+        "classes": _binary_scores(is_true * 1.0, is_answer, shares, every),
+        "confusion matrix": matrix.rename_axis(index=None, columns=None),
     }
 
 
-def _label_scores(
+def _binary_scores(
     truth: NDArray[Any], predicted: NDArray[Any], shares: NDArray[Any], names: list[str]
-) -> tuple[dict[str, float], pd.DataFrame]:
-    """Scores of all known labels, and of each target on the rows in which it is known."""
+) -> pd.DataFrame:
+    """Scores of each column on the rows where it is not NaN; AUC is NaN if all of these are on one side."""
     import numpy as np
     import pandas as pd
-
-    known = ~np.isnan(truth)
-    rows = [
-        _binary_scores(truth[on, k] == 1, predicted[on, k] == 1, shares[on, k])
-        for k, on in enumerate(known.T)
-    ]
-    table = pd.DataFrame(rows, index=names)
-    accuracy = float((predicted == truth)[known].mean())
-    return {"accuracy": accuracy, "mean AUC": float(table["AUC"].mean())}, table
-
-
-def _binary_scores(
-    true: NDArray[Any], answers: NDArray[Any], shares: NDArray[Any]
-) -> dict[str, float]:
-    """Scores of one class against all others; AUC is NaN if all rows are on one side."""
     from sklearn import metrics
 
-    precision, recall, f1, _ = metrics.precision_recall_fscore_support(
-        true, answers, average="binary", zero_division=0
-    )
-    both = 0 < true.sum() < true.size
-    area = metrics.roc_auc_score(true, shares) if both else float("nan")
-    return {"precision": precision, "recall": recall, "F1": f1, "AUC": area, "rows": true.sum()}
+    rows = {}
+    for k, name in enumerate(names):
+        known = ~np.isnan(truth[:, k])
+        true, answer = truth[known, k] == 1, predicted[known, k] == 1
+        precision, recall, f1, _ = metrics.precision_recall_fscore_support(
+            true, answer, average="binary", zero_division=0
+        )
+        both = 0 < true.sum() < true.size
+        area = metrics.roc_auc_score(true, shares[known, k]) if both else float("nan")
+        rows[name] = {"precision": precision, "recall": recall, "F1": f1, "AUC": area}
+        rows[name]["rows"] = true.sum()
+    return pd.DataFrame(rows).T.astype({"rows": int})
 
 
-def _number_scores(
-    truth: NDArray[Any], predicted: NDArray[Any], names: list[str]
-) -> tuple[dict[str, float], pd.DataFrame]:
-    """Mean scores of the targets, and those of each on the rows in which it is known."""
+def _number_scores(truth: NDArray[Any], predicted: NDArray[Any], names: list[str]) -> pd.DataFrame:
+    """Scores of each target on the rows in which it is known."""
     import pandas as pd
     from sklearn import metrics
 
@@ -151,8 +138,7 @@ def _number_scores(
                 "MAE": metrics.mean_absolute_error(*pair),
                 "rows": known.sum(),
             }
-    table = pd.DataFrame(rows).T.astype({"rows": int})
-    return table.drop(columns="rows").mean().to_dict(), table
+    return pd.DataFrame(rows).T.astype({"rows": int})
 
 
 def _shown(title: str, table: pd.DataFrame) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tsenet.cli import _options as options
-from tsenet.cli._console import check_output, output_path, print_result
+from tsenet.cli._console import check_output, print_result
 from tsenet.cli._options import option
 from tsenet.errors import DataError
 
@@ -39,17 +39,16 @@ def export(
     check_output(out, force, model)
     fitted = load(model)
     kind = type(fitted).__name__
-    with output_path(out) as path:
-        if bif is not None:
-            tree = fitted if isinstance(fitted, LatentTree) else getattr(fitted, "tree_", None)
-            if tree is None:
-                raise DataError(f"{model} holds a {kind} without a tree: nothing to write as BIF")
-            write_bif(tree, path)
-        else:
-            if not hasattr(fitted, "to_onnx"):
-                raise DataError(
-                    f"{model} holds a {kind}: only a TSENetClassifier or TSENetRegressor can be written as ONNX"
-                )
-            write_onnx(fitted, path)
-        n_bytes = path.stat().st_size
+    if bif is not None:
+        tree = fitted if isinstance(fitted, LatentTree) else getattr(fitted, "tree_", None)
+        if tree is None:
+            raise DataError(f"{model} holds a {kind} without a tree: nothing to write as BIF")
+        write_bif(tree, out)
+    else:
+        if not hasattr(fitted, "to_onnx"):
+            raise DataError(
+                f"{model} holds a {kind}: only a TSENetClassifier or TSENetRegressor can be written as ONNX"
+            )
+        write_onnx(fitted, out)
+    n_bytes = out.stat().st_size
     print_result(as_json, {"out": out, "bytes": n_bytes}, f"written to {out} ({n_bytes:,} bytes)")

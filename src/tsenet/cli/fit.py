@@ -13,7 +13,6 @@ from tsenet.cli._console import (
     check_output,
     is_shard_folder,
     open_progress,
-    output_path,
     print_result,
     warm_up,
 )
@@ -23,23 +22,10 @@ from tsenet.errors import DataError
 __all__ = ["fit"]
 
 _ESTIMATOR = "tsenet.TSENetClassifier"
+Task = StrEnum("Task", ["auto", "classification", "regression"])
+Preset = StrEnum("Preset", ["default", "paper"])
 # Options that say how a file is read.
 _OF_FILES = ("text", "id_column", "ignore", "words", "stop_words", "encoding", "no_header")
-
-
-class Task(StrEnum):
-    """Kind of target."""
-
-    auto = "auto"
-    classification = "classification"
-    regression = "regression"
-
-
-class Preset(StrEnum):
-    """Recipe of the parameters that are not set."""
-
-    default = "default"
-    paper = "paper"
 
 
 def fit(
@@ -108,9 +94,7 @@ def fit(
             options.refuse_options(context, _OF_FILES, reason)
             X, y = open_shards(data), target[0] if len(target) == 1 else target
             kinds = [X.labels.get(name, "") for name in target]
-            classifies = task is Task.classification or (
-                task is Task.auto and "double" not in kinds
-            )
+            classifies = task == "classification" or (task == "auto" and "double" not in kinds)
             marker: Any = unlabeled
             if unlabeled is not None and kinds[0].startswith("int"):
                 marker = int(unlabeled)
@@ -121,7 +105,7 @@ def fit(
             vectorizer = options.vectorizer_of(parameters, words, stop_words)
             parameters |= options.typed(vectorizer=vectorizer)
             file = read_file(data, progress, encoding, no_header)
-            y, classifies = target_of(file, target, task.value, unlabeled)
+            y, classifies = target_of(file, target, task, unlabeled)
             left_out = [*target, *(ignore or ())]
             if id_column is not None:
                 file.column(id_column)  # its error lists the columns
@@ -133,12 +117,11 @@ def fit(
                 X, source["columns"] = training_table(file, left_out)
         warm_up(progress)
         kind = tsenet.TSENetClassifier if classifies else tsenet.TSENetRegressor
-        make = kind.paper if preset is Preset.paper else kind
+        make = kind.paper if preset == "paper" else kind
         model = make(verbose=progress, random_state=seed, n_jobs=jobs, **parameters)
         model.fit(X, y, **fit_options)
         model.source_ = source
-        with output_path(out) as path:
-            model.save(path)
+        model.save(out)
     _print_fit(model, X, y, out, as_json)
 
 

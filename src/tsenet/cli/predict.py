@@ -38,7 +38,9 @@ def predict(
     context: typer.Context,
     model: options.Model,
     data: options.Data,
-    out: options.Out = STDOUT,
+    out: Annotated[
+        Path, option("FILE", "csv or jsonl file to write; - for stdout.", "--out", "-o")
+    ] = STDOUT,
     id_column: options.IdColumn = None,
     explain: Annotated[
         int | None, option("N", "Add the N strongest reasons for each prediction.", min=1)
@@ -67,7 +69,8 @@ def predict(
 
     if out.suffix.lower() in _OTHER_FORMATS:
         raise DataError(f"predictions are written as csv or jsonl: {out} has the name of neither")
-    check_output(out, force, data, model, config)
+    if out != STDOUT:
+        check_output(out, force, data, model, config)
     fitted = load_model(model, jobs)
     as_lines = as_json if out == STDOUT else out.suffix in (".jsonl", ".ndjson")
     with open_progress(quiet) as progress:
@@ -101,14 +104,11 @@ def _read_shards(
 ) -> Iterator[tuple[Table, dict[str, Any]]]:
     """Yield the rows and keys of a folder of shards, a partition at a time; words are matched by name."""
     from tsenet.data import open_shards
-    from tsenet.estimators.outside_memory import columns_of_words, with_words
+    from tsenet.estimators.outside_memory import partitions_of
 
     folder = open_shards(data)
-    words = fitted.binary_rule_.names_in
-    columns = columns_of_words(folder, words)
-    for partition in folder.partitions:
-        keys = folder.read_labels(partition, [] if id_column is None else [id_column])
-        yield with_words(folder.read(partition), words, columns), keys
+    for partition, table in partitions_of(folder, fitted.binary_rule_.names_in):
+        yield table, folder.read_labels(partition, [] if id_column is None else [id_column])
 
 
 def _predictions(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tsenet.cli import _options as options
-from tsenet.cli._console import check_output, open_progress, output_path, print_result
+from tsenet.cli._console import check_output, open_progress, print_result
 from tsenet.cli._options import option
 from tsenet.errors import DataError
 
@@ -54,17 +54,16 @@ def report(
     fitted = tsenet.load(model)
     shown: dict[str, Any] = {"along_name": along or "", "title": title or model.stem}
     X, y, texts = None, None, None
-    with open_progress(quiet) as progress, output_path(out) as page:
+    with open_progress(quiet) as progress:
         if data is not None:
             file = read_file(data, progress, encoding, no_header)
             X, y, texts = _rows_of(fitted, file, target, text)
             texts = texts if show is None else file.texts(show)
             shown["along"] = None if along is None else file.column(along)
         if isinstance(fitted, tsenet.TopicModel):  # its page has the topics that it shows
-            fitted.report(page, X, quote=texts or False, progress=progress, **shown)
+            fitted.report(out, X, quote=texts or False, progress=progress, **shown)
         else:
-            shown["words"] = True if text is not None else None
-            write_report(page, fitted, X, y, texts=texts, progress=progress, **shown)
+            write_report(out, fitted, X, y, texts=texts, progress=progress, **shown)
     print_result(as_json, {"out": out}, f"written to {out}")
 
 
@@ -72,26 +71,22 @@ def _rows_of(
     fitted: Any, file: DataFile, target: list[str] | None, text: str | None
 ) -> tuple[Any, Any, list[str] | None]:
     """The file's rows as the model takes them, with their truth and their texts where the file has them."""
+    from tsenet import TopicModel
     from tsenet.cli._model_data import model_input, truth_of
-    from tsenet.data import count_words
 
-    if hasattr(fitted, "wiring_"):
-        if text is not None:
-            raise DataError("--text is for topic trees: a model knows its column of texts itself")
-        source = fitted.source_ or {}
-        X = model_input(fitted, file)
-        names = target or source.get("targets") or []
-        has_truth = bool(names) and (target is not None or set(names) <= set(file.columns))
-        y = truth_of(fitted, file, names) if has_truth else None
-        is_text = source.get("text") is not None
-        return X, y, file.texts(source["text"]) if is_text else None
-    if target is not None:
+    predicts = hasattr(fitted, "wiring_")
+    if target is not None and not predicts:
         raise DataError("--target is for models that predict: this one holds a tree only")
-    vectorizer = getattr(fitted, "vectorizer_", None)
-    if text is None and vectorizer is not None and "text" in file.columns:
-        text = "text"  # as tsenet topics reads documents
+    if isinstance(fitted, TopicModel):
+        texts = file.texts(text or "text")
+        return texts, None, texts
     if text is not None:
-        texts = file.texts(text)
-        rule = getattr(fitted, "tree_", fitted).rule
-        return texts if vectorizer is not None else count_words(texts, rule.names_in), None, texts
-    return model_input(getattr(fitted, "tree_", fitted), file), None, None
+        raise DataError("--text is for topic models: other models know their columns themselves")
+    if not predicts:
+        return model_input(getattr(fitted, "tree_", fitted), file), None, None
+    source = fitted.source_ or {}
+    names = target or source.get("targets") or []
+    has_truth = bool(names) and (target is not None or set(names) <= set(file.columns))
+    y = truth_of(fitted, file, names) if has_truth else None
+    column = source.get("text")
+    return model_input(fitted, file), y, None if column is None else file.texts(column)

@@ -24,9 +24,7 @@ from tsenet.errors import DataError
 
 if TYPE_CHECKING:
     from tsenet import TopicModel
-    from tsenet.data import Documents
     from tsenet.progress import Progress
-    from tsenet.scale import Blocks
 
 __all__ = ["topics"]
 
@@ -107,7 +105,9 @@ def topics(
     """
     import tsenet
     from tsenet._system.atomic import atomic_folder
+    from tsenet.data import read_documents
     from tsenet.data.text import without_html
+    from tsenet.scale import Blocks
 
     parameters = options.read_settings(context, settings, _MODEL, options.WORDS)
     is_sharded = is_shard_folder(data)
@@ -130,11 +130,18 @@ def topics(
     with (
         atomic_folder(out, force=force) as folder,
         open_progress(quiet) as progress,
-        _open_shards(data, workers) if is_sharded else nullcontext() as blocks,
+        Blocks(data, **options.workers_of(workers)) if is_sharded else nullcontext() as blocks,
     ):
         if blocks is None:
-            how = {"header": not no_header, **options.typed(encoding=encoding)}
-            documents = _read(data, text or "text", (along, id_column), how, progress)
+            progress.start("reading documents", None)
+            documents = read_documents(
+                data,
+                text or "text",
+                columns=list(options.typed(along=along, id=id_column).values()),
+                header=not no_header,
+                **options.typed(encoding=encoding),
+            )
+            progress.finish(documents.report())
         warm_up(progress, network=False)
         if model is not None:
             found = tsenet.load(model, kind="TopicModel").set_params(n_jobs=jobs)
@@ -142,8 +149,8 @@ def topics(
                 found.merge(group, documents)
             found.rename(labels)
         else:
-            run: dict[str, Any] = {"random_state": seed, "n_jobs": jobs, "progress": progress}
-            found = tsenet.TopicModel(**run, **parameters)
+            parameters |= {"random_state": seed, "n_jobs": jobs, "progress": progress}
+            found = tsenet.TopicModel(**parameters)
             if blocks is not None or reduce is not None:
                 found.fit(documents if blocks is None else blocks).set_params(progress=None)
             else:
@@ -165,41 +172,41 @@ def topics(
         progress.start("topics of documents", None)
         if blocks is not None:
             strengths = blocks.map(found.transform)
-        ids = None if id_column is None else documents.columns[id_column]
-        strengths = strengths or [found.transform(documents)]
         n_documents, n_without = _write_documents(
-            found, strengths, id_column or "document", ids, folder / "documents.csv"
+            found,
+            strengths or [found.transform(documents)],
+            id_column or "document",
+            None if id_column is None else documents.columns[id_column],
+            folder / "documents.csv",
         )
         progress.finish()
         written = sorted(path.name for path in folder.iterdir())
-    counts = {"without text": 0, "duplicates": 0, "without a topic": n_without}
-    if documents is not None:
-        counts |= {"without text": documents.n_missing, "duplicates": documents.n_duplicates}
-    _print_topics(found, n_documents, counts, written, out, as_json)
+    counts = {
+        "documents": n_documents,
+        "without text": getattr(documents, "n_missing", 0),
+        "duplicates": getattr(documents, "n_duplicates", 0),
+        "without a topic": n_without,
+    }
+    _print_topics(found, counts, written, out, as_json)
 
 
 def _check_options(context: typer.Context, is_sharded: bool) -> None:
     """Refuse options that have no effect."""
-    if is_sharded:
-        reason = "the folder has its words chosen already"
-        options.refuse_options(context, _OF_COLUMNS + _OF_WORDS, reason)
-        options.refuse_options(context, ("merge",), "merging needs documents that are in memory")
-    else:
-        reason = "only a folder made by tsenet shard is processed in parts"
-        options.refuse_options(context, ("workers",), reason)
-    edits = [context.params[name] for name in ("merge", "rename", "reduce")]
-    if context.params["model"] is None:
-        reason = "the ids of topics are known only after they are learned"
-        options.refuse_options(context, ("merge", "rename"), reason)
-    else:
-        reason = "a model has its topics already"
-        options.refuse_options(
-            context, (*_OF_WORDS, "levels", "n_topics", "seed_words", "settings"), reason
-        )
-        if not any(edits):
-            options.refuse_options(context, ("along",), "--model alone writes no topics.html")
-    if context.params["no_explorer"]:
-        options.refuse_options(context, ("along",), "only topics.html shows it")
+    given = context.params
+    learns = given["model"] is None
+    edits = any(given[name] for name in ("merge", "rename", "reduce"))
+    learning = (*_OF_WORDS, "levels", "n_topics", "seed_words", "settings")
+    for applies, names, reason in (
+        (is_sharded, _OF_COLUMNS + _OF_WORDS, "the folder has its words chosen already"),
+        (is_sharded, ("merge",), "merging needs documents that are in memory"),
+        (not is_sharded, ("workers",), "only a folder made by tsenet shard is processed in parts"),
+        (learns, ("merge", "rename"), "the ids of topics are known only after they are learned"),
+        (not learns, learning, "a model has its topics already"),
+        (not learns and not edits, ("along",), "--model alone writes no topics.html"),
+        (given["no_explorer"], ("along",), "only topics.html shows it"),
+    ):
+        if applies:
+            options.refuse_options(context, names, reason)
 
 
 def _sizes_of(levels: str | None) -> tuple[int, ...] | None:
@@ -210,18 +217,6 @@ def _sizes_of(levels: str | None) -> tuple[int, ...] | None:
         raise typer.BadParameter(
             "give whole numbers, such as 8,40,200", param_hint="--levels"
         ) from error
-
-
-def _read(
-    data: Path, text: str, columns: Iterable[str | None], how: dict[str, Any], progress: Progress
-) -> Documents:
-    from tsenet.data import read_documents
-
-    progress.start("reading documents", None)
-    others = [column for column in columns if column is not None]
-    documents = read_documents(data, text, columns=others, **how)
-    progress.finish(documents.report())
-    return documents
 
 
 def _pairs(texts: Iterable[str] | None, flag: str) -> Iterator[tuple[str, str]]:
@@ -237,13 +232,6 @@ def _seed_groups(texts: list[str] | None) -> dict[str, list[str]] | None:
     """Words by label."""
     pairs = _pairs(texts, "--seed-words")
     return {label.strip(): re.split(r"\s*,\s*", words.strip()) for label, words in pairs} or None
-
-
-def _open_shards(data: Path, workers: str | None) -> Blocks:
-    """A folder of shards, to be processed here, in processes started here, or on a cluster."""
-    from tsenet.scale import Blocks
-
-    return Blocks(data, **options.workers_of(workers))
 
 
 def _write_topics(model: TopicModel, folder: Path, progress: Progress) -> None:
@@ -315,12 +303,7 @@ def _write_documents(
 
 
 def _print_topics(
-    model: TopicModel,
-    n_documents: int,
-    counts: dict[str, int],
-    written: list[str],
-    out: Path,
-    as_json: bool,
+    model: TopicModel, counts: dict[str, int], written: list[str], out: Path, as_json: bool
 ) -> None:
     """Print how many documents, words and topics there are, and what was written."""
     n_words = model.tree_.n_observed
@@ -328,7 +311,6 @@ def _print_topics(
     levels = model.topics_["level"]
     sizes = [int((levels == k).sum()) for k in range(1, model.tree_.n_levels + 1)]
     fields = {
-        "documents": n_documents,
         **{name.replace(" ", "_"): count for name, count in counts.items()},
         "words": n_words,
         "words_in_topics": n_grouped,
@@ -336,6 +318,7 @@ def _print_topics(
         "topics_per_level": sizes,
         "written": written,
     }
+    n_documents = counts.pop("documents")
     shown = ", ".join(f"{size:,}" for size in sizes) or "none"
     odd = [f"{count:,} {name}" for name, count in counts.items() if count]
     print_result(

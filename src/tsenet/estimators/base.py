@@ -4,76 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval, Options, StrOptions
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tsenet.data.binary import mismatch_message
 from tsenet.data.text import (
-    checked_vectorizer,
-    vectorize,
+    are_texts,
+    rows_of_texts,
     vectorizer_fields,
     vectorizer_of_fields,
     vocabulary_of,
-    word_vectorizer,
 )
 from tsenet.errors import DataError
 
 if TYPE_CHECKING:
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    from tsenet.data.shards import ShardFolder
-    from tsenet.data.table import Table
+    from tsenet.store.files import Storable
 
 __all__ = [
+    "FROM_0",
+    "FROM_1",
+    "FROM_2",
     "THREADS",
     "TREE_CONSTRAINTS",
+    "TableEstimator",
     "as_json",
-    "check_table",
+    "check_columns",
     "fill_vectorizer",
-    "fit_vectorizer",
-    "note_columns",
     "vectorizer_parts",
 ]
 
-_MANY_TEXTS = 10_000  # from this many texts on, words that occur in only one are left out
-
-#: What scikit-learn lets ``n_jobs`` be, and the options of :func:`tsenet.learn_tree`.
-THREADS = [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None]
+#: Whole numbers from 0, 1 and 2 on, what ``n_jobs`` may be, and the options of :func:`tsenet.learn_tree`.
+FROM_0, FROM_1, FROM_2 = (Interval(Integral, least, None, closed="left") for least in range(3))
+THREADS = [FROM_1, Options(Integral, {-1}), None]
 TREE_CONSTRAINTS: dict[str, list[Any]] = {
-    "max_island": [Interval(Integral, 2, None, closed="left")],
-    "max_top": [Interval(Integral, 1, None, closed="left")],
+    "max_island": [FROM_2],
+    "max_top": [FROM_1],
     "ud_threshold": [Interval(Real, None, None, closed="neither")],
     "correlation_test": ["boolean"],
-    "structure_samples": [Interval(Integral, 2, None, closed="left"), None],
-    "refine_steps": [Interval(Integral, 0, None, closed="left")],
-    "em_restarts": [Interval(Integral, 1, None, closed="left")],
-    "piece_size": [
-        Interval(Integral, 2, None, closed="left"),
-        Options(Integral, {0}),
-        StrOptions({"auto"}),
-        None,
-    ],
+    "structure_samples": [FROM_2, None],
+    "refine_steps": [FROM_0],
+    "em_restarts": [FROM_1],
+    "piece_size": [FROM_2, Options(Integral, {0}), StrOptions({"auto"}), None],
     "ties": [StrOptions({"positive", "any"})],
     "n_jobs": THREADS,
 }
 
 
 # ---- texts
-
-
-def fit_vectorizer(
-    texts: Any, vectorizer: CountVectorizer | None, progress: Any = None
-) -> tuple[CountVectorizer, Table]:
-    """Fit a copy of a vectorizer, or the default one, to texts: the fitted copy, and the counts."""
-    if vectorizer is not None:
-        fitted = clone(checked_vectorizer(vectorizer))
-    else:
-        fitted = word_vectorizer(min_documents=1 if len(texts) < _MANY_TEXTS else 2)
-    return fitted, vectorize(texts, fitted, progress=progress)
 
 
 def vectorizer_parts(model: Any, words: Sequence[str]) -> dict[str, Any]:
@@ -101,50 +82,82 @@ def fill_vectorizer(model: Any, meta: dict[str, Any], words: Sequence[str]) -> N
 # ---- columns
 
 
-def check_table(estimator: Any, X: Any, table: Table, *, reset: bool) -> None:
-    """Compare number and names of columns with those of ``fit``; with ``reset``, note them.
-
-    Parameters
-    ----------
-    X : any
-        The user's rows.
-    table : Table
-        The table made from ``X``; it has more columns than ``X`` if that holds dates.
+def check_columns(estimator: Any, names: Sequence[str], named: bool, *, reset: bool) -> None:
+    """Compare number and names of columns with those of ``fit``, as scikit-learn does; with ``reset``, note them.
 
     Raises
     ------
     DataError
-        If they differ, or if some names are strings and others are not.
+        If they differ.
     """
-    if not (reset or table.named or hasattr(estimator, "feature_names_in_")):
-        known = estimator.n_features_in_
-        if table.n_columns != known:
-            raise DataError(
-                f"X has {table.n_columns} features, but {type(estimator).__name__} is expecting "
-                f"{known} features as input."
-            )
-    elif getattr(X, "shape", table.shape)[1:] == (table.n_columns,) or not table.named:
-        try:
-            validate_data(estimator, X, reset=reset, skip_check_array=True)
-        except (TypeError, ValueError) as error:
-            raise DataError(str(error)) from error
-    elif not reset:
-        known = getattr(estimator, "feature_names_in_", table.names)
-        message = mismatch_message(known, True, table.names, True, type(estimator).__name__)
-        if message:
-            raise DataError(message)
-    else:
-        validate_data(estimator, table.values, skip_check_array=True)
-        estimator.feature_names_in_ = np.array(table.names, dtype=object)
+    known = getattr(estimator, "feature_names_in_", None)
+    if not reset:  # scikit-learn's check takes longer than the prediction of one row
+        same = known is None and len(names) == estimator.n_features_in_
+        if named:
+            same = known is not None and known.tolist() == list(names)
+        if same:
+            return
+    columns: Any = np.empty((0, len(names)))
+    if named:
+        import pandas as pd
+
+        columns = pd.DataFrame(columns=list(names))
+    try:
+        validate_data(estimator, columns, reset=reset, skip_check_array=True)
+    except ValueError as error:
+        raise DataError(str(error)) from error
 
 
-def note_columns(estimator: Any, folder: ShardFolder) -> None:
-    """Note number and names of the columns of a folder of shards."""
-    estimator.n_features_in_ = folder.n_columns
-    if folder.named:
-        estimator.feature_names_in_ = np.array(folder.names, dtype=object)
-    elif hasattr(estimator, "feature_names_in_"):  # of an earlier fit
-        del estimator.feature_names_in_
+# ---- models of tables
+
+
+class TableEstimator(BaseEstimator):
+    """An estimator of tables, dense or sparse, with gaps or without, that can be written to files."""
+
+    vectorizer_: Any = None
+
+    def save(self: Storable, path: str | PathLike[str]) -> None:
+        """Write the fitted estimator to a ``.tsenet`` file, which :func:`tsenet.load` reads."""
+        from tsenet.store import save
+
+        save(self, path)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        X: Any = None,
+        y: Any = None,
+        *,
+        texts: Any = None,
+        **options: Any,
+    ) -> None:
+        """Write the model as one HTML page to explore: its units, what they go with, and how it was trained.
+
+        Parameters
+        ----------
+        path : path
+            The file to write; one of that name is replaced.
+        X, y : optional
+            Rows that show what moves the units and which classes they speak for, and their targets.
+        texts : sequence of str, optional
+            What to show of each row; default: the texts themselves, if ``X`` is texts. The page quotes it.
+        **options
+            ``progress``, those of :class:`tsenet.explain.report.ReportOptions`, and for a tree ``along`` (a date, label
+            or number for each row) and ``along_name``.
+        """
+        from tsenet.explain.report import write_report
+
+        check_is_fitted(self)
+        if X is not None and are_texts(X):
+            texts = X if texts is None else texts
+            X = rows_of_texts(X, self.vectorizer_)
+        write_report(path, self, X, y, texts=texts, **options)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
 
 
 # ---- files

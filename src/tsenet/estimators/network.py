@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import fields
 from functools import cached_property
-from inspect import signature
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import (
-    BaseEstimator,
     ClassifierMixin,
     RegressorMixin,
     TransformerMixin,
+    clone,
     is_classifier,
 )
 from sklearn.utils._param_validation import (
@@ -24,32 +24,41 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_parameter_constraints,
 )
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+)
 
 from tsenet._system.seeds import seed_sequence
-from tsenet.data.binary import BinaryRule
 from tsenet.data.order import canonical_order, duplicate_groups, repeats_of
-from tsenet.data.scaling import Scaling, overflow_safe_scale
+from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
-from tsenet.data.text import are_texts, rows_of_texts
+from tsenet.data.text import (
+    are_texts,
+    checked_vectorizer,
+    rows_of_texts,
+    vectorize,
+    word_vectorizer,
+)
 from tsenet.errors import DataError, need_torch
 from tsenet.estimators.base import (
+    FROM_0,
+    FROM_1,
     THREADS,
+    TREE_CONSTRAINTS,
+    TableEstimator,
     as_json,
-    check_table,
+    check_columns,
     fill_vectorizer,
-    fit_vectorizer,
     vectorizer_parts,
 )
-from tsenet.estimators.outside_memory import (
-    fit_outside,
-    is_outside_memory,
-    tables_of,
-)
-from tsenet.expansion.expand import NetworkStructure, learn_structure, structure_of_wiring
+from tsenet.estimators.outside_memory import folder_of, is_outside_memory, tables_of
+from tsenet.expansion.expand import learn_structure, structure_of_wiring
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.predictor import Inputs
 from tsenet.progress import Progress, as_progress
+from tsenet.scale.blocks import in_blocks
 from tsenet.skeleton.tree import LatentTree
 from tsenet.store.files import arrays_under
 from tsenet.store.network_parts import names_or, names_unless, network_arrays, read_network
@@ -59,8 +68,6 @@ from tsenet.training.targets import (
     CrossValidatedScore,
     GivenTargets,
     LabelTargets,
-    Targets,
-    ValueTargets,
     cross_validated_score,
     is_known,
     learn_targets,
@@ -72,7 +79,8 @@ from tsenet.training.targets import (
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
 
-    from tsenet.network.predictor import NetworkOptions, Predictor
+    from tsenet.data.shards import ShardFolder
+    from tsenet.network.predictor import Predictor
     from tsenet.network.tsenet import TSENet
     from tsenet.training.engine import AdamState
     from tsenet.training.recipe import Recipe, RunSeeds, TrainedNetwork
@@ -85,12 +93,9 @@ __all__ = [
 ]
 
 _SLAB = 4096  # sparse rows made dense at a time, for a network that was fitted on dense ones
-_EPOCHS_BETWEEN, _LAST_EPOCHS = (
-    2,
-    10,
-)  # of training between the rounds of pruning, and after the last
-
+_EPOCHS_BETWEEN, _LAST_EPOCHS = 2, 10  # between the rounds of pruning, and after the last
 _DIRECTIONS = 50  # in which rows are compared
+_MANY_TEXTS = 10_000  # from this many texts on, words that occur in only one are left out
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -104,48 +109,36 @@ class CheckedRows(NamedTuple):
     embeddings: NDArray[np.float64] | None = None  # (N, d)
 
 
-class TSENetEstimator(TransformerMixin, BaseEstimator):
+class TSENetEstimator(TransformerMixin, TableEstimator):
     """An estimator whose network has the structure of its data; the base of classifier and regressor."""
 
     _parameter_constraints = {  # noqa: RUF012
         "density": [Interval(Real, 0, 1, closed="right"), None],
         "link_rule": [StrOptions({"balanced", "context", "top-k", "random", "tree"}), None],
-        "max_top": [Interval(Integral, 1, None, closed="left")],
+        "max_top": [FROM_1],
         "tree_options": [dict, None],
         "weighting": [StrOptions({"tfidf", "counts"})],
-        "skip_units": [Interval(Integral, 0, None, closed="left"), None],
-        "feature_units": [Interval(Integral, 1, None, closed="left")],
+        "skip_units": [FROM_0, None],
+        "feature_units": [FROM_1],
         "dropout": [Interval(Real, 0, 1, closed="left"), None],
-        "units_per_latent": [Interval(Integral, 1, None, closed="left"), None],
+        "units_per_latent": [FROM_1, None],
         "linear_skip": ["boolean", StrOptions({"auto"})],
         "init": [StrOptions({"principal", "random"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
-        "max_epochs": [Interval(Integral, 1, None, closed="left"), None],
+        "batch_size": [FROM_1, None],
+        "max_epochs": [FROM_1, None],
         "wiring": [Wiring, None],
         "device": [str],
         "n_jobs": THREADS,
     }
 
-    targets_: Targets
-    binary_rule_: BinaryRule
-    scaling_: Scaling
-    history_: History
-    n_parameters_: int
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
-    #: The fitted CountVectorizer that makes rows of texts; None for a model of tables.
-    vectorizer_: Any = None
-    _network_options: NetworkOptions
-    tree_: LatentTree | None
-    wiring_: Wiring
     source_: dict[str, Any] | None
     cv_score_: CrossValidatedScore | None = None
 
     #: The wiring before training; None in a loaded estimator.
     _learned_wiring: Wiring | None = None
-    #: Trainings so far: each has seeds of its own.
-    _n_runs: int
     #: The network that a file held.
     _stored: Predictor | None = None
     #: Whether weights were pruned; those that are 0 then stay so.
@@ -323,30 +316,36 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         X: Any,
         y: Any,
         sample_weight: Any,
+        report: Progress,
         *,
         reset: bool,
         classes: Any = None,
-        check_columns: bool = True,
         embeddings: Any = None,
     ) -> CheckedRows:
         """Check the user's rows; repeat them by whole weights; put them in the canonical order.
 
         With ``reset``, the names of the columns and the kind of targets are learned from these rows.
         """
-        X = self._count_words(X) if reset else rows_of_texts(X, self.vectorizer_)
-        table = Table.of(X, missing=True, columns=None if reset else self._training_columns())
+        X = self._count_words(X, report) if reset else rows_of_texts(X, self.vectorizer_)
+        known = None if reset else getattr(self, "feature_names_in_", None)
+        table = Table.of(X, missing=True, columns=known)
         name = type(self).__name__
         if y is None:
             raise DataError(f"{name} requires y to be passed, but the target y is None")
-        if check_columns:
-            self._check_columns(X, table, reset)
+        check_columns(self, table.names, table.named, reset=reset)
         given = self._read_targets(y)
         check_consistent_length(table.values, given.values)
         if table.n_rows < 2 and reset:
             raise DataError(f"{name} needs at least two rows, got n_samples = {table.n_rows}")
-        vectors = _checked_embeddings(embeddings, table.n_rows)
-        weights = _checked_weights(sample_weight, table.n_rows)
-        if weights is not None:
+        vectors = weights = None
+        if embeddings is not None:
+            vectors = _checked_embeddings(embeddings, table.n_rows)
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                *(sample_weight, table.values), dtype=np.float64, ensure_non_negative=True
+            )
+            if not weights.any():
+                raise DataError("all of sample_weight is zero: no row has any weight")
             repeated = repeats_of(weights)
             chosen = np.flatnonzero(weights) if repeated is None else repeated
             weights = weights[chosen] if repeated is None else None
@@ -358,7 +357,7 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         vectors = None if vectors is None else vectors[order]
         return CheckedRows(table.take(order), targets[order], weights, vectors)
 
-    def _count_words(self, X: Any) -> Any:
+    def _count_words(self, X: Any, report: Progress) -> Any:
         """The word counts of texts, whose vocabulary is learned; anything else as it is."""
         X = list(X) if isinstance(X, Iterator) else X
         if isinstance(X, list | tuple) and not X:
@@ -366,9 +365,11 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         self.vectorizer_ = None
         if not are_texts(X):
             return X
-        chosen = self.vectorizer
-        self.vectorizer_, table = fit_vectorizer(X, chosen, progress_of(self.verbose))
-        return table
+        if self.vectorizer is not None:
+            self.vectorizer_ = clone(checked_vectorizer(self.vectorizer))
+        else:
+            self.vectorizer_ = word_vectorizer(min_documents=1 if len(X) < _MANY_TEXTS else 2)
+        return vectorize(X, self.vectorizer_, progress=report)
 
     def _read_targets(self, y: Any) -> GivenTargets:
         """Check targets; those missing, or marked by the parameter ``unlabeled``, are not known."""
@@ -376,16 +377,10 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
 
     def _learn_targets(self, given: GivenTargets, classes: Any = None) -> NDArray[Any]:
         """Learn what the targets are, and encode them."""
-        self._set_targets(learn_targets(given, is_classifier(self), classes))
+        self.targets_: Any = learn_targets(given, is_classifier(self), classes)
         if is_classifier(self) and self.unlabeled is None:
             warn_of_marker(given)
         return self.targets_.encode(given)
-
-    def _set_targets(self, targets: Targets) -> None:
-        """Keep what the targets are; a classifier also has ``classes_``."""
-        self.targets_ = targets
-        if is_classifier(self):
-            self.classes_ = targets.classes  # type: ignore[attr-defined]  # a regressor has values
 
     def _labelled(self, checked: CheckedRows) -> Labelled:
         """The rows with a target, and all rows as the network reads them."""
@@ -404,6 +399,11 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
             weights = weights.reshape(-1, *[1] * (of_class.ndim - 1)) * of_class
         inputs = Inputs.of(self.scaling_.apply(table), self.binary_rule_)
         return Labelled(inputs, rows, targets, weights, duplicate_groups(table.values)[rows])
+
+    def _progress(self) -> AbstractContextManager[Progress]:
+        """How to report progress; 0 and 1 are False and True, which is what scikit-learn's users write."""
+        is_number = isinstance(self.verbose, int | np.integer | np.bool_)
+        return as_progress(bool(self.verbose) if is_number else self.verbose)
 
     def _recipe(self) -> Recipe:
         """The parameters of training, checked."""
@@ -431,27 +431,12 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
                 yield from self.network_inputs(table)
             return
         X = rows_of_texts(X, self.vectorizer_)
-        table = Table.of(X, missing=True, columns=self._training_columns())
-        self._check_columns(X, table, False)
+        table = Table.of(X, missing=True, columns=getattr(self, "feature_names_in_", None))
+        check_columns(self, table.names, table.named, reset=False)
         step = _SLAB if table.is_sparse and self.scaling_.centres else table.n_rows
         for start in range(0, table.n_rows, step):
             part = table.take(slice(start, start + step)) if step < table.n_rows else table
             yield Inputs.of(self.scaling_.apply(part), self.binary_rule_)
-
-    def _training_columns(self) -> tuple[str, ...] | None:
-        """Names of the columns that ``fit`` saw, if they had any."""
-        return self.binary_rule_.names_in if hasattr(self, "feature_names_in_") else None
-
-    def _check_columns(self, X: Any, table: Table, reset: bool) -> None:
-        """scikit-learn's checks of names and number of features; it does not see the names of a Table."""
-        if not isinstance(X, Table):
-            check_table(self, X, table, reset=reset)
-        elif reset:
-            validate_data(self, X.values, skip_check_array=True)
-            if X.named:
-                self.feature_names_in_ = np.array(X.names, dtype=object)
-        else:
-            self.binary_rule_.check_columns(X)
 
     # ---- learning
 
@@ -502,20 +487,21 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
 
         recipe = self._recipe()
         if is_outside_memory(X):
-            in_memory = {
-                "sample_weight": sample_weight,
-                "embeddings": embeddings,
-                "eval_set": eval_set,
-            }
-            with as_progress(progress_of(self.verbose)) as report:
-                fit_outside(self, X, y, recipe, report, **in_memory, eval_metric=eval_metric)
-            return self
-        with as_progress(progress_of(self.verbose)) as report:
-            checked = self._check_rows(X, y, sample_weight, reset=True, embeddings=embeddings)
-            others = None if eval_set is None else self._check_eval_set(eval_set)
+            if not all(each is None for each in (sample_weight, embeddings, eval_set, eval_metric)):
+                raise DataError(
+                    "sample_weight, embeddings, eval_set and eval_metric are not supported for a folder: load the "
+                    "rows, or leave them out"
+                )
+            return self._fit_folder(X, y, recipe)
+        with self._progress() as report:
+            checked = self._check_rows(
+                X, y, sample_weight, report, reset=True, embeddings=embeddings
+            )
+            others = None if eval_set is None else self._check_eval_set(eval_set, report)
             score = score_of(eval_metric, self.targets_)
             seed = seed_sequence(self.random_state)
-            self._learn_structure(checked, seed, report)
+            self._learn_structure(checked.table, checked.table, seed, report)
+            self.scaling_ = Scaling.learn(checked.table, self.weighting)
             labelled = self._labelled(checked)
             trained = fit_network(
                 *(labelled, self.targets_.loss, self.wiring_, recipe),
@@ -527,19 +513,53 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
             self._keep(trained, labelled.inputs)
         return self
 
-    def _check_eval_set(self, eval_set: Any) -> CheckedRows:
+    def _fit_folder(self, X: Any, y: Any, recipe: Recipe) -> Self:
+        """Fit to rows outside memory: the structure to all rows, the network to a stream of them."""
+        from tsenet.training.folder import FolderRows
+        from tsenet.training.recipe import RunSeeds, Trainer
+
+        if self.weighting != "tfidf":
+            raise DataError("counts of a folder are weighted by tf-idf: leave weighting='tfidf'")
+        if self.linear_skip is True:
+            raise DataError(
+                "linear_skip=True needs all rows in memory: leave it at 'auto', which trains the "
+                "network alone on a folder"
+            )
+        with self._progress() as report, in_blocks(X) as blocks:
+            folder = folder_of(blocks)
+            if not folder.is_sparse:
+                raise DataError(
+                    f"{folder.path} holds dense rows: only documents are read from a folder. "
+                    "Load dense rows and fit to them"
+                )
+            given = self._read_targets(_labels_of(folder, y))
+            if len(given.values) != folder.n_rows:
+                raise DataError(
+                    f"y must have one label for each of the {folder.n_rows:,} rows of "
+                    f"{folder.path}, or name a label column of it, but has the shape {np.shape(y)}"
+                )
+            targets = self._learn_targets(given)
+            known, weights = is_known(targets), None
+            of_class = self.targets_.class_weights(targets[known], self.class_weight)
+            if of_class is not None:
+                weights = np.ones((len(targets), *of_class.shape[1:]))
+                weights[known] = of_class
+            seed = seed_sequence(self.random_state)
+            rows = FolderRows(folder, targets, weights, RunSeeds.of(seed, 0).split, report)
+            self._learn_structure(blocks, rows.sample, seed, report)
+            trainer = Trainer(self.targets_.loss, recipe, self._next_seeds(seed), report)
+            trained = trainer.fit_folder(rows, self.wiring_)
+            self.scaling_, self.vectorizer_ = rows.scaling, folder.vectorizer()
+            check_columns(self, folder.names, folder.named, reset=True)
+            self._keep(trained, rows.inputs)
+        return self
+
+    def _check_eval_set(self, eval_set: Any, report: Progress) -> CheckedRows:
         """The rows to validate on; those without a target are left out."""
         pair = eval_set[0] if isinstance(eval_set, list) and len(eval_set) == 1 else eval_set
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise ValueError("eval_set must be a tuple (X, y) of rows to validate on")
-        X, y = pair
-        # the structure, which knows the columns of a Table, is not learned yet
-        checked = self._check_rows(X, y, None, reset=False, check_columns=not isinstance(X, Table))
-        if checked.table.n_columns != self.n_features_in_:
-            raise DataError(
-                f"X of eval_set has {checked.table.n_columns} features, but {self.n_features_in_} are expected"
-            )
-        return checked
+        return self._check_rows(*pair, None, report, reset=False)
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
         """One epoch over new rows; the first call builds the network."""
@@ -549,10 +569,11 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
 
         recipe, seed = self._recipe(), seed_sequence(self.random_state)
         first = not hasattr(self, "history_")
-        with as_progress(progress_of(self.verbose)) as report:
-            checked = self._check_rows(X, y, sample_weight, reset=first, classes=classes)
+        with self._progress() as report:
+            checked = self._check_rows(X, y, sample_weight, report, reset=first, classes=classes)
             if first:
-                self._learn_structure(checked, seed, report)
+                self._learn_structure(checked.table, checked.table, seed, report)
+                self.scaling_ = Scaling.learn(checked.table, self.weighting)
             labelled = self._labelled(checked)
             trainer = Trainer(self.targets_.loss, recipe, self._next_seeds(seed), report)
             if first:
@@ -565,47 +586,32 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         return self
 
     def _learn_structure(
-        self, checked: CheckedRows, seed: np.random.SeedSequence, report: Progress
-    ) -> None:
-        """Learn structure and scale, forgetting all that was learned before."""
-        self._take_structure(self._structure_of(checked.table, checked.table, seed, report))
-        self.scaling_ = Scaling.learn(checked.table, self.weighting)
-
-    def _structure_of(
         self, rows: Any, sample: Table, seed: np.random.SeedSequence, report: Progress
-    ) -> NetworkStructure:
-        """Structure of rows, in memory or not; that of a given wiring for the columns of a sample."""
+    ) -> None:
+        """Learn the structure of rows, in memory or not, or take a given wiring for the columns of a sample.
+
+        What was fitted to another structure is forgotten.
+        """
+        options = self.tree_options or {}
+        allowed = [name for name in TREE_CONSTRAINTS if name not in ("max_top", "n_jobs")]
+        for name in options:
+            if name not in allowed:
+                raise ValueError(f"tree_options has {name!r}; it may have {', '.join(allowed)}")
         if self.wiring is not None:
-            return structure_of_wiring(sample, self.wiring)
-        tree_seed, wiring_seed = seed_sequence(seed).spawn(2)
-        return learn_structure(
-            rows,
-            **self._structure_options(),
-            tree_seed=tree_seed,
-            wiring_seed=wiring_seed,
-            progress=report,
-        )
-
-    def _structure_options(self) -> dict[str, Any]:
-        """The parameters of structure learning."""
-        from tsenet.skeleton.hlta import learn_tree
-
-        options = dict(self.tree_options or {})
-        fixed = {"X", "max_top", "random_state", "n_jobs", "progress"}
-        allowed = [name for name in signature(learn_tree).parameters if name not in fixed]
-        unknown = [name for name in options if name not in allowed]
-        if unknown:
-            raise ValueError(f"tree_options has {unknown[0]!r}; it may have {', '.join(allowed)}")
-        return {
-            "density": self.density,
-            "link_rule": self.link_rule,
-            "max_top": self.max_top,
-            "n_jobs": self.n_jobs,
-            **options,
-        }
-
-    def _take_structure(self, structure: NetworkStructure) -> None:
-        """Keep a new structure, and forget what was fitted to another."""
+            structure = structure_of_wiring(sample, self.wiring)
+        else:
+            tree_seed, wiring_seed = seed_sequence(seed).spawn(2)
+            structure = learn_structure(
+                rows,
+                density=self.density,
+                link_rule=self.link_rule,
+                max_top=self.max_top,
+                n_jobs=self.n_jobs,
+                tree_seed=tree_seed,
+                wiring_seed=wiring_seed,
+                progress=report,
+                **options,
+            )
         self.tree_, self.wiring_, self.binary_rule_ = structure
         self._learned_wiring = self.wiring_
         self._pruned, self._adam, self._n_runs, self.source_ = False, None, 0, None
@@ -619,7 +625,7 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
 
     def _keep(self, trained: TrainedNetwork, inputs: Inputs) -> None:
         """Keep a trained network."""
-        from tsenet.explain.importances import importance_rows
+        from tsenet.explain.affine import importance_rows
 
         self._importances, self._importance_rows = None, importance_rows(inputs)
         self.net_, self.history_ = trained.net, trained.history
@@ -628,16 +634,6 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
             outputs, true = trained.unseen
             self.cv_score_ = cross_validated_score(self.targets_, true, outputs)
         self._network_options = trained.net.options
-        if not self._pruned:
-            self.n_parameters_ = self.net_.n_parameters
-
-    def _drop_unused(self) -> None:
-        """Leave out the units and links that no output reads; the wiring is then that of the others."""
-        from tsenet.network.compact import compacted, n_used_parameters
-
-        self.net_ = compacted(self.net_)
-        self.wiring_ = self.net_.wiring
-        self.n_parameters_ = n_used_parameters(self._predictor)
 
     def prune(self, n_parameters: int, X: Any) -> Self:
         """Remove the weakest weights of all layers, in place and in rounds; after each, train the others.
@@ -659,7 +655,7 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        from tsenet.network.compact import non_zero_weights
+        from tsenet.network.compact import compacted, non_zero_weights
         from tsenet.training.pruning import pruning_sizes, remove_weakest
         from tsenet.training.recipe import Trainer
 
@@ -670,11 +666,12 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         if answers.shape[1] > loss.n_outputs:  # two classes have one output
             answers = answers[:, 1]
         taught = Labelled(inputs, np.arange(len(inputs)), answers)
-        with as_progress(progress_of(self.verbose)) as report:
+        with self._progress() as report:
             for size in sizes:
                 remove_weakest(self.net_, inputs, size)
                 self._pruned, self._adam = True, None
-                self._drop_unused()
+                self.net_ = compacted(self.net_)
+                self.wiring_ = self.net_.wiring
                 seeds = self._next_seeds(seed_sequence(self.random_state))
                 kept = non_zero_weights(self._predictor)
                 n_epochs = _LAST_EPOCHS if size == n_parameters else _EPOCHS_BETWEEN
@@ -682,6 +679,16 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
                 trained = trainer.train_as_before(self.net_, taught, kept, n_epochs)
                 self._keep(trained, inputs)
         return self
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of trained numbers; of a pruned network, of those that its outputs depend on."""
+        from tsenet.network.compact import n_used_parameters
+
+        check_is_fitted(self, "history_")
+        if self._pruned:
+            return n_used_parameters(self._predictor)
+        return sum(array.size for array in self._predictor.arrays.values())
 
     @property
     def learned_wiring_(self) -> Wiring:
@@ -707,25 +714,8 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
             [self._predictor.hidden(part, self.n_jobs) for part in self.network_inputs(X)]
         )
 
-    @property
-    def output_names_(self) -> tuple[str, ...] | None:
-        """A name for each raw output: the classes, for two classes only the second; None for regression."""
-        return self.targets_.output_names
-
-    @property
-    def output_scale_(self) -> NDArray[np.float64]:
-        """Factor (C,) from raw outputs to answers; 1 for classes, whose raw outputs are log-odds."""
-        return self.targets_.output_scale
-
-    @property
-    def output_shift_(self) -> NDArray[np.float64]:
-        """Shift (C,) from raw outputs to answers; 0 for classes."""
-        return self.targets_.output_shift
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = []
         return tags
@@ -734,19 +724,17 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
     def feature_importances_(self) -> NDArray[np.float64]:
         """Share of each column in the network's answers, (V,); the sum is 1.
 
-        Of a dense table: how much the outputs change, on average over up to 200 training rows, when a row takes the
-        column's value of another row; the levels of a category count as one column. Of sparse rows: the mean size of
-        what a column adds to the outputs (see :func:`tsenet.explain.explain_prediction`).
+        The mean size of what a column adds to the outputs (see :func:`tsenet.explain.explain_prediction`), over up to
+        200 training rows; the levels of a category count as one column.
         """
         check_is_fitted(self, "history_")
         if self._importances is None:
-            from tsenet.explain.importances import column_importances
+            from tsenet.explain.affine import column_importances
 
             if self._importance_rows is None:
                 raise AttributeError("the model was read from a file that has no importances")
-            self._importances = column_importances(
-                self.net_, self._importance_rows, self.binary_rule_
-            )
+            rows, rule = self._importance_rows, self.binary_rule_
+            self._importances = column_importances(self._predictor, rows, rule)
         return self._importances
 
     def __getstate__(self) -> dict[str, Any]:
@@ -789,42 +777,6 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
 
     # ---- files
 
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        X: Any = None,
-        y: Any = None,
-        *,
-        texts: Any = None,
-        **options: Any,
-    ) -> None:
-        """Write the model as one HTML page to explore: its units, what they go with, and how it was trained.
-
-        Parameters
-        ----------
-        path : path
-            The file to write; one of that name is replaced.
-        X, y : optional
-            Rows that show what moves the units and which classes they speak for, and their targets.
-        texts : sequence of str, optional
-            What to show of each row; default: the texts themselves, if ``X`` is texts. The page quotes it.
-        **options
-            ``progress``, and those of :class:`tsenet.explain.report.ReportOptions`.
-        """
-        from tsenet.explain.report import write_report
-
-        check_is_fitted(self, "history_")
-        if X is not None and are_texts(X):
-            texts = X if texts is None else texts
-            X = rows_of_texts(X, self.vectorizer_)
-        write_report(path, self, X, y, texts=texts, **options)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a ``.tsenet`` file, which :func:`tsenet.load` reads."""
-        from tsenet.store import save
-
-        save(self, path)
-
     def to_onnx(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator as an ONNX model; :func:`tsenet.store.write_onnx` says what it reads and gives."""
         from tsenet.store import write_onnx
@@ -836,28 +788,29 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         """The file form. Parameters that are not plain values, such as a generator, become None."""
         check_is_fitted(self, "history_")
         rule, tree, scaling = self.binary_rule_, self.tree_, self.scaling_
+        params = self.get_params(deep=False)
         names = getattr(self, "feature_names_in_", None)
         wiring, wiring_arrays = self.wiring_.to_parts()
         wiring["names"][0] = names_unless(wiring["names"][0], rule.names)
         target, target_arrays = self.targets_.to_parts()
-        options = self._network_options.to_dict()
         history = self.history_.to_dict()
         del history["seconds"]  # the same seed gives the same bytes, at any speed
         meta = {
-            "params": _parameters_as_json(self.get_params(deep=False)),
+            "params": as_json({**params, "class_weight": _as_pairs(self.class_weight)}),
             "has_wiring": self.wiring is not None,
             "n_features_in": int(self.n_features_in_),
             "feature_names_in": None if names is None else names_unless(names, rule.names_in),
             "tree": None,
             "rule": rule.to_dict(),
             "wiring": wiring,
-            "network": {name: as_json(value) for name, value in options.items()},
+            "network": as_json(self._network_options.to_dict()),
             "target": target,
             "history": history,
             "n_runs": self._n_runs,
             "pruned": self._pruned,
             "counts": scaling.counts,
             "source": self.source_,
+            "cv_score": None if self.cv_score_ is None else list(self.cv_score_),
             **vectorizer_parts(self, rule.names_in),
         }
         arrays = {
@@ -869,8 +822,6 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
             "scaling.limit": scaling.limit,
             "importances": self.feature_importances_,
         }
-        if self.cv_score_ is not None:
-            arrays["cv_score"] = np.array(self.cv_score_[1:], np.float64)
         if tree is not None:
             meta["tree"] = {
                 "inputs": names_unless(tree.names[: tree.n_observed], rule.names),
@@ -882,60 +833,46 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: Arrays) -> Self:
         """Rebuild an estimator from :meth:`to_parts`."""
-        params = dict(meta["params"])
-        if isinstance(params.get("class_weight"), list):
-            params["class_weight"] = _weights_from_pairs(params["class_weight"])
-        validate_parameter_constraints(cls._parameter_constraints, params, cls.__name__)
-        estimator = cls(**params)
-        estimator._fill(meta, arrays)
-        return estimator
-
-    def _fill(self, meta: dict[str, Any], arrays: Arrays) -> None:
-        """Take over the network of a file."""
-        from tsenet.network.compact import n_used_parameters
         from tsenet.network.predictor import Links, Predictor
 
+        params = dict(meta["params"])
+        params["class_weight"] = _from_pairs(params.get("class_weight"))
+        validate_parameter_constraints(cls._parameter_constraints, params, cls.__name__)
+        model = cls(**params)
         parts = read_network(meta, arrays)
-        rule = self.binary_rule_ = parts.rule
-        self._set_targets(parts.targets)
-        self.n_features_in_ = rule.n_columns_in
+        rule = model.binary_rule_ = parts.rule
+        model.targets_ = parts.targets
+        model.n_features_in_ = rule.n_columns_in
         if parts.feature_names is not None:
-            self.feature_names_in_ = parts.feature_names
-        self.wiring_ = parts.wiring
+            model.feature_names_in_ = parts.feature_names
+        model.wiring_ = parts.wiring
         if meta["has_wiring"]:
-            self.wiring = parts.wiring
-        self.tree_ = None
+            model.wiring = parts.wiring
+        model.tree_ = None
         if meta["tree"] is not None:
             names = [*names_or(meta["tree"]["inputs"], rule.names), *meta["tree"]["latents"]]
             fields = {"names": names, "rule": meta["rule"]}
-            self.tree_ = LatentTree.from_parts(fields, arrays_under("tree", arrays))
-            if self.tree_.n_observed != rule.n_variables:
+            model.tree_ = LatentTree.from_parts(fields, arrays_under("tree", arrays))
+            if model.tree_.n_observed != rule.n_variables:
                 raise ValueError("the tree does not fit the columns")
-        self.scaling_, self.source_ = parts.scaling, parts.source
-        self._network_options = parts.options
-        self._n_runs = meta["n_runs"]
-        if type(self._n_runs) is not int or not 0 <= self._n_runs < 2**31:
-            raise ValueError(f"the number of trainings is {self._n_runs!r}")
-        fill_vectorizer(self, meta, rule.names_in)
-        self.history_ = History.from_dict({**meta["history"], "seconds": []})
-        self._importances = arrays["importances"]
-        if self._importances.shape != (rule.n_columns_in,):
+        model.scaling_, model.source_ = parts.scaling, parts.source
+        model._network_options = parts.options
+        model._n_runs = meta["n_runs"]
+        if type(model._n_runs) is not int or not 0 <= model._n_runs < 2**31:
+            raise ValueError(f"the number of trainings is {model._n_runs!r}")
+        fill_vectorizer(model, meta, rule.names_in)
+        model.history_ = History.from_dict({**meta["history"], "seconds": []})
+        model._importances = arrays["importances"]
+        if model._importances.shape != (rule.n_columns_in,):
             raise ValueError(
                 f"there must be one importance for each of {rule.n_columns_in} columns"
             )
-        self.cv_score_ = None
-        if "cv_score" in arrays:
-            value, low, high, n_rows = arrays["cv_score"].tolist()
-            metric = "r2" if isinstance(parts.targets, ValueTargets) else "accuracy"
-            self.cv_score_ = CrossValidatedScore(metric, value, low, high, int(n_rows))
+        if meta["cv_score"] is not None:
+            model.cv_score_ = CrossValidatedScore(*meta["cv_score"])
         links = Links.of_wiring(parts.wiring, parts.options.units_per_latent)
-        stored = self._stored = Predictor(links, parts.weights)
-        self._pruned = bool(meta["pruned"])
-        self.n_parameters_ = (
-            n_used_parameters(stored)
-            if self._pruned
-            else sum(array.size for array in parts.weights.values())
-        )
+        model._stored = Predictor(links, parts.weights)
+        model._pruned = bool(meta["pruned"])
+        return model
 
 
 class TSENetClassifier(ClassifierMixin, TSENetEstimator):
@@ -947,8 +884,6 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
 
     Attributes
     ----------
-    classes_ : ndarray
-        The classes; for several labels their column numbers.
     tree_ : LatentTree or None
         The skeleton; None if ``wiring`` was given.
     wiring_ : Wiring
@@ -996,8 +931,10 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
     True
     """
 
-    targets_: Any  # ClassTargets or LabelTargets
-    classes_: NDArray[Any]
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes; for several labels their column numbers."""
+        return np.asarray(self.targets_.classes)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Train for one epoch on some rows; the first call learns structure and scale from its rows.
@@ -1033,14 +970,12 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class (N,), or 0 and 1 for each label (N, C)."""
         outputs = self._outputs(X)
-        classes: NDArray[Any] = self.targets_.decode(outputs)
-        return classes
+        return np.asarray(self.targets_.decode(outputs))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities: of each class (N, classes), or that each label holds (N, labels)."""
         outputs = self._outputs(X)
-        probabilities: NDArray[np.float64] = self.targets_.loss.predict(outputs)
-        return probabilities
+        return np.asarray(self.targets_.loss.predict(outputs))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Raw outputs of the network.
@@ -1100,16 +1035,13 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
         """
         if not isinstance(n, Integral) or n < 1:
             raise ValueError(f"n must be a whole number from 1 on, not {n!r}")
-        parts = list(self.network_inputs(X))
-        shares = self.targets_.loss.predict(
-            _finite([self._predictor.outputs(part, None, self.n_jobs) for part in parts])
-        )
+        shares = self.predict_proba(X)
         if isinstance(self.targets_, LabelTargets):
             doubt = (1.0 - np.abs(2.0 * shares - 1.0)).mean(axis=1)
         else:
             second, first = np.sort(shares, axis=1)[:, -2:].T
             doubt = 1.0 - (first - second)
-        return _typical_rows([part.values for part in parts], doubt, int(n))
+        return _typical_rows([part.values for part in self.network_inputs(X)], doubt, int(n))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -1144,8 +1076,6 @@ n_features_in_, feature_names_in_, vectorizer_, source_
     True
     """
 
-    targets_: Any  # ValueTargets
-
     _parameter_constraints = {  # noqa: RUF012
         **TSENetEstimator._parameter_constraints,
         "class_weight": [None],
@@ -1170,25 +1100,18 @@ n_features_in_, feature_names_in_, vectorizer_, source_
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The values: (N,), or (N, C) if ``fit`` saw a 2-D ``y``."""
         outputs = self._outputs(X)
-        values: NDArray[np.float64] = _finite([self.targets_.decode(outputs)])
-        return values
+        return _finite([self.targets_.decode(outputs)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R², the mean of those of several targets; unknown values are left out."""
         from sklearn.metrics import r2_score
 
-        check_is_fitted(self, "history_")
-        values = self._read_targets(y).values
-        predicted = self.predict(X)
-        check_consistent_length(predicted, values, sample_weight)
-        if _columns(predicted).shape != _columns(values).shape:
-            raise DataError(f"y has the shape {values.shape}, but predictions {predicted.shape}")
-        power = overflow_safe_scale(
-            np.nanmax(np.abs(values))
-        )  # R² has no unit; its squares could overflow
-        values, predicted = values / power, predicted / power
+        outputs = self._outputs(X)
+        # R² does not change with shift and scale, and squares of scaled values do not overflow
+        values = self.targets_.encode(self._read_targets(y))
+        check_consistent_length(outputs, values, sample_weight)
         scores = []
-        for true, answer in zip(_columns(values), _columns(predicted), strict=True):
+        for true, answer in zip(values.reshape(len(values), -1).T, outputs.T, strict=True):
             known = ~np.isnan(true)
             if known.any():
                 weights = None if sample_weight is None else np.asarray(sample_weight)[known]
@@ -1236,73 +1159,62 @@ def _typical_rows(parts: list[Any], importance: NDArray[np.float64], n: int) -> 
     return np.asarray(distance.argmin(axis=0)[first])
 
 
-def progress_of(verbose: Any) -> Any:
-    """0 and 1 as False and True, which is what scikit-learn's users write."""
-    return bool(verbose) if isinstance(verbose, int | np.integer | np.bool_) else verbose
+def _checked_embeddings(given: Any, n_rows: int) -> NDArray[np.float64]:
+    """Vectors of the rows."""
+    try:
+        vectors = np.asarray(given, np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"embeddings must be an array of numbers: {error}") from error
+    if vectors.ndim != 2 or len(vectors) != n_rows or not np.isfinite(vectors).all():
+        raise DataError(
+            f"embeddings must have finite numbers, and one row for each of the {n_rows:,} rows of X; "
+            f"these have the shape {vectors.shape}"
+        )
+    return vectors
 
 
-def _columns(values: NDArray[Any]) -> NDArray[Any]:
-    """One target or several as columns: (C, N)."""
-    return values.reshape(len(values), -1).T
+def _labels_of(folder: ShardFolder, y: Any) -> Any:
+    """The labels of all rows: ``y`` itself, or the label columns that it names, or the only one there is."""
+    if y is None:
+        if len(folder.labels) != 1:
+            known = ", ".join(map(repr, folder.labels))
+            found = f"has the label columns {known}: name one as y" if known else "has no labels"
+            raise DataError(f"requires y to be passed: {folder.path} {found}")
+        y = next(iter(folder.labels))
+    names = [y] if isinstance(y, str) else y
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        return y.compute() if hasattr(y, "__dask_graph__") else y
+    if len(names) == folder.n_rows > 1:
+        return y
+    if not names:
+        raise DataError("y names no label column of the folder: give at least one")
+    parts = [folder.read_labels(partition, names) for partition in folder.partitions]
+    seen: dict[Any, Any] = {}  # equal texts are kept once
+    columns = []
+    for name in names:
+        column = np.concatenate([part[name] for part in parts])
+        if column.dtype == object:
+            column[:] = [seen.setdefault(value, value) for value in column]
+        columns.append(column)
+    return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 
 
 def _are_texts(values: NDArray[Any]) -> bool:
     return values.dtype.kind == "U" or (values.dtype.kind == "O" and isinstance(values[0], str))
 
 
-def _checked_weights(given: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """Weights of the rows; None if all are alike."""
-    if given is None:
-        return None
-    weights = np.asarray(given, np.float64)
-    if weights.shape != (n_rows,):
-        raise DataError(
-            f"sample_weight must have one number for each of the {n_rows} rows, "
-            f"not the shape {weights.shape}"
-        )
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise DataError("sample_weight must hold finite numbers from 0 on")
-    if not weights.any():
-        raise DataError("all of sample_weight is zero: no row has any weight")
-    return None if (weights == 1).all() else weights
-
-
-def _checked_embeddings(given: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """Vectors of the rows."""
-    if given is None:
-        return None
-    try:
-        vectors = np.asarray(given, np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"embeddings must be an array of numbers: {error}") from error
-    if vectors.ndim != 2 or len(vectors) != n_rows:
-        raise DataError(
-            f"embeddings must have one row of numbers for each of the {n_rows:,} rows of X, "
-            f"not the shape {vectors.shape}"
-        )
-    if not np.isfinite(vectors).all():
-        row = int(np.argmin(np.isfinite(vectors).all(axis=1)))
-        raise DataError(f"embeddings must be finite numbers, but row {row} is not")
-    return vectors
-
-
-def _parameters_as_json(params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON holds them; the classes of weights need not be strings, so pairs."""
-    plain = {name: as_json(value) for name, value in params.items()}
-    if isinstance(params["class_weight"], dict | list):
-        plain["class_weight"] = _weights_as_pairs(params["class_weight"])
-    return plain
-
-
-def _weights_as_pairs(weights: Any) -> list[Any]:
+def _as_pairs(weights: Any) -> Any:
+    """Class weights as JSON holds them: pairs, since classes need not be strings; {"label": pairs} for each label."""
     if isinstance(weights, dict):
-        return [[as_json(key), as_json(value)] for key, value in weights.items()]
-    return [{"label": _weights_as_pairs(each)} for each in weights]
+        return list(weights.items())
+    return [{"label": _as_pairs(w)} for w in weights] if isinstance(weights, list) else weights
 
 
-def _weights_from_pairs(pairs: list[Any]) -> Any:
+def _from_pairs(pairs: Any) -> Any:
+    if not isinstance(pairs, list):
+        return pairs
     if pairs and isinstance(pairs[0], dict):
-        return [_weights_from_pairs(each["label"]) for each in pairs]
+        return [dict(each["label"]) for each in pairs]
     return dict(pairs)
 
 

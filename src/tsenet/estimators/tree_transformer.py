@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from tsenet.data.table import Table
-from tsenet.estimators.base import TREE_CONSTRAINTS, as_json, check_table, note_columns
-from tsenet.estimators.outside_memory import WithoutDisplay, folder_of, is_outside_memory
-from tsenet.scale.blocks import in_blocks
+from tsenet.estimators.base import TREE_CONSTRAINTS, TableEstimator, as_json, check_columns
+from tsenet.estimators.outside_memory import WithoutDisplay, is_outside_memory
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
 
 
-class LatentTreeTransformer(WithoutDisplay, TransformerMixin, BaseEstimator):
+class LatentTreeTransformer(WithoutDisplay, TransformerMixin, TableEstimator):
     """Learn a hierarchical latent tree; turn rows into the probabilities of its latents.
 
     Parameters
@@ -106,34 +104,19 @@ class LatentTreeTransformer(WithoutDisplay, TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the tree of ``X``, a table, a folder or :class:`tsenet.scale.Blocks`; ``y`` is ignored."""
         self._validate_params()
-        options = self.get_params(deep=False)
-        if is_outside_memory(X):
-            with in_blocks(X) as blocks:
-                self.tree_ = learn_tree(blocks, **options)
-                note_columns(self, folder_of(blocks))
-            return self
-        table = Table.of(X, missing=True)
-        check_table(self, X, table, reset=True)
-        self.tree_ = learn_tree(table, **options)
+        self.tree_ = learn_tree(X, **self.get_params(deep=False))
+        check_columns(self, self.tree_.rule.names_in, self.tree_.rule.named, reset=True)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """P(z=1|x) of every latent: (rows, latents), level by level."""
-        if is_outside_memory(X):
-            check_is_fitted(self)
-            with in_blocks(X) as blocks:
-                return self.tree_.posterior(blocks, n_jobs=self.n_jobs)
-        table = self._table(X)
-        return self.tree_.posterior(table, n_jobs=self.n_jobs)
+        rows = self._rows(X)
+        return self.tree_.posterior(rows, n_jobs=self.n_jobs)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Exact ln P(x) of each row under the tree: (rows,)."""
-        if is_outside_memory(X):
-            check_is_fitted(self)
-            with in_blocks(X) as blocks:
-                return self.tree_.log_likelihood(blocks, n_jobs=self.n_jobs)
-        table = self._table(X)
-        return self.tree_.log_likelihood(table, n_jobs=self.n_jobs)
+        rows = self._rows(X)
+        return self.tree_.log_likelihood(rows, n_jobs=self.n_jobs)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean of :meth:`score_samples`; ``y`` is ignored."""
@@ -143,34 +126,6 @@ class LatentTreeTransformer(WithoutDisplay, TransformerMixin, BaseEstimator):
         """Names of the latents, one for each column that :meth:`transform` gives."""
         check_is_fitted(self)
         return np.array(self.tree_.latent_names, dtype=object)
-
-    def report(
-        self, path: str | PathLike[str], X: Any = None, *, texts: Any = None, **options: Any
-    ) -> None:
-        """Write the tree as one HTML page to explore.
-
-        Parameters
-        ----------
-        path : path
-            The file to write; one of that name is replaced.
-        X : optional
-            Rows from which to tell how often each topic is on, and in which of them.
-        texts : sequence of str, optional
-            What to show of each row. The page quotes it.
-        **options
-            ``along`` (a date, label or number for each row) and ``along_name``, ``progress``, and those of
-            :class:`tsenet.explain.report.ReportOptions`.
-        """
-        from tsenet.explain.report import write_report
-
-        check_is_fitted(self)
-        write_report(path, self, X, texts=texts, **options)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted transformer to a ``.tsenet`` file, which :func:`tsenet.load` reads."""
-        from tsenet.store import save
-
-        save(self, path)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The file form: parameters and tree. Random state and progress are kept only if they are plain values."""
@@ -201,15 +156,11 @@ class LatentTreeTransformer(WithoutDisplay, TransformerMixin, BaseEstimator):
             transformer.feature_names_in_ = names
         return transformer
 
-    def _table(self, X: Any) -> Table:
-        """New rows as a table, after scikit-learn's checks of names and number of features."""
+    def _rows(self, X: Any) -> Any:
+        """New rows as the tree takes them, after scikit-learn's checks of names and number of features."""
         check_is_fitted(self)
+        if is_outside_memory(X):
+            return X
         table = Table.of(X, missing=True, columns=self.tree_.rule.names_in)
-        check_table(self, X, table, reset=False)
+        check_columns(self, table.names, table.named, reset=False)
         return table
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        return tags

@@ -13,11 +13,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tsenet.network.predictor import Predictor
+from tsenet.data.binary import BinaryRule
+from tsenet.network.predictor import Inputs, Predictor
 
-__all__ = ["AffineNetwork"]
+__all__ = ["AffineNetwork", "column_importances", "importance_rows"]
 
 Floats = NDArray[np.float64]
+_ROWS = 200  # from which importances are computed
 
 
 class _Links(NamedTuple):
@@ -146,6 +148,33 @@ class AffineNetwork:
         data, row, column = (np.concatenate(part) for part in zip(*columns, strict=True))
         n_inputs = self.links[0][0].weight.shape[0]
         return sp.csc_array((data, (row, column)), shape=(n_inputs, first))
+
+
+def importance_rows(inputs: Inputs) -> Inputs:
+    """At most 200 rows, spread evenly over all."""
+    chosen = np.unique(np.linspace(0, len(inputs) - 1, _ROWS).astype(np.int64))
+    return Inputs(inputs.values[chosen])
+
+
+def column_importances(predictor: Predictor, inputs: Inputs, rule: BinaryRule) -> Floats:
+    """How much each column matters to the outputs, as a share of all: (V,).
+
+    The mean size of what the column adds to the outputs, as :func:`tsenet.explain.explain_prediction` has it. Only
+    differences between the outputs of several classes matter, so each is taken against the mean of all.
+    """
+    network = AffineNetwork(predictor)
+    values = sp.csr_array(inputs.values)
+    layers = network.forward(values)
+    directions = np.eye(layers[-1].shape[1])
+    if len(directions) > 2:
+        directions -= directions.mean(axis=0)
+    sizes = np.zeros(inputs.n_columns)
+    for direction in directions:
+        start = np.tile(direction, (values.shape[0], 1))
+        gradient = network.backward(network.n_layers, start, layers)[0]  # (n, D)
+        sizes += np.asarray(abs(values.multiply(gradient)).sum(axis=0)).ravel()
+    of_column = np.bincount(rule.sources, sizes, rule.n_columns_in)
+    return np.asarray(of_column / max(of_column.sum(), np.finfo(np.float64).tiny))
 
 
 def _product(rows: Any, weight: Any) -> Floats:

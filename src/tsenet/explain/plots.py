@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from tsenet.training.loop import History
 
 __all__ = [
-    "PALETTE",
-    "connected_share",
-    "group_colours",
-    "pixel_groups",
     "plot_hierarchy",
     "plot_history",
     "plot_over_time",
@@ -35,17 +31,9 @@ __all__ = [
     "plot_topics",
 ]
 
-#: Colours of groups. Any two differ by at least 22 in CIELAB, to the normal eye and with each of the three kinds of
-#: colour blindness.
-PALETTE = (
-    "#8b9dd8",  # periwinkle
-    "#eb8754",  # orange
-    "#eeeb9a",  # straw
-    "#319c79",  # green
-    "#fdbdc0",  # pink
-    "#abdefd",  # sky
-    "#49688a",  # slate
-)
+# Colours of groups. Any two differ by at least 22 in CIELAB, to the normal eye and with each of the three kinds of
+# colour blindness.
+_PALETTE = ("#8b9dd8", "#eb8754", "#eeeb9a", "#319c79", "#fdbdc0", "#abdefd", "#49688a")
 # Okabe and Ito's colours, which people with any kind of colour blindness can tell apart.
 _COLOURS = ("#0072B2", "#D55E00")
 # Of topics, as in the explorer.
@@ -380,128 +368,6 @@ def _write(ax: Axes, place: tuple[float, float], text: str, **style: Any) -> Non
 # ---- pixels
 
 
-def pixel_groups(tree: LatentTree, shape: Sequence[int], level: int) -> _Labels:
-    """Arrange a level's groups as an image.
-
-    Parameters
-    ----------
-    tree : LatentTree
-        A tree over the pixels of images, row by row: V = rows · columns observed variables.
-    shape : (int, int)
-        Rows and columns of the image.
-    level : int
-        A latent level, from 1.
-
-    Returns
-    -------
-    ndarray of int64, (rows, columns)
-        For each pixel the position of its ancestor within the level; −1 for a pixel that never varies.
-
-    Raises
-    ------
-    DataError
-        If the tree has not one observed variable per pixel.
-    ValueError
-        If the tree has no such level.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from tsenet import learn_tree
-    >>> from tsenet.explain.plots import pixel_groups
-    >>> tree = learn_tree(load_digits().data[:300], random_state=0)
-    >>> pixel_groups(tree, (8, 8), level=1).shape
-    (8, 8)
-    """
-    if len(shape) != 2 or min(shape) < 1:
-        raise DataError(f"shape must be (rows, columns) of an image, not {tuple(shape)}")
-    rows, columns = shape
-    if rows * columns != tree.n_observed:
-        raise DataError(
-            f"an image of {rows} × {columns} has {rows * columns} pixels, "
-            f"but the tree has {tree.n_observed} observed variables"
-        )
-    if level < 1:
-        raise ValueError(f"level {level} holds no groups: ask from 1 up")
-    return tree.ancestors(level).reshape(rows, columns)
-
-
-def connected_share(groups: _Labels) -> float:
-    """Share of the pixels that lie in the largest connected part of their group.
-
-    Pixels are connected where they share a side. Pixels that never vary (−1) do not count.
-
-    Parameters
-    ----------
-    groups : ndarray of int64, (rows, columns)
-        As ``pixel_groups`` returns them.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; 1.0 if no pixel varies.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tsenet.explain.plots import connected_share
-    >>> connected_share(np.array([[0, 0, 1], [1, 0, -1]]))
-    0.8
-    """
-    inside = largest = 0
-    for group in np.unique(groups[groups >= 0]):
-        parts, _ = ndimage.label(groups == group)
-        sizes = np.bincount(parts.ravel())[1:]
-        inside += int(sizes.sum())
-        largest += int(sizes.max())
-    return largest / inside if inside else 1.0
-
-
-def group_colours(groups: _Labels, n_colours: int = len(PALETTE)) -> _Labels:
-    """Give groups colours so that equal colours lie far apart.
-
-    There are far more groups than colours an eye can tell apart. As on a map, neighbours get different ones: the group
-    with the fewest colours still free around it goes first (as in the DSATUR heuristic) and takes the colour whose
-    nearest use is farthest away.
-
-    Parameters
-    ----------
-    groups : ndarray of int64, (rows, columns)
-        As ``pixel_groups`` returns them.
-    n_colours : int, default=7
-        Number of colours; the default is the length of ``PALETTE``.
-
-    Returns
-    -------
-    ndarray of int64, (largest group + 1,)
-        Colour 0 … ``n_colours`` − 1 of each group.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tsenet.explain.plots import group_colours
-    >>> left, right = group_colours(np.array([[0, 1], [0, 1]]))
-    >>> bool(left != right)
-    True
-    """
-    n_groups = int(groups.max(initial=-1)) + 1
-    everyone = np.arange(n_groups)
-    size = np.bincount(groups[groups >= 0], minlength=n_groups)
-    nearest = np.full((n_groups, n_colours), np.inf)  # distance of each group to each colour
-    colours = np.full(n_groups, -1, np.int64)
-    for _ in range(n_groups):
-        waiting = np.flatnonzero(colours < 0)
-        free = (nearest[waiting] > 1.5).sum(axis=1)  # corners touch at √2
-        group = waiting[np.lexsort((-size[waiting], free))[0]]
-        colours[group] = np.argmax(nearest[group])
-        if size[group]:
-            away = ndimage.distance_transform_edt(groups != group)
-            distance = np.asarray(ndimage.minimum(away, groups, everyone))
-            distance[size == 0] = np.inf
-            nearest[:, colours[group]] = np.minimum(nearest[:, colours[group]], distance)
-    return colours
-
-
 def plot_pixel_groups(
     tree: LatentTree,
     shape: Sequence[int],
@@ -544,8 +410,12 @@ def plot_pixel_groups(
     >>> len(plot_pixel_groups(tree, (8, 8))) == tree.n_levels
     True
     """
+    if int(np.prod(shape)) != tree.n_observed:
+        raise DataError(
+            f"an image of shape {tuple(shape)} does not have {tree.n_observed} pixels, one for each observed variable"
+        )
     chosen = list(range(1, tree.n_levels + 1) if levels is None else levels)
-    images = [pixel_groups(tree, shape, level) for level in chosen]
+    images = [tree.ancestors(level).reshape(shape) for level in chosen]
     if not images:
         raise DataError("there is no level to draw: the tree has no latents, or levels is empty")
     size = _PANEL * len(images), _PANEL * shape[0] / shape[1] + 0.4
@@ -567,8 +437,8 @@ def _draw_groups(groups: _Labels, panel: Axes) -> None:
 
     rows, columns = groups.shape
     width = float(np.clip(26.0 / max(rows, columns), 0.5, 1.6))
-    shades = np.array([to_rgb(colour) for colour in (*PALETTE, _PAPER)])
-    colours = np.append(group_colours(groups), len(PALETTE))  # the last, for −1, is paper
+    shades = np.array([to_rgb(colour) for colour in (*_PALETTE, _PAPER)])
+    colours = np.append(_group_colours(groups), len(_PALETTE))  # the last, for −1, is paper
     panel.imshow(shades[colours[groups]], interpolation="nearest")
     constant = [Rectangle((j - 0.5, i - 0.5), 1, 1) for i, j in np.argwhere(groups < 0).tolist()]
     panel.add_collection(
@@ -580,6 +450,17 @@ def _draw_groups(groups: _Labels, panel: Axes) -> None:
     panel.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5), xticks=[], yticks=[])
     for spine in panel.spines.values():
         spine.set(color=_INK, linewidth=width)
+
+
+def _group_colours(groups: _Labels) -> _Labels:
+    """A colour for each group, the largest first: one that no group around it has, or that few pixels there have."""
+    size = np.bincount(groups[groups >= 0])
+    colours = np.full(size.size, -1, np.int64)
+    for group in np.argsort(-size, kind="stable"):
+        around = groups[ndimage.binary_dilation(groups == group, np.ones((3, 3)))]
+        taken = colours[around[around >= 0]]
+        colours[group] = np.argmin(np.bincount(taken[taken >= 0], minlength=len(_PALETTE)))
+    return colours
 
 
 def _borders(groups: _Labels, offset: float = 0.0) -> _Lines:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tsenet._system.notebook import Cell, table, titled
 from tsenet.data.binary import BinaryRule
 from tsenet.data.table import Table
 from tsenet.data.text import are_texts, count_words
@@ -169,11 +169,11 @@ class PredictionExplanation:
             ("(bias)", np.nan, self.units_bias),
         ]
 
-    def _sections(self) -> list[tuple[str, list[Any]]]:
-        """Title and lines of both sums, as they are shown: the first parts, what the others add, and the rest."""
+    def __str__(self) -> str:
+        """Both sums: the first parts, what the others add, and the rest."""
         behind = {unit.name: unit.features for unit in self.units}
         behind[f"(past level {self.level})"] = self.bypass_features
-        sections: list[tuple[str, list[Any]]] = []
+        text = [f"{self.target}: output {self.output:+.4g}"]
         for noun, lines, n_parts in (
             ("feature", self._by_feature, len(self.features)),
             (f"unit of level {self.level}", self._by_unit, len(self.units)),
@@ -183,32 +183,16 @@ class PredictionExplanation:
             if others:
                 name = f"({len(others):,} more)"
                 rest.insert(0, (name, np.nan, sum(contribution for *_, contribution in others)))
-            shown = [*parts[: self.n], *(line for line in rest if line[2] != 0)]
-            named = [(_named(name, behind.get(name, ())), *values) for name, *values in shown]
-            sections.append((noun, named))
-        return sections
-
-    def __str__(self) -> str:
-        text = [f"{self.target}: output {self.output:+.4g}"]
-        for noun, lines in self._sections():
             text += ["", f"by {noun}"]
-            for name, value, contribution in lines:
+            for name, value, added in (*parts[: self.n], *(line for line in rest if line[2] != 0)):
                 is_feature = noun == "feature" and not np.isnan(value)
-                text.append(
-                    f"  {contribution:+9.4f}  {name}" + (f" = {value:.4g}" if is_feature else "")
-                )
+                shown = f" = {value:.4g}" if is_feature else ""
+                text.append(f"  {added:+9.4f}  {_named(name, behind.get(name, ()))}{shown}")
         return "\n".join(text)
 
     def _repr_html_(self) -> str:
-        """The first parts of both sums and what the rest adds, for notebooks."""
-        tables = []
-        for noun, lines in self._sections():
-            rows: list[list[Cell]] = [
-                [name, "" if np.isnan(value) else value, contribution]
-                for name, value, contribution in lines
-            ]
-            tables.append(table([noun, "value", "adds"], rows))
-        return titled(self.target, f"output {self.output:+.4g}", *tables)
+        """The same, for notebooks."""
+        return f"<pre>{escape(str(self))}</pre>"
 
 
 def _named(name: str, behind: Sequence[FeatureContribution]) -> str:
@@ -376,7 +360,7 @@ def _read(model: Any, row: Table) -> tuple[Floats, Floats]:
 
 def _target(model: Any, outputs: Floats, target: Any, against: Any) -> tuple[str, Floats, float]:
     """The quantity to explain: its name, its weights over the outputs, (C,), and a constant to add."""
-    scale, shift = model.output_scale_, model.output_shift_
+    scale, shift = model.targets_.output_scale, model.targets_.output_shift
     classes = getattr(model, "classes_", None)
     keys = list(range(outputs.size)) if classes is None else np.asarray(classes).tolist()
     # Two classes share one output: the log-odds of the second.

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tsenet._system.notebook import paragraph, table, titled
 from tsenet.data.binary import BinaryRule
 from tsenet.data.table import Table
 from tsenet.errors import DataError
@@ -132,20 +132,6 @@ class Unit:
     active: float
     rows: tuple[ActiveRow, ...]
     classes: tuple[float, ...] | None
-
-    def _repr_html_(self) -> str:
-        """Features, effects and rows, for notebooks."""
-        features = table(
-            ["feature", "correlation", "weight"],
-            [[f.name, f.correlation, "–" if f.weight is None else f.weight] for f in self.features],
-        )
-        notes = []
-        if self.classes is not None:
-            notes.append("effect on the outputs: " + ", ".join(f"{e:+.3g}" for e in self.classes))
-        if self.rows:
-            notes.append("most active rows: " + ", ".join(str(row.row) for row in self.rows))
-        about = f"{self.name}, level {self.level}, active in {100 * self.active:.3g} % of the rows"
-        return titled(self.label, about, features, *(paragraph(note) for note in notes))
 
 
 @dataclass(frozen=True)
@@ -296,10 +282,10 @@ def describe_units(
         )
     if order not in ("absolute", "signed"):
         raise ValueError(f"order must be 'absolute' or 'signed', not {order!r}")
-    rule, network = rule_of(model), None
+    rule, network, class_names = rule_of(model), None, None
     table = Table.of(X, missing=True, columns=rule.names_in)
     if is_network(model):
-        network = AffineNetwork(model.net_.predictor())
+        network, class_names = AffineNetwork(model.net_.predictor()), model.targets_.output_names
         unit_names = tuple(map(str, model.get_feature_names_out()))
         sizes = network.hidden_sizes
         levels = np.repeat(np.arange(1, len(sizes) + 1), sizes).tolist()
@@ -313,23 +299,13 @@ def describe_units(
             *(n_features, n_rows, batch_size, order == "signed", report),
         )
     effects = None if network is None else _effects(model, table, network)
-    units = tuple(
-        Unit(
-            name,
-            level,
-            _names(features[:_LABEL_FEATURES]) or "(constant)",
-            features,
-            mean,
-            active,
-            rows,
-            None if effects is None else tuple((effects[k] * deviation).tolist()),
-        )
-        for k, (name, level, (features, mean, deviation, active, rows)) in enumerate(
-            zip(unit_names, levels, described, strict=True)
-        )
-    )
-    class_names = None if network is None else model.output_names_
-    return Units(units, class_names, table.n_rows, names)
+    units = []
+    for k, (features, mean, deviation, active, rows) in enumerate(described):
+        label = _names(features[:_LABEL_FEATURES]) or "(constant)"
+        on_outputs = None if effects is None else tuple((effects[k] * deviation).tolist())
+        unit = Unit(unit_names[k], levels[k], label, features, mean, active, rows, on_outputs)
+        units.append(unit)
+    return Units(tuple(units), class_names, table.n_rows, names)
 
 
 # ---- models
@@ -396,7 +372,7 @@ def _describe(
     from sklearn.preprocessing import StandardScaler
 
     threshold = 0.5 if network is None else 0.0  # a unit is on above it
-    weights = None if network is None else network.input_weights()
+    weights = sp.csc_array((len(names), n_units)) if network is None else network.input_weights()
     step = max(1, min(n_units, _MAX_PAIRS // len(names)))
     passes, n_all = range(0, n_units, step), table.n_rows
     described: list[Any] = []
@@ -431,7 +407,7 @@ def _describe(
         varies = np.outer(scale, deviation)
         correlation = np.divide(covariance, varies, out=np.zeros_like(varies), where=varies > 0)
         features = _top_features(
-            np.clip(correlation.T, -1.0, 1.0), weights, first, names, n_features, signed
+            np.clip(correlation.T, -1.0, 1.0), weights[:, units], names, n_features, signed
         )
         shown = [
             tuple(ActiveRow(k, v) for k, v in zip(*pair, strict=True) if v > threshold)
@@ -469,7 +445,7 @@ def _effects(model: Any, table: Table, network: AffineNetwork) -> Floats:
         found = network.backward(network.n_layers, start, layers, lowest=1)
         hidden = range(1, network.n_layers)
         columns.append(np.concatenate([found[k].mean(axis=0) for k in hidden]))
-    return np.asarray(np.stack(columns, axis=1) * model.output_scale_)
+    return np.asarray(np.stack(columns, axis=1) * model.targets_.output_scale)
 
 
 def _strongest(values: NDArray[Any], n: int) -> NDArray[np.int64]:
@@ -485,16 +461,13 @@ def _strongest(values: NDArray[Any], n: int) -> NDArray[np.int64]:
 
 
 def _top_features(
-    correlation: Floats, weights: Any, first: int, names: Sequence[str], n: int, signed: bool
+    correlation: Floats, weights: Any, names: Sequence[str], n: int, signed: bool
 ) -> Iterator[tuple[Feature, ...]]:
-    """The features of highest correlation (U, D) with each unit, and the weights of the units' links to them."""
+    """The features of highest correlation (U, D) with each unit, and the weights (D, U) of the units' links to them."""
     strength = correlation if signed else np.abs(correlation)
     for k, columns in enumerate(_strongest(strength, n).tolist()):
-        weight: dict[int, float] = {}
-        if weights is not None:
-            links = slice(*weights.indptr[first + k : first + k + 2].tolist())
-            linked, values = weights.indices[links].tolist(), weights.data[links].tolist()
-            weight = dict(zip(linked, values, strict=True))
+        links = weights[:, [k]].tocoo()
+        weight = dict(zip(links.row.tolist(), links.data.tolist(), strict=True))
         yield tuple(
             Feature(names[j], float(correlation[k, j]), weight.get(j))
             for j in columns

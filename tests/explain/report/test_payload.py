@@ -150,18 +150,6 @@ class TestNetwork:
             effects = {c: effect for c, effect in enumerate(found[name].classes or ()) if effect}
             assert dict(pairs(classes["of"][u])) == pytest.approx(effects, rel=5e-3)
 
-    def test_totals_count_all_effects(self, network: Payload) -> None:
-        found = describe_units(classifier(), table())
-        classes = network["classes"]
-        for c in range(3):
-            assert len(classes["totals"][c]) == 3  # inputs and two levels
-            for layer in (1, 2):
-                effects = np.array([(unit.classes or ())[c] for unit in found.level(layer)])
-                n_above, above, n_below, below = classes["totals"][c][layer]
-                assert (n_above, n_below) == ((effects > 0).sum(), (effects < 0).sum())
-                assert above == pytest.approx(effects[effects > 0].sum(), rel=5e-3)
-                assert below == pytest.approx(-effects[effects < 0].sum(), rel=5e-3)
-
     def test_inputs_speak_by_the_linear_skip(self) -> None:
         fitted = model(documents()[1], linear_skip=True, init="principal")
         weight = fitted.net_.linear_skip.detach().numpy()

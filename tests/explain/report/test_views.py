@@ -15,14 +15,6 @@ from tsenet.network.tsenet import TSENet
 
 
 class TestTree:
-    def test_parents_are_above_and_the_top_has_none(self) -> None:
-        tree = random_tree(np.random.default_rng(1), (12, 4, 2), n_constant=1)
-        graph = graph_of_tree(tree)
-        for node, above in enumerate(graph.parent.tolist()):
-            assert above == (tree.parent[node] if tree.level[node] < 2 else -1)
-        assert graph.parent[11] == -1  # constant
-        assert (graph.names, graph.layer_sizes) == (tree.names, (12, 4, 2))
-
     def test_strength_is_the_difference_of_log_odds(self) -> None:
         tree = random_tree(np.random.default_rng(2), (6, 2))
         graph = graph_of_tree(tree)

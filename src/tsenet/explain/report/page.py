@@ -6,8 +6,10 @@ import base64
 import hashlib
 import json
 from functools import cache
+from html import escape
 from importlib.resources import files
 from os import PathLike
+from string import Template
 from typing import Any
 
 from tsenet._system.atomic import atomic_write
@@ -82,7 +84,7 @@ def render(payload: Payload) -> str:
     program reads and shows as text. The policy in the page's head lets only this program and these styles run, known by
     their SHA-256, and forbids every request.
     """
-    script, style = _asset("explorer.js"), _asset("explorer.css")
+    script, style = _asset("assets/explorer.js"), _asset("assets/explorer.css")
     policy = "; ".join(
         [
             "default-src 'none'",
@@ -93,17 +95,15 @@ def render(payload: Payload) -> str:
             "form-action 'none'",
         ]
     )
-    template = _environment().get_template("template.html.j2")
-    page: str = template.render(
-        title=payload["title"],
-        version=payload["tsenet"],
-        policy=policy,
+    return Template(_asset("template.html")).substitute(
+        title=escape(payload["title"]),
+        version=escape(payload["tsenet"]),
+        policy=escape(policy),
         style=style,
         script=script,
         data=payload_json(payload),
         outline=_outline(payload),
     )
-    return page
 
 
 def payload_json(payload: Payload) -> str:
@@ -114,11 +114,13 @@ def payload_json(payload: Payload) -> str:
     return whole.translate(_ESCAPES)
 
 
-def _outline(payload: Payload) -> list[tuple[str, str]]:
+def _outline(payload: Payload) -> str:
     """Names and labels of the units that are in no other, for readers without JavaScript."""
     n_inputs, names, parent = payload["layers"][0], payload["names"], payload["parent"]
     top = [node for node in range(n_inputs, len(names)) if parent[node] < 0][:_OUTLINE_ITEMS]
-    return [(names[node], payload["units"]["label"][node - n_inputs]) for node in top]
+    labels = payload["units"]["label"]
+    item = "<li><code>{}</code> <bdi>{}</bdi></li>\n"
+    return "".join(item.format(escape(names[k]), escape(labels[k - n_inputs])) for k in top)
 
 
 def _digest(text: str) -> str:
@@ -127,17 +129,5 @@ def _digest(text: str) -> str:
 
 
 @cache
-def _asset(name: str) -> str:
-    return (files("tsenet.explain.report") / "assets" / name).read_text("utf-8")
-
-
-@cache
-def _environment() -> Any:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("tsenet.explain.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-    )
+def _asset(path: str) -> str:
+    return (files("tsenet.explain.report") / path).read_text("utf-8")

@@ -411,7 +411,7 @@ def _direct_effects(model: Any, table: Table) -> NDArray[np.float64] | None:
     for inputs in model.network_inputs(table):
         moments.partial_fit(inputs.values.astype(np.float64))
     deviation = np.sqrt(moments.var_)
-    effects: NDArray[np.float64] = weight * deviation[:, None] * model.output_scale_
+    effects: NDArray[np.float64] = weight * deviation[:, None] * model.targets_.output_scale
     return effects
 
 
