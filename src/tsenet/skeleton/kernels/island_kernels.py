@@ -1,4 +1,4 @@
-"""Growing one island: a group of variables that one latent explains (paper §3.1; ALGORITHM §2).
+"""Growing one island: a group of variables that one latent explains (paper §3.1).
 
 All rows with the same values of the members are one *pattern*. Joint counts of any members, and the likelihood of the
 whole group, are sums over the patterns, so that testing a candidate costs its own rows plus the patterns, whatever N
