@@ -175,8 +175,7 @@ def test_other_columns_at_apply() -> None:
     with pytest.raises(DataError, match=r"X has 1 features, but \w+ is expecting 5 features"):
         rule.apply(Table.of([[1.0]]))
     swapped = pd.DataFrame(FRAME)[["word", "age", "colour", "flag", "code"]]
-    message = says("must be in the same order as they were in fit.\n", "0 was 'age'", "now 'word'")
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match="must be in the same order as they were in fit"):
         rule.apply(Table.of(swapped))
     renamed = pd.DataFrame(FRAME).rename(columns={"age": "years"})
     message = says(

@@ -260,7 +260,7 @@ def test_any_csv_is_read_as_written(
     writer.writerows([["number", "text"], *rows])
     path = document_file(tmp_path_factory.mktemp("csv"), stream.getvalue())
     number, text = zip(*rows, strict=True)
-    assert read_data(path).columns == {"number": list(number), "text": list(text)}
+    assert read_data(path).columns.to_dict("list") == {"number": [*number], "text": [*text]}
 
 
 def test_without_names_a_comma_goes_before_others(tmp_path: Path) -> None:
@@ -293,8 +293,6 @@ def test_every_format_gives_the_same_table(name: str, tmp_path: Path) -> None:
     assert table.levels == (None, ("blue", "red"))
     assert table.values.tolist() == [[1.5, 1], [2.0, 0], [-3.0, 1]]
     assert file.texts("kind") == ["1", "0", "1"]
-    assert file.numbers("colour") is None
-    np.testing.assert_array_equal(file.numbers("kind"), [1, 0, 1])
 
 
 def test_blank_cells_are_missing(tmp_path: Path) -> None:
@@ -319,7 +317,7 @@ def test_columns_of_new_rows_are_what_they_were_in_training(tmp_path: Path) -> N
 def test_json_lines_may_lack_keys(tmp_path: Path) -> None:
     content = '{"a": 1}\n{"b": "x"}\n{"a": 3, "b": "y"}\n'
     file = read_data(document_file(tmp_path, content, "t.jsonl"))
-    assert file.columns == {"a": [1, None, 3], "b": [None, "x", "y"]}
+    assert file.columns.to_dict("list") == {"a": [1, None, 3], "b": [None, "x", "y"]}
     with pytest.raises(DataError, match="no rows"):
         read_data(document_file(tmp_path, "\n", "t.jsonl"))
 
@@ -330,7 +328,7 @@ def test_chunks_join_to_the_whole(tmp_path: Path) -> None:
     chunks = list(read_chunks(path, ["n"]))
     assert len(chunks) > 1
     assert [n for chunk in chunks for n in chunk["n"]] == list(range(10_000))
-    late = read_data(path).columns["late"]
+    late = read_data(path).columns["late"].tolist()
     assert (len(late), late[9000], late.count(None)) == (10_000, "x", 9_999)
     with pytest.raises(DataError, match="no column 'more'"):
         list(read_chunks(path, ["more"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tsenet.data.binary import BinaryRule
 from tsenet.data.embeddings import embed
 from tsenet.data.readers import DataFile, Documents, read_chunks, read_data, read_documents
-from tsenet.data.rows import BinaryRows, constant_columns
+from tsenet.data.rows import BinaryRows
 from tsenet.data.scaling import Scaling
 from tsenet.data.shards import (
     Partition,
@@ -28,7 +28,6 @@ __all__ = [
     "ShardFolder",
     "ShardWriter",
     "Table",
-    "constant_columns",
     "count_words",
     "embed",
     "open_shards",

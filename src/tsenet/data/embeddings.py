@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from tsenet.errors import MissingDependencyError
 
-__all__ = ["embed"]
-
 
 def embed(texts: Sequence[str | None], model: Any = None) -> NDArray[np.float32]:
     """Embed texts with a pretrained encoder, for ``TSENetClassifier().fit(texts, y, embeddings=...)``.

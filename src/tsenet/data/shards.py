@@ -41,15 +41,6 @@ from tsenet.progress import as_progress
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
 
-__all__ = [
-    "Partition",
-    "ShardFolder",
-    "ShardWriter",
-    "open_shards",
-    "shard_documents",
-    "write_shards",
-]
-
 MANIFEST = "shards.json"
 FORMAT = 3
 ROWS_PER_GROUP = 1 << 14
@@ -744,7 +735,7 @@ def shard_documents(
         for path in map(Path, paths):
             n_before = 0
             for chunk in read_chunks(path, wanted, header=header, encoding=encoding):
-                kept.append({name: chunk[name] for name in labels})
+                kept.append({name: chunk[name].tolist() for name in labels})
                 yield [
                     text_of(value, path, row, text)
                     for row, value in enumerate(chunk[text], n_before + 1)

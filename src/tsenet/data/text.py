@@ -24,24 +24,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from tsenet.data.columns import count_of
-from tsenet.data.readers import Documents, read_documents
+from tsenet.data.readers import Documents
 from tsenet.data.table import Table
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.progress import as_progress
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
-
-__all__ = [
-    "Documents",
-    "are_texts",
-    "count_words",
-    "read_documents",
-    "stop_words_of",
-    "vectorize",
-    "word_vectorizer",
-    "words_of",
-]
 
 # Half of a character, which no encoding can write.
 _HALF = re.compile(r"[\ud800-\udfff]")
