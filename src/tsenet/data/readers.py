@@ -33,9 +33,9 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from tsenet.data.columns import count_of, listed, number_of, quoted
+from tsenet.data.columns import count_of, import_optional, listed, number_of, quoted
 from tsenet.data.table import Table, date_columns
-from tsenet.errors import DataError, MissingDependencyError
+from tsenet.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -707,12 +707,9 @@ def _shown(path: Path) -> str:
 
 def import_pyarrow() -> Any:
     """Return pyarrow, with its module for Parquet files."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingDependencyError("Parquet needs pyarrow: pip install tsenet[text]") from error
-    return pyarrow
+    why = "Parquet needs pyarrow: pip install tsenet[text]"
+    import_optional("pyarrow.parquet", why)
+    return import_optional("pyarrow", why)
 
 
 def _parquet_frames(path: Path, columns: Sequence[str] | None) -> Iterator[pd.DataFrame]:
