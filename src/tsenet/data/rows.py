@@ -21,6 +21,7 @@ from tsenet.errors import DataError
 _BLOCK = 1 << 22
 
 _MAX_COLUMNS = int(np.iinfo(np.int32).max)
+_COMPRESSED = {"csr": sp.csr_array, "csc": sp.csc_array, "bsr": sp.bsr_array}
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,27 +339,33 @@ def checked_csr(matrix: Any) -> Any:
 
 
 def _checked_csr(matrix: Any, n_rows: int, n_columns: int) -> Any:
-    if matrix.format == "csr":
+    if matrix.format in _COMPRESSED:
         return _checked_compressed(matrix, (n_rows, n_columns))
-    if matrix.format == "csc":
-        return _checked_compressed(matrix, (n_columns, n_rows)).T.tocsr()
+    if matrix.format == "dia":
+        offsets = np.asarray(matrix.offsets)
+        inside = (offsets > -n_rows) & (offsets < n_columns)  # others hold nothing
+        diagonals = (matrix.data[inside], offsets[inside].astype(np.int32))
+        return sp.dia_array(diagonals, shape=(n_rows, n_columns)).tocsr()
     if matrix.format == "lil" and [*map(len, matrix.rows)] != [*map(len, matrix.data)]:
         raise ValueError("rows and data have different lengths")
-    # Of all other formats, scipy computes the coordinates with numpy, which reads no foreign memory; the constructor
-    # checks every one.
     coo = matrix.tocoo()
+    # The constructor checks every index.
     return sp.coo_array((coo.data, (coo.row, coo.col)), shape=(n_rows, n_columns)).tocsr()
 
 
 def _checked_compressed(matrix: Any, shape: tuple[int, int]) -> Any:
-    """Return a csr_array of the arrays of a compressed matrix after checking them."""
+    """Return a csr_array of a matrix with compressed index arrays after checking these."""
     indices, indptr = np.asarray(matrix.indices), np.asarray(matrix.indptr)
     if not {indices.dtype.kind, indptr.dtype.kind} <= {"i", "u"}:
         raise ValueError(f"the index arrays are of {indices.dtype} and {indptr.dtype}")
-    if (indptr[1:] < indptr[:-1]).any():
+    if (indptr[1:] < indptr[:-1]).any():  # scipy looks at differences, which may overflow
         raise ValueError("indptr must not decrease")
-    csr = sp.csr_array((np.asarray(matrix.data), indices, indptr), shape=shape)
-    csr.check_format(full_check=True)
+    blocks = matrix.data.shape[1:] or (1, 1)
+    if shape[0] % blocks[0] or shape[1] % blocks[1]:
+        raise ValueError(f"blocks of {blocks} do not fill {shape}")
+    checked = _COMPRESSED[matrix.format]((np.asarray(matrix.data), indices, indptr), shape=shape)
+    checked.check_format(full_check=True)
+    csr = checked.tocsr()
     index_type = np.int32 if csr.nnz <= _MAX_COLUMNS else np.int64
     csr.indices = csr.indices.astype(index_type, copy=False)
     csr.indptr = csr.indptr.astype(index_type, copy=False)
