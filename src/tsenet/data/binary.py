@@ -112,11 +112,20 @@ class BinaryRule:
         thresholds = np.zeros(table.n_columns)
         presence = np.ones(table.n_columns, dtype=bool)
         if table.is_sparse:
-            _refuse_negative(table)
+            negative = table.values.indices[table.values.data < 0]
+            if negative.size:
+                raise DataError(
+                    f"Negative values in data: {table.label(int(negative.min()))} has some. Sparse data are read as "
+                    "present or absent: give non-negative values, or a dense array, whose columns are cut at a "
+                    "threshold"
+                )
             return cls(table.names, thresholds, presence, table.levels, table.named)
         for j, levels in enumerate(table.levels):
-            if levels is not None:
-                _refuse_free_text(table, j, len(levels))
+            if levels is not None and is_free_text(len(levels), table.n_rows):
+                raise DataError(
+                    f"{table.label(j)} has {len(levels)} different values in {table.n_rows} rows: free text or a key, "
+                    "not categories. Drop it, or make words of it with tsenet.data.vectorize"
+                )
         numeric = np.array([levels is None for levels in table.levels])
         values = table.values if numeric.all() else table.values[:, numeric]
         if numeric.any():
@@ -351,29 +360,9 @@ def _all_missing(table: Table, column: int) -> bool:
     return not table.is_sparse and bool(np.isnan(table.values[:, column]).all())
 
 
-def _refuse_negative(table: Table) -> None:
-    """Raise a DataError for negative values, which are neither present nor absent."""
-    negative = table.values.data < 0
-    if negative.any():
-        column = int(table.values.indices[negative].min())
-        raise DataError(
-            f"Negative values in data: {table.label(column)} has some. Sparse data are read as present or absent: give "
-            "non-negative values, or a dense array, whose columns are cut at a threshold"
-        )
-
-
 def is_free_text(n_levels: int, n_rows: int) -> bool:
     """Return whether a column with this many different texts is free text or a key, not categories."""
     return n_levels > _MANY_LEVELS and 2 * n_levels > n_rows
-
-
-def _refuse_free_text(table: Table, column: int, n_levels: int) -> None:
-    """Raise a DataError for a column with nearly one distinct text per row."""
-    if is_free_text(n_levels, table.n_rows):
-        raise DataError(
-            f"{table.label(column)} has {n_levels} different values in {table.n_rows} rows: free "
-            "text or a key, not categories. Drop it, or make words of it with tsenet.data.vectorize"
-        )
 
 
 # ---- names

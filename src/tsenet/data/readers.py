@@ -494,7 +494,7 @@ def read_chunks(
     Yields
     ------
     DataFrame
-        The cells as they are in the file; None where a JSON object lacks a key. A later chunk of JSON lines may have
+        The cells as they are in the file; NaN where a JSON object lacks a key. A later chunk of JSON lines may have
         more columns.
 
     Raises
@@ -541,18 +541,18 @@ def read_chunks(
 def _read_columns(
     path: Path, columns: Sequence[str] | None, header: bool, encoding: str
 ) -> pd.DataFrame:
-    """Read all rows; None where a later chunk of JSON lines brought the column."""
+    """Read all rows; None where a JSON object lacks a key."""
     import pandas as pd
 
     chunks = list(read_chunks(path, columns, header=header, encoding=encoding))
-    frame = pd.concat([pd.DataFrame(), *chunks], ignore_index=True)
-    return frame.where(frame.notna(), None) if len(chunks) > 1 else frame
+    frame = pd.concat([pd.DataFrame(), *chunks], ignore_index=True).astype(object)
+    return frame.where(frame.notna(), None)
 
 
 def _frames(
     records: Iterable[dict[str, Any]], path: Path, columns: Sequence[str] | None
 ) -> Iterator[pd.DataFrame]:
-    """Group records of any keys into chunks; None where a record lacks a key."""
+    """Group records of any keys into chunks; NaN where a record lacks a key."""
     import pandas as pd
 
     known: dict[str, None] = {}
@@ -560,8 +560,7 @@ def _frames(
     while batch := list(islice(records, _CHUNK_ROWS)):
         frame = pd.DataFrame(batch, dtype=object)
         known |= dict.fromkeys(frame)
-        frame = frame.reindex(columns=list(known if columns is None else columns))
-        yield frame.astype(object).where(frame.notna(), None)
+        yield frame.reindex(columns=list(known if columns is None else columns))
     if known and columns is not None:
         _check_columns(columns, list(known), path)
 

@@ -21,7 +21,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import RESHAPE, count_of, equal_fields, number_of, quoted, row_index
+from tsenet.data.columns import (
+    RESHAPE,
+    count_of,
+    equal_fields,
+    listed,
+    number_of,
+    quoted,
+    row_index,
+)
 from tsenet.data.rows import canonical_csr, checked_csr
 from tsenet.errors import DataError, NonNumericError
 
@@ -250,10 +258,8 @@ def _check_names(names: tuple[str, ...], n_columns: int) -> None:
         if not isinstance(name, str):
             raise DataError(f"the name of column {j} must be a string, got {quoted(name)}")
     if len(set(names)) < n_columns:
-        twice = [(name, count) for name, count in Counter(names).items() if count > 1]
-        shown = ", ".join(f"{quoted(name)} ({count} times)" for name, count in twice[:5])
-        more = f" and {len(twice) - 5} more" if len(twice) > 5 else ""
-        raise DataError(f"duplicate column names: {shown}{more}; give each column its own name")
+        twice = listed((name for name, count in Counter(names).items() if count > 1), 5)
+        raise DataError(f"duplicate column names: {twice}; give each column its own name")
 
 
 def _dense_values(data: Any, label: Labeller) -> npt.NDArray[Any]:
@@ -338,11 +344,10 @@ def _refuse_non_finite(values: Any, label: Labeller, missing: bool = False) -> N
         if test is np.isnan and missing and is_dense:
             continue
         bad = test(data)
-        n_columns = values.shape[1]
-        counts = bad.sum(axis=0) if is_dense else np.bincount(values.indices[bad], None, n_columns)
-        columns = np.flatnonzero(counts)
+        columns = np.nonzero(bad)[1] if is_dense else values.indices[bad]
         if columns.size:
-            j, others = int(columns[0]), columns.size - 1
+            j, counts = int(columns.min()), np.bincount(columns)
+            others = int(np.count_nonzero(counts)) - 1
             more = f" ({count_of(others, 'other column')} too)" if others else ""
             raise DataError(
                 f"{label(j)} has {count_of(int(counts[j]), kind + ' value')}{more}: "
