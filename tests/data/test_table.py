@@ -239,7 +239,7 @@ NO_COLUMNS = "0 feature(s) (shape=(12, 0)) while a minimum of 1 is required."
         (sp.csr_array((12, 0)), NO_COLUMNS),
         (pd.DataFrame(index=range(12)), NO_COLUMNS),
         (pl.DataFrame(), "minimum of 1"),
-        (pd.DataFrame(X, columns=["a", "b", "a"]), "duplicate column names: 'a';"),
+        (pd.DataFrame(X, columns=["a", "b", "a"]), "duplicate column names: 'a' occurs 2 times;"),
         (pd.DataFrame(X, columns=["1", 1, "a"]), "duplicate column names"),
         (
             pd.DataFrame({"when": pd.to_timedelta([1, 2], unit="s")}),
@@ -255,7 +255,7 @@ def test_what_is_no_table(data: Any, message: str) -> None:
 
 def test_names_must_fit() -> None:
     for names, message in (
-        (["a", "b", "a"], "duplicate column names: 'a';"),
+        (["a", "b", "a"], "duplicate column names: 'a' occurs 2 times;"),
         (["a", "b"], "2 names were given for 3 columns"),
         (["a", 7, "c"], "name of column 1 must be a string, got 7"),
     ):

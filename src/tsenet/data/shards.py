@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import accumulate, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,6 @@ from tsenet.data.readers import import_pyarrow, read_chunks, text_of
 from tsenet.data.rows import BinaryRows, canonical_csr
 from tsenet.data.table import Levels, Table
 from tsenet.data.text import (
-    checked_vectorizer,
     choose_segmenter,
     count_words,
     vectorizer_fields,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
 
 MANIFEST = "shards.json"
+_FILE = "part-{:05d}.parquet"
 FORMAT = 4
 ROWS_PER_GROUP = 1 << 14
 WORDS, COUNTS, VALUES = "words", "counts", "values"
@@ -326,6 +327,10 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
         levels: list[Levels] = [None] * len(names)
         for key, values in fields["levels"].items():
             levels[int(key)] = tuple(map(str, values))
+        n_rows = [int(shard["rows"]) for shard in fields["shards"]]
+        if not n_rows or min(n_rows) < 1:
+            raise ValueError("it lists shards without rows")
+        starts = accumulate(n_rows, initial=0)
         return ShardFolder(
             path=path,
             names=names,
@@ -333,7 +338,7 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
             named=bool(fields["named"]),
             is_sparse=bool(fields["sparse"]),
             labels={str(name): str(kind) for name, kind in fields["labels"].items()},
-            partitions=_partitions(fields["shards"]),
+            partitions=tuple(map(Partition, map(_FILE.format, count()), starts, n_rows)),
             nnz=int(fields["nnz"]),
             digest=hashlib.sha256(content).hexdigest(),
             counter=fields["counter"],
@@ -349,20 +354,6 @@ def _reopen(path: Path, digest: str) -> ShardFolder:
     if folder.digest != digest:
         raise DataError(f"{path} has changed since the work began: start again")
     return folder
-
-
-def _partitions(shards: Sequence[dict[str, Any]]) -> tuple[Partition, ...]:
-    partitions: list[Partition] = []
-    start = 0
-    for shard in shards:
-        file, n_rows = str(shard["file"]), int(shard["rows"])
-        if Path(file).name != file or n_rows < 1:
-            raise ValueError(f"a shard is called {file!r} and has {n_rows} rows")
-        partitions.append(Partition(file, start, n_rows))
-        start += n_rows
-    if not partitions:
-        raise ValueError("it lists no rows")
-    return tuple(partitions)
 
 
 # ---- writing
@@ -538,7 +529,7 @@ class ShardWriter:
         (self._path / MANIFEST).write_text(text, encoding="utf-8")
 
     def _write_shard(self, n_rows: int) -> None:
-        file = f"part-{len(self._fields['shards']):05d}.parquet"
+        file = _FILE.format(len(self._fields["shards"]))
         self._path.mkdir(parents=True, exist_ok=True)
         shard = self._waiting.slice(0, n_rows).combine_chunks()
         self._waiting = self._waiting.slice(n_rows)
@@ -548,7 +539,7 @@ class ShardWriter:
             )
             stream.seek(0)
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        self._fields["shards"].append({"file": file, "rows": n_rows, "sha256": digest})
+        self._fields["shards"].append({"rows": n_rows, "sha256": digest})
 
 
 def _columns_of_documents(values: Any) -> dict[str, Any]:
@@ -697,7 +688,7 @@ def shard_documents(
     if any(str(path) == "-" for path in paths):
         raise DataError("standard input cannot be read twice: write it to a file first")
     vectorizer = word_vectorizer(min_documents=2) if vectorizer is None else vectorizer
-    vectorizer_fields(checked_vectorizer(vectorizer))  # refuses what the folder cannot hold
+    vectorizer_fields(vectorizer)  # refuses what the folder cannot hold
     ShardWriter(folder, names=(), sparse=True)  # refuses a finished folder before the work
 
     def chunks() -> Iterator[tuple[list[str], dict[str, list[Any]]]]:

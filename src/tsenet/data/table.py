@@ -21,15 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import (
-    RESHAPE,
-    count_of,
-    equal_fields,
-    listed,
-    number_of,
-    quoted,
-    row_index,
-)
+from tsenet.data.columns import RESHAPE, count_of, equal_fields, number_of, quoted, row_index
 from tsenet.data.rows import canonical_csr, checked_csr
 from tsenet.errors import DataError, NonNumericError
 
@@ -258,8 +250,10 @@ def _check_names(names: tuple[str, ...], n_columns: int) -> None:
         if not isinstance(name, str):
             raise DataError(f"the name of column {j} must be a string, got {quoted(name)}")
     if len(set(names)) < n_columns:
-        twice = listed((name for name, count in Counter(names).items() if count > 1), 5)
-        raise DataError(f"duplicate column names: {twice}; give each column its own name")
+        name, times = Counter(names).most_common(1)[0]
+        raise DataError(
+            f"duplicate column names: {quoted(name)} occurs {times} times; give each column its own name"
+        )
 
 
 def _dense_values(data: Any, label: Labeller) -> npt.NDArray[Any]:
