@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
 
 from tsenet.data import (
     ShardFolder,
@@ -20,7 +21,6 @@ from tsenet.data import (
     open_shards,
     shard_documents,
     vectorize,
-    word_vectorizer,
     write_shards,
 )
 from tsenet.data.shards import MANIFEST
@@ -207,31 +207,25 @@ def write_texts(folder: Path) -> tuple[list[Path], list[str]]:
     return paths, texts
 
 
-def test_the_counts_are_those_in_memory(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"max_features": 3},
+        {"ngram_range": (1, 2), "max_df": 0.5},
+        {"min_df": 2, "stop_words": ["figs"]},
+        {"min_df": 0.3},
+        {"analyzer": "char_wb", "max_features": 20},
+    ],
+)
+def test_the_counts_are_those_in_memory(tmp_path: Path, options: dict[str, Any]) -> None:
     paths, texts = write_texts(tmp_path)
-    vectorizer = word_vectorizer(n_words=5)
+    vectorizer = CountVectorizer(**options)
     shards = shard_documents(
         paths, tmp_path / "s", vectorizer=vectorizer, labels=["kind"], rows_per_group=7
     )
-    table = vectorize(texts, word_vectorizer(n_words=5))
+    table = vectorize(texts, CountVectorizer(**options))
     assert shards.names == table.names
     assert (all_rows(shards) == table.values.toarray()).all()
     labels = [shards.read_labels(part, ["kind"])["kind"] for part in shards.partitions]
     assert np.concatenate(labels).tolist() == [len(t) % 3 for t in texts]
     assert count_words(texts, shards.vectorizer()) == table
-
-
-def test_any_map_in_order_writes_the_same_bytes(tmp_path: Path) -> None:
-    paths, _ = write_texts(tmp_path)
-    folders = tmp_path / "one", tmp_path / "threads"
-    with ThreadPoolExecutor(2) as pool:
-        for folder, each in zip(folders, (map, pool.map), strict=True):
-            shard_documents(
-                *(paths, folder),
-                vectorizer=word_vectorizer(ngrams=2),
-                labels=["kind"],
-                rows_per_group=7,
-                map_in_order=each,
-            )
-    one, other = ({f.name: f.read_bytes() for f in sorted(d.iterdir())} for d in folders)
-    assert one == other
