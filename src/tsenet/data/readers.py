@@ -26,7 +26,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -289,7 +289,10 @@ def numbers_of(cells: pd.Series) -> tuple[pd.Series, pd.Series]:
 
     In a column without numbers, ``NA`` is no mark but may be a name.
     """
-    numbers = cells.map(number_of).astype(np.float64)
+    try:
+        numbers = cells.astype(np.float64)  # the usual case
+    except (TypeError, ValueError, OverflowError):
+        numbers = cells.map(number_of).astype(np.float64)
     other = cells[numbers.isna() & cells.notna()]
     if numbers.notna().any():
         other = other[[not _is_missing_mark(cell) for cell in other]]
@@ -529,9 +532,17 @@ def read_chunks(
         suffix = suffix or _format_of_stream(sample, columns, header)
         if suffix in (".csv", ".tsv"):
             delimiter = "\t" if suffix == ".tsv" else _delimiter_of(sample, header)
-            records = _csv_records(file, path, columns, delimiter, header)
-        elif suffix == ".txt":
-            records = ({"text": line.rstrip("\r\n")} for line in file if line.strip())
+            rows = _csv_rows(file, path, delimiter)
+            if first := next(rows, None):
+                names = first if header else [str(j + 1) for j in range(len(first))]
+                _check_columns(columns or names, names, path)
+                rows = rows if header else chain([first], rows)
+                yield from _frames(rows, path, columns, names)
+            return
+        if suffix == ".txt":
+            records: Iterator[Any] = (
+                {"text": line.rstrip("\r\n")} for line in file if line.strip()
+            )
         else:
             is_array = suffix == ".json" and sample.lstrip().startswith("[")
             records = _json_records(file, path, is_array)
@@ -550,15 +561,18 @@ def _read_columns(
 
 
 def _frames(
-    records: Iterable[dict[str, Any]], path: Path, columns: Sequence[str] | None
+    records: Iterable[Any],
+    path: Path,
+    columns: Sequence[str] | None,
+    names: Sequence[str] | None = None,
 ) -> Iterator[pd.DataFrame]:
-    """Group records of any keys into chunks; NaN where a record lacks a key."""
+    """Group records into chunks: rows of the named columns, or objects of any keys, NaN where one lacks a key."""
     import pandas as pd
 
     known: dict[str, None] = {}
     records = iter(records)
     while batch := list(islice(records, _CHUNK_ROWS)):
-        frame = pd.DataFrame(batch, dtype=object)
+        frame = pd.DataFrame(batch, columns=names, dtype=object)
         known |= dict.fromkeys(frame)
         yield frame.reindex(columns=list(known if columns is None else columns))
     if known and columns is not None:
@@ -581,14 +595,9 @@ def _header_hint(path: Path, names: Sequence[str]) -> str:
     if path != _STDIN and not {".csv", ".tsv"} & {suffix.lower() for suffix in path.suffixes}:
         return ""
     n_likely = sum(0 < len(name.strip()) <= 60 and math.isnan(number_of(name)) for name in names)
-    if 2 * n_likely > len(names) or list(names) == _numbered(len(names)):
+    if 2 * n_likely > len(names) or list(names) == [str(j + 1) for j in range(len(names))]:
         return ""
     return ". The first line looks like data: if the file has no header, use --no-header (header=False)"
-
-
-def _numbered(width: int) -> list[str]:
-    """Names of columns without a header."""
-    return [str(j + 1) for j in range(width)]
 
 
 # ---- formats
@@ -639,24 +648,19 @@ def _records_of_sample(sample: str, delimiter: str) -> list[list[str]]:
     return [row for row in rows if row]
 
 
-def _csv_records(
-    file: IO[str], path: Path, columns: Sequence[str] | None, delimiter: str, header: bool
-) -> Iterator[dict[str, Any]]:
+def _csv_rows(file: IO[str], path: Path, delimiter: str) -> Iterator[list[str]]:
+    """Yield the fields of each record that is not blank; all must have equally many."""
     csv.field_size_limit((1 << 31) - 1)  # of the whole process; its default refuses long texts
     # Strict: otherwise the rest of the file after an unclosed quote would be one text.
     reader = csv.reader(file, delimiter=delimiter, strict=True)
-    names: list[str] = []
+    width = 0
     try:
-        for row in filter(None, reader):  # without blank lines
-            if not names:
-                names = row if header else _numbered(len(row))
-                _check_columns(names if columns is None else columns, names, path)
-                if header:
-                    continue
-            if len(row) != len(names):
+        for row in filter(None, reader):
+            width = width or len(row)
+            if len(row) != width:
                 fields = count_of(len(row), "field")
-                raise DataError(f"{path}, line {reader.line_num}: {fields}, expected {len(names)}")
-            yield dict(zip(names, row, strict=True))
+                raise DataError(f"{path}, line {reader.line_num}: {fields}, expected {width}")
+            yield row
     except csv.Error as error:
         raise DataError(f"{path}, line {reader.line_num}: {error}") from error
 

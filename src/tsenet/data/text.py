@@ -540,12 +540,11 @@ _TOKENIZERS = {"unicode": words_of, "chinese": chinese_words, "japanese": japane
 def _segmented_words(document: str, load: Callable[[], Callable[[str], list[str]]]) -> list[str]:
     text = unicodedata.normalize("NFKC", document).lower()
     words: list[str] = []
-    end = 0
-    for run in _patterns()[2].finditer(text) if not text.isascii() else ():
-        words += words_of(text[end : run.start()])
-        words += load()(run.group())
-        end = run.end()
-    return words + words_of(text[end:])
+    for k, part in enumerate(
+        _patterns()[2].split(text)
+    ):  # every second part is Chinese or Japanese
+        words += load()(part) if k % 2 else words_of(part)
+    return words
 
 
 @cache
@@ -615,7 +614,7 @@ def _patterns() -> tuple[Any, Any, Any]:
         rf"|(?P<emoji>\p{{RI}}{{2}}|{pictograph}(?:\u200d{pictograph})*)",
         regex.VERSION1,
     )
-    segmented = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\u30fc]+", regex.VERSION1)
+    segmented = regex.compile(r"([\p{Han}\p{Hiragana}\p{Katakana}\u30fc]+)", regex.VERSION1)
     return tokens, regex.compile(r"\X"), segmented
 
 
