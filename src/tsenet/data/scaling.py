@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import equal_fields
+from tsenet.data.columns import equal_fields, listed
 from tsenet.data.table import Table
 from tsenet.data.text import stop_words_of
 
@@ -214,16 +214,14 @@ class Scaling:
         if not beyond.any():
             return
         np.clip(values, -limit, limit, out=values)
-        if self.limit.size > 1:
-            columns = np.flatnonzero(beyond.any(axis=0) & (limit > 0))
-        else:
-            columns = np.unique(scaled.indices[beyond])
+        beyond &= limit > 0
+        columns = np.unique(
+            scaled.indices[beyond] if sp.issparse(scaled) else np.nonzero(beyond)[1]
+        )
         if columns.size:
-            shown = ", ".join(repr(names[j]) for j in columns[:3])
-            more = f" and {columns.size - 3} more" if columns.size > 3 else ""
             warnings.warn(
-                f"values of {shown}{more} are more than {_ROOM:g} times as far from the mean as any "
-                "training value, and were limited to that: are they in another unit?",
+                f"values of {listed((names[j] for j in columns), 3)} are more than {_ROOM:g} times as far from the "
+                "mean as any training value, and were limited to that: are they in another unit?",
                 stacklevel=2,
             )
 
