@@ -556,7 +556,7 @@ def _read_columns(
     import pandas as pd
 
     chunks = list(read_chunks(path, columns, header=header, encoding=encoding))
-    frame = pd.concat([pd.DataFrame(), *chunks], ignore_index=True).astype(object)
+    frame = pd.concat(chunks or [pd.DataFrame()], ignore_index=True).astype(object)
     return frame.where(frame.notna(), None)
 
 
@@ -574,7 +574,7 @@ def _frames(
     while batch := list(islice(records, _CHUNK_ROWS)):
         frame = pd.DataFrame(batch, columns=names, dtype=object)
         known |= dict.fromkeys(frame)
-        yield frame.reindex(columns=list(known if columns is None else columns))
+        yield frame.reindex(columns=list(known if columns is None else columns)).astype(object)
     if known and columns is not None:
         _check_columns(columns, list(known), path)
 
