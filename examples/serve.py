@@ -29,6 +29,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 import tsenet
 from tsenet.data import DataFile
 from tsenet.errors import TSENetError
@@ -126,16 +128,15 @@ class Service(ThreadingHTTPServer):
             if any(len(row) != len(names) for row in rows):
                 raise RefusedError(400, f"each row must have {len(names)} values, or be an object")
             rows = [dict(zip(names, row, strict=True)) for row in rows]
-        given = dict.fromkeys(name for row in rows for name in row)
-        file = DataFile(Path("request"), {name: [row.get(name) for row in rows] for name in given})
-        wanted = file.columns_for(names)
+        given = pd.DataFrame(rows, dtype=object)
+        wanted = DataFile(Path("request"), given).columns_for(names)
         unknown = next((name for name in given if name not in wanted), None)
         if unknown is not None:
             raise RefusedError(400, f"the model has no column {unknown!r}")
         for name in given:
-            if any(isinstance(value, dict | list) for value in file.columns[name]):
+            if any(isinstance(value, dict | list) for value in given[name]):
                 raise RefusedError(400, f"{name!r} must hold texts or numbers")
-        file.columns.update({name: [None] * len(rows) for name in wanted if name not in given})
+        file = DataFile(Path("request"), given.reindex(columns=wanted))
         return file.table_for(self.model.binary_rule_)
 
 

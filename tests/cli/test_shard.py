@@ -36,7 +36,7 @@ def shards(data: Path) -> Path:
     command = ("shard", data, "--out", out, *labels, "--stop-words", "english")
     printed = fine(*command, "--rows-per-partition", "40", "--quiet")
     assert printed.splitlines()[0].startswith("300 rows, 12 words")
-    assert printed.splitlines()[1] == f"written to {out}: 1 shard of 8 partitions"
+    assert printed.splitlines()[1] == f"written to {out}: 8 shards"
     return out
 
 

@@ -33,13 +33,12 @@ def test_type_of_the_numbers_does_not_matter() -> None:
 
 
 def test_every_part_counts() -> None:
-    rows = np.zeros((50, 2))
+    rows, target = np.zeros((50, 2)), np.arange(50.0)
     assert np.array_equal(canonical_order(rows), np.arange(50))  # equal rows stay where they are
-    target = np.arange(50.0)
+    target[3] = np.nan
     order = canonical_order(rows, target)
     assert not np.array_equal(order, np.arange(50))
-    target[3] = np.nan
-    assert sorted(canonical_order(rows, target).tolist()) == list(range(50))
+    assert sorted(order.tolist()) == list(range(50))
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])

@@ -24,11 +24,8 @@ def test_round_trips(dense: Bools) -> None:
     made = BinaryRows.of_dense(dense)
     made.validate()
     assert made.shape == dense.shape
-    assert made.nnz == dense.sum()
     np.testing.assert_array_equal(made.to_dense(), dense)
-    assert made.to_dense().dtype == bool
     assert BinaryRows.of_csr(made.to_csr()) == made
-    assert made.to_csr().dtype == np.uint8
     assert BinaryRows.of_csr(sp.csr_array(dense)) == made
     assert (made.indptr.dtype, made.indices.dtype) == (np.int64, np.int32)
 
@@ -49,8 +46,6 @@ def test_counts_of_a_concatenation_are_the_sum_of_counts(parts: list[Bools]) -> 
     whole = BinaryRows.concatenate(made)
     whole.validate()
     np.testing.assert_array_equal(whole.to_dense(), np.concatenate(parts))
-    total = sum(part.counts() for part in made)
-    np.testing.assert_array_equal(whole.counts(), total)
     np.testing.assert_array_equal(whole.counts(), np.concatenate(parts).sum(axis=0))
     assert whole.counts().dtype == np.int64
 
@@ -92,20 +87,17 @@ def test_flags_of_the_callers_matrix_are_not_used() -> None:
     np.testing.assert_array_equal(made.indices, [1, 2, 0])
 
 
-def broken(
-    indptr: list[int], indices: list[int], n_columns: int = 3, index: type = np.int32
-) -> BinaryRows:
-    return BinaryRows(np.array(indptr, np.int64), np.array(indices, index), n_columns)
-
-
-def test_validate() -> None:
-    with pytest.raises(DataError, match="indices"):
-        broken([0, 1, 2], [2, 3]).validate()
-    with pytest.raises(DataError, match="not strictly increasing"):
-        broken([0, 1, 1, 3], [2, 1, 1]).validate()
-    with pytest.raises(DataError, match="decrease"):
-        broken([0, 2, 1, 2], [0, 1]).validate()
-    broken([0, 0, 2, 2, 3, 3], [1, 2, 0]).validate()
+@pytest.mark.parametrize(
+    ("indptr", "indices", "why"),
+    [
+        ([0, 1, 2], [2, 3], "indices"),
+        ([0, 1, 1, 3], [2, 1, 1], "not strictly increasing"),
+        ([0, 2, 1, 2], [0, 1], "decrease"),
+    ],
+)
+def test_validate(indptr: list[int], indices: list[int], why: str) -> None:
+    with pytest.raises(DataError, match=why):
+        BinaryRows(np.array(indptr), np.array(indices, np.int32), 3).validate()
 
 
 def test_bad_arguments() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -117,3 +119,11 @@ def test_missing_values_are_left_out_and_stay_missing(n_columns: int) -> None:
     assert np.array_equal(np.isnan(scaled), np.isnan(gaps))
     nothing = Scaling.learn(Table.of([[np.nan], [np.nan]], missing=True))
     assert (nothing.shift.tolist(), nothing.scale.tolist()) == ([0.0], [1.0])
+
+
+@pytest.mark.parametrize("rows", [np.array([[0.0], [2.0]]), sp.csr_array([[0.5], [-0.25]])])
+def test_values_in_another_unit_are_limited(rows: Any) -> None:
+    scaling = Scaling.learn(Table.of(rows, ["size"]))
+    for new in (np.array([[4000.0]]), sp.csr_array([[4000.0]])):
+        with pytest.warns(UserWarning, match="values of 'size' are more than 10 times"):
+            assert abs(scaling.apply(Table.of(new, ["size"])).values).max() <= 10 * 2

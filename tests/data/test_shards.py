@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
 
 from tsenet.data import (
     ShardFolder,
@@ -20,7 +21,6 @@ from tsenet.data import (
     open_shards,
     shard_documents,
     vectorize,
-    word_vectorizer,
     write_shards,
 )
 from tsenet.data.shards import MANIFEST
@@ -38,19 +38,14 @@ def all_rows(shards: ShardFolder) -> np.ndarray:
 
 
 @settings(max_examples=12)
-@given(st.integers(1, 30), st.integers(1, 9), st.integers(1, 4))
+@given(st.integers(1, 30), st.integers(1, 9))
 def test_rows_come_back_for_any_cut(
-    tmp_path_factory: pytest.TempPathFactory, n_rows: int, per_group: int, groups: int
+    tmp_path_factory: pytest.TempPathFactory, n_rows: int, per_group: int
 ) -> None:
     rows = documents(n_rows)
     folder = tmp_path_factory.mktemp("shards") / "new"
-    shards = write_shards(
-        folder,
-        rows,
-        labels={"y": list(range(n_rows))},
-        rows_per_group=per_group,
-        groups_per_shard=groups,
-    )
+    labels = {"y": list(range(n_rows))}
+    shards = write_shards(folder, rows, labels=labels, rows_per_group=per_group)
     assert shards.shape == rows.shape
     assert shards.nnz == rows.nnz
     assert (all_rows(shards) == rows.toarray()).all()
@@ -104,7 +99,7 @@ def test_a_changed_folder_is_not_taken_for_the_one_that_was_sent(tmp_path: Path)
 
 def test_a_folder_is_readable_only_after_it_is_finished(tmp_path: Path) -> None:
     rows = documents(23)
-    options = {"names": list("abcdefg"), "rows_per_group": 2, "groups_per_shard": 2}
+    options = {"names": list("abcdefg"), "rows_per_group": 2}
     ShardWriter(tmp_path, sparse=True, **options).write(rows)  # stopped before the end
     with pytest.raises(DataError, match="not a finished folder"):
         open_shards(tmp_path)
@@ -118,24 +113,18 @@ def test_a_folder_is_readable_only_after_it_is_finished(tmp_path: Path) -> None:
         ShardWriter(tmp_path, sparse=True, **options)
 
 
-def test_damage_names_file_and_row_group(tmp_path: Path) -> None:
-    rows = documents(3000, 50)
-    shards = write_shards(tmp_path, rows, rows_per_group=1000, groups_per_shard=2)
-    bad = shards.partitions[1]
-    path = tmp_path / bad.file
-    content = bytearray(path.read_bytes())
-    import pyarrow.parquet
-
-    group = pyarrow.parquet.read_metadata(path).row_group(1)
-    middle = group.column(0).data_page_offset + group.column(0).total_compressed_size // 2
-    content[middle] ^= 0xFF
-    path.write_bytes(content)
-    assert shards.read(shards.partitions[0]).n_rows == 1000
-    with pytest.raises(DataError, match=r"part-00000.parquet, row group 1 cannot be read"):
+def test_damage_names_the_file(tmp_path: Path) -> None:
+    shards = write_shards(tmp_path, documents(3000, 50), rows_per_group=1000)
+    first, bad, missing = shards.partitions
+    content = bytearray((tmp_path / bad.file).read_bytes())
+    content[len(content) // 3] ^= 0xFF
+    (tmp_path / bad.file).write_bytes(content)
+    assert shards.read(first).n_rows == 1000
+    with pytest.raises(DataError, match=r"part-00001.parquet cannot be read"):
         shards.read(bad)
-    (tmp_path / "part-00001.parquet").unlink()
-    with pytest.raises(DataError, match=r"part-00001.parquet, row group 0: the file is missing"):
-        shards.read(shards.partitions[2])
+    (tmp_path / missing.file).unlink()
+    with pytest.raises(DataError, match=r"part-00002.parquet is missing"):
+        shards.read(missing)
 
 
 def replace_shard(folder: Path, columns: dict[str, object]) -> None:
@@ -169,13 +158,13 @@ def test_wrong_content_is_refused(
     replace_shard(
         tmp_path, {"words": pyarrow.array(words, kind), "counts": pyarrow.array(counts, kind)}
     )
-    with pytest.raises(DataError, match=f"row group 0.*{complaint}"):
+    with pytest.raises(DataError, match=f"part-00000.*{complaint}"):
         shards.read(shards.partitions[0])
 
 
 @pytest.mark.parametrize(
     "change",
-    [{"format": 99}, {"shards": []}, {"shards": [{"file": "../x", "rows": [1]}]}, {"labels": 3}],
+    [{"format": 99}, {"shards": []}, {"shards": [{"rows": 0}]}, {"labels": 3}],
 )
 def test_a_damaged_manifest_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
     write_shards(tmp_path, documents())
@@ -218,31 +207,25 @@ def write_texts(folder: Path) -> tuple[list[Path], list[str]]:
     return paths, texts
 
 
-def test_the_counts_are_those_in_memory(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"max_features": 3},
+        {"ngram_range": (1, 2), "max_df": 0.5},
+        {"min_df": 2, "stop_words": ["figs"]},
+        {"min_df": 0.3},
+        {"analyzer": "char_wb", "max_features": 20},
+    ],
+)
+def test_the_counts_are_those_in_memory(tmp_path: Path, options: dict[str, Any]) -> None:
     paths, texts = write_texts(tmp_path)
-    vectorizer = word_vectorizer(n_words=5)
+    vectorizer = CountVectorizer(**options)
     shards = shard_documents(
         paths, tmp_path / "s", vectorizer=vectorizer, labels=["kind"], rows_per_group=7
     )
-    table = vectorize(texts, word_vectorizer(n_words=5))
+    table = vectorize(texts, CountVectorizer(**options))
     assert shards.names == table.names
     assert (all_rows(shards) == table.values.toarray()).all()
     labels = [shards.read_labels(part, ["kind"])["kind"] for part in shards.partitions]
     assert np.concatenate(labels).tolist() == [len(t) % 3 for t in texts]
     assert count_words(texts, shards.vectorizer()) == table
-
-
-def test_any_map_in_order_writes_the_same_bytes(tmp_path: Path) -> None:
-    paths, _ = write_texts(tmp_path)
-    folders = tmp_path / "one", tmp_path / "threads"
-    with ThreadPoolExecutor(2) as pool:
-        for folder, each in zip(folders, (map, pool.map), strict=True):
-            shard_documents(
-                *(paths, folder),
-                vectorizer=word_vectorizer(ngrams=2),
-                labels=["kind"],
-                rows_per_group=7,
-                map_in_order=each,
-            )
-    one, other = ({f.name: f.read_bytes() for f in sorted(d.iterdir())} for d in folders)
-    assert one == other

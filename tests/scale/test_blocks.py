@@ -56,7 +56,7 @@ def frame() -> pd.DataFrame:
 def test_a_folder_of_documents(
     tmp_path: Path, documents: sp.csr_array, rows_per_group: int, options: dict[str, Any]
 ) -> None:
-    write_shards(tmp_path, documents, rows_per_group=rows_per_group, groups_per_shard=3)
+    write_shards(tmp_path, documents, rows_per_group=rows_per_group)
     tree = tsenet.learn_tree(documents, **OPTIONS, **options)
     assert tree.n_levels >= 2
     assert tree == tsenet.learn_tree(str(tmp_path), **OPTIONS, **options)

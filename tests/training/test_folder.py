@@ -32,7 +32,6 @@ def rows_of(
         COUNTS,
         names=[f"w{j}" for j in range(N_WORDS)],
         rows_per_group=rows_per_group,
-        groups_per_shard=4,
     )
     return FolderRows(shards, targets, weights, 0, Progress())
 

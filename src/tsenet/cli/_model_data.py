@@ -19,7 +19,7 @@ from tsenet.cli._options import typed
 from tsenet.data import count_words
 from tsenet.data.binary import is_free_text
 from tsenet.data.columns import listed, quoted
-from tsenet.data.readers import DataFile, is_missing_mark, read_data
+from tsenet.data.readers import DataFile, numbers_of, read_data
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.progress import Progress
@@ -55,23 +55,6 @@ def read_file(
     return file
 
 
-# ---- columns
-
-
-def _texts(file: DataFile, name: str) -> pd.Series:
-    """A column as texts, None where it is blank."""
-    return pd.Series([text or None for text in file.texts(name)], dtype=object)
-
-
-def _numbers(texts: pd.Series) -> tuple[pd.Series, pd.Series]:
-    """Texts as numbers, NaN where one is missing; and the texts that are neither numbers nor marks of missing ones."""
-    numbers = pd.to_numeric(texts, errors="coerce").astype(np.float64)
-    other = texts[texts.notna() & numbers.isna()]
-    if numbers.notna().any():  # in a column of names, NA may be one of them
-        other = other[~other.map(is_missing_mark)]
-    return numbers, other
-
-
 def _warn(file: DataFile, message: str) -> None:
     warnings.warn(f"{file.path}: {message}", UserWarning, stacklevel=3)
 
@@ -104,17 +87,17 @@ def training_table(file: DataFile, left_out: Sequence[str]) -> tuple[Table, list
 
 def _check_categories(file: DataFile, name: str, levels: Sequence[str]) -> None:
     """Refuse a column of keys or free text; warn of one that may have been meant as numbers."""
-    texts = _texts(file, name).dropna()
-    _, other = _numbers(texts)
-    are_numbers = 2 * len(other) <= len(texts)
-    look_like_numbers = 2 * sum(map(bool, map(_NUMBER_LIKE.match, texts))) > len(texts)
+    cells = file.column(name).dropna()
+    _, other = numbers_of(cells)
+    n_other, n_cells = len(other), len(cells)
+    look_like_numbers = 2 * sum(map(bool, map(_NUMBER_LIKE.match, map(str, cells)))) > n_cells
     label, hint = f"column {quoted(name)}", ""
-    if are_numbers:
+    if 2 * n_other <= n_cells:
         hint = (
-            f" It holds numbers, but not in {len(other):,} of {len(texts):,} rows, such as {quoted(other.iloc[0])}: "
-            "correct these cells or leave them blank."
+            f" It holds numbers, but not in {n_other:,} of {n_cells:,} rows, such as {quoted(other.iloc[0])}: correct "
+            "these cells or leave them blank."
         )
-    elif look_like_numbers:
+    elif look_like_numbers and len(levels) > MOST_CLASSES:
         hint = " If it holds numbers, write them as 1234.5; dates as 2024-05-31."
     if is_free_text(len(levels), file.n_rows):
         option = shlex.quote(name)
@@ -123,7 +106,7 @@ def _check_categories(file: DataFile, name: str, levels: Sequence[str]) -> None:
             f"{hint} If it is a key, give --id {option}; to learn from its words, --text {option}; to leave it out, "
             f"--ignore {option}"
         )
-    if are_numbers or (look_like_numbers and len(levels) > MOST_CLASSES):
+    if hint:
         shown = quoted(levels[0])
         _warn(file, f"{label} is read as {len(levels)} categories, such as {shown}.{hint}")
 
@@ -161,14 +144,11 @@ def model_input(fitted: Any, file: DataFile) -> Table:
         )
     table = file.table_for(rule)
     for name, levels in zip(rule.names_in, rule.levels, strict=True):
-        new = [] if levels is None else [text for text in file.texts(name) if text not in levels]
-        new = [text for text in new if text]
+        texts = [] if levels is None else file.texts(name)
+        new = [text for text in texts if text and text not in levels]
         if new:
-            _warn(
-                file,
-                f"column {quoted(name)}: {len(new):,} of {file.n_rows:,} values did not occur in training, such as "
-                f"{quoted(min(new))}; they count as missing",
-            )
+            shown = f"{len(new):,} of {file.n_rows:,} values did not occur in training, such as {quoted(min(new))}"
+            _warn(file, f"column {quoted(name)}: {shown}; they count as missing")
     return table
 
 
@@ -185,12 +165,10 @@ def _target(
     file: DataFile, name: str, unlabeled: str | None
 ) -> tuple[pd.Series, pd.Series, pd.Series]:
     """A target as texts, None where it is missing; as numbers; and the texts that are no numbers."""
-    texts = _texts(file, name).str.strip()
-    texts = texts.where((texts != "") & (texts != (unlabeled or "").strip()), None)
-    numbers, other = _numbers(texts)
-    if other.empty:
-        texts = texts.where(numbers.notna(), None)
-    return texts, numbers, other
+    texts = pd.Series(file.texts(name), dtype=object).str.strip()
+    texts = texts.where(~texts.isin(["", (unlabeled or "").strip()]), None)
+    numbers, other = numbers_of(texts)
+    return texts.where(numbers.notna(), None) if other.empty else texts, numbers, other
 
 
 def _target_numbers(file: DataFile, names: list[str], unlabeled: str | None) -> NDArray[np.float64]:
@@ -199,10 +177,8 @@ def _target_numbers(file: DataFile, names: list[str], unlabeled: str | None) -> 
     for name in names:
         _, numbers, other = _target(file, name, unlabeled)
         if not other.empty:
-            wrong = quoted(other.iloc[0])
-            raise DataError(
-                f"{file.path}: column {quoted(name)} holds values that are not numbers, such as {wrong}"
-            )
+            wrong = f"values that are not numbers, such as {quoted(other.iloc[0])}"
+            raise DataError(f"{file.path}: column {quoted(name)} holds {wrong}")
         columns.append(numbers.to_numpy(np.float64))
     return np.stack(columns, axis=1) if len(names) > 1 else np.asarray(columns[0])
 
@@ -211,26 +187,23 @@ def target_of(
     file: DataFile, names: list[str], task: str, unlabeled: str | None
 ) -> tuple[NDArray[Any], bool]:
     """Return the target, (N,) or (N, C) with None or NaN where a row has none, and whether it holds classes."""
-    texts, numbers, other = _target(file, names[0], unlabeled)
-    n_known, n_numbers = texts.notna().sum(), numbers.nunique()
-    label = f"{file.path}: column {quoted(names[0])}"
-    if not n_known and len(names) == 1:
-        raise DataError(f"{file.path}: no row has a value in {listed(names)}")
     if len(names) > 1:
         values = _target_numbers(file, names, unlabeled)
-        is_quantity = not np.isin(values[~np.isnan(values)], (0.0, 1.0)).all()
-        classifies = not is_quantity if task == "auto" else task == "classification"
-        return values, classifies
+        is_binary = bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
+        return values, is_binary if task == "auto" else task == "classification"
+    texts, numbers, other = _target(file, names[0], unlabeled)
+    known, label = texts.dropna(), f"{file.path}: column {quoted(names[0])}"
+    if known.empty:
+        raise DataError(f"{file.path}: no row has a value in {listed(names)}")
     whole = bool(other.empty and (numbers.dropna() % 1 == 0).all())
-    is_quantity = other.empty and (not whole or n_numbers > MOST_CLASSES)
-    if task == "auto" and n_numbers > MOST_CLASSES and 0 < 2 * len(other) < n_known:
+    many = numbers.nunique() > MOST_CLASSES
+    if task == "auto" and many and 0 < 2 * len(other) < len(known):
         raise DataError(
-            f"{label} holds numbers, but not in {len(other):,} of {n_known:,} rows, such as {quoted(other.iloc[0])}: "
-            "correct these cells or leave them blank; or give --task classification"
+            f"{label} holds numbers, but not in {len(other):,} of {len(known):,} rows, such as "
+            f"{quoted(other.iloc[0])}: correct these cells or leave them blank; or give --task classification"
         )
-    if task == "regression" or (task == "auto" and is_quantity):
+    if task == "regression" or (task == "auto" and other.empty and (many or not whole)):
         return _target_numbers(file, names, unlabeled), False
-    known = texts.dropna()
     if known.nunique() == 1:
         raise DataError(f"{label} holds only one class, {quoted(known.iloc[0])}: give two or more")
     if whole and (known == numbers[known.index].map("{:.0f}".format)).all():  # "007" is a name

@@ -69,17 +69,15 @@ def shard(
         made = shard_documents(
             data, out, text or "text", header=header, vectorizer=vectorizer, **common
         )
-    files = {partition.file for partition in made.partitions}
     fields = {
         "rows": made.n_rows,
         "columns": made.n_columns,
         "entries": made.nnz,
         "labels": list(made.labels),
-        "files": len(files),
         "partitions": len(made.partitions),
     }
     print_result(
         *(as_json, fields),
         f"{made.n_rows:,} rows, {made.n_columns:,} words, {made.nnz:,} entries",
-        f"written to {out}: {count_of(len(files), 'shard')} of {count_of(len(made.partitions), 'partition')}",
+        f"written to {out}: {count_of(len(made.partitions), 'shard')}",
     )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from tsenet.data.binary import BinaryRule
-from tsenet.data.embeddings import embed
 from tsenet.data.readers import DataFile, Documents, read_chunks, read_data, read_documents
-from tsenet.data.rows import BinaryRows, constant_columns
+from tsenet.data.rows import BinaryRows
 from tsenet.data.scaling import Scaling
 from tsenet.data.shards import (
     Partition,
@@ -16,7 +15,7 @@ from tsenet.data.shards import (
     write_shards,
 )
 from tsenet.data.table import Table
-from tsenet.data.text import count_words, vectorize, word_vectorizer, words_of
+from tsenet.data.text import count_words, embed, vectorize, word_vectorizer, words_of
 
 __all__ = [
     "BinaryRows",
@@ -28,7 +27,6 @@ __all__ = [
     "ShardFolder",
     "ShardWriter",
     "Table",
-    "constant_columns",
     "count_words",
     "embed",
     "open_shards",

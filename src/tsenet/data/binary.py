@@ -16,19 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import count_of, equal_fields, quoted
-from tsenet.data.rows import BinaryRows, constant_columns
-from tsenet.data.table import Levels, Table
+from tsenet.data.columns import count_of, equal_fields
+from tsenet.data.rows import BinaryRows
+from tsenet.data.table import Levels, Table, default_names
 from tsenet.errors import DataError
-
-__all__ = [
-    "BinaryRows",
-    "BinaryRule",
-    "column_thresholds",
-    "constant_columns",
-    "is_free_text",
-    "mismatch_message",
-]
 
 # A column with more levels than this, and more than half as many levels as rows, is text or a key.
 _MANY_LEVELS = 100
@@ -90,7 +81,7 @@ class BinaryRule:
         The columns of a sparse table are on where they are not zero. A dense column is on above 0
         if 0 is its most common value and none is negative, as in counts; above its smaller value
         if it has two; and else above its median or its most common value. A constant column gives
-        a constant variable, which :func:`constant_columns` reports.
+        a constant variable.
 
         Parameters
         ----------
@@ -121,11 +112,20 @@ class BinaryRule:
         thresholds = np.zeros(table.n_columns)
         presence = np.ones(table.n_columns, dtype=bool)
         if table.is_sparse:
-            _refuse_negative(table)
+            negative = table.values.indices[table.values.data < 0]
+            if negative.size:
+                raise DataError(
+                    f"Negative values in data: {table.label(int(negative.min()))} has some. Sparse data are read as "
+                    "present or absent: give non-negative values, or a dense array, whose columns are cut at a "
+                    "threshold"
+                )
             return cls(table.names, thresholds, presence, table.levels, table.named)
         for j, levels in enumerate(table.levels):
-            if levels is not None:
-                _refuse_free_text(table, j, len(levels))
+            if levels is not None and is_free_text(len(levels), table.n_rows):
+                raise DataError(
+                    f"{table.label(j)} has {len(levels)} different values in {table.n_rows} rows: free text or a key, "
+                    "not categories. Drop it, or make words of it with tsenet.data.vectorize"
+                )
         numeric = np.array([levels is None for levels in table.levels])
         values = table.values if numeric.all() else table.values[:, numeric]
         if numeric.any():
@@ -263,9 +263,29 @@ class BinaryRule:
         True
         """
         try:
-            return _rule_of_fields(cls, fields, n_variables)
+            n_columns = int(fields["n_columns_in"])
+            made = n_columns + sum(len(texts) - 1 for texts in fields["levels"].values())
+            if n_variables is not None and made != n_variables:
+                raise ValueError(f"{n_columns} columns make {made} variables, not {n_variables}")
+            names, named = fields["names_in"], fields["names_in"] is not None
+            names = tuple(names) if named else default_names(n_columns)
+            if len(names) != n_columns or not all(isinstance(name, str) for name in names):
+                raise ValueError(f"{n_columns} names of columns are needed")
+            column = {str(j): j for j in range(n_columns)}
+            thresholds, presence = np.zeros(n_columns), np.ones(n_columns, dtype=bool)
+            levels: list[Levels] = [None] * n_columns
+            for key, threshold in fields["thresholds"].items():
+                if not math.isfinite(threshold):
+                    raise ValueError(f"threshold {threshold} of column {key}")
+                thresholds[column[key]], presence[column[key]] = threshold, False
+            for key, texts in fields["levels"].items():
+                j = column[key]
+                if not all(isinstance(text, str) for text in texts) or not presence[j]:
+                    raise ValueError(f"levels of column {key}")
+                thresholds[j], presence[j], levels[j] = np.nan, False, tuple(texts)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise DataError(f"these are not the fields of a BinaryRule: {error}") from error
+        return cls(names, thresholds, presence, tuple(levels), named)
 
     @property
     def has_categories(self) -> bool:
@@ -307,10 +327,10 @@ class BinaryRule:
             return
         for j, (learned, now) in enumerate(zip(self.levels, table.levels, strict=True)):
             if (learned is None) != (now is None) and not _all_missing(table, j):
-                before, after = "numbers", "categories"
+                change = "numbers in training, now categories"
                 if learned is not None:
-                    before, after = after, before
-                raise DataError(f"{table.label(j)} held {before} in training, now {after}")
+                    change = "categories in training, now numbers"
+                raise DataError(f"{table.label(j)} held {change}")
 
     def _code_map(self, table: Table, column: int) -> npt.NDArray[np.int64]:
         """Return the binary variable of each level code of the table; -1 for an unseen level."""
@@ -340,62 +360,9 @@ def _all_missing(table: Table, column: int) -> bool:
     return not table.is_sparse and bool(np.isnan(table.values[:, column]).all())
 
 
-def _refuse_negative(table: Table) -> None:
-    """Raise a DataError for negative values, which are neither present nor absent."""
-    negative = table.values.data < 0
-    if negative.any():
-        column = int(table.values.indices[negative].min())
-        raise DataError(
-            f"Negative values in data: {table.label(column)} has some. Sparse data are read as present or absent: give "
-            "non-negative values, or a dense array, whose columns are cut at a threshold"
-        )
-
-
 def is_free_text(n_levels: int, n_rows: int) -> bool:
     """Return whether a column with this many different texts is free text or a key, not categories."""
     return n_levels > _MANY_LEVELS and 2 * n_levels > n_rows
-
-
-def _refuse_free_text(table: Table, column: int, n_levels: int) -> None:
-    """Raise a DataError for a column with nearly one distinct text per row."""
-    if is_free_text(n_levels, table.n_rows):
-        raise DataError(
-            f"{table.label(column)} has {n_levels} different values in {table.n_rows} rows: free "
-            "text or a key, not categories. Drop it, or make words of it with tsenet.data.vectorize"
-        )
-
-
-def _rule_of_fields(
-    cls: type[BinaryRule], fields: Mapping[str, Any], n_variables: int | None
-) -> BinaryRule:
-    n_columns = int(fields["n_columns_in"])
-    made = n_columns + sum(len(texts) - 1 for texts in fields["levels"].values())
-    if n_variables is not None and made != n_variables:
-        raise ValueError(f"{n_columns} columns make {made} variables, not {n_variables}")
-    named = fields["names_in"] is not None
-    names = tuple(fields["names_in"]) if named else tuple(f"x{j}" for j in range(n_columns))
-    if len(names) != n_columns or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"{n_columns} names of columns are needed")
-    thresholds, presence = np.zeros(n_columns), np.ones(n_columns, dtype=bool)
-    levels: list[Levels] = [None] * n_columns
-    for key, threshold in fields["thresholds"].items():
-        if not math.isfinite(threshold):
-            raise ValueError(f"threshold {threshold} of column {key}")
-        thresholds[_column(key, n_columns)], presence[_column(key, n_columns)] = threshold, False
-    for key, texts in fields["levels"].items():
-        j = _column(key, n_columns)
-        if not all(isinstance(text, str) for text in texts) or not presence[j]:
-            raise ValueError(f"levels of column {key}")
-        thresholds[j], presence[j], levels[j] = np.nan, False, tuple(texts)
-    return cls(names, thresholds, presence, tuple(levels), named)
-
-
-def _column(key: str, n_columns: int) -> int:
-    """Read a column index written as a JSON key."""
-    j = int(key)
-    if not 0 <= j < n_columns:
-        raise ValueError(f"column {key} of {n_columns}")
-    return j
 
 
 # ---- names
@@ -438,13 +405,7 @@ def mismatch_message(
         if missing:
             message += "Feature names seen at fit time, yet now missing:\n" + _listed(missing)
         if not unseen and not missing:
-            j = next(
-                j for j, pair in enumerate(zip(learned, now, strict=True)) if len(set(pair)) > 1
-            )
-            message += (
-                "Feature names must be in the same order as they were in fit.\n"
-                f"Column {j} was {quoted(learned[j])} and is now {quoted(now[j])}.\n"
-            )
+            message += "Feature names must be in the same order as they were in fit.\n"
         return message
     if len(learned) != len(now):
         return (

@@ -1,50 +1,22 @@
-"""Check the values of columns, and name columns in error messages."""
+"""What all of the data modules use: numbers, names and counts in messages, and comparing dataclasses of arrays."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+import warnings
+from collections.abc import Iterable
 from dataclasses import fields
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from tsenet.errors import DataError, NonNumericError
-
-__all__ = [
-    "RESHAPE",
-    "Labeller",
-    "column_labeller",
-    "count_of",
-    "equal_fields",
-    "is_missing",
-    "listed",
-    "numbers_of_objects",
-    "quoted",
-    "refuse_non_finite",
-]
+from tsenet.errors import MissingDependencyError
 
 RESHAPE = (
     "Reshape your data either using array.reshape(-1, 1) if it is one column "
     "or array.reshape(1, -1) if it is one row."
 )
-
-Labeller = Callable[[int], str]
-
-
-def column_labeller(names: Sequence[str] | None) -> Labeller:
-    """Return the function that names column ``j`` in error messages.
-
-    Parameters
-    ----------
-    names : sequence of str or None
-        None if the table has no names: messages then give only the index.
-    """
-    if names is None:
-        return lambda j: f"column {j}"
-    return lambda j: f"column {quoted(names[j])} (index {j})"
 
 
 def quoted(value: object, most: int = 60) -> str:
@@ -67,70 +39,30 @@ def count_of(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def is_missing(value: Any) -> bool:
-    """Return whether a value read from a file is missing: None, an empty string or NaN."""
-    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+def import_optional(module: str, why: str) -> Any:
+    """Import a module that not everybody has installed; if it is missing, a MissingDependencyError says `why`."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the package's own code
+            return import_module(module)
+    except ImportError as error:
+        raise MissingDependencyError(why) from error
 
 
-def numbers_of_objects(array: npt.NDArray[Any], label: Labeller) -> npt.NDArray[np.float64]:
-    """Turn an object array (N, V) into float64; None and ``pandas.NA`` become NaN.
-
-    Strings that hold a number are converted, as in scikit-learn.
-
-    Raises
-    ------
-    NonNumericError
-        Naming the first column with other values, their number, and the first of them.
-    """
-    with suppress(TypeError, ValueError, OverflowError):
-        return array.astype(np.float64)
-    numbers = np.empty(array.shape, dtype=np.float64)  # one at a time, to find what failed
-    for j in range(array.shape[1]):
-        bad = []
-        for i, value in enumerate(array[:, j]):
-            try:
-                # float() fails on pandas.NA; the name of its type is checked to avoid importing pandas.
-                missing = value is None or type(value).__name__ == "NAType"
-                numbers[i, j] = np.nan if missing else float(value)
-            except (TypeError, ValueError, OverflowError):
-                bad.append(value)
-        if bad:
-            raise NonNumericError(
-                f"{label(j)} has {count_of(len(bad), 'value')} that cannot be read as a number, such as "
-                f"{quoted(bad[0])}: each argument must be a string that spells a number, or a real number. "
-                "Categories can be given as string columns of a pandas or polars dataframe."
-            )
-    return numbers
+def number_of(value: object) -> float:
+    """Return the number that a value is or spells; NaN if it is none."""
+    try:
+        return float(value)  # type: ignore[arg-type]  # what cannot be converted is the point
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
-def refuse_non_finite(values: Any, label: Labeller, missing: bool = False) -> None:
-    """Raise a DataError when a dense array or csr_array (N, V) holds infinity or NaN.
-
-    The message names the first such column, its count, and how many other columns have some. With ``missing``, a
-    dense array may hold NaN.
-    """
-    is_dense = isinstance(values, np.ndarray)
-    data = values if is_dense else values.data
-    if data.dtype.kind != "f":
-        return
-    with np.errstate(over="ignore", invalid="ignore"):
-        # A finite sum means that all values are finite, and is faster than checking each value.
-        if np.isfinite(data.sum()):
-            return
-    for kind, test in (("NaN (missing)", np.isnan), ("infinite (inf)", np.isinf)):
-        if test is np.isnan and missing and is_dense:
-            continue
-        bad = test(data)
-        n_columns = values.shape[1]
-        counts = bad.sum(axis=0) if is_dense else np.bincount(values.indices[bad], None, n_columns)
-        columns = np.flatnonzero(counts)
-        if columns.size:
-            j, others = int(columns[0]), columns.size - 1
-            more = f" ({count_of(others, 'other column')} too)" if others else ""
-            raise DataError(
-                f"{label(j)} has {count_of(int(counts[j]), kind + ' value')}{more}: "
-                "fill these in or drop the rows or columns that hold them"
-            )
+def row_index(rows: Any) -> Any:
+    """Return a choice of rows as numpy and scipy take it; an empty list chooses none."""
+    if isinstance(rows, slice):
+        return rows
+    chosen = np.asarray(rows)
+    return chosen.astype(np.intp) if chosen.size == 0 and chosen.dtype != bool else chosen
 
 
 def equal_fields(one: Any, other: object) -> Any:

@@ -8,8 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-__all__ = ["canonical_order", "duplicate_groups", "repeats_of", "row_draws"]
-
 # Cells hashed at a time.
 _BLOCK = 1 << 20
 

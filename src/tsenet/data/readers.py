@@ -2,6 +2,9 @@
 
 The library uses four names: :func:`read_data` for all columns of a file, :func:`read_documents` for its texts,
 :func:`read_chunks` for files larger than memory, and :class:`DataFile`, which turns columns into a table.
+
+Every format becomes dataframes of cells as they are in the file: csv cells are texts, so that ``007`` keeps its zeros
+and ``NA`` may be a country. csv is parsed by the standard library, since pandas fills short lines without a word.
 """
 
 from __future__ import annotations
@@ -13,7 +16,9 @@ import gzip
 import io
 import json
 import lzma
+import math
 import os
+import re
 import sys
 import warnings
 import zlib
@@ -21,45 +26,39 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import count_of, is_missing, listed, quoted
+from tsenet.data.columns import count_of, import_optional, listed, number_of, quoted
 from tsenet.data.table import Table, date_columns
-from tsenet.errors import DataError, MissingDependencyError
+from tsenet.errors import DataError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from tsenet.data.binary import BinaryRule
-
-__all__ = ["Chunk", "DataFile", "Documents", "read_chunks", "read_data", "read_documents"]
-
-#: Values by column; all lists have the same length. A missing value is None or "".
-Chunk = dict[str, list[Any]]
 
 # The function that opens a file with each compression suffix.
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+_FORMAT = re.compile(r"(\.(csv|tsv|jsonl|ndjson|json|txt))(\.gz|\.xz|\.bz2)?$|\.(parquet|pq)$")
 
 _STDIN = Path("-")
-_TABULAR = (".csv", ".tsv")
-_TEXT_FORMATS = (*_TABULAR, ".jsonl", ".ndjson", ".json", ".txt")
-_PARQUET = (".parquet", ".pq")
 _CHUNK_ROWS = 4096
+_PARTS_OF_SPARSE = ("data", "indices", "indptr", "row", "col", "offsets", "shape", "format")
 _MISSING_MARKS = {"na", "n/a", "#n/a", "nan", "null", "none", "?", "-", ".", "\\n"}
 # Delimiters of csv files, the most usual first, and the number of characters from which the delimiter is inferred.
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE_SIZE = 1 << 16
-_DAMAGE: tuple[type[Exception], ...] = (OSError, EOFError, lzma.LZMAError, zlib.error)
 
 
 # ---- tables
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DataFile:
     """The columns of a file, not yet converted to numbers or categories; :func:`read_data` makes one.
 
@@ -67,44 +66,37 @@ class DataFile:
     ----------
     path : Path
         The file.
-    columns : dict of str to sequence
-        Values by column, all of the same length. In text formats they are strings, "" or None where missing.
+    columns : DataFrame
+        The cells, as objects: strings in text formats. A missing one is "", None or NaN.
     rows : ndarray, csr_array or None
         The rows of an npz file, which have no column names.
 
     Examples
     --------
     >>> from pathlib import Path
+    >>> import pandas as pd
     >>> from tsenet.data import DataFile
-    >>> file = DataFile(Path("pets.csv"), {"animal": ["cat", "dog"], "legs": ["4", "4"]})
+    >>> file = DataFile(Path("pets.csv"), pd.DataFrame({"animal": ["cat", "dog"], "legs": ["4", "4"]}))
     >>> file.n_rows
     2
-    >>> file.numbers("legs").tolist()
-    [4.0, 4.0]
     """
 
     path: Path
-    columns: dict[str, Sequence[Any]]
+    columns: pd.DataFrame
     rows: Any = None
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        if self.rows is not None:
-            return int(self.rows.shape[0])
-        return len(next(iter(self.columns.values())))
+        return len(self.columns)
 
-    def column(self, name: str) -> Sequence[Any]:
-        """Return the values of a column as they are in the file.
+    def column(self, name: str) -> pd.Series:
+        """Return the cells of a column, None or NaN where missing.
 
         Parameters
         ----------
         name : str
             Name of the column.
-
-        Returns
-        -------
-        sequence
 
         Raises
         ------
@@ -114,12 +106,14 @@ class DataFile:
         Examples
         --------
         >>> from pathlib import Path
+        >>> import pandas as pd
         >>> from tsenet.data import DataFile
-        >>> DataFile(Path("pets.csv"), {"animal": ["cat", "dog"]}).column("animal")
+        >>> DataFile(Path("pets.csv"), pd.DataFrame({"animal": ["cat", "dog"]})).column("animal").tolist()
         ['cat', 'dog']
         """
         _check_columns([name], list(self.columns), self.path)
-        return self.columns[name]
+        cells = self.columns[name].astype(object)
+        return cells.where(cells != "", None)
 
     def texts(self, name: str) -> list[str]:
         """Return a column as strings, "" where missing.
@@ -129,53 +123,18 @@ class DataFile:
         name : str
             Name of the column.
 
-        Returns
-        -------
-        list of str
-
         Examples
         --------
         >>> from pathlib import Path
+        >>> import pandas as pd
         >>> from tsenet.data import DataFile
-        >>> DataFile(Path("pets.jsonl"), {"legs": [4, None]}).texts("legs")
+        >>> DataFile(Path("pets.jsonl"), pd.DataFrame({"legs": [4, None]}, dtype=object)).texts("legs")
         ['4', '']
         """
-        return ["" if is_missing(value) else str(value) for value in self.column(name)]
-
-    def numbers(self, name: str) -> npt.NDArray[np.float64] | None:
-        """Return a column as numbers.
-
-        Parameters
-        ----------
-        name : str
-            Name of the column.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_rows,), or None
-            NaN where missing, also for marks such as ``NA`` or ``?`` among numbers; None if a value is not a number.
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from tsenet.data import DataFile
-        >>> file = DataFile(Path("pets.csv"), {"animal": ["cat", "dog"], "legs": ["4", ""]})
-        >>> file.numbers("legs").tolist()
-        [4.0, nan]
-        >>> file.numbers("animal") is None
-        True
-        """
         cells = self.column(name)
-        try:
-            values = [
-                np.nan if is_missing(cell) or is_missing_mark(cell) else float(cell)
-                for cell in cells
-            ]
-        except (TypeError, ValueError, OverflowError):
-            return None
-        numbers = np.array(values, np.float64)
-        # In a column of names, NA may be one of them.
-        return None if np.isnan(numbers).all() and any(map(is_missing_mark, cells)) else numbers
+        return [
+            "" if missing else str(cell) for cell, missing in zip(cells, cells.isna(), strict=True)
+        ]
 
     def table(self, names: Sequence[str], rule: BinaryRule | None = None) -> Table:
         """Return some columns as a table; blank cells are missing values, NaN.
@@ -189,10 +148,6 @@ class DataFile:
         rule : BinaryRule, default=None
             That of a fitted model, for new rows: numbers, categories and dates are what they were in training.
 
-        Returns
-        -------
-        Table
-
         Raises
         ------
         DataError
@@ -201,38 +156,35 @@ class DataFile:
         Examples
         --------
         >>> from pathlib import Path
+        >>> import pandas as pd
         >>> from tsenet.data import DataFile
-        >>> file = DataFile(Path("pets.csv"), {"animal": ["cat", "ant"], "legs": ["4", "6"]})
+        >>> file = DataFile(Path("pets.csv"), pd.DataFrame({"animal": ["cat", "ant"], "legs": ["4", "6"]}))
         >>> file.table(["legs", "animal"]).levels
         (None, ('ant', 'cat'))
         """
+        import pandas as pd
+
         if self.rows is not None:
             return Table.of(self.rows, missing=True)
         if not names:
             raise DataError(f"{self.path} has no columns to learn from")
-        import pandas as pd
-
         training = {} if rule is None else dict(zip(rule.names_in, rule.levels, strict=True))
         texts = date_columns(names, training) | {n for n, levels in training.items() if levels}
-        columns: dict[str, npt.NDArray[Any]] = {}
+        columns: dict[str, pd.Series] = {}
         for name in names:
-            numbers = None if name in texts else self.numbers(name)
-            if numbers is None:
-                cells = [text or None for text in self.texts(name)]
-                numbers = np.array(cells, dtype=object)
-                if rule is not None and name not in texts:
-                    wrong = next(cell for cell in cells if cell and not is_number(cell))
-                    raise DataError(
-                        f"{self.path}: column {quoted(name)} held numbers when the model was fitted, "
-                        f"now it holds {quoted(wrong)}"
-                    )
-            elif marks := [cell for cell in self.columns[name] if is_missing_mark(cell)]:
-                warnings.warn(
-                    f"{self.path}: column {quoted(name)} holds numbers; cells such as {quoted(marks[0])} count as "
-                    "missing",
-                    stacklevel=2,
-                )
-            columns[name] = numbers
+            cells = self.column(name)
+            columns[name], other = numbers_of(cells)
+            if name in texts or (rule is None and len(other)):
+                columns[name] = cells.map(str, na_action="ignore")
+                continue
+            label = f"{self.path}: column {quoted(name)}"
+            if len(other):
+                now = f"now it holds {quoted(other.iloc[0])}"
+                raise DataError(f"{label} held numbers when the model was fitted, {now}")
+            marks = cells[cells.notna() & columns[name].isna()]
+            if len(marks):
+                shown = f"cells such as {quoted(marks.iloc[0])} count as missing"
+                warnings.warn(f"{label} holds numbers; {shown}", stacklevel=2)
         try:
             known = None if rule is None else list(training)
             return Table.of(pd.DataFrame(columns), missing=True, columns=known)
@@ -247,10 +199,6 @@ class DataFile:
         rule : BinaryRule
             The model's ``binary_rule_``.
 
-        Returns
-        -------
-        Table
-
         Raises
         ------
         DataError
@@ -259,9 +207,11 @@ class DataFile:
         Examples
         --------
         >>> from pathlib import Path
+        >>> import pandas as pd
         >>> from tsenet.data import BinaryRule, DataFile, Table
         >>> rule = BinaryRule.learn(Table.of([[1, 2], [3, 4]], names=["a", "b"]))
-        >>> DataFile(Path("new.csv"), {"b": ["5"], "c": ["x"], "a": [""]}).table_for(rule).values.tolist()
+        >>> file = DataFile(Path("new.csv"), pd.DataFrame({"b": ["5"], "c": ["x"], "a": [""]}))
+        >>> file.table_for(rule).values.tolist()
         [[nan, 5.0]]
         """
         return self.table(self.columns_for(rule.names_in), rule)
@@ -274,15 +224,12 @@ class DataFile:
         names : sequence of str
             Names of the model's columns.
 
-        Returns
-        -------
-        list of str
-
         Examples
         --------
         >>> from pathlib import Path
+        >>> import pandas as pd
         >>> from tsenet.data import DataFile
-        >>> file = DataFile(Path("new.csv"), {"size": ["5"], "sold": ["2024-05-31"]})
+        >>> file = DataFile(Path("new.csv"), pd.DataFrame({"size": ["5"], "sold": ["2024-05-31"]}))
         >>> file.columns_for(["sold: year", "sold: month", "sold: weekday", "size"])
         ['sold', 'size']
         """
@@ -331,47 +278,54 @@ def read_data(path: str | Path, *, header: bool = True, encoding: str = "utf-8")
     path = Path(path)
     if path.suffix.lower() == ".npz":
         return _read_npz(path)
-    columns: dict[str, Sequence[Any]] = dict(_read_columns(path, None, header, encoding))
-    if not columns:
+    columns = _read_columns(path, None, header, encoding)
+    if not len(columns):
         raise DataError(f"{path} holds no rows")
     return DataFile(path, columns)
 
 
-def is_number(text: str) -> bool:
-    """Return whether a text spells a number."""
+def numbers_of(cells: pd.Series) -> tuple[pd.Series, pd.Series]:
+    """Return the cells as numbers, NaN where missing; and the cells that are neither numbers nor marks of missing ones.
+
+    In a column without numbers, ``NA`` is no mark but may be a name.
+    """
     try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+        numbers = cells.astype(np.float64)  # the usual case
+    except (TypeError, ValueError, OverflowError):
+        numbers = cells.map(number_of).astype(np.float64)
+    other = cells[numbers.isna() & cells.notna()]
+    if numbers.notna().any():
+        other = other[[not _is_missing_mark(cell) for cell in other]]
+    return numbers, other
 
 
-def is_missing_mark(cell: Any) -> bool:
+def _is_missing_mark(cell: Any) -> bool:
     """Return whether a cell holds what other programs write where a number is missing."""
     return isinstance(cell, str) and cell.strip().lower() in _MISSING_MARKS
 
 
 def _read_npz(path: Path) -> DataFile:
+    import pandas as pd
+
     try:
         with np.load(path, allow_pickle=False) as arrays:
             parts = {name: arrays[name] for name in arrays.files}
-        rows: Any = parts.pop("X", None)
-        if rows is None and "format" in parts:  # written by scipy.sparse.save_npz
-            rows = sp.load_npz(path)
-            for name in ("data", "indices", "indptr", "row", "col", "offsets", "shape"):
-                parts.pop(name, None)
+        if "format" in parts and "X" not in parts:  # written by scipy.sparse.save_npz
+            parts = {name: parts[name] for name in parts if name not in _PARTS_OF_SPARSE}
+            parts["X"] = sp.load_npz(path)
     except FileNotFoundError:
         raise
     except Exception as error:  # numpy and zipfile fail in many ways
         raise DataError(f"{path} is damaged or not an npz file of plain arrays: {error}") from error
-    columns: dict[str, Any] = {name: array for name, array in parts.items() if array.ndim == 1}
+    rows = parts.pop("X", None)
+    columns = {name: array for name, array in parts.items() if array.ndim == 1}
     lengths = {len(array) for array in columns.values()}
     lengths |= set() if rows is None else {int(rows.shape[0])}
     if not lengths or lengths == {0}:
         raise DataError(f"{path} holds no rows: neither an array X, nor 1-D arrays as columns")
     if len(lengths) > 1:
         raise DataError(f"the arrays of {path} have different numbers of rows: {sorted(lengths)}")
-    return DataFile(path, columns, rows)
+    return DataFile(path, pd.DataFrame(columns, index=range(lengths.pop())), rows)
 
 
 # ---- documents
@@ -500,17 +454,17 @@ def read_documents(
     {'animal': ['cat', 'dog']}
     """
     path = Path(path)
-    others = _read_columns(path, list(dict.fromkeys([text, *columns])), header, encoding)
-    cells = enumerate(others.pop(text, []), start=1)
-    texts = [text_of(value, path, row, text) for row, value in cells]
-    if not texts:
+    frame = _read_columns(path, list(dict.fromkeys([text, *columns])), header, encoding)
+    if not len(frame):
         raise DataError(f"{path} holds no documents")
+    texts = [text_of(value, path, row, text) for row, value in enumerate(frame[text], start=1)]
+    others = {str(name): frame[name].tolist() for name in frame if name != text}
     return Documents(texts, others, texts.count(""))
 
 
 def text_of(value: Any, path: Path, row: int, column: str) -> str:
     """Return a cell as a text, "" if it is missing or blank; raise a DataError for what is no text."""
-    if is_missing(value):
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if not isinstance(value, str | int | float):
         kind = type(value).__name__
@@ -528,7 +482,7 @@ def read_chunks(
     *,
     header: bool = True,
     encoding: str = "utf-8",
-) -> Iterator[Chunk]:
+) -> Iterator[pd.DataFrame]:
     r"""Read a file in chunks of a few thousand rows, for files larger than memory.
 
     Parameters
@@ -542,9 +496,9 @@ def read_chunks(
 
     Yields
     ------
-    dict of str to list
-        Values by column, as they are in the file; None where a JSON object lacks a key. A later chunk of JSON lines
-        may have more columns.
+    DataFrame
+        The cells as they are in the file; NaN where a JSON object lacks a key. A later chunk of JSON lines may have
+        more columns.
 
     Raises
     ------
@@ -559,41 +513,70 @@ def read_chunks(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "sizes.tsv"
     ...     _ = path.write_text("name\tsize\nant\t1\nbee\t2\n")
-    ...     list(read_chunks(path))
+    ...     [chunk.to_dict("list") for chunk in read_chunks(path)]
     [{'name': ['ant', 'bee'], 'size': ['1', '2']}]
     """
     path = Path(path)
     if path != _STDIN and path.is_dir():
-        yield from _record_chunks(_folder_records(path, encoding), path, columns)
+        yield from _frames(_folder_records(path, encoding), path, columns)
         return
     suffix = "" if path == _STDIN else _format_of(path)
-    if suffix in _PARQUET:
-        yield from _parquet_chunks(path, columns)
+    if path != _STDIN:
+        path.stat()  # a missing file is not a damaged one
+    if suffix == ".parquet":
+        yield from _parquet_frames(path, columns)
         return
     with _open_text(path, encoding) as file:
         sample = file.read(_SAMPLE_SIZE)
         file.seek(0)
         suffix = suffix or _format_of_stream(sample, columns, header)
-        if suffix in _TABULAR:
+        if suffix in (".csv", ".tsv"):
             delimiter = "\t" if suffix == ".tsv" else _delimiter_of(sample, header)
-            records = _csv_records(file, path, columns, delimiter, header)
-        elif suffix == ".txt":
-            records = ({"text": line.rstrip("\r\n")} for line in file if line.strip())
+            rows = _csv_rows(file, path, delimiter)
+            if first := next(rows, None):
+                names = first if header else [str(j + 1) for j in range(len(first))]
+                _check_columns(columns or names, names, path)
+                rows = rows if header else chain([first], rows)
+                yield from _frames(rows, path, columns, names)
+            return
+        if suffix == ".txt":
+            records: Iterator[Any] = (
+                {"text": line.rstrip("\r\n")} for line in file if line.strip()
+            )
         else:
             is_array = suffix == ".json" and sample.lstrip().startswith("[")
             records = _json_records(file, path, is_array)
-        yield from _record_chunks(records, path, columns)
+        yield from _frames(records, path, columns)
 
 
-def _read_columns(path: Path, columns: Sequence[str] | None, header: bool, encoding: str) -> Chunk:
-    """Read all rows; None where a later chunk of JSON lines brought the column."""
-    joined: Chunk = {}
-    n_rows = 0
-    for chunk in read_chunks(path, columns, header=header, encoding=encoding):
-        for name, values in chunk.items():
-            joined.setdefault(name, [None] * n_rows).extend(values)
-        n_rows = max(map(len, joined.values()), default=0)
-    return joined
+def _read_columns(
+    path: Path, columns: Sequence[str] | None, header: bool, encoding: str
+) -> pd.DataFrame:
+    """Read all rows; None where a JSON object lacks a key."""
+    import pandas as pd
+
+    chunks = list(read_chunks(path, columns, header=header, encoding=encoding))
+    frame = pd.concat(chunks or [pd.DataFrame()], ignore_index=True).astype(object)
+    return frame.where(frame.notna(), None)
+
+
+def _frames(
+    records: Iterable[Any],
+    path: Path,
+    columns: Sequence[str] | None,
+    names: Sequence[str] | None = None,
+) -> Iterator[pd.DataFrame]:
+    """Group records into chunks: rows of the named columns, or objects of any keys, NaN where one lacks a key."""
+    import pandas as pd
+
+    known: dict[str, None] = {}
+    records = iter(records)
+    while batch := list(islice(records, _CHUNK_ROWS)):
+        frame = pd.DataFrame(batch, columns=names, dtype=object)
+        known |= dict.fromkeys(frame)
+        yield frame.reindex(columns=list(known if columns is None else columns)).astype(object)
+    if known and columns is not None:
+        _check_columns(columns, list(known), path)
 
 
 def _check_columns(columns: Sequence[str], known: Sequence[str], path: Path) -> None:
@@ -609,17 +592,12 @@ def _check_columns(columns: Sequence[str], known: Sequence[str], path: Path) -> 
 
 def _header_hint(path: Path, names: Sequence[str]) -> str:
     """Return what to add to a message if the column names of a csv file look like its first row."""
-    if path != _STDIN and not set(_TABULAR) & {suffix.lower() for suffix in path.suffixes}:
+    if path != _STDIN and not {".csv", ".tsv"} & {suffix.lower() for suffix in path.suffixes}:
         return ""
-    unlikely = [name for name in names if not name.strip() or len(name) > 60 or is_number(name)]
-    if 2 * len(unlikely) < len(names) or list(names) == _numbered(len(names)):
+    n_likely = sum(0 < len(name.strip()) <= 60 and math.isnan(number_of(name)) for name in names)
+    if 2 * n_likely > len(names) or list(names) == [str(j + 1) for j in range(len(names))]:
         return ""
     return ". The first line looks like data: if the file has no header, use --no-header (header=False)"
-
-
-def _numbered(width: int) -> list[str]:
-    """Names of columns without a header."""
-    return [str(j + 1) for j in range(width)]
 
 
 # ---- formats
@@ -627,18 +605,13 @@ def _numbered(width: int) -> list[str]:
 
 def _format_of(path: Path) -> str:
     """Return the suffix that names the format, without a compression suffix."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    known: tuple[str, ...] = (*_TEXT_FORMATS, *_PARQUET)
-    if len(suffixes) > 1 and suffixes[-1] in _OPENERS:
-        suffixes.pop()
-        known = _TEXT_FORMATS
-    if not suffixes or suffixes[-1] not in known:
+    match = _FORMAT.search(path.name.lower())
+    if match is None:
         raise DataError(
-            f"cannot tell the format of {path.name}: its name should end in "
-            f"{', '.join((*_TEXT_FORMATS, *_PARQUET))} (the text formats also with "
-            f"{', '.join(_OPENERS)})"
+            f"cannot tell the format of {path.name}: its name should end in .csv, .tsv, .jsonl, .ndjson, .json, .txt "
+            f"(also with {', '.join(_OPENERS)}), .parquet or .pq"
         )
-    return suffixes[-1]
+    return match[1] or ".parquet"
 
 
 def _format_of_stream(sample: str, columns: Sequence[str] | None, header: bool) -> str:
@@ -675,52 +648,32 @@ def _records_of_sample(sample: str, delimiter: str) -> list[list[str]]:
     return [row for row in rows if row]
 
 
-def _csv_records(
-    file: IO[str], path: Path, columns: Sequence[str] | None, delimiter: str, header: bool
-) -> Iterator[dict[str, Any]]:
+def _csv_rows(file: IO[str], path: Path, delimiter: str) -> Iterator[list[str]]:
+    """Yield the fields of each record that is not blank; all must have equally many."""
     csv.field_size_limit((1 << 31) - 1)  # of the whole process; its default refuses long texts
     # Strict: otherwise the rest of the file after an unclosed quote would be one text.
     reader = csv.reader(file, delimiter=delimiter, strict=True)
-    names: list[str] = []
+    width = 0
     try:
-        for row in filter(None, reader):  # without blank lines
-            if not names:
-                names = row if header else _numbered(len(row))
-                _check_columns(names if columns is None else columns, names, path)
-                if header:
-                    continue
-            if len(row) != len(names):
+        for row in filter(None, reader):
+            width = width or len(row)
+            if len(row) != width:
                 fields = count_of(len(row), "field")
-                raise DataError(f"{path}, line {reader.line_num}: {fields}, expected {len(names)}")
-            yield dict(zip(names, row, strict=True))
+                raise DataError(f"{path}, line {reader.line_num}: {fields}, expected {width}")
+            yield row
     except csv.Error as error:
         raise DataError(f"{path}, line {reader.line_num}: {error}") from error
 
 
-def _record_chunks(
-    records: Iterable[dict[str, Any]], path: Path, columns: Sequence[str] | None
-) -> Iterator[Chunk]:
-    """Group records of any keys into chunks."""
-    keys: dict[str, None] = {}
-    records = iter(records)
-    while batch := list(islice(records, _CHUNK_ROWS)):
-        for record in batch:
-            keys.update(dict.fromkeys(record))
-        names = keys if columns is None else columns
-        yield {name: [record.get(name) for record in batch] for name in names}
-    if keys and columns is not None:
-        _check_columns(columns, list(keys), path)
-
-
 def _json_records(file: IO[str], path: Path, is_array: bool) -> Iterator[dict[str, Any]]:
     """Yield the object on each line, or the elements of an array."""
-    if is_array:
-        elements = enumerate(_parse_json(file.read(), f"{path}"), start=1)
-        values = ((f"{path}, element {number}", element) for number, element in elements)
-    else:
-        lines = ((f"{path}, line {number}", line) for number, line in enumerate(file, start=1))
-        values = ((where, _parse_json(line, where)) for where, line in lines if line.strip())
-    for where, value in values:
+    what = "element" if is_array else "line"
+    parts: Iterable[Any] = _parse_json(file.read(), f"{path}") if is_array else file
+    for number, part in enumerate(parts, start=1):
+        where = f"{path}, {what} {number}"
+        if not is_array and not part.strip():
+            continue
+        value = part if is_array else _parse_json(part, where)
         record = {"text": value} if is_array and isinstance(value, str) else value
         if not isinstance(record, dict):
             raise DataError(f"{where}: expected a JSON object, got a {type(value).__name__}")
@@ -757,40 +710,27 @@ def _shown(path: Path) -> str:
 
 def import_pyarrow() -> Any:
     """Return pyarrow, with its module for Parquet files."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingDependencyError("Parquet needs pyarrow: pip install tsenet[text]") from error
-    return pyarrow
+    why = "Parquet needs pyarrow: pip install tsenet[text]"
+    import_optional("pyarrow.parquet", why)
+    return import_optional("pyarrow", why)
 
 
-def _parquet_chunks(path: Path, columns: Sequence[str] | None) -> Iterator[Chunk]:
+def _parquet_frames(path: Path, columns: Sequence[str] | None) -> Iterator[pd.DataFrame]:
+    import pandas as pd
+
     pyarrow = import_pyarrow()
-    with _report_damage(f"{path} is damaged or not a parquet file", (pyarrow.ArrowException,)):
-        schema = pyarrow.parquet.read_schema(path)
-        _check_columns(schema.names if columns is None else columns, schema.names, path)
+    try:
         with pyarrow.parquet.ParquetFile(path) as file:
+            known = file.schema_arrow.names
+            _check_columns(known if columns is None else columns, known, path)
             for batch in file.iter_batches(_CHUNK_ROWS, columns=columns and list(columns)):
-                yield batch.to_pydict()
+                # Not to_pandas, in which whole numbers beside a missing one become 1.0, 2.0, …
+                yield pd.DataFrame(batch.to_pydict(), dtype=object)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DataError(f"{path} is damaged or not a parquet file: {error}") from error
 
 
 # ---- opening files
-
-
-@contextmanager
-def _report_damage(message: str, others: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-    """Turn the errors of a damaged or wrongly named file into a DataError.
-
-    Errors of the operating system, such as a missing file, are passed on unchanged.
-    """
-    try:
-        yield
-    except _DAMAGE + others as error:
-        # Errors of the operating system have a number; those of gzip and bz2 do not.
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise DataError(f"{message}: {error}") from error
 
 
 @contextmanager
@@ -806,12 +746,8 @@ def _open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
         if path == _STDIN:
             yield io.StringIO(sys.stdin.buffer.read().decode(encoding), newline="")
             return
-        with (
-            _report_damage(f"{path} is damaged or not a {path.suffix} file"),
-            _OPENERS.get(path.suffix.lower(), open)(
-                path, mode="rt", encoding=encoding, newline=""
-            ) as file,
-        ):
+        opened = _OPENERS.get(path.suffix.lower(), open)
+        with opened(path, mode="rt", encoding=encoding, newline="") as file:
             yield file
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
@@ -819,3 +755,5 @@ def _open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
             f"{path} is not {error.encoding} text (byte 0x{byte:02x}): give its encoding, "
             "for example encoding='latin-1' (in the shell --encoding latin-1)"
         ) from error
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        raise DataError(f"{path} is damaged or not a {path.suffix} file: {error}") from error

@@ -14,15 +14,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import RESHAPE, equal_fields
+from tsenet.data.columns import RESHAPE, equal_fields, row_index
 from tsenet.errors import DataError
-
-__all__ = ["BinaryRows", "canonical_csr", "checked_csr", "constant_columns"]
 
 # Elements handled at a time where numpy would otherwise copy all of them to 8 bytes each.
 _BLOCK = 1 << 22
 
 _MAX_COLUMNS = int(np.iinfo(np.int32).max)
+_COMPRESSED = {"csr": sp.csr_array, "csc": sp.csc_array, "bsr": sp.bsr_array}
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,14 +105,7 @@ class BinaryRows:
             ...
         tsenet.errors.DataError: BinaryRows: the columns of a row are not strictly increasing
         """
-        if (self.indptr[1:] < self.indptr[:-1]).any():
-            raise DataError("BinaryRows: indptr must not decrease")
-        csr = self.to_csr()
-        try:
-            csr.check_format(full_check=True)
-        except ValueError as error:
-            raise DataError(f"BinaryRows: {error}") from error
-        if not csr.has_canonical_format:
+        if not checked_csr(self.to_csr()).has_canonical_format:
             raise DataError("BinaryRows: the columns of a row are not strictly increasing")
 
     def counts(self) -> npt.NDArray[np.int64]:
@@ -178,10 +170,7 @@ class BinaryRows:
                 indptr = self.indptr[start : max(start, stop) + 1]
                 indices = self.indices[indptr[0] : indptr[-1]]
                 return BinaryRows(indptr - indptr[0], indices, self.n_columns)
-        chosen = rows if isinstance(rows, slice) else np.asarray(rows)
-        if isinstance(chosen, np.ndarray) and chosen.size == 0 and chosen.dtype != bool:
-            chosen = chosen.astype(np.intp)
-        return _without_values(self.to_csr()[chosen], self.n_columns)
+        return _without_values(self.to_csr()[row_index(rows)], self.n_columns)
 
     def to_csr(self) -> sp.csr_array:
         """Return a scipy sparse array.
@@ -294,10 +283,7 @@ class BinaryRows:
         >>> BinaryRows.of_dense([[1, 0, 1]]).columns(1, 3).to_dense().tolist()
         [[False, True]]
         """
-        keep = (self.indices >= start) & (self.indices < stop)
-        before = np.concatenate([[0], np.cumsum(keep, dtype=np.int64)])
-        indices = self.indices[keep] - np.int32(start)
-        return BinaryRows(before[self.indptr], indices, stop - start)
+        return _without_values(self.to_csr()[:, start:stop], stop - start)
 
     @classmethod
     def concatenate(cls, parts: Iterable[BinaryRows]) -> BinaryRows:
@@ -324,30 +310,6 @@ class BinaryRows:
         indptr = np.zeros(lengths.size + 1, dtype=np.int64)
         np.cumsum(lengths, out=indptr[1:])
         return cls(indptr, np.concatenate([block.indices for block in blocks]), blocks[0].n_columns)
-
-
-def constant_columns(rows: BinaryRows) -> npt.NDArray[np.int64]:
-    """Return the columns that are on in no row or in every row.
-
-    They carry no information, so they are in no group of the tree (ALGORITHM section 0).
-
-    Parameters
-    ----------
-    rows : BinaryRows
-
-    Returns
-    -------
-    ndarray of int64
-        Column numbers, ascending.
-
-    Examples
-    --------
-    >>> from tsenet.data import BinaryRows, constant_columns
-    >>> constant_columns(BinaryRows.of_dense([[1, 0, 0], [1, 0, 1]])).tolist()
-    [0, 1]
-    """
-    counts = rows.counts()
-    return np.flatnonzero((counts == 0) | (counts == rows.n_rows)).astype(np.int64)
 
 
 def checked_csr(matrix: Any) -> Any:
@@ -377,18 +339,8 @@ def checked_csr(matrix: Any) -> Any:
 
 
 def _checked_csr(matrix: Any, n_rows: int, n_columns: int) -> Any:
-    if matrix.format == "csr":
-        return _checked_compressed(matrix.data, matrix, (n_rows, n_columns))
-    if matrix.format == "csc":
-        return _checked_compressed(matrix.data, matrix, (n_columns, n_rows)).T.tocsr()
-    if matrix.format == "bsr":
-        height, width = matrix.data.shape[1:]
-        if n_rows % height or n_columns % width:
-            raise ValueError(f"blocks of {height} × {width} do not fill {n_rows} × {n_columns}")
-        numbers = np.arange(len(matrix.data))
-        blocks = _checked_compressed(numbers, matrix, (n_rows // height, n_columns // width))
-        parts = (matrix.data[blocks.data], blocks.indices, blocks.indptr)
-        return sp.bsr_array(parts, shape=(n_rows, n_columns)).tocsr()
+    if matrix.format in _COMPRESSED:
+        return _checked_compressed(matrix, (n_rows, n_columns))
     if matrix.format == "dia":
         offsets = np.asarray(matrix.offsets)
         inside = (offsets > -n_rows) & (offsets < n_columns)  # others hold nothing
@@ -401,15 +353,19 @@ def _checked_csr(matrix: Any, n_rows: int, n_columns: int) -> Any:
     return sp.coo_array((coo.data, (coo.row, coo.col)), shape=(n_rows, n_columns)).tocsr()
 
 
-def _checked_compressed(data: Any, matrix: Any, shape: tuple[int, int]) -> Any:
-    """Return a csr_array of the data and the index arrays of a compressed matrix after checking these."""
+def _checked_compressed(matrix: Any, shape: tuple[int, int]) -> Any:
+    """Return a csr_array of a matrix with compressed index arrays after checking these."""
     indices, indptr = np.asarray(matrix.indices), np.asarray(matrix.indptr)
     if not {indices.dtype.kind, indptr.dtype.kind} <= {"i", "u"}:
         raise ValueError(f"the index arrays are of {indices.dtype} and {indptr.dtype}")
-    if (indptr[1:] < indptr[:-1]).any():
+    if (indptr[1:] < indptr[:-1]).any():  # scipy looks at differences, which may overflow
         raise ValueError("indptr must not decrease")
-    csr = sp.csr_array((np.asarray(data), indices, indptr), shape=shape)
-    csr.check_format(full_check=True)
+    blocks = matrix.data.shape[1:] or (1, 1)
+    if shape[0] % blocks[0] or shape[1] % blocks[1]:
+        raise ValueError(f"blocks of {blocks} do not fill {shape}")
+    checked = _COMPRESSED[matrix.format]((np.asarray(matrix.data), indices, indptr), shape=shape)
+    checked.check_format(full_check=True)
+    csr = checked.tocsr()
     index_type = np.int32 if csr.nnz <= _MAX_COLUMNS else np.int64
     csr.indices = csr.indices.astype(index_type, copy=False)
     csr.indptr = csr.indptr.astype(index_type, copy=False)

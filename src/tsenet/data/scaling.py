@@ -12,11 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import equal_fields
+from tsenet.data.columns import equal_fields, listed
 from tsenet.data.table import Table
 from tsenet.data.text import stop_words_of
-
-__all__ = ["Scaling", "overflow_safe_scale"]
 
 # Cells scaled at a time.
 _BLOCK = 1 << 22
@@ -94,28 +92,21 @@ class Scaling:
         """
         if weighting not in ("tfidf", "counts"):
             raise ValueError(f"weighting must be 'tfidf' or 'counts', not {weighting!r}")
-        if table.is_sparse and _are_counts(table.values):
-            if weighting == "counts":
-                largest = float(table.values.data.max())
-                return cls(
-                    np.empty(0), np.ones(1), limit=np.array([min(_ROOM * largest, _NO_LIMIT)])
-                )
-            n_with = np.bincount(table.values.indices, minlength=table.n_columns)
-            return cls.of_counts(table.n_rows, n_with, table.names)
         if table.is_sparse:
-            data = table.values.data.astype(np.float64)
-            power = overflow_safe_scale(np.abs(data).max(initial=0.0))
-            square = float(np.square(data / power).sum())
-            mean_square = square / (table.n_rows * table.n_columns)
-            scale = mean_square**-0.5 / power if mean_square > 0 else 1.0
-            scale = min(scale, _LARGEST_SCALE)
-            largest = np.abs(data).max(initial=0.0) * scale
-            return cls(
-                np.empty(0), np.array([scale]), limit=np.array([min(_ROOM * largest, _NO_LIMIT)])
-            )
+            data, scale = np.abs(table.values.data.astype(np.float64)), 1.0
+            largest = data.max(initial=0.0)
+            if not _are_counts(table.values):
+                power = overflow_safe_scale(largest)
+                square = float(np.square(data / power).sum()) / (table.n_rows * table.n_columns)
+                scale = min(square**-0.5 / power if square > 0 else 1.0, _LARGEST_SCALE)
+            elif weighting == "tfidf":
+                n_with = np.bincount(table.values.indices, minlength=table.n_columns)
+                return cls.of_counts(table.n_rows, n_with, table.names)
+            limit = min(_ROOM * (largest * scale), _NO_LIMIT)
+            return cls(np.empty(0), np.array([scale]), limit=np.array([limit]))
         n_missing = sum(np.isnan(block).sum(axis=0) for block in _blocks(table.values))
         n_known = np.maximum(1, table.n_rows - n_missing)
-        power = overflow_safe_scale(_largest(table.values))
+        power = overflow_safe_scale(_reach(table.values))
         shift = sum(_total(block / power) for block in _blocks(table.values)) / n_known
         square = sum(_total(np.square(block / power - shift)) for block in _blocks(table.values))
         shift, deviation = shift * power, np.sqrt(square / n_known) * power
@@ -223,16 +214,14 @@ class Scaling:
         if not beyond.any():
             return
         np.clip(values, -limit, limit, out=values)
-        if self.limit.size > 1:
-            columns = np.flatnonzero(beyond.any(axis=0) & (limit > 0))
-        else:
-            columns = np.unique(scaled.indices[beyond])
+        beyond &= limit > 0
+        columns = np.unique(
+            scaled.indices[beyond] if sp.issparse(scaled) else np.nonzero(beyond)[1]
+        )
         if columns.size:
-            shown = ", ".join(repr(names[j]) for j in columns[:3])
-            more = f" and {columns.size - 3} more" if columns.size > 3 else ""
             warnings.warn(
-                f"values of {shown}{more} are more than {_ROOM:g} times as far from the mean as any "
-                "training value, and were limited to that: are they in another unit?",
+                f"values of {listed((names[j] for j in columns), 3)} are more than {_ROOM:g} times as far from the "
+                "mean as any training value, and were limited to that: are they in another unit?",
                 stacklevel=2,
             )
 
@@ -296,17 +285,10 @@ def _are_counts(values: Any) -> bool:
     return bool((sums != sums[0]).any())
 
 
-def _largest(values: Any) -> Floats:
-    """Largest size of each column's values, missing ones left out: (V,)."""
-    sizes = [np.nan_to_num(np.abs(block)).max(axis=0, initial=0.0) for block in _blocks(values)]
-    return np.asarray(np.max(sizes, axis=0), np.float64)
-
-
-def _reach(values: Any, shift: Floats, scale: Floats) -> Floats:
+def _reach(values: Any, shift: Any = 0.0, scale: Any = 1.0) -> Floats:
     """Largest size of each column's scaled values, missing ones left out: (V,)."""
     sizes = [
-        np.nan_to_num(np.abs((block - shift) * scale)).max(axis=0, initial=0.0)
-        for block in _blocks(values)
+        np.nan_to_num(np.abs((block - shift) * scale)).max(axis=0) for block in _blocks(values)
     ]
     return np.asarray(np.max(sizes, axis=0), np.float64)
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import accumulate, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,6 @@ from tsenet.data.readers import import_pyarrow, read_chunks, text_of
 from tsenet.data.rows import BinaryRows, canonical_csr
 from tsenet.data.table import Levels, Table
 from tsenet.data.text import (
-    checked_vectorizer,
     choose_segmenter,
     count_words,
     vectorizer_fields,
@@ -41,44 +41,32 @@ from tsenet.progress import as_progress
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
 
-__all__ = [
-    "Partition",
-    "ShardFolder",
-    "ShardWriter",
-    "open_shards",
-    "shard_documents",
-    "write_shards",
-]
-
 MANIFEST = "shards.json"
-FORMAT = 3
+_FILE = "part-{:05d}.parquet"
+FORMAT = 4
 ROWS_PER_GROUP = 1 << 14
-GROUPS_PER_SHARD = 8
 WORDS, COUNTS, VALUES = "words", "counts", "values"
 
 
 @dataclass(frozen=True)
 class Partition:
-    """One row group of one shard: the rows that are read at once.
+    """One shard: the rows that are read at once.
 
     Attributes
     ----------
     file : str
         Name of the shard.
-    row_group : int
-        Row group within the shard.
     start, n_rows : int
         Number of its first row among all rows of the folder, and its number of rows.
 
     Examples
     --------
     >>> from tsenet.data import Partition
-    >>> Partition("part-00000.parquet", row_group=0, start=0, n_rows=100).n_rows
+    >>> Partition("part-00000.parquet", start=0, n_rows=100).n_rows
     100
     """
 
     file: str
-    row_group: int
     start: int
     n_rows: int
 
@@ -104,7 +92,7 @@ class ShardFolder:
     labels : dict of str to str
         The type of each label column, such as ``int64``, ``double`` or ``string``.
     partitions : tuple of Partition
-        All row groups, in the order of the rows.
+        All shards, in the order of the rows.
     nnz : int
         Words of all documents (entries of the sparse table), or the number of dense values.
     digest : str
@@ -187,8 +175,7 @@ class ShardFolder:
         Raises
         ------
         DataError
-            If the file is missing, damaged, or has other content than the list of shards promises; names the file and
-            the row group.
+            If the file is missing, damaged, or has other content than the list of shards promises; names the file.
 
         Examples
         --------
@@ -208,7 +195,7 @@ class ShardFolder:
             if values.shape[0] != partition.n_rows:
                 raise DataError(f"it has {values.shape[0]} rows, {MANIFEST} {partition.n_rows}")
         except DataError as error:
-            raise DataError(f"{self._name_of(partition)}: {error}") from error
+            raise DataError(f"{self.path / partition.file}: {error}") from error
         return Table(values, self.names, self.levels, self.named)
 
     def read_labels(
@@ -244,25 +231,17 @@ class ShardFolder:
         columns = self._read(partition, list(labels))
         return {name: np.asarray(column.to_numpy()) for name, column in columns.items()}
 
-    def _name_of(self, partition: Partition) -> str:
-        return f"{self.path / partition.file}, row group {partition.row_group}"
-
     def _read(self, partition: Partition, columns: list[str]) -> dict[str, Any]:
         pyarrow = import_pyarrow()
+        path = self.path / partition.file
         try:
-            with pyarrow.parquet.ParquetFile(
-                self.path / partition.file, page_checksum_verification=True
-            ) as file:
-                table = file.read_row_group(partition.row_group, columns=columns, use_threads=False)
+            with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
+                table = file.read(columns=columns, use_threads=False)
             return {name: table.column(name) for name in columns}
         except FileNotFoundError as error:
-            raise DataError(
-                f"{self._name_of(partition)}: the file is missing, copy or make the folder again"
-            ) from error
-        except (pyarrow.ArrowException, OSError, KeyError, IndexError) as error:
-            raise DataError(
-                f"{self._name_of(partition)} cannot be read, the file is damaged: {error}"
-            ) from error
+            raise DataError(f"{path} is missing: copy or make the folder again") from error
+        except (pyarrow.ArrowException, OSError, KeyError) as error:
+            raise DataError(f"{path} cannot be read, the file is damaged: {error}") from error
 
 
 def _documents(words: Any, counts: Any, n_columns: int) -> sp.csr_array:
@@ -273,7 +252,8 @@ def _documents(words: Any, counts: Any, n_columns: int) -> sp.csr_array:
     rows = BinaryRows(indptr, indices, n_columns)
     rows.validate()
     matrix = rows.to_csr()
-    return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    matrix.data = data
+    return matrix
 
 
 def _lists(column: Any, name: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
@@ -347,6 +327,10 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
         levels: list[Levels] = [None] * len(names)
         for key, values in fields["levels"].items():
             levels[int(key)] = tuple(map(str, values))
+        n_rows = [int(shard["rows"]) for shard in fields["shards"]]
+        if not n_rows or min(n_rows) < 1:
+            raise ValueError("it lists shards without rows")
+        starts = accumulate(n_rows, initial=0)
         return ShardFolder(
             path=path,
             names=names,
@@ -354,7 +338,7 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
             named=bool(fields["named"]),
             is_sparse=bool(fields["sparse"]),
             labels={str(name): str(kind) for name, kind in fields["labels"].items()},
-            partitions=_partitions(fields["shards"]),
+            partitions=tuple(map(Partition, map(_FILE.format, count()), starts, n_rows)),
             nnz=int(fields["nnz"]),
             digest=hashlib.sha256(content).hexdigest(),
             counter=fields["counter"],
@@ -370,23 +354,6 @@ def _reopen(path: Path, digest: str) -> ShardFolder:
     if folder.digest != digest:
         raise DataError(f"{path} has changed since the work began: start again")
     return folder
-
-
-def _partitions(shards: Sequence[dict[str, Any]]) -> tuple[Partition, ...]:
-    partitions: list[Partition] = []
-    start = 0
-    for shard in shards:
-        file = str(shard["file"])
-        if Path(file).name != file:
-            raise ValueError(f"a shard is called {file!r}")
-        for group, n_rows in enumerate(map(int, shard["rows"])):
-            if n_rows < 1:
-                raise ValueError(f"row group {group} of {file} has {n_rows} rows")
-            partitions.append(Partition(file, group, start, n_rows))
-            start += n_rows
-    if not partitions:
-        raise ValueError("it lists no rows")
-    return tuple(partitions)
 
 
 # ---- writing
@@ -413,8 +380,8 @@ class ShardWriter:
         Whether the names are the user's.
     counter : mapping or None, default=None
         Options of the ``CountVectorizer`` that made the rows, kept in the folder.
-    rows_per_group, groups_per_shard : int
-        Rows of a partition and partitions of a file. Lower the first if rows are very long: a partition is read whole.
+    rows_per_group : int, default=16384
+        Rows of a shard. Lower it if rows are very long: a shard is read whole.
 
     Raises
     ------
@@ -444,13 +411,12 @@ class ShardWriter:
         named: bool = True,
         counter: Mapping[str, Any] | None = None,
         rows_per_group: int = ROWS_PER_GROUP,
-        groups_per_shard: int = GROUPS_PER_SHARD,
     ) -> None:
         taken = {WORDS, COUNTS, VALUES} & set(labels)
         if taken:
             raise DataError(f"a label column cannot be called {taken.pop()!r}: rename it")
-        if rows_per_group < 1 or groups_per_shard < 1:
-            raise ValueError("rows_per_group and groups_per_shard must be at least 1")
+        if rows_per_group < 1:
+            raise ValueError("rows_per_group must be at least 1")
         self._path = Path(folder)
         self._pyarrow = import_pyarrow()
         if (self._path / MANIFEST).is_file():
@@ -468,7 +434,6 @@ class ShardWriter:
         }
         self._labels = list(labels)
         self._rows_per_group = rows_per_group
-        self._rows_per_shard = rows_per_group * groups_per_shard
         self._waiting: Any = None
         self._schema: Any = None  # of all rows so far
 
@@ -513,29 +478,27 @@ class ShardWriter:
         """
         pyarrow = self._pyarrow
         values = rows.values if isinstance(rows, Table) else rows
-        given = dict(labels or {})
-        n_columns = len(self._fields["names"])
-        if set(given) != set(self._labels):
-            raise DataError(f"the labels must be {self._labels}, not {sorted(given)}")
+        n_columns, labels = len(self._fields["names"]), labels or {}
+        if set(labels) != set(self._labels):
+            raise DataError(f"the labels must be {self._labels}, not {sorted(labels)}")
         if values.ndim != 2 or values.shape[1] != n_columns:
             raise DataError(f"rows must have {n_columns} columns, got shape {values.shape}")
-        for name, column in given.items():
-            if len(column) != values.shape[0]:
-                raise DataError(f"{len(column)} labels {name!r} for {values.shape[0]} rows")
         columns = _columns_of_documents(values) if self.sparse else _column_of_numbers(values)
         self._fields["nnz"] += int(values.nnz if self.sparse else values.size)
         try:
             for name in self._labels:
-                columns[name] = pyarrow.array(given[name], from_pandas=True)
+                columns[name] = pyarrow.array(labels[name], from_pandas=True)
             table = pyarrow.table(columns)
             waiting = table.slice(0, 0) if self._waiting is None else self._waiting
             schemas = [self._schema or table.schema, table.schema]
             self._schema = pyarrow.unify_schemas(schemas, promote_options="permissive")
             self._waiting = pyarrow.concat_tables([waiting, table], promote_options="permissive")
         except pyarrow.ArrowException as error:
-            raise DataError(f"a column holds values of different kinds: {error}") from error
-        while self._waiting.num_rows >= self._rows_per_shard:
-            self._write_shard(self._rows_per_shard)
+            raise DataError(
+                f"a label has another number of values than there are rows, or values of different kinds: {error}"
+            ) from error
+        while self._waiting.num_rows >= self._rows_per_group:
+            self._write_shard(self._rows_per_group)
 
     def finish(self) -> None:
         """Write the last shard, and then the list of all; the end of a ``with`` block does it.
@@ -566,26 +529,17 @@ class ShardWriter:
         (self._path / MANIFEST).write_text(text, encoding="utf-8")
 
     def _write_shard(self, n_rows: int) -> None:
-        file = f"part-{len(self._fields['shards']):05d}.parquet"
+        file = _FILE.format(len(self._fields["shards"]))
         self._path.mkdir(parents=True, exist_ok=True)
-        self._pyarrow.parquet.write_table(
-            self._waiting.slice(0, n_rows).combine_chunks(),
-            self._path / file,
-            row_group_size=self._rows_per_group,
-            compression="zstd",
-            write_page_checksum=True,
-        )
+        shard = self._waiting.slice(0, n_rows).combine_chunks()
         self._waiting = self._waiting.slice(n_rows)
-        with (self._path / file).open("rb") as stream:
+        with (self._path / file).open("w+b") as stream:
+            self._pyarrow.parquet.write_table(
+                shard, stream, row_group_size=n_rows, compression="zstd", write_page_checksum=True
+            )
+            stream.seek(0)
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        starts = range(0, n_rows, self._rows_per_group)
-        self._fields["shards"].append(
-            {
-                "file": file,
-                "rows": [min(self._rows_per_group, n_rows - start) for start in starts],
-                "sha256": digest,
-            }
-        )
+        self._fields["shards"].append({"rows": n_rows, "sha256": digest})
 
 
 def _columns_of_documents(values: Any) -> dict[str, Any]:
@@ -734,30 +688,26 @@ def shard_documents(
     if any(str(path) == "-" for path in paths):
         raise DataError("standard input cannot be read twice: write it to a file first")
     vectorizer = word_vectorizer(min_documents=2) if vectorizer is None else vectorizer
-    vectorizer_fields(checked_vectorizer(vectorizer))  # refuses what the folder cannot hold
+    vectorizer_fields(vectorizer)  # refuses what the folder cannot hold
     ShardWriter(folder, names=(), sparse=True)  # refuses a finished folder before the work
-    kept: deque[dict[str, list[Any]]] = deque()  # labels of the chunks that are being counted
 
-    def texts() -> Iterator[list[str]]:
-        kept.clear()
+    def chunks() -> Iterator[tuple[list[str], dict[str, list[Any]]]]:
         wanted = list(dict.fromkeys([text, *labels]))
         for path in map(Path, paths):
             n_before = 0
             for chunk in read_chunks(path, wanted, header=header, encoding=encoding):
-                kept.append({name: chunk[name] for name in labels})
-                yield [
-                    text_of(value, path, row, text)
-                    for row, value in enumerate(chunk[text], n_before + 1)
-                ]
-                n_before += len(chunk[text])
+                cells = enumerate(chunk[text], n_before + 1)
+                texts = [text_of(value, path, row, text) for row, value in cells]
+                yield texts, {name: chunk[name].tolist() for name in labels}
+                n_before += len(chunk)
 
     with as_progress(progress) as report:
         report.start("counting words", None)
-        choose_segmenter(vectorizer, next(texts(), []))
+        choose_segmenter(vectorizer, next(chunks(), ([], {}))[0])
         n_documents = n_html = 0
         n_with: Counter[str] = Counter()
         n_times: Counter[str] = Counter()
-        for n_texts, n_tagged, *counts in map_in_order(partial(_count_terms, vectorizer), texts()):
+        for n_texts, n_tagged, *counts in map_in_order(partial(_count_terms, vectorizer), chunks()):
             n_documents, n_html = n_documents + n_texts, n_html + n_tagged
             n_with.update(counts[0])
             n_times.update(counts[1])
@@ -776,22 +726,23 @@ def shard_documents(
             rows_per_group=rows_per_group,
         ) as writer:
             report.start("writing shards", None)
-            for rows in map_in_order(partial(_count, vectorizer), texts()):
-                writer.write(rows, kept.popleft())
+            for rows, values in map_in_order(partial(_count, vectorizer), chunks()):
+                writer.write(rows, values)
                 report.advance(rows.shape[0])
             report.finish()
     return writer.folder
 
 
-def _count(vectorizer: CountVectorizer, texts: list[str]) -> Any:
-    """The word counts of some texts: a sparse matrix."""
-    return count_words(texts, vectorizer).values
+def _count(vectorizer: CountVectorizer, chunk: tuple[list[str], Any]) -> tuple[Any, Any]:
+    """The word counts of some texts as a sparse matrix, and their labels."""
+    return count_words(chunk[0], vectorizer).values, chunk[1]
 
 
 def _count_terms(
-    vectorizer: CountVectorizer, texts: list[str]
+    vectorizer: CountVectorizer, chunk: tuple[list[str], Any]
 ) -> tuple[int, int, Counter[str], Counter[str]]:
     """The numbers of texts and of those with HTML, in how many texts each term is, and how often."""
+    texts, _ = chunk
     analyze, n_html = vectorizer.build_analyzer(), 0
     n_with: Counter[str] = Counter()
     n_times: Counter[str] = Counter()

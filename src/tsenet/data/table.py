@@ -10,34 +10,27 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import (
-    RESHAPE,
-    Labeller,
-    column_labeller,
-    equal_fields,
-    numbers_of_objects,
-    quoted,
-    refuse_non_finite,
-)
+from tsenet.data.columns import RESHAPE, count_of, equal_fields, number_of, quoted, row_index
 from tsenet.data.rows import canonical_csr, checked_csr
 from tsenet.errors import DataError, NonNumericError
 
-__all__ = ["Levels", "Table", "date_columns", "is_frame"]
+if TYPE_CHECKING:
+    import pandas as pd
 
 Levels = tuple[str, ...] | None
-Times = npt.NDArray[np.datetime64]
+Labeller = Callable[[int], str]
 
-_DATE_PARTS = ("year", "month", "weekday", "hour")
 _DAYS_PER_YEAR = 365.2425
 # Year, month and day in ISO 8601 order, separated by hyphens or slashes.
 _DATE = re.compile(r"\s*(\d{4})([-/])(\d{1,2})\2(\d{1,2})(?!\d)")
@@ -140,7 +133,7 @@ class Table:
         if isinstance(X, Table):
             levels, values = X.levels, checked_csr(X.values) if X.is_sparse else X.values
             if own_names is None:
-                refuse_non_finite(X.values, X.label, missing)
+                _refuse_non_finite(X.values, X.label, missing)
                 return X
         elif sp.issparse(X):
             values = canonical_csr(_native_numbers(checked_csr(X)))
@@ -156,7 +149,7 @@ class Table:
                     values = canonical_csr(checked_csr(values))
                 values = _native_numbers(values)
         else:
-            values = _dense_values(X, column_labeller(own_names))
+            values = _dense_values(X, _labeller(own_names))
         n_rows, n_columns = values.shape
         if 0 in values.shape:
             what = "sample" if n_rows == 0 else "feature"
@@ -165,10 +158,10 @@ class Table:
             )
         if own_names is not None:
             _check_names(own_names, n_columns)
-        refuse_non_finite(values, column_labeller(own_names), missing)
+        _refuse_non_finite(values, _labeller(own_names), missing)
         return cls(
             values,
-            _default_names(n_columns) if own_names is None else own_names,
+            default_names(n_columns) if own_names is None else own_names,
             (None,) * n_columns if levels is None else levels,
             own_names is not None,
         )
@@ -211,7 +204,7 @@ class Table:
         >>> Table.of([[1, 2]], names=["a", "b"]).label(1)
         "column 'b' (index 1)"
         """
-        return column_labeller(self.names if self.named else None)(column)
+        return _labeller(self.names if self.named else None)(column)
 
     def take(self, rows: npt.ArrayLike | slice) -> Table:
         """Return some of the rows, in the given order.
@@ -231,10 +224,7 @@ class Table:
         >>> Table.of([[1], [2], [3]]).take([2, 0]).values.tolist()
         [[3], [1]]
         """
-        chosen = rows if isinstance(rows, slice) else np.asarray(rows)
-        if isinstance(chosen, np.ndarray) and chosen.size == 0 and chosen.dtype != bool:
-            chosen = chosen.astype(np.intp)
-        return Table(self.values[chosen], self.names, self.levels, self.named)
+        return Table(self.values[row_index(rows)], self.names, self.levels, self.named)
 
     def __repr__(self) -> str:
         rows = f"{self.n_rows} rows × {self.n_columns} columns"
@@ -248,7 +238,7 @@ class Table:
 
 
 @lru_cache(maxsize=4)
-def _default_names(n_columns: int) -> tuple[str, ...]:
+def default_names(n_columns: int) -> tuple[str, ...]:
     """``x0``, ``x1``, …; made once, since one row of a wide table takes less time than its names."""
     return tuple(f"x{j}" for j in range(n_columns))
 
@@ -260,10 +250,10 @@ def _check_names(names: tuple[str, ...], n_columns: int) -> None:
         if not isinstance(name, str):
             raise DataError(f"the name of column {j} must be a string, got {quoted(name)}")
     if len(set(names)) < n_columns:
-        twice = [(name, count) for name, count in Counter(names).items() if count > 1]
-        shown = ", ".join(f"{quoted(name)} ({count} times)" for name, count in twice[:5])
-        more = f" and {len(twice) - 5} more" if len(twice) > 5 else ""
-        raise DataError(f"duplicate column names: {shown}{more}; give each column its own name")
+        name, times = Counter(names).most_common(1)[0]
+        raise DataError(
+            f"duplicate column names: {quoted(name)} occurs {times} times; give each column its own name"
+        )
 
 
 def _dense_values(data: Any, label: Labeller) -> npt.NDArray[Any]:
@@ -278,7 +268,7 @@ def _dense_values(data: Any, label: Labeller) -> npt.NDArray[Any]:
         raise DataError(f"Expected a 2-D array, got a {array.ndim}-D array instead. {RESHAPE}")
     if array.ndim > 2:
         raise DataError(f"Found array with dim {array.ndim}, while dim <= 2 is required.")
-    return numbers_of_objects(array, label) if array.dtype == object else _native_numbers(array)
+    return _numbers_of_objects(array, label) if array.dtype == object else _native_numbers(array)
 
 
 def _native_numbers(values: Any) -> Any:
@@ -295,6 +285,68 @@ def _native_numbers(values: Any) -> Any:
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
         return values.astype(np.float64)
     return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+
+def _numbers_of_objects(array: npt.NDArray[Any], label: Labeller) -> npt.NDArray[np.float64]:
+    """Turn an object array (N, V) into float64; None and ``pandas.NA`` become NaN."""
+    import pandas as pd
+
+    with suppress(TypeError, ValueError, OverflowError):
+        return array.astype(np.float64)
+    numbers = np.empty(array.shape, dtype=np.float64)  # one at a time, to find what failed
+    for j in range(array.shape[1]):
+        cells = pd.Series(array[:, j], dtype=object)
+        numbers[:, j] = cells.map(number_of)
+        bad = cells[np.isnan(numbers[:, j]) & cells.notna()]
+        if len(bad):
+            raise NonNumericError(
+                f"{label(j)} has {count_of(len(bad), 'value')} that cannot be read as a number, such as "
+                f"{quoted(bad.iloc[0])}: each argument must be a string that spells a number, or a real number. "
+                "Categories can be given as string columns of a pandas or polars dataframe."
+            )
+    return numbers
+
+
+def _labeller(names: Sequence[str] | None) -> Labeller:
+    """Return the function that names column ``j`` in error messages.
+
+    Parameters
+    ----------
+    names : sequence of str or None
+        None if the table has no names: messages then give only the index.
+    """
+    if names is None:
+        return lambda j: f"column {j}"
+    return lambda j: f"column {quoted(names[j])} (index {j})"
+
+
+def _refuse_non_finite(values: Any, label: Labeller, missing: bool = False) -> None:
+    """Raise a DataError when a dense array or csr_array (N, V) holds infinity or NaN.
+
+    The message names the first such column, its count, and how many other columns have some. With ``missing``, a
+    dense array may hold NaN.
+    """
+    is_dense = isinstance(values, np.ndarray)
+    data = values if is_dense else values.data
+    if data.dtype.kind != "f":
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A finite sum means that all values are finite, and is faster than checking each value.
+        if np.isfinite(data.sum()):
+            return
+    for kind, test in (("NaN (missing)", np.isnan), ("infinite (inf)", np.isinf)):
+        if test is np.isnan and missing and is_dense:
+            continue
+        bad = test(data)
+        columns = np.nonzero(bad)[1] if is_dense else values.indices[bad]
+        if columns.size:
+            j, counts = int(columns.min()), np.bincount(columns)
+            others = int(np.count_nonzero(counts)) - 1
+            more = f" ({count_of(others, 'other column')} too)" if others else ""
+            raise DataError(
+                f"{label(j)} has {count_of(int(counts[j]), kind + ' value')}{more}: "
+                "fill these in or drop the rows or columns that hold them"
+            )
 
 
 # ---- dataframes
@@ -348,14 +400,14 @@ def _frame_values(
     """
     import narwhals as nw
 
-    own_names = names or _default_names(int(frame.shape[1]))
+    own_names = names or default_names(int(frame.shape[1]))
     if nw.dependencies.is_pandas_dataframe(frame):
         if all(_is_sparse(dtype) for dtype in frame.dtypes):
             return frame.sparse.to_coo(), names, (None,) * frame.shape[1]
         # narwhals needs unique string labels; set_axis does not copy the data.
         frame = frame.set_axis(own_names, axis=1)
     table = nw.from_native(frame, eager_only=True)
-    label = column_labeller(names)
+    label = _labeller(names)
     dates = None if training is None else date_columns(own_names, training)
     if not dates and all(dtype.is_integer() or dtype.is_float() for dtype in table.schema.values()):
         values = table.to_numpy()
@@ -394,34 +446,26 @@ def _numbers_or_codes(series: Any, label: str) -> tuple[npt.NDArray[Any], Levels
     dtype, values = series.dtype, series.to_numpy()
     known = ~series.is_null().to_numpy()
     is_category = dtype in (nw.Categorical, nw.Enum)
-    if not is_category and (
-        dtype.is_numeric() or dtype == nw.Boolean or values.dtype.kind in "fiub"
-    ):
-        if values.dtype.kind in "fiub" and known.all():
-            return values, None
-        numbers = np.full(values.size, np.nan)
-        numbers[known] = values[known].astype(np.float64)
-        return numbers, None
+    if not is_category and values.dtype.kind in "fiub":
+        return (values if known.all() else np.where(known, values, np.nan)), None
     if dtype in (nw.Datetime, nw.Date):
         raise NonNumericError(f"{label} holds dates, but did not in training: drop it")
-    if not is_category and dtype not in (nw.String, nw.Object, nw.Unknown):
+    readable = is_category or dtype in (nw.String, nw.Object, nw.Unknown, nw.Boolean)
+    if not readable and not dtype.is_numeric():
         raise NonNumericError(
             f"{label} holds values of type {dtype}: turn it into numbers or categories, or drop it"
         )
-    present = [value for value, is_known in zip(values, known, strict=True) if is_known]
-    if not is_category and not all(isinstance(value, str) for value in present):
-        # numbers_of_objects names columns by index, but here it gets a single column.
-        objects = np.array(values, dtype=object)
-        objects[~known] = None
-        return numbers_of_objects(objects.reshape(-1, 1), lambda _: label)[:, 0], None
+    present = list(values[known])
     if not present:  # nothing shows that they are categories
         return np.full(values.size, np.nan), None
-    codes, levels = pd.factorize(np.array(list(map(str, present)), dtype=object), sort=True)
-    if len(present) == values.size:
-        return codes.astype(np.int64), tuple(levels)
-    numbers = np.full(values.size, np.nan)
-    numbers[known] = codes
-    return numbers, tuple(levels)
+    if not is_category and not all(isinstance(value, str) for value in present):
+        objects = np.array(
+            [None if gap else v for v, gap in zip(values, ~known, strict=True)], object
+        )
+        return _numbers_of_objects(objects.reshape(-1, 1), lambda _: label)[:, 0], None
+    codes = np.full(values.size, np.nan)
+    codes[known], levels = pd.factorize(np.array(list(map(str, present)), object), sort=True)
+    return codes, tuple(levels)
 
 
 # ---- dates
@@ -433,84 +477,70 @@ def date_columns(names: Iterable[str], training: Collection[str]) -> set[str]:
     return {name for name in names if name not in known and f"{name}: year" in known}
 
 
-def _times_of(series: Any, label: str, was_date: bool | None) -> Times | None:
+def _times_of(series: Any, label: str, was_date: bool | None) -> pd.DatetimeIndex | None:
     """Return the times of a column of dates, NaT where missing; None if it holds something else.
 
-    ``was_date``: whether it held dates in training; None in training itself.
+    ``was_date``: whether it held dates in training, None for a training table. Of texts in a training table, at least
+    nine of ten must be dates.
     """
     import narwhals as nw
+    import pandas as pd
 
-    if was_date is False:
-        return None
     dtype = series.dtype
+    if was_date is False or (was_date is None and dtype.is_numeric()):
+        return None
     if dtype in (nw.Datetime, nw.Date):
         if getattr(dtype, "time_zone", None) is not None:
             series = series.dt.replace_time_zone(None)
-        return np.asarray(series.to_numpy(), dtype="datetime64[us]")
-    present = series.drop_nulls().to_numpy()
-    if was_date and (not present.size or (present.dtype.kind == "f" and np.isnan(present).all())):
-        return np.full(len(series), np.datetime64("NaT"), dtype="datetime64[us]")
-    if dtype in (nw.String, nw.Object, nw.Unknown) and present.size:
-        values = np.array(series.to_numpy(), dtype=object)
-        values[series.is_null().to_numpy()] = None
-        if all(isinstance(value, date) for value in present):
-            naive = [v.replace(tzinfo=None) if isinstance(v, datetime) else v for v in values]
-            return np.array(naive, dtype="datetime64[us]")
-        if all(isinstance(value, str) for value in present):
-            return _times_of_texts(values, present, label, bool(was_date))
-    if was_date:
-        raise DataError(f"{label} held dates in training, now values such as {present[0]!r}")
-    return None
-
-
-def _times_of_texts(
-    values: npt.NDArray[Any], present: npt.NDArray[Any], label: str, was_date: bool
-) -> Times | None:
-    """Return the times of texts; in training only if at least nine of ten are dates."""
-    if not was_date and not any(map(_DATE.match, present[:10])):
-        return None  # the usual case, without parsing all
-    times = np.array([_parse_date(text) for text in values], dtype="datetime64[us]")
-    n_wrong = present.size - int(np.count_nonzero(~np.isnat(times)))
-    if not was_date and n_wrong > (1 - _MIN_DATE_SHARE) * present.size:
+        return pd.DatetimeIndex(series.to_numpy().astype("datetime64[us]"))
+    cells = pd.Series(series.to_numpy(), dtype=object)
+    present = cells[~series.is_null().to_numpy()].dropna()
+    are_texts = bool(len(present)) and all(isinstance(value, str) for value in present)
+    if are_texts and (was_date or any(map(_DATE.match, present[:10]))):
+        times = present.map(_parse_date)
+    elif all(isinstance(value, date) for value in present) and (was_date or len(present)):
+        times = present.map(lambda value: pd.Timestamp(value).tz_localize(None))
+    elif was_date:
+        raise DataError(f"{label} held dates in training, now values such as {present.iloc[0]!r}")
+    else:
         return None
-    if n_wrong or not was_date:
-        wrong = f"; {n_wrong:,} of {present.size:,} are not dates and count as missing"
+    n_wrong = int(times.isna().sum())
+    if not was_date and n_wrong > (1 - _MIN_DATE_SHARE) * len(present):
+        return None
+    if are_texts and (n_wrong or not was_date):
+        wrong = f"; {n_wrong:,} of {len(present):,} are not dates and count as missing"
         message = f"{label} holds dates: they become numbers (year, month, weekday)"
         warnings.warn(message + (wrong if n_wrong else ""), UserWarning, stacklevel=3)
-    return times
+    return pd.DatetimeIndex(times.reindex(cells.index).astype("datetime64[us]"))
 
 
 @lru_cache(maxsize=1 << 16)
-def _parse_date(text: str | None) -> datetime | None:
+def _parse_date(text: str) -> datetime | None:
     """Read a text such as ``2024-05-31`` or ``2024/5/31 18:30``; time zones are ignored."""
-    match = _DATE.match(text or "")
-    if text is None or match is None:
+    match = _DATE.match(text)
+    if match is None:
         return None
     year, _, month, day = match.groups()
-    try:
+    with suppress(ValueError):
         iso = f"{year}-{month:>02}-{day:>02}{text[match.end() :].rstrip()}"
         return datetime.fromisoformat(iso).replace(tzinfo=None)
-    except ValueError:
-        return None
+    return None
 
 
 def _numbers_of_dates(
-    name: str, times: Times, training: Collection[str] | None
+    name: str, times: pd.DatetimeIndex, training: Collection[str] | None
 ) -> dict[str, npt.NDArray[np.float64]]:
     """Return the numbers of a column of dates by name, NaN where missing; hours as in training, or if there are any."""
     import pandas as pd
 
-    when = pd.DatetimeIndex(times)
-    days = (when - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
+    days = (times - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
+    hours = (times - times.normalize()) / pd.Timedelta(hours=1)
     numbers = {
-        "year": 1970 + days / _DAYS_PER_YEAR,
-        "month": when.month,
-        "weekday": when.day_of_week + 1,
-        "hour": (when - when.normalize()) / pd.Timedelta(hours=1),
+        f"{name}: year": 1970 + days / _DAYS_PER_YEAR,
+        f"{name}: month": times.month,
+        f"{name}: weekday": times.day_of_week + 1,
+        f"{name}: hour": hours,
     }
-    if training is not None:
-        parts = [part for part in _DATE_PARTS if f"{name}: {part}" in training]
-    else:
-        has_times = (numbers["hour"] > 0).any()
-        parts = list(_DATE_PARTS if has_times else _DATE_PARTS[:3])
-    return {f"{name}: {part}": np.asarray(numbers[part], np.float64) for part in parts}
+    if not (training is None and (hours > 0).any()) and f"{name}: hour" not in (training or ()):
+        del numbers[f"{name}: hour"]
+    return {part: np.asarray(values, np.float64) for part, values in numbers.items()}

