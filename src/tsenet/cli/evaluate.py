@@ -26,6 +26,7 @@ def evaluate(
         list[str] | None, option("COLUMN", "Column of true values; default: the target of fit.")
     ] = None,
     unlabeled: options.Unlabeled = None,
+    embeddings: options.Embeddings = None,
     encoding: options.Encoding = None,
     no_header: options.NoHeader = False,
     jobs: options.Jobs = None,
@@ -50,17 +51,17 @@ def evaluate(
         file = read_file(data, progress, encoding, no_header)
         truth = truth_of(fitted, file, names, unlabeled)
         X = model_input(fitted, file)
-    known = has_target(truth)
-    truth, predicted = truth[known], fitted.predict(X)[known]
+    known, vectors = has_target(truth), options.read_array(embeddings)
+    truth, predicted = truth[known], fitted.predict(X, vectors)[known]
     fields: dict[str, Any] = {"rows": int(known.sum()), "unlabelled": int((~known).sum())}
     tables: dict[str, pd.DataFrame] = {}
     if not hasattr(fitted, "classes_"):
         scores, tables["targets"] = _number_scores(truth, predicted, names)
     elif truth.ndim == 2:
-        shares = fitted.predict_proba(X)[known]
+        shares = fitted.predict_proba(X, vectors)[known]
         scores, tables["targets"] = _label_scores(truth, predicted, shares, names)
     else:
-        classes, shares = fitted.classes_.tolist(), fitted.predict_proba(X)[known]
+        classes, shares = fitted.classes_.tolist(), fitted.predict_proba(X, vectors)[known]
         fields["unknown"] = sum(value not in classes for value in truth)
         scores, tables = _class_scores(truth, predicted, shares, classes)
     if truth.ndim == 1:

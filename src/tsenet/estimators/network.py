@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from tsenet.network.predictor import NetworkOptions, Predictor
     from tsenet.network.tsenet import TSENet
     from tsenet.training.engine import AdamState
+    from tsenet.training.linear_teacher import Linear
     from tsenet.training.recipe import Recipe, RunSeeds, TrainedNetwork
 
 __all__ = [
@@ -146,6 +147,8 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
     _n_runs: int
     #: The network that a file held.
     _stored: Predictor | None = None
+    #: What embeddings add to the outputs, after ``fit(…, inputs="both")``.
+    _of_embeddings: Linear | None = None
     #: Whether weights were pruned; those that are 0 then stay so.
     _pruned: bool = False
     #: Adam's state between calls of partial_fit; not kept in files.
@@ -342,7 +345,7 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         check_consistent_length(table.values, given.values)
         if table.n_rows < 2 and reset:
             raise DataError(f"{name} needs at least two rows, got n_samples = {table.n_rows}")
-        vectors = _checked_embeddings(embeddings, table.n_rows)
+        vectors = None if embeddings is None else _checked_embeddings(embeddings, table.n_rows)
         weights = _checked_weights(sample_weight, table.n_rows)
         if weights is not None:
             repeated = repeats_of(weights)
@@ -460,6 +463,7 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         sample_weight: Any = None,
         *,
         embeddings: Any = None,
+        inputs: Literal["words", "both"] = "words",
         eval_set: Any = None,
         eval_metric: Any = None,
     ) -> Self:
@@ -483,6 +487,9 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
             Vectors of the rows from a pretrained encoder, such as :func:`tsenet.data.embed`. They are used while
             learning only: the linear teacher reads them too, so it teaches the network more about the rows without a
             target. Predictions need none. They have no effect where every row has a target.
+        inputs : {"words", "both"}, default="words"
+            What predictions read. ``"both"``: the embeddings of their rows too, so :meth:`predict` and others need
+            ``embeddings``. The teacher's linear model of the embeddings is then added to the network's outputs.
         eval_set : tuple (X, y), default=None
             Rows to score the network on after each epoch; ``history_`` holds the scores. The weights of the best epoch
             are kept, and with ``init="random"`` these rows tell when to stop, in place of a part of the others.
@@ -499,6 +506,10 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         from tsenet.training.recipe import fit_network
 
         recipe = self._recipe()
+        if inputs not in ("words", "both") or (inputs == "both" and embeddings is None):
+            raise DataError(
+                f'inputs must be "words", or "both" together with embeddings, not {inputs!r}'
+            )
         if is_outside_memory(X):
             in_memory = {
                 "sample_weight": sample_weight,
@@ -519,10 +530,12 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
                 *(labelled, self.targets_.loss, self.wiring_, recipe),
                 *(self._next_seeds(seed), report),
                 embeddings=checked.embeddings,
+                keep_embeddings=inputs == "both",
                 validation=None if others is None else self._labelled(others),
                 score=score,
             )
             self._keep(trained, labelled.inputs)
+            self._of_embeddings = trained.of_embeddings
         return self
 
     def _check_eval_set(self, eval_set: Any) -> CheckedRows:
@@ -545,6 +558,10 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         from tsenet.network.compact import non_zero_weights
         from tsenet.training.recipe import continue_network, first_network
 
+        if self._of_embeddings is not None:
+            raise ValueError(
+                'partial_fit cannot continue a model that was fitted with inputs="both"'
+            )
         recipe, seed = self._recipe(), seed_sequence(self.random_state)
         first = not hasattr(self, "history_")
         with as_progress(progress_of(self.verbose)) as report:
@@ -615,6 +632,7 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
         self.tree_, self.wiring_, self.binary_rule_ = structure
         self._learned_wiring = self.wiring_
         self._pruned, self._adam, self._n_runs, self.source_ = False, None, 0, None
+        self._of_embeddings = None
 
     def _next_seeds(self, seed: np.random.SeedSequence) -> RunSeeds:
         """Seeds of the next training."""
@@ -704,11 +722,31 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
 
     # ---- predictions
 
-    def _outputs(self, X: Any) -> NDArray[np.float64]:
-        """Raw outputs of the network: (N, C)."""
-        return _finite(
+    @property
+    def reads_embeddings_(self) -> bool:
+        """Whether predictions need embeddings too: after ``fit(…, inputs="both")``."""
+        return self._of_embeddings is not None
+
+    def _outputs(self, X: Any, embeddings: Any = None) -> NDArray[np.float64]:
+        """Raw outputs of the network, and of the part on embeddings if there is one: (N, C)."""
+        outputs = _finite(
             [self._predictor.outputs(part, None, self.n_jobs) for part in self.network_inputs(X)]
         )
+        part = self._of_embeddings
+        if part is None and embeddings is None:
+            return outputs
+        if part is None:
+            raise DataError("the model reads no embeddings: it was fitted without inputs='both'")
+        if embeddings is None:
+            raise DataError(
+                "the model was fitted with inputs='both': pass the embeddings of the rows too, as embeddings=..."
+            )
+        vectors = _checked_embeddings(embeddings, len(outputs))
+        if vectors.shape[1] != len(part.weight):
+            raise DataError(
+                f"embeddings must have {len(part.weight)} columns, as in fit, not {vectors.shape[1]}"
+            )
+        return outputs + part(vectors)
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Activations of all hidden units, layer by layer: (N, units)."""
@@ -878,6 +916,8 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
             "scaling.limit": scaling.limit,
             "importances": self.feature_importances_,
         }
+        if self._of_embeddings is not None:
+            arrays.update(_under("embeddings", self._of_embeddings._asdict()))
         if self.cv_score_ is not None:
             arrays["cv_score"] = np.array(self.cv_score_[1:], np.float64)
         if tree is not None:
@@ -932,6 +972,9 @@ class TSENetEstimator(TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"there must be one importance for each of {rule.n_columns_in} columns"
             )
+        of_embeddings = arrays_under("embeddings", arrays)
+        if of_embeddings:
+            self._of_embeddings = _linear_of(of_embeddings, parts.n_outputs)
         self.cv_score_ = None
         if "cv_score" in arrays:
             value, low, high, n_rows = arrays["cv_score"].tolist()
@@ -1039,35 +1082,35 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
             raise ValueError(f"classes is not the same as on the first call: {known}")
         return self._partial_fit(X, y, sample_weight, classes)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, embeddings: Any = None) -> NDArray[Any]:
         """The most probable class (N,), or 0 and 1 for each label (N, C)."""
-        outputs = self._outputs(X)
+        outputs = self._outputs(X, embeddings)
         classes: NDArray[Any] = self.targets_.decode(outputs)
         return classes
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, embeddings: Any = None) -> NDArray[np.float64]:
         """Probabilities: of each class (N, classes), or that each label holds (N, labels)."""
-        outputs = self._outputs(X)
+        outputs = self._outputs(X, embeddings)
         probabilities: NDArray[np.float64] = self.targets_.loss.predict(outputs)
         return probabilities
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, embeddings: Any = None) -> NDArray[np.float64]:
         """Raw outputs of the network.
 
         Two classes: log-odds of the second (N,). More: a score for each (N, classes), whose softmax is
         :meth:`predict_proba`. Labels: log-odds of each (N, labels).
         """
-        outputs = self._outputs(X)
+        outputs = self._outputs(X, embeddings)
         return outputs[:, 0] if isinstance(self.targets_.loss, BinaryLoss) else outputs
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, embeddings: Any = None) -> float:
         """Share of rows predicted right; for several labels, of rows with all known labels right.
 
         Rows without a known label are left out.
         """
         check_is_fitted(self, "history_")
         values, known = self._read_targets(y)
-        predicted = self.predict(X)
+        predicted = self.predict(X, embeddings)
         check_consistent_length(predicted, values, sample_weight)
         if predicted.shape != values.shape or _are_texts(predicted) != _are_texts(values):
             raise DataError(
@@ -1176,19 +1219,19 @@ n_features_in_, feature_names_in_, vectorizer_, source_
         """
         return self._partial_fit(X, y, sample_weight)
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, embeddings: Any = None) -> NDArray[np.float64]:
         """The values: (N,), or (N, C) if ``fit`` saw a 2-D ``y``."""
-        outputs = self._outputs(X)
+        outputs = self._outputs(X, embeddings)
         values: NDArray[np.float64] = _finite([self.targets_.decode(outputs)])
         return values
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, embeddings: Any = None) -> float:
         """R², the mean of those of several targets; unknown values are left out."""
         from sklearn.metrics import r2_score
 
         check_is_fitted(self, "history_")
         values = self._read_targets(y).values
-        predicted = self.predict(X)
+        predicted = self.predict(X, embeddings)
         check_consistent_length(predicted, values, sample_weight)
         if _columns(predicted).shape != _columns(values).shape:
             raise DataError(f"y has the shape {values.shape}, but predictions {predicted.shape}")
@@ -1276,10 +1319,8 @@ def _checked_weights(given: Any, n_rows: int) -> NDArray[np.float64] | None:
     return None if (weights == 1).all() else weights
 
 
-def _checked_embeddings(given: Any, n_rows: int) -> NDArray[np.float64] | None:
+def _checked_embeddings(given: Any, n_rows: int) -> NDArray[np.float64]:
     """Vectors of the rows."""
-    if given is None:
-        return None
     try:
         vectors = np.asarray(given, np.float64)
     except (TypeError, ValueError) as error:
@@ -1293,6 +1334,17 @@ def _checked_embeddings(given: Any, n_rows: int) -> NDArray[np.float64] | None:
         row = int(np.argmin(np.isfinite(vectors).all(axis=1)))
         raise DataError(f"embeddings must be finite numbers, but row {row} is not")
     return vectors
+
+
+def _linear_of(arrays: Arrays, n_outputs: int) -> Linear:
+    """The part on embeddings that a file holds."""
+    from tsenet.training.linear_teacher import Linear
+
+    part = Linear(**arrays)
+    fits = part.weight.ndim == 2 and part.weight.shape[1:] == part.bias.shape == (n_outputs,)
+    if not fits or any(a.dtype != np.float64 or not np.isfinite(a).all() for a in part):
+        raise ValueError(f"the part on embeddings does not fit the {n_outputs} outputs")
+    return part
 
 
 def _parameters_as_json(params: dict[str, Any]) -> dict[str, Any]:

@@ -227,12 +227,15 @@ class TrainedNetwork:
         With which training can continue.
     unseen : Unseen or None
         Outputs for labelled rows by models that had not seen them; None where no row was held out.
+    of_embeddings : Linear or None
+        What embeddings add to the outputs of the network, if predictions read them too.
     """
 
     net: TSENet
     history: History
     adam: AdamState
     unseen: Unseen | None = None
+    of_embeddings: Linear | None = None
 
 
 # ---- the policy
@@ -247,6 +250,7 @@ def fit_network(
     report: Progress,
     *,
     embeddings: NDArray[np.float64] | None = None,
+    keep_embeddings: bool = False,
     validation: Labelled | None = None,
     score: Score | None = None,
 ) -> TrainedNetwork:
@@ -263,6 +267,8 @@ def fit_network(
     report : Progress
     embeddings : float64 (N, d), optional
         Other vectors of all rows, which only the linear teacher reads.
+    keep_embeddings : bool, default=False
+        Whether predictions read embeddings too: the teacher's part on them is kept.
     validation : Labelled, optional
         Rows to score each network on after every epoch. Without them, ``init="random"`` holds some out.
     score : Score, optional
@@ -270,7 +276,12 @@ def fit_network(
     """
     if labelled.n_rows < 2:
         raise DataError("only one row has a label: training needs two or more")
-    task = _Task(labelled, loss, wiring, recipe, seeds, report, embeddings, validation, score)
+    if keep_embeddings and (recipe.init == "random" or recipe.linear_skip is False):
+        raise ValueError('inputs="both" needs init="principal" and a linear skip')
+    task = _Task(
+        *(labelled, loss, wiring, recipe, seeds, report),
+        *(embeddings, keep_embeddings, validation, score),
+    )
     if recipe.init == "random":
         return task.fit_plain()
     everything = labelled.n_rows == len(labelled.inputs)
@@ -288,6 +299,7 @@ class _Task:
     seeds: RunSeeds
     report: Progress
     embeddings: NDArray[np.float64] | None
+    keep_embeddings: bool
     validation: Labelled | None
     score: Score | None
 
@@ -313,15 +325,20 @@ class _Task:
         if self.recipe.linear_skip:
             skip = teacher.model.scaled(softness)
             is_words = self.has_classes and is_bag(self.inputs.values)
-            if is_words or self.embeddings is not None:  # the linear part learns in turn
+            if self.keep_embeddings:
+                trained = self._with_embeddings(trained, teacher, 0.5 * softness)
+            elif is_words or self.embeddings is not None:  # the linear part learns in turn
                 mean = 0.5 * (soft + self._outputs(trained.net))
                 skip = fit_student(self._pseudo_labelled(mean, fresh), self.loss)
             trained = self._with_linear_skip(trained, skip, _EQUAL_SHARES)
         if fresh.size:
             n_labels = self.labelled.n_rows
             confident = n_labels / (n_labels + _DOUBT) * teacher.outputs[fresh]
-            by_network = self._outputs(trained.net, fresh)
-            _scale_outputs(trained.net, match_confidence(confident, by_network, self.loss))
+            answers = self._outputs(trained.net, fresh)
+            if trained.of_embeddings is not None:
+                assert self.embeddings is not None
+                answers = answers + trained.of_embeddings(self.embeddings[fresh])
+            trained = _scaled(trained, match_confidence(confident, answers, self.loss))
         held = self.labelled.take(teacher.fold >= 0)
         return replace(trained, unseen=Unseen(teacher.held_out, held.targets))
 
@@ -361,7 +378,7 @@ class _Task:
         labelled = self.labelled
         if not self.recipe.linear_skip:
             return self._fit_alone()
-        teacher = self._linear_teacher()
+        teacher = self._linear_teacher(None, self.embeddings if self.keep_embeddings else None)
         by_network = np.empty((labelled.n_rows, self.loss.n_outputs))
         for k in range(min(int(teacher.fold.max()) + 1, _MAX_FOLDS)):
             unseen = teacher.fold == k
@@ -375,11 +392,13 @@ class _Task:
         share = self._blend(by_teacher, by_network, held)
         if np.mean(unseen) > _SMALL_FOLD:
             trained = self._train_longer(trained)
+        if self.keep_embeddings:
+            trained = self._with_embeddings(trained, teacher, share[0])
         if share[0] > 0.0:
             trained = self._with_linear_skip(trained, teacher.model, share)
         elif self.has_classes:
             factor = float(np.clip(share[1], 1 / _MAX_RESCALING, _MAX_RESCALING))
-            _scale_outputs(trained.net, factor)
+            trained = _scaled(trained, factor)
         blended = share[0] * by_teacher + share[1] * by_network
         return replace(trained, unseen=Unseen(blended, held.targets))
 
@@ -485,6 +504,13 @@ class _Task:
 
     def _outputs(self, net: TSENet, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         return net.predictor().outputs(self.inputs, rows, self.recipe.n_jobs)
+
+    def _with_embeddings(
+        self, trained: TrainedNetwork, teacher: LinearTeacher, share: float
+    ) -> TrainedNetwork:
+        """The network, and the teacher's part on embeddings as a part of the outputs."""
+        assert teacher.of_embeddings is not None
+        return replace(trained, of_embeddings=teacher.of_embeddings.scaled(share))
 
     def _with_linear_skip(
         self, trained: TrainedNetwork, linear: Linear, share: NDArray[np.float64]
@@ -599,13 +625,15 @@ def first_network(
     return net
 
 
-def _scale_outputs(net: TSENet, factor: float) -> None:
-    """Multiply the outputs of a network: the same answers, more or less sure."""
+def _scaled(trained: TrainedNetwork, factor: float) -> TrainedNetwork:
+    """The network with its outputs multiplied: the same answers, more or less sure."""
+    net, part = trained.net, trained.of_embeddings
     with torch.no_grad():
         net.output.weight.mul_(factor)
         net.output.bias.mul_(factor)
         if net.linear_skip is not None:
             net.linear_skip.mul_(factor)
+    return replace(trained, of_embeddings=None if part is None else part.scaled(factor))
 
 
 def _run(
