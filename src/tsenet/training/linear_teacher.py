@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 from scipy.sparse import csr_array, diags_array
 from scipy.special import softmax
+from sklearn.linear_model import Ridge
+from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
 from tsenet.network.batches import is_bag
@@ -32,15 +34,12 @@ from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, RegressionL
 __all__ = [
     "Linear",
     "LinearTeacher",
-    "NaiveBayesEM",
     "blend_weights",
     "calibrated_score",
-    "fit_linear",
     "fit_linear_teacher",
     "fit_student",
     "losses_by_part",
     "match_confidence",
-    "refine_by_em",
     "standard_error",
     "stratified_folds",
 ]
@@ -89,6 +88,14 @@ class Linear(NamedTuple):
     def scaled(self, factor: float) -> Linear:
         """All outputs times a factor."""
         return Linear(self.weight * factor, self.bias * factor)
+
+    def plus(self, other: Linear) -> Linear:
+        """The sum of both models' outputs."""
+        return Linear(self.weight + other.weight, self.bias + other.bias)
+
+    def shifted(self, mean: NDArray[np.float64]) -> Linear:
+        """The same outputs for rows from which a mean was not subtracted."""
+        return Linear(self.weight, self.bias - mean @ self.weight)
 
 
 def fit_linear(
@@ -146,8 +153,6 @@ def _ridge(
 
     L-BFGS would need thousands of steps where columns are nearly collinear, as in spectra.
     """
-    from sklearn.linear_model import Ridge
-
     weight = np.zeros((rows.shape[1], targets.shape[1]))
     bias = np.zeros(targets.shape[1])
     for c in range(targets.shape[1]):
@@ -316,7 +321,10 @@ def fit_linear_teacher(
     """
     ignored = np.empty(0, np.int64) if ignored is None else ignored
     with threadpool_limits(1, user_api="blas"):  # a product's sums must not depend on threads
-        return _Fit(labelled, loss, seed, ignored, embeddings).run(report)
+        report.start("linear teacher", None)
+        teacher = _Fit(labelled, loss, seed, ignored, embeddings).run()
+        report.finish()
+        return teacher
 
 
 class _Part(NamedTuple):
@@ -355,27 +363,22 @@ class _Fit:
         if chosen.size > _MAX_FITTED:
             chosen = chosen[self._folds(labelled, -(-chosen.size // _MAX_FITTED)) == 0]
         self.fitted = labelled.take(chosen)
+        self.fold = self._folds(self.fitted, max(_FOLDS, -(-chosen.size // _MAX_HELD_OUT)))
         if chosen.size > 2 * _MAX_HELD_OUT:  # with many rows one fold is enough
-            self.fold = self._folds(self.fitted, max(_FOLDS, -(-chosen.size // _MAX_HELD_OUT)))
             self.fold[self.fold > 0] = -1
-        else:
-            self.fold = self._folds(self.fitted, _FOLDS)
         self.held = self.fitted.take(np.flatnonzero(self.fold >= 0))
         self.fold_of_all = np.full(labelled.n_rows, -1)
         self.fold_of_all[chosen] = self.fold
 
-    def run(self, report: Progress) -> LinearTeacher:
-        unsupervised = self.bag and self.fitted.n_rows < _MANY_LABELS
-        report.start("linear teacher", 1 + 2 * unsupervised)
+    def run(self) -> LinearTeacher:
         values, *embeddings = self.sources
         x = values[self.fitted.rows]
         parts = [self._of_input(x)]
-        report.advance(1, "input")
-        if unsupervised:
-            directions = self._directions()
-            if directions is not None:
-                parts.append(self._cross_validated(x @ directions).along(directions))
-            report.advance(1, "singular directions")
+        unsupervised = self.bag and self.fitted.n_rows < _MANY_LABELS
+        if unsupervised and min(values.shape) > 2 * _N_DIRECTIONS:
+            *_, found = randomized_svd(values, _N_DIRECTIONS, n_iter=4, random_state=self.seed)
+            directions = found.T.astype(np.float64)  # (D, 100)
+            parts.append(self._cross_validated(x @ directions).along(directions))
         for vectors in embeddings:
             part = self._cross_validated(vectors[self.fitted.rows])
             parts.append(part._replace(source=_EMBEDDINGS))
@@ -383,30 +386,35 @@ class _Fit:
                 parts.append(self._refined(ClassMeansEM(vectors), _EMBEDDINGS, parts))
         if unsupervised:
             parts.append(self._refined(NaiveBayesEM(values), _INPUT, parts))
-            report.advance(1, "rows without labels")
         share = self._blend(parts)
-        report.finish()
-        of_embeddings = None
-        if embeddings:
-            of_embeddings = _weighted_sum(parts, share, _EMBEDDINGS)
-            shift = self.mean @ of_embeddings.weight
-            of_embeddings = of_embeddings._replace(bias=of_embeddings.bias - shift)
+        model, *of_embeddings = self._sums(parts, share, -1)
         return LinearTeacher(
-            _weighted_sum(parts, share, _INPUT),
-            of_embeddings,
+            model,
+            of_embeddings[0].shifted(self.mean) if of_embeddings else None,
             self._outputs(parts, share, -1),
             self.fold_of_all,
             np.tensordot(share, np.stack([part.held_out for part in parts]), axes=1),
         )
 
+    def _sums(self, parts: list[_Part], share: NDArray[np.float64], k: int) -> list[Linear]:
+        """The blend of the parts' models number ``k``: one model for each source."""
+        sums = []
+        for source, rows in enumerate(self.sources):
+            shape = (rows.shape[1], self.loss.n_outputs)
+            total = Linear(np.zeros(shape), np.zeros(shape[1:]))
+            for part, amount in zip(parts, share, strict=True):
+                if part.source == source:
+                    total = total.plus(part.models[k].scaled(amount))
+            sums.append(total)
+        return sums
+
     def _outputs(
         self, parts: list[_Part], share: NDArray[np.float64], k: int
     ) -> NDArray[np.float64]:
         """Outputs of all rows by the blend of the parts' models number ``k``: (N, C)."""
-        found = np.zeros((self.sources[0].shape[0], self.loss.n_outputs))
-        for part, amount in zip(parts, share, strict=True):
-            found += amount * part.models[k](self.sources[part.source])
-        return found
+        models = self._sums(parts, share, k)
+        outputs = [model(rows) for model, rows in zip(models, self.sources, strict=True)]
+        return np.sum(outputs, axis=0)  # type: ignore[no-any-return]
 
     def _folds(self, labelled: Labelled, n_folds: int) -> NDArray[np.int64]:
         classes = labelled.targets if self.has_classes else np.zeros(labelled.n_rows)
@@ -474,17 +482,6 @@ class _Fit:
         held_out = [part.held_out for part in parts]
         return blend_weights(held_out, self.held.targets, self.held.weights, self.loss)
 
-    def _directions(self) -> NDArray[np.float64] | None:
-        """Leading singular directions of all rows: (D, 100); None where there are hardly as many."""
-        from sklearn.utils.extmath import randomized_svd
-
-        values = self.sources[_INPUT]
-        if min(values.shape) <= 2 * _N_DIRECTIONS:
-            return None
-        *_, directions = randomized_svd(values, _N_DIRECTIONS, n_iter=4, random_state=self.seed)
-        found: NDArray[np.float64] = directions.T.astype(np.float64)
-        return found
-
     def _refined(
         self, model: NaiveBayesEM | ClassMeansEM, source: int, parts: list[_Part]
     ) -> _Part:
@@ -503,19 +500,6 @@ class _Fit:
             found.append(by_class)
         held_out = self._held_out(found, self.sources[source][fitted.rows])
         return _Part(found, held_out, source)
-
-
-def _weighted_sum(parts: list[_Part], share: NDArray[np.float64], source: int) -> Linear:
-    """The blend of the parts that read one source, as one model."""
-    models = [
-        part.models[-1].scaled(amount)
-        for part, amount in zip(parts, share.tolist(), strict=True)
-        if part.source == source
-    ]
-    weight, bias = models[0]
-    for model in models[1:]:
-        weight, bias = weight + model.weight, bias + model.bias
-    return Linear(weight, bias)
 
 
 def _mean_square_length(rows: Rows) -> float:
