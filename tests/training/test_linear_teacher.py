@@ -146,6 +146,32 @@ def test_the_blend_says_what_the_classes_are() -> None:
     assert (found.held_out.argmax(axis=1) == CLASSES[:60]).mean() > 0.8
 
 
+def test_one_label_of_each_class_is_enough() -> None:
+    few = np.array([np.flatnonzero(k == CLASSES)[0] for k in range(3)])
+    found = started(Labelled(bag(), few, CLASSES[few]), MulticlassLoss(3))
+    assert found.fold.tolist() == [-1, -1, -1]
+    assert found.held_out.shape == (0, 3)
+    assert (found.outputs.argmax(axis=1) == CLASSES).mean() > 0.75
+
+
+def test_the_only_label_of_a_class_is_not_held_out() -> None:
+    rows = np.concatenate([np.flatnonzero(k == CLASSES)[:n] for k, n in enumerate((5, 5, 1))])
+    found = started(Labelled(bag(), rows, CLASSES[rows]), MulticlassLoss(3))
+    assert found.fold[-1] == -1
+    assert (found.fold[:-1] >= 0).all()
+
+
+def test_embeddings_that_say_nothing_hardly_count() -> None:
+    labelled = labelled_rows(bag(), 60)
+    alone = started(labelled, MulticlassLoss(3))
+    noise = np.random.default_rng(1).normal(size=(N_ROWS, 20))
+    with as_progress(False) as report:
+        found = fit_linear_teacher(labelled, MulticlassLoss(3), 0, report, embeddings=noise)
+    assert found.of_embeddings is not None
+    of_noise = found.outputs - found.model(COUNTS.astype(np.float64))
+    assert of_noise.std() < 0.1 * alone.outputs.std()
+
+
 def test_held_out_outputs_are_of_models_that_did_not_see_the_row() -> None:
     """With targets of pure noise a model that saw a row would know its target."""
     noise = np.random.default_rng(1).integers(3, size=N_ROWS)

@@ -10,6 +10,9 @@ labelled rows:
 4. if there are embeddings from a pretrained encoder, penalised regression on these;
 5. and the means of the classes among them, refined by EM as naive Bayes is.
 
+Embeddings count in so far as the blend with them clearly errs less on held-out rows than the one without. The only
+labelled row of a class is never held out; with one label for each class, nothing is cross-validated.
+
 A sum of linear models is one linear model, so without embeddings it can also become the network's linear skip.
 """
 
@@ -62,6 +65,9 @@ _LBFGS = {"maxiter": 100, "ftol": 1e-5, "maxcor": 5}
 
 _N_PARTS = 10  # of held-out rows, whose losses show how uncertain a mean is
 _MAX_FACTOR = 5.0  # by which confidence is matched
+# Where every class has one label, no row can be held out: penalty, and the last part's share of the blend.
+_UNCHECKED_PENALTY, _UNCHECKED_SHARE = 0.1, 0.7
+_CLEAR_GAIN = 2.0  # standard errors by which embeddings must lower the loss to count in full
 _BLEND_PENALTY = 1e-3  # keeps the weights of a blend finite where its parts never err
 
 _EM_STEPS = 3
@@ -366,6 +372,10 @@ class _Fit:
         self.fold = self._folds(self.fitted, max(_FOLDS, -(-chosen.size // _MAX_HELD_OUT)))
         if chosen.size > 2 * _MAX_HELD_OUT:  # with many rows one fold is enough
             self.fold[self.fold > 0] = -1
+        classes = self.fitted.targets
+        for k in range(int(self.fold.max()) + 1 if self.has_classes else 0):
+            held = self.fold == k  # nobody can tell a class of which all rows are held out
+            self.fold[held & ~np.isin(classes, classes[~held])] = -1
         self.held = self.fitted.take(np.flatnonzero(self.fold >= 0))
         self.fold_of_all = np.full(labelled.n_rows, -1)
         self.fold_of_all[chosen] = self.fold
@@ -379,22 +389,38 @@ class _Fit:
             *_, found = randomized_svd(values, _N_DIRECTIONS, n_iter=4, random_state=self.seed)
             directions = found.T.astype(np.float64)  # (D, 100)
             parts.append(self._cross_validated(x @ directions).along(directions))
+        more = [*parts]
         for vectors in embeddings:
             part = self._cross_validated(vectors[self.fitted.rows])
-            parts.append(part._replace(source=_EMBEDDINGS))
+            more.append(part._replace(source=_EMBEDDINGS))
             if unsupervised:
-                parts.append(self._refined(ClassMeansEM(vectors), _EMBEDDINGS, parts))
+                more.append(self._refined(ClassMeansEM(vectors), _EMBEDDINGS, more))
         if unsupervised:
-            parts.append(self._refined(NaiveBayesEM(values), _INPUT, parts))
+            bayes = NaiveBayesEM(values)
+            parts.append(self._refined(bayes, _INPUT, parts))
+            if embeddings:
+                more.append(self._refined(bayes, _INPUT, more))
         share = self._blend(parts)
+        if embeddings:
+            parts, share = self._with_embeddings(parts, share, more)
         model, *of_embeddings = self._sums(parts, share, -1)
         return LinearTeacher(
             model,
             of_embeddings[0].shifted(self.mean) if of_embeddings else None,
             self._outputs(parts, share, -1),
             self.fold_of_all,
-            np.tensordot(share, np.stack([part.held_out for part in parts]), axes=1),
+            _blended(parts, share),
         )
+
+    def _with_embeddings(
+        self, parts: list[_Part], share: NDArray[np.float64], more: list[_Part]
+    ) -> tuple[list[_Part], NDArray[np.float64]]:
+        """A blend, and one of parts on embeddings too, which counts in so far as it clearly errs less."""
+        of_more, trust = self._blend(more), 1.0
+        if self.held.n_rows:
+            gain = self._losses(parts, share) - self._losses(more, of_more)
+            trust = np.clip(gain.mean() / max(_CLEAR_GAIN * standard_error(gain), 1e-12), 0, 1)
+        return parts + more, np.concatenate([(1 - trust) * share, trust * of_more])
 
     def _sums(self, parts: list[_Part], share: NDArray[np.float64], k: int) -> list[Linear]:
         """The blend of the parts' models number ``k``: one model for each source."""
@@ -454,6 +480,10 @@ class _Fit:
                 free_bias=not self.bag,
             )
 
+        everything = np.ones(fold.size, bool)
+        if not held.n_rows:
+            model = fit(everything, _UNCHECKED_PENALTY * length, None)
+            return _Part([model], np.empty((0, self.loss.n_outputs)))
         for factor in _PENALTIES:
             fits = [fit(fold != k, factor * length, models[k]) for k in folds]
             part = _Part(fits, self._held_out(fits, rows))
@@ -467,7 +497,7 @@ class _Fit:
         bound = best.mean() + (0.0 if exact else standard_error(best))
         good = (one for one in tried if one[2].mean() <= bound)
         penalty, part, _ = next(good, tried[0])  # the largest penalty if no loss is finite
-        part.models.append(fit(np.ones(fold.size, bool), penalty, part.models[0]))
+        part.models.append(fit(everything, penalty, part.models[0]))
         return part
 
     def _held_out(self, models: list[Linear], rows: Rows) -> NDArray[np.float64]:
@@ -479,8 +509,17 @@ class _Fit:
 
     def _blend(self, parts: list[_Part]) -> NDArray[np.float64]:
         """Weights with which the parts make the best blend of held-out rows: (parts,)."""
+        if not self.held.n_rows:  # the last part has learned from all others and all rows
+            share = np.full(len(parts), (1 - _UNCHECKED_SHARE) / max(len(parts) - 1, 1))
+            share[-1] = _UNCHECKED_SHARE
+            outputs = [part.models[-1](self.sources[part.source]) for part in parts]
+            return share / [max(float(each.std()), 1e-12) for each in outputs]
         held_out = [part.held_out for part in parts]
         return blend_weights(held_out, self.held.targets, self.held.weights, self.loss)
+
+    def _losses(self, parts: list[_Part], share: NDArray[np.float64]) -> NDArray[np.float64]:
+        held = self.held
+        return losses_by_part(self.loss, _blended(parts, share), held.targets, held.weights)
 
     def _refined(
         self, model: NaiveBayesEM | ClassMeansEM, source: int, parts: list[_Part]
@@ -500,6 +539,11 @@ class _Fit:
             found.append(by_class)
         held_out = self._held_out(found, self.sources[source][fitted.rows])
         return _Part(found, held_out, source)
+
+
+def _blended(parts: list[_Part], share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Outputs of the held-out rows: (held out, C)."""
+    return np.tensordot(share, np.stack([part.held_out for part in parts]), axes=1)
 
 
 def _mean_square_length(rows: Rows) -> float:

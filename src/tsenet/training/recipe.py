@@ -340,7 +340,8 @@ class _Task:
                 answers = answers + trained.of_embeddings(self.embeddings[fresh])
             trained = _scaled(trained, match_confidence(confident, answers, self.loss))
         held = self.labelled.take(teacher.fold >= 0)
-        return replace(trained, unseen=Unseen(teacher.held_out, held.targets))
+        unseen = Unseen(teacher.held_out, held.targets) if held.n_rows else None
+        return replace(trained, unseen=unseen)
 
     def _fresh_rows(self) -> NDArray[np.int64]:
         """Some rows without labels from which nothing is learned."""
@@ -380,7 +381,13 @@ class _Task:
             return self._fit_alone()
         teacher = self._linear_teacher(None, self.embeddings if self.keep_embeddings else None)
         by_network = np.empty((labelled.n_rows, self.loss.n_outputs))
-        for k in range(min(int(teacher.fold.max()) + 1, _MAX_FOLDS)):
+        folds = np.unique(teacher.fold[teacher.fold >= 0])[:_MAX_FOLDS]
+        if not folds.size:  # one row of each class
+            trained = self._train(labelled)
+            if self.keep_embeddings:
+                trained = self._with_embeddings(trained, teacher, 0.5)
+            return self._with_linear_skip(trained, teacher.model, _EQUAL_SHARES)
+        for k in folds:
             unseen = teacher.fold == k
             trained = self._train(labelled.take(~unseen), labelled.take(unseen))
             by_network[unseen] = self._outputs(trained.net, labelled.rows[unseen])
