@@ -154,7 +154,8 @@ class Results:
 
         ``few-labels/ag_news/100/tsenet`` is a score, ``…/tsenet-vs-logistic`` a difference (first minus second). After
         a space may follow: ``interval`` or ``verdict`` of a difference; ``parameters``, ``share-of-RIVAL`` (of the
-        parameters), ``cpu``, ``seeds`` or ``vectors-FILE`` (the interpretability by a file of word vectors).
+        parameters), ``cpu``, ``seeds``, ``macro-f1`` or ``vectors-FILE`` (the interpretability by a file of word
+        vectors).
 
         Raises
         ------
@@ -173,6 +174,8 @@ class Results:
             return counted(_mean(runs, "parameters"))
         if what == "cpu":
             return f"{_mean(runs, 'cpu'):.0f}"
+        if what == "macro-f1":
+            return shown(_mean(runs, "macro_f1"), "accuracy")
         if what == "seeds":
             return str(len(runs))
         if what.startswith("share-of-"):
@@ -273,7 +276,7 @@ def _score_cell(
 def headline_table(results: Results, labels: str) -> str:
     """The main comparisons of the few-labels experiment, with their number taken into account by Holm's method.
 
-    A star marks a difference from the reference that is significant at 5 % among all of them, 100 and 400 labels.
+    A star marks a difference from the reference that is significant at 5 % among all of them, at all numbers of labels.
     """
     definition = EXPERIMENTS["few-labels"]
     differences: dict[tuple[str, str, int | None], Estimate] = {}

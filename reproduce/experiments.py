@@ -78,7 +78,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Text with few labels",
         TEXT,
         (*FAMILY, *SEMI_SUPERVISED, *LINEAR, *ENCODER, *OTHER_LINKS),
-        labels=(100, 400),
+        labels=(20, 50, 100, 400),
         headline=("tsenet", "teacher", "em-bayes", "logistic", "minilm"),
     ),
     "all-labels": Experiment(

@@ -130,7 +130,8 @@ def measure(cell: Cell, fold: Fold, size_of: Callable[[str], int]) -> Run:
     Returns
     -------
     dict
-        What is stored: the cell, ``score``, ``right`` or ``areas``, ``parameters``, ``cpu``, versions.
+        What is stored: the cell, ``score``, ``right`` and ``macro_f1`` or ``areas``, ``parameters``, ``cpu``,
+        versions.
     """
     from threadpoolctl import threadpool_limits
 
@@ -156,8 +157,8 @@ def measure(cell: Cell, fold: Fold, size_of: Callable[[str], int]) -> Run:
 
 
 def score(model: Any, fold: Fold) -> Run:
-    """Return the score on the held-out rows: accuracy, mean area under the curve (Tox21), or R²."""
-    from sklearn.metrics import r2_score, roc_auc_score
+    """Return the score on the held-out rows: accuracy and macro-F1, mean area under the curve (Tox21), or R²."""
+    from sklearn.metrics import f1_score, r2_score, roc_auc_score
 
     if fold.task == "regression":
         return {"metric": "r2", "score": float(r2_score(fold.y_held, model.predict(fold.X_held)))}
@@ -181,8 +182,15 @@ def score(model: Any, fold: Fold) -> Run:
             "areas": every,
             "without_repeated": without,
         }
-    right = np.asarray(model.predict(fold.X_held)) == fold.y_held
-    return {"metric": "accuracy", "score": float(right.mean()), "right": pack(right)}
+    predicted = np.asarray(model.predict(fold.X_held))
+    right = predicted == fold.y_held
+    macro_f1 = float(f1_score(fold.y_held, predicted, average="macro"))
+    return {
+        "metric": "accuracy",
+        "score": float(right.mean()),
+        "macro_f1": macro_f1,
+        "right": pack(right),
+    }
 
 
 def pack(bits: NDArray[np.bool_]) -> str:

@@ -482,6 +482,18 @@ def test_fit_takes_embeddings(folder: Path, tmp_path: Path) -> None:
     )
 
 
+def test_embeddings_as_inputs(folder: Path, tmp_path: Path) -> None:
+    model, vectors = tmp_path / "m.tsenet", tmp_path / "e.npy"
+    np.save(vectors, np.random.default_rng(0).normal(size=(N_ROWS, 4)))
+    command = fit_command(folder / "d.csv", model, "kind")
+    assert "together with embeddings" in error_of(*command, "--inputs", "both")
+    fine(*command, "--inputs", "both", "--embeddings", vectors)
+    assert "pass the embeddings" in run("predict", model, folder / "d.csv").stderr
+    printed = fine("predict", model, folder / "d.csv", "--embeddings", vectors)
+    assert len(printed.splitlines()) == N_ROWS + 1
+    assert "accuracy" in fine("evaluate", model, folder / "d.csv", "--embeddings", vectors)
+
+
 def test_suggest_prints_rows_to_label(folder: Path, frame: pd.DataFrame) -> None:
     printed = fine("suggest", folder / "kind.tsenet", folder / "d.csv", "-n", 5).splitlines()
     rows = [int(line.split("\t")[0]) - 1 for line in printed]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+import tsenet
 from tsenet import DataError, TSENetClassifier, TSENetRegressor
 from tsenet.data import embed
 
@@ -99,6 +101,61 @@ def test_where_every_row_has_a_label_they_change_nothing() -> None:
 def test_wrong_embeddings_are_refused(wrong: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         TSENetClassifier(unlabeled=-1, **QUICK).fit(ROWS, FEW, embeddings=wrong)
+
+
+# ---- embeddings as inputs
+
+
+@pytest.mark.parametrize("n_labelled", [N_LABELLED, N_ROWS])
+def test_both_inputs_predict_better_than_words(n_labelled: int, tmp_path: Path) -> None:
+    some = np.where(np.arange(N_ROWS) < n_labelled, SUBJECT, -1)
+    words, both = (
+        TSENetClassifier(unlabeled=-1, **QUICK).fit(ROWS, some, embeddings=VECTORS, inputs=inputs)
+        for inputs in ("words", "both")
+    )
+    new_rows, new_subject, new_vectors = documents(1)
+
+    accuracy = both.score(new_rows, new_subject, embeddings=new_vectors)
+    assert accuracy > words.score(new_rows, new_subject)
+    assert accuracy > 0.96
+
+    both.save(tmp_path / "both.tsenet")
+    loaded = tsenet.load(tmp_path / "both.tsenet")
+    assert np.array_equal(
+        loaded.predict_proba(new_rows, new_vectors), both.predict_proba(new_rows, new_vectors)
+    )
+
+
+def test_values_from_both_inputs() -> None:
+    rng = np.random.default_rng(3)
+    rows, vectors = rng.normal(size=(300, 4)), rng.normal(size=(300, 2))
+    values = 5.0 + rows[:, 0] + vectors.sum(axis=1)
+    few = np.where(np.arange(300) < 150, values, np.nan)
+    model = TSENetRegressor(**QUICK).fit(rows, few, embeddings=vectors, inputs="both")
+    assert model.score(rows[150:], values[150:], embeddings=vectors[150:]) > 0.8
+
+
+def test_wrong_uses_of_both_inputs_are_refused(taught: TSENetClassifier, tmp_path: Path) -> None:
+    model = TSENetClassifier(unlabeled=-1, **QUICK)
+    with pytest.raises(ValueError, match='"both" together with embeddings'):
+        model.fit(ROWS, FEW, inputs="both")
+    with pytest.raises(ValueError, match="linear skip"):
+        TSENetClassifier.paper(unlabeled=-1, **QUICK).fit(
+            ROWS, FEW, embeddings=VECTORS, inputs="both"
+        )
+    model.fit(ROWS, FEW, embeddings=VECTORS, inputs="both")
+    with pytest.raises(DataError, match="pass the embeddings"):
+        model.predict(ROWS)
+    with pytest.raises(DataError, match="must have 10 columns"):
+        model.predict(ROWS, VECTORS[:, 1:])
+    with pytest.raises(DataError, match="each of the 600 rows"):
+        model.predict_proba(ROWS, VECTORS[1:])
+    with pytest.raises(DataError, match="reads no embeddings"):
+        model.to_onnx(tmp_path / "model.onnx")
+    with pytest.raises(ValueError, match="partial_fit cannot"):
+        model.partial_fit(ROWS, SUBJECT)
+    with pytest.raises(DataError, match="reads no embeddings"):
+        taught.predict(ROWS, VECTORS)
 
 
 class Lengths:

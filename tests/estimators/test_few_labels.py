@@ -202,6 +202,19 @@ def test_a_handful_of_labelled_rows_is_enough(n_known: int) -> None:
     assert np.isfinite(shares).all()
 
 
+@pytest.mark.parametrize("n_rows", [3, 100])
+def test_one_label_of_each_class_is_enough(n_rows: int) -> None:
+    """No row can be held out: the parts are blended without cross-validation."""
+    rng = np.random.default_rng(0)
+    words = csr_array(rng.poisson(1.0, size=(n_rows, 12)))
+    vectors = rng.normal(size=(n_rows, 5))
+    classes = np.where(np.arange(n_rows) < 3, np.arange(n_rows), -1)
+    model = TSENetClassifier(unlabeled=-1, random_state=0, max_epochs=3)
+    model.fit(words, classes, embeddings=vectors, inputs="both")
+    assert model.cv_score_ is None
+    assert np.isfinite(model.predict_proba(words, vectors)).all()
+
+
 def test_one_labelled_row_is_refused() -> None:
     dense = np.random.default_rng(0).normal(size=(100, 4))
     values = np.where(np.arange(100) < 1, 1.0, np.nan)

@@ -33,6 +33,7 @@ def test_a_cell_is_measured_and_stored(folder: Path, tmp_path: Path) -> None:
     run = stored[0]
     assert run["recipe"] == RECIPE
     assert run["score"] == unpack(run["right"]).mean() > 0.5
+    assert 0.5 < run["macro_f1"] <= 1
     assert run["parameters"] == 18 * 3 + 3
     assert {"cpu", "commit", "versions"} <= set(run)
 

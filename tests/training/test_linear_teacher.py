@@ -14,18 +14,21 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from tsenet.network.predictor import Inputs
 from tsenet.progress import as_progress
 from tsenet.training.linear_teacher import (
+    Linear,
     LinearTeacher,
     NaiveBayesEM,
     _spanned,
     blend_weights,
     fit_linear,
     fit_linear_teacher,
+    refine_by_em,
 )
 from tsenet.training.loop import Labelled
 from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, MultilabelLoss, RegressionLoss
 
 RNG = np.random.default_rng(0)
 N_ROWS, N_WORDS, N_CLASSES = 600, 60, 3
+NONE = np.empty(0, np.int64)
 WORDS_OF_CLASS = RNG.dirichlet(np.full(N_WORDS, 0.3), size=N_CLASSES)
 CLASSES = RNG.integers(N_CLASSES, size=N_ROWS)
 COUNTS = np.array([RNG.multinomial(12, WORDS_OF_CLASS[k]) for k in CLASSES]).astype(np.float32)
@@ -47,11 +50,19 @@ def labelled_rows(inputs: Inputs, n_rows: int, targets: NDArray[Any] = CLASSES) 
 # ---- linear fits
 
 
+def converged(rows: Any, targets: NDArray[Any], loss: Loss) -> Linear:
+    """The best weights; one fit stops as soon as it hardly gains any more."""
+    found = fit_linear(rows, targets, None, loss, 2.0)
+    for _ in range(30):
+        found = fit_linear(rows, targets, None, loss, 2.0, start=found)
+    return found
+
+
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_a_linear_fit_is_scikit_learns(is_sparse: bool) -> None:
     rows: Any = csr_array(COUNTS.astype(np.float64)) if is_sparse else COUNTS.astype(np.float64)
     loss = MulticlassLoss(3)
-    found = fit_linear(rows, CLASSES, None, loss, 2.0, max_steps=2000, tolerance=1e-9)
+    found = converged(rows, CLASSES, loss)
     expected = LogisticRegression(C=0.5, tol=1e-8, max_iter=5000).fit(rows, CLASSES)
 
     assert np.allclose(softmax(found(rows), axis=1), expected.predict_proba(rows), atol=2e-3)
@@ -60,7 +71,7 @@ def test_a_linear_fit_is_scikit_learns(is_sparse: bool) -> None:
 def test_a_linear_fit_of_values_is_ridge() -> None:
     values = COUNTS @ RNG.normal(size=N_WORDS) + RNG.normal(size=N_ROWS)
     rows = COUNTS.astype(np.float64)
-    found = fit_linear(rows, values, None, RegressionLoss(), 6.0, max_steps=5000)
+    found = fit_linear(rows, values, None, RegressionLoss(), 6.0)
     expected = Ridge(alpha=3.0).fit(rows, values)  # squared error has no half before it
 
     assert np.allclose(found(rows)[:, 0], expected.predict(rows), atol=0.05)
@@ -83,7 +94,7 @@ def test_blend_gives_a_useless_part_no_say() -> None:
 def test_one_step_of_the_class_model_is_naive_bayes() -> None:
     """With all labels known EM has nothing to guess: smoothed counts, centred over the classes."""
     model = NaiveBayesEM(csr_array(COUNTS))
-    found = model.learn(np.full((N_ROWS, 3), 1 / 3), np.arange(N_ROWS), CLASSES)
+    found = refine_by_em(model, np.full((N_ROWS, 3), 1 / 3), np.arange(N_ROWS), CLASSES, NONE)
     unit = COUNTS / np.linalg.norm(COUNTS, axis=1, keepdims=True)
     counts = np.stack([unit[k == CLASSES].sum(axis=0) for k in range(3)], axis=1)
     counts += 0.25 * unit[unit > 0].mean()
@@ -97,9 +108,11 @@ def test_rows_without_labels_help() -> None:
     few = np.array([np.flatnonzero(k == CLASSES)[j] for k in range(3) for j in range(2)])
     rows = csr_array(COUNTS)
     model = NaiveBayesEM(rows)
-    alone = NaiveBayesEM(rows[few]).learn(np.full((6, 3), 1 / 3), np.arange(6), CLASSES[few])
+    alone = refine_by_em(
+        NaiveBayesEM(rows[few]), np.full((6, 3), 1 / 3), np.arange(6), CLASSES[few], NONE
+    )
     first = softmax(3 * alone(model.rows), axis=1)
-    together = model.learn(first, few, CLASSES[few])
+    together = refine_by_em(model, first, few, CLASSES[few], NONE)
 
     def accuracy(found: Any) -> float:
         return float((found(model.rows).argmax(axis=1) == CLASSES).mean())
@@ -114,10 +127,10 @@ def test_rows_left_out_have_no_say() -> None:
     whole, part = NaiveBayesEM(csr_array(COUNTS)), NaiveBayesEM(csr_array(COUNTS[kept]))
     part.pseudo = whole.pseudo
 
-    found = whole.learn(guess, few, CLASSES[few], np.arange(400, N_ROWS))
+    found = refine_by_em(whole, guess, few, CLASSES[few], np.arange(400, N_ROWS))
 
     np.testing.assert_allclose(
-        found.weight, part.learn(guess[kept], few, CLASSES[few]).weight, atol=1e-5
+        found.weight, refine_by_em(part, guess[kept], few, CLASSES[few], NONE).weight, atol=1e-5
     )
 
 
@@ -131,6 +144,32 @@ def test_the_blend_says_what_the_classes_are() -> None:
     assert sorted(set(found.fold)) == [0, 1, 2, 3, 4]
     assert found.held_out.shape == (60, 3)
     assert (found.held_out.argmax(axis=1) == CLASSES[:60]).mean() > 0.8
+
+
+def test_one_label_of_each_class_is_enough() -> None:
+    few = np.array([np.flatnonzero(k == CLASSES)[0] for k in range(3)])
+    found = started(Labelled(bag(), few, CLASSES[few]), MulticlassLoss(3))
+    assert found.fold.tolist() == [-1, -1, -1]
+    assert found.held_out.shape == (0, 3)
+    assert (found.outputs.argmax(axis=1) == CLASSES).mean() > 0.75
+
+
+def test_the_only_label_of_a_class_is_not_held_out() -> None:
+    rows = np.concatenate([np.flatnonzero(k == CLASSES)[:n] for k, n in enumerate((5, 5, 1))])
+    found = started(Labelled(bag(), rows, CLASSES[rows]), MulticlassLoss(3))
+    assert found.fold[-1] == -1
+    assert (found.fold[:-1] >= 0).all()
+
+
+def test_embeddings_that_say_nothing_hardly_count() -> None:
+    labelled = labelled_rows(bag(), 60)
+    alone = started(labelled, MulticlassLoss(3))
+    noise = np.random.default_rng(1).normal(size=(N_ROWS, 20))
+    with as_progress(False) as report:
+        found = fit_linear_teacher(labelled, MulticlassLoss(3), 0, report, embeddings=noise)
+    assert found.of_embeddings is not None
+    of_noise = found.outputs - found.model(COUNTS.astype(np.float64))
+    assert of_noise.std() < 0.1 * alone.outputs.std()
 
 
 def test_held_out_outputs_are_of_models_that_did_not_see_the_row() -> None:
@@ -212,8 +251,7 @@ def test_a_fit_in_the_space_that_few_rows_span_is_the_same() -> None:
     assert directions.shape == (150, 38)
     np.testing.assert_allclose(directions.T @ directions, np.eye(38), atol=1e-10)
     np.testing.assert_allclose(coordinates @ directions.T, rows, atol=1e-10)
-    options: dict[str, Any] = {"max_steps": 1_000, "tolerance": 1e-15}
-    whole = fit_linear(sparse, classes, None, MulticlassLoss(3), 2.0, **options)
-    spanned = fit_linear(coordinates, classes, None, MulticlassLoss(3), 2.0, **options)
+    whole = converged(sparse, classes, MulticlassLoss(3))
+    spanned = converged(coordinates, classes, MulticlassLoss(3))
     np.testing.assert_allclose(directions @ spanned.weight, whole.weight, atol=2e-4)
     np.testing.assert_allclose(spanned.bias, whole.bias, atol=2e-4)

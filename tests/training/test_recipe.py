@@ -74,9 +74,9 @@ def test_validation_rows_tell_how_long_to_train_on_sparse_rows() -> None:
 
 def test_the_linear_part_learns_from_the_network_in_turn() -> None:
     """With few labels the linear skip is fitted to all rows, so it knows words that no labelled row has."""
-    few = np.where(np.arange(600) < 12, CLASSES, -1)
+    few = np.where(np.arange(600) < 24, CLASSES, -1)
     rows = ROWS.copy()
-    rows[:12, 3] = 0.0  # a word of class 0 that no labelled row has
+    rows[:24, 3] = 0.0  # a word of class 0 that no labelled row has
     model = TSENetClassifier(**QUICK, max_epochs=5, unlabeled=-1).fit(sp.csr_array(rows), few)
     skip = model.net_.linear_skip
     assert skip is not None

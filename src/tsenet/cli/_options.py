@@ -98,6 +98,18 @@ def check_values(estimator: Any, settings: Mapping[str, Any]) -> None:
     validate_parameter_constraints(constraints, settings, getattr(estimator, "__name__", ""))
 
 
+def read_array(path: Path | None) -> Any:
+    """The array of an npy file."""
+    import numpy as np
+
+    if path is None:
+        return None
+    try:
+        return np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise DataError(f"--embeddings {path} cannot be read as an npy file: {error}") from error
+
+
 def _value_of(text: str) -> Any:
     """A value spelled as in JSON or Python; anything else is a text."""
     for read in (json.loads, ast.literal_eval):
@@ -237,6 +249,10 @@ Workers = Annotated[
 ]
 Unlabeled = Annotated[
     str | None, option("VALUE", "Value that marks rows without a target, as a blank cell does.")
+]
+Embeddings = Annotated[
+    Path | None,
+    option("FILE", "npy file of vectors of the rows, from an encoder."),
 ]
 Words = Annotated[int | None, option("N", "Keep only the N most frequent words.", min=2)]
 StopWords = Annotated[

@@ -26,6 +26,7 @@ def evaluate(
         list[str] | None, option("COLUMN", "Column of true values; default: the target of fit.")
     ] = None,
     unlabeled: options.Unlabeled = None,
+    embeddings: options.Embeddings = None,
     encoding: options.Encoding = None,
     no_header: options.NoHeader = False,
     jobs: options.Jobs = None,
@@ -52,19 +53,21 @@ def evaluate(
         file = read_file(data, progress, encoding, no_header)
         truth = truth_of(fitted, file, names, unlabeled)
         X = model_input(fitted, file)
-    known = has_target(truth)
-    truth, predicted = truth[known], fitted.predict(X)[known]
+    known, vectors = has_target(truth), options.read_array(embeddings)
+    truth, predicted = truth[known], fitted.predict(X, vectors)[known]
     fields: dict[str, Any] = {"rows": int(known.sum()), "unlabelled": int((~known).sum())}
     tables: dict[str, pd.DataFrame] = {}
     if not hasattr(fitted, "classes_"):
         tables["targets"] = _number_scores(truth, predicted, names)
         scores = tables["targets"].drop(columns="rows").mean().to_dict()
     elif truth.ndim == 2:
-        tables["targets"] = _binary_scores(truth, predicted, fitted.predict_proba(X)[known], names)
+        tables["targets"] = _binary_scores(
+            truth, predicted, fitted.predict_proba(X, vectors)[known], names
+        )
         right = (predicted == truth)[~np.isnan(truth)]
         scores = {"accuracy": right.mean(), "mean AUC": tables["targets"]["AUC"].mean()}
     else:
-        classes, shares = list(map(str, fitted.classes_)), fitted.predict_proba(X)[known]
+        classes, shares = list(map(str, fitted.classes_)), fitted.predict_proba(X, vectors)[known]
         scores, tables = _class_scores(truth.astype(str), predicted.astype(str), shares, classes)
         fields["unknown"] = int(tables["classes"]["rows"][len(classes) :].sum())
     if truth.ndim == 1:

@@ -24,6 +24,7 @@ __all__ = ["fit"]
 _ESTIMATOR = "tsenet.TSENetClassifier"
 Task = StrEnum("Task", ["auto", "classification", "regression"])
 Preset = StrEnum("Preset", ["default", "paper"])
+Inputs = StrEnum("Inputs", ["words", "both"])
 # Options that say how a file is read.
 _OF_FILES = ("text", "id_column", "ignore", "words", "stop_words", "encoding", "no_header")
 
@@ -41,10 +42,10 @@ def fit(
     id_column: options.IdColumn = None,
     ignore: Annotated[list[str] | None, option("COLUMN", "Column to leave out.")] = None,
     unlabeled: options.Unlabeled = None,
-    embeddings: Annotated[
-        Path | None,
-        option("FILE", "npy file of vectors of the rows, used while learning only."),
-    ] = None,
+    embeddings: options.Embeddings = None,
+    inputs: Annotated[
+        Inputs, typer.Option(help="both: predictions need --embeddings of their rows, too.")
+    ] = Inputs.words,
     task: Annotated[
         Task,
         typer.Option(help="auto: regression for numbers with fractions or more than 20 values."),
@@ -84,7 +85,7 @@ def fit(
         raise DataError("--target, --text and --id must name different columns, each only once")
     check_output(out, force, data, config, stop_words)
     need_torch("training")
-    fit_options = {} if embeddings is None else {"embeddings": _read_array(embeddings)}
+    fit_options = {"embeddings": options.read_array(embeddings), "inputs": inputs.value}
     X: Any
     y: Any
     source: dict[str, Any] = {"targets": target, **options.typed(unlabeled=unlabeled)}
@@ -123,16 +124,6 @@ def fit(
         model.source_ = source
         model.save(out)
     _print_fit(model, X, y, out, as_json)
-
-
-def _read_array(path: Path) -> Any:
-    """The array of an npy file."""
-    import numpy as np
-
-    try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise DataError(f"--embeddings {path} cannot be read as an npy file: {error}") from error
 
 
 def _print_fit(model: Any, X: Any, y: Any, out: Path, as_json: bool) -> None:

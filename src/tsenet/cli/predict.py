@@ -45,6 +45,7 @@ def predict(
     explain: Annotated[
         int | None, option("N", "Add the N strongest reasons for each prediction.", min=1)
     ] = None,
+    embeddings: options.Embeddings = None,
     encoding: options.Encoding = None,
     no_header: options.NoHeader = False,
     jobs: options.Jobs = None,
@@ -76,7 +77,9 @@ def predict(
     with open_progress(quiet) as progress:
         if is_shard_folder(data):
             reason = "a folder of shards has its columns already"
-            options.refuse_options(context, ("encoding", "no_header", "explain"), reason)
+            options.refuse_options(
+                context, ("encoding", "no_header", "explain", "embeddings"), reason
+            )
             rows: Iterable[tuple[Table, dict[str, Any]]] = _read_shards(fitted, data, id_column)
         else:
             file = read_file(data, progress, encoding, no_header)
@@ -85,7 +88,8 @@ def predict(
                 id_column = key if key in file.columns else "file"
             keys = {} if id_column is None else {id_column: file.texts(id_column)}
             rows = [(model_input(fitted, file), keys)]
-        parts = (_predictions(fitted, *part, explain, progress) for part in rows)
+        vectors = options.read_array(embeddings)
+        parts = (_predictions(fitted, *part, vectors, explain, progress) for part in rows)
         if out == STDOUT:
             try:
                 _write(parts, sys.stdout, as_lines)
@@ -112,19 +116,24 @@ def _read_shards(
 
 
 def _predictions(
-    fitted: Any, X: Table, keys: dict[str, Any], explain: int | None, progress: Progress
+    fitted: Any,
+    X: Table,
+    keys: dict[str, Any],
+    vectors: Any,
+    explain: int | None,
+    progress: Progress,
 ) -> pd.DataFrame:
     """Keys, predictions, probabilities and reasons of rows, side by side."""
     import pandas as pd
 
     targets = (fitted.source_ or {}).get("targets") or ["prediction"]
-    predicted = fitted.predict(X).reshape(-1, fitted.targets_.n_targets)
+    predicted = fitted.predict(X, vectors).reshape(-1, fitted.targets_.n_targets)
     if len(targets) != predicted.shape[1]:
         targets = [f"prediction {k}" for k in range(predicted.shape[1])]
     columns = [*keys.items(), *zip(targets, predicted.T, strict=True)]
     if hasattr(fitted, "classes_"):
         labels = targets if len(targets) > 1 else fitted.classes_.tolist()
-        shares = fitted.predict_proba(X).round(6)
+        shares = fitted.predict_proba(X, vectors).round(6)
         columns += [(f"P({label})", share) for label, share in zip(labels, shares.T, strict=True)]
     if explain is not None:
         columns += _reasons(fitted, X, explain, progress).items()

@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from tsenet.network.predictor import Predictor
     from tsenet.network.tsenet import TSENet
     from tsenet.training.engine import AdamState
+    from tsenet.training.linear_teacher import Linear
     from tsenet.training.recipe import Recipe, RunSeeds, TrainedNetwork
 
 __all__ = [
@@ -141,6 +142,8 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
     _learned_wiring: Wiring | None = None
     #: The network that a file held.
     _stored: Predictor | None = None
+    #: What embeddings add to the outputs, after ``fit(…, inputs="both")``.
+    _of_embeddings: Linear | None = None
     #: Whether weights were pruned; those that are 0 then stay so.
     _pruned: bool = False
     #: Adam's state between calls of partial_fit; not kept in files.
@@ -447,6 +450,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         sample_weight: Any = None,
         *,
         embeddings: Any = None,
+        inputs: Literal["words", "both"] = "words",
         eval_set: Any = None,
         eval_metric: Any = None,
     ) -> Self:
@@ -470,6 +474,9 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             Vectors of the rows from a pretrained encoder, such as :func:`tsenet.data.embed`. They are used while
             learning only: the linear teacher reads them too, so it teaches the network more about the rows without a
             target. Predictions need none. They have no effect where every row has a target.
+        inputs : {"words", "both"}, default="words"
+            What predictions read. ``"both"``: the embeddings of their rows too, so :meth:`predict` and others need
+            ``embeddings``. The teacher's linear model of the embeddings is then added to the network's outputs.
         eval_set : tuple (X, y), default=None
             Rows to score the network on after each epoch; ``history_`` holds the scores. The weights of the best epoch
             are kept, and with ``init="random"`` these rows tell when to stop, in place of a part of the others.
@@ -486,6 +493,10 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         from tsenet.training.recipe import fit_network
 
         recipe = self._recipe()
+        if inputs not in ("words", "both") or (inputs == "both" and embeddings is None):
+            raise DataError(
+                f'inputs must be "words", or "both" together with embeddings, not {inputs!r}'
+            )
         if is_outside_memory(X):
             if not all(each is None for each in (sample_weight, embeddings, eval_set, eval_metric)):
                 raise DataError(
@@ -507,10 +518,12 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
                 *(labelled, self.targets_.loss, self.wiring_, recipe),
                 *(self._next_seeds(seed), report),
                 embeddings=checked.embeddings,
+                keep_embeddings=inputs == "both",
                 validation=None if others is None else self._labelled(others),
                 score=score,
             )
             self._keep(trained, labelled.inputs)
+            self._of_embeddings = trained.of_embeddings
         return self
 
     def _fit_folder(self, X: Any, y: Any, recipe: Recipe) -> Self:
@@ -567,6 +580,10 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         from tsenet.network.compact import non_zero_weights
         from tsenet.training.recipe import Trainer
 
+        if self._of_embeddings is not None:
+            raise ValueError(
+                'partial_fit cannot continue a model that was fitted with inputs="both"'
+            )
         recipe, seed = self._recipe(), seed_sequence(self.random_state)
         first = not hasattr(self, "history_")
         with self._progress() as report:
@@ -615,6 +632,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         self.tree_, self.wiring_, self.binary_rule_ = structure
         self._learned_wiring = self.wiring_
         self._pruned, self._adam, self._n_runs, self.source_ = False, None, 0, None
+        self._of_embeddings = None
 
     def _next_seeds(self, seed: np.random.SeedSequence) -> RunSeeds:
         """Seeds of the next training."""
@@ -702,11 +720,31 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
 
     # ---- predictions
 
-    def _outputs(self, X: Any) -> NDArray[np.float64]:
-        """Raw outputs of the network: (N, C)."""
-        return _finite(
+    @property
+    def reads_embeddings_(self) -> bool:
+        """Whether predictions need embeddings too: after ``fit(…, inputs="both")``."""
+        return self._of_embeddings is not None
+
+    def _outputs(self, X: Any, embeddings: Any = None) -> NDArray[np.float64]:
+        """Raw outputs of the network, and of the part on embeddings if there is one: (N, C)."""
+        outputs = _finite(
             [self._predictor.outputs(part, None, self.n_jobs) for part in self.network_inputs(X)]
         )
+        part = self._of_embeddings
+        if part is None and embeddings is None:
+            return outputs
+        if part is None:
+            raise DataError("the model reads no embeddings: it was fitted without inputs='both'")
+        if embeddings is None:
+            raise DataError(
+                "the model was fitted with inputs='both': pass the embeddings of the rows too, as embeddings=..."
+            )
+        vectors = _checked_embeddings(embeddings, len(outputs))
+        if vectors.shape[1] != len(part.weight):
+            raise DataError(
+                f"embeddings must have {len(part.weight)} columns, as in fit, not {vectors.shape[1]}"
+            )
+        return outputs + part(vectors)
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Activations of all hidden units, layer by layer: (N, units)."""
@@ -822,6 +860,8 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             "scaling.limit": scaling.limit,
             "importances": self.feature_importances_,
         }
+        if self._of_embeddings is not None:
+            arrays.update(_under("embeddings", self._of_embeddings._asdict()))
         if tree is not None:
             meta["tree"] = {
                 "inputs": names_unless(tree.names[: tree.n_observed], rule.names),
@@ -867,6 +907,9 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             raise ValueError(
                 f"there must be one importance for each of {rule.n_columns_in} columns"
             )
+        of_embeddings = arrays_under("embeddings", arrays)
+        if of_embeddings:
+            model._of_embeddings = _linear_of(of_embeddings, parts.n_outputs)
         if meta["cv_score"] is not None:
             model.cv_score_ = CrossValidatedScore(*meta["cv_score"])
         links = Links.of_wiring(parts.wiring, parts.options.units_per_latent)
@@ -967,33 +1010,33 @@ class TSENetClassifier(ClassifierMixin, TSENetEstimator):
             raise ValueError(f"classes is not the same as on the first call: {known}")
         return self._partial_fit(X, y, sample_weight, classes)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, embeddings: Any = None) -> NDArray[Any]:
         """The most probable class (N,), or 0 and 1 for each label (N, C)."""
-        outputs = self._outputs(X)
+        outputs = self._outputs(X, embeddings)
         return np.asarray(self.targets_.decode(outputs))
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, embeddings: Any = None) -> NDArray[np.float64]:
         """Probabilities: of each class (N, classes), or that each label holds (N, labels)."""
-        outputs = self._outputs(X)
+        outputs = self._outputs(X, embeddings)
         return np.asarray(self.targets_.loss.predict(outputs))
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, embeddings: Any = None) -> NDArray[np.float64]:
         """Raw outputs of the network.
 
         Two classes: log-odds of the second (N,). More: a score for each (N, classes), whose softmax is
         :meth:`predict_proba`. Labels: log-odds of each (N, labels).
         """
-        outputs = self._outputs(X)
+        outputs = self._outputs(X, embeddings)
         return outputs[:, 0] if isinstance(self.targets_.loss, BinaryLoss) else outputs
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, embeddings: Any = None) -> float:
         """Share of rows predicted right; for several labels, of rows with all known labels right.
 
         Rows without a known label are left out.
         """
         check_is_fitted(self, "history_")
         values, known = self._read_targets(y)
-        predicted = self.predict(X)
+        predicted = self.predict(X, embeddings)
         check_consistent_length(predicted, values, sample_weight)
         if predicted.shape != values.shape or _are_texts(predicted) != _are_texts(values):
             raise DataError(
@@ -1097,16 +1140,16 @@ n_features_in_, feature_names_in_, vectorizer_, source_
         """
         return self._partial_fit(X, y, sample_weight)
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, embeddings: Any = None) -> NDArray[np.float64]:
         """The values: (N,), or (N, C) if ``fit`` saw a 2-D ``y``."""
-        outputs = self._outputs(X)
+        outputs = self._outputs(X, embeddings)
         return _finite([self.targets_.decode(outputs)])
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, embeddings: Any = None) -> float:
         """R², the mean of those of several targets; unknown values are left out."""
         from sklearn.metrics import r2_score
 
-        outputs = self._outputs(X)
+        outputs = self._outputs(X, embeddings)
         # R² does not change with shift and scale, and squares of scaled values do not overflow
         values = self.targets_.encode(self._read_targets(y))
         check_consistent_length(outputs, values, sample_weight)
@@ -1201,6 +1244,17 @@ def _labels_of(folder: ShardFolder, y: Any) -> Any:
 
 def _are_texts(values: NDArray[Any]) -> bool:
     return values.dtype.kind == "U" or (values.dtype.kind == "O" and isinstance(values[0], str))
+
+
+def _linear_of(arrays: Arrays, n_outputs: int) -> Linear:
+    """The part on embeddings that a file holds."""
+    from tsenet.training.linear_teacher import Linear
+
+    part = Linear(**arrays)
+    fits = part.weight.ndim == 2 and part.weight.shape[1:] == part.bias.shape == (n_outputs,)
+    if not fits or any(a.dtype != np.float64 or not np.isfinite(a).all() for a in part):
+        raise ValueError(f"the part on embeddings does not fit the {n_outputs} outputs")
+    return part
 
 
 def _as_pairs(weights: Any) -> Any:

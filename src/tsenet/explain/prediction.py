@@ -246,6 +246,8 @@ def explain_prediction(
 
     Notes
     -----
+    What embeddings add after ``fit(…, inputs="both")`` is left out.
+
     Parts are relative to a baseline. The estimators bring dense columns to mean 0, so there a feature's part is what it
     adds by differing from its mean in training. For sparse rows and categories it is what their presence adds: an
     absent word adds nothing. With two classes the output is the log-odds of the class asked for. With more classes only

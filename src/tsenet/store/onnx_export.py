@@ -85,6 +85,8 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
         raise MissingDependencyError("to_onnx needs onnx: pip install 'tsenet[onnx]'") from error
     from tsenet.network.compact import compacted
 
+    if model.reads_embeddings_:
+        raise DataError("an ONNX model reads no embeddings: fit without inputs='both'")
     graph = _Graph(onnx)
     rule: BinaryRule = model.binary_rule_
     rows = _scaled(graph, model.scaling_, rule.sources)

@@ -10,13 +10,14 @@ labelled rows:
 4. if there are embeddings from a pretrained encoder, penalised regression on these;
 5. and the means of the classes among them, refined by EM as naive Bayes is.
 
+Embeddings count in so far as the blend with them clearly errs less on held-out rows than the one without. The only
+labelled row of a class is never held out; with one label for each class, nothing is cross-validated.
+
 A sum of linear models is one linear model, so without embeddings it can also become the network's linear skip.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,6 +25,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 from scipy.sparse import csr_array, diags_array
 from scipy.special import softmax
+from sklearn.linear_model import Ridge
+from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
 from tsenet.network.predictor import is_bag
@@ -34,10 +37,8 @@ from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, RegressionL
 __all__ = [
     "Linear",
     "LinearTeacher",
-    "NaiveBayesEM",
     "blend_weights",
     "calibrated_score",
-    "fit_linear",
     "fit_linear_teacher",
     "fit_student",
     "losses_by_part",
@@ -48,6 +49,7 @@ __all__ = [
 
 Rows: TypeAlias = NDArray[np.floating[Any]] | csr_array
 
+_INPUT, _EMBEDDINGS = 0, 1  # what a part of the teacher reads
 _FOLDS = 5
 _MAX_HELD_OUT = 2000  # labelled rows that choose penalties and blend
 _MAX_FITTED = 30_000  # labelled rows; with more, back-propagation does better
@@ -57,10 +59,15 @@ _SOFT_PENALTY = 0.3  # of a fit to soft targets of every row
 _N_DIRECTIONS = 100
 _MAX_SPANNED = 1_000  # up to this many sparse rows are fitted in the space they span
 _MANY_LABELS = 10_000  # from here on, singular directions and EM add nothing
-_LBFGS_MEMORY = 5  # with 10 it takes as many steps, each at twice the cost
+# With a memory of 10 it takes as many steps, each at twice the cost; with a lower tolerance it took twice as long and
+# changed no accuracy by more than 0.1 points.
+_LBFGS = {"maxiter": 100, "ftol": 1e-5, "maxcor": 5}
 
 _N_PARTS = 10  # of held-out rows, whose losses show how uncertain a mean is
 _MAX_FACTOR = 5.0  # by which confidence is matched
+# Where every class has one label, no row can be held out: penalty, and the last part's share of the blend.
+_UNCHECKED_PENALTY, _UNCHECKED_SHARE = 0.1, 0.7
+_CLEAR_GAIN = 2.0  # standard errors by which embeddings must lower the loss to count in full
 _BLEND_PENALTY = 1e-3  # keeps the weights of a blend finite where its parts never err
 
 _EM_STEPS = 3
@@ -88,6 +95,14 @@ class Linear(NamedTuple):
         """All outputs times a factor."""
         return Linear(self.weight * factor, self.bias * factor)
 
+    def plus(self, other: Linear) -> Linear:
+        """The sum of both models' outputs."""
+        return Linear(self.weight + other.weight, self.bias + other.bias)
+
+    def shifted(self, mean: NDArray[np.float64]) -> Linear:
+        """The same outputs for rows from which a mean was not subtracted."""
+        return Linear(self.weight, self.bias - mean @ self.weight)
+
 
 def fit_linear(
     rows: Rows,
@@ -97,8 +112,6 @@ def fit_linear(
     penalty: float,
     start: Linear | None = None,
     free_bias: bool = True,
-    max_steps: int = 100,
-    tolerance: float = 1e-5,
 ) -> Linear:
     """Minimise n · loss + penalty/2 · |weight|² by L-BFGS; squared error on dense rows in closed form.
 
@@ -113,10 +126,6 @@ def fit_linear(
         Initial weights, such as those of a fit with another penalty.
     free_bias : bool
         Whether to fit biases; otherwise they are 0.
-    max_steps : int
-    tolerance : float
-        Relative decrease at which to stop. A tighter one took twice as long and changed no accuracy by more than
-        0.1 points.
     """
     if isinstance(loss, RegressionLoss) and isinstance(rows, np.ndarray):
         return _ridge(rows, targets.reshape(len(targets), -1), weights, penalty)
@@ -136,8 +145,7 @@ def fit_linear(
     first = np.zeros(cut + loss.n_outputs)
     if start is not None:
         first = np.concatenate([start.weight.ravel(), start.bias])
-    options = {"maxiter": max_steps, "ftol": tolerance, "maxcor": _LBFGS_MEMORY}
-    found = minimize(value, first, jac=True, method="L-BFGS-B", options=options)
+    found = minimize(value, first, jac=True, method="L-BFGS-B", options=_LBFGS)
     return Linear(found.x[:cut].reshape(shape), found.x[cut:])
 
 
@@ -151,8 +159,6 @@ def _ridge(
 
     L-BFGS would need thousands of steps where columns are nearly collinear, as in spectra.
     """
-    from sklearn.linear_model import Ridge
-
     weight = np.zeros((rows.shape[1], targets.shape[1]))
     bias = np.zeros(targets.shape[1])
     for c in range(targets.shape[1]):
@@ -185,38 +191,7 @@ def fit_student(taught: Labelled, loss: Loss) -> Linear:
 # ---- classes of rows without labels
 
 
-class _EM(ABC):
-    """A model of the rows of each class, refined by EM over rows without labels; linear in the rows (N, D)."""
-
-    rows: Any
-
-    def learn(
-        self,
-        guess: NDArray[np.float64],
-        known: NDArray[np.int64],
-        classes: NDArray[np.int64],
-        ignored: NDArray[np.int64] | None = None,
-    ) -> Linear:
-        """Refine a guess of P(class | row), (N, K), given the classes of the ``known`` rows.
-
-        Rows that are ``ignored`` do not take part.
-        """
-        share = guess.copy()
-        for _ in range(_EM_STEPS):
-            if ignored is not None:
-                share[ignored] = 0.0
-            share[known] = 0.0
-            share[known, classes] = 1.0
-            found = self._m_step(share)
-            share = softmax(_EM_SHARPNESS * found(self.rows), axis=1)
-        return found
-
-    @abstractmethod
-    def _m_step(self, share: NDArray[np.float64]) -> Linear:
-        """The best model given P(class | row)."""
-
-
-class NaiveBayesEM(_EM):
+class NaiveBayesEM:
     """Multinomial naive Bayes: outputs are log P(word | class), for rows of length 1.
 
     Parameters
@@ -232,7 +207,8 @@ class NaiveBayesEM(_EM):
         self.words: Any = self.rows.T.tocsr()
         self.pseudo = _EM_PSEUDO_COUNT * (float(self.rows.data.mean()) if self.rows.nnz else 1.0)
 
-    def _m_step(self, share: NDArray[np.float64]) -> Linear:
+    def fit(self, share: NDArray[np.float64]) -> Linear:
+        """The best model given P(class | row): (N, K)."""
         counts = np.asarray(self.words @ share) + self.pseudo  # (D, K)
         logarithm = np.log(counts) - np.log(counts.sum(axis=0))
         prior = np.log(share.sum(axis=0) + 1.0)
@@ -241,18 +217,40 @@ class NaiveBayesEM(_EM):
         return Linear(weight, (prior - prior.mean()) / _EM_SHARPNESS)
 
 
-class ClassMeansEM(_EM):
+class ClassMeansEM:
     """Classes as means of dense vectors (N, d): outputs grow with the closeness to the mean."""
 
     def __init__(self, rows: NDArray[np.float64]) -> None:
         self.rows = rows
 
-    def _m_step(self, share: NDArray[np.float64]) -> Linear:
+    def fit(self, share: NDArray[np.float64]) -> Linear:
+        """The best model given P(class | row): (N, K)."""
         mean = self.rows.T @ (share / np.maximum(share.sum(axis=0), 1e-12))  # (d, K)
         weight = mean - mean.mean(axis=1, keepdims=True)
         bias = -0.5 * np.square(mean).sum(axis=0)
         found = Linear(weight, bias - bias.mean())
         return found.scaled(_EM_SPREAD / max(float(found(self.rows).std()), 1e-12))
+
+
+def refine_by_em(
+    model: NaiveBayesEM | ClassMeansEM,
+    guess: NDArray[np.float64],
+    known: NDArray[np.int64],
+    classes: NDArray[np.int64],
+    ignored: NDArray[np.int64],
+) -> Linear:
+    """Refine a guess of P(class | row), (N, K), given the classes of the ``known`` rows, by a model of each class.
+
+    Rows that are ``ignored`` do not take part.
+    """
+    share = guess.copy()
+    for _ in range(_EM_STEPS):
+        share[ignored] = 0.0
+        share[known] = 0.0
+        share[known, classes] = 1.0
+        found = model.fit(share)
+        share = softmax(_EM_SHARPNESS * found(model.rows), axis=1)
+    return found
 
 
 # ---- the teacher
@@ -287,6 +285,8 @@ class LinearTeacher(NamedTuple):
     ----------
     model : Linear
         Of all labelled rows; without the parts that read embeddings.
+    of_embeddings : Linear or None
+        The sum of the parts that read embeddings.
     outputs : float64 (N, C)
         For all rows, by all parts.
     fold : int64 (n,)
@@ -296,6 +296,7 @@ class LinearTeacher(NamedTuple):
     """
 
     model: Linear
+    of_embeddings: Linear | None
     outputs: NDArray[np.float64]
     fold: NDArray[np.int64]
     held_out: NDArray[np.float64]
@@ -326,7 +327,10 @@ def fit_linear_teacher(
     """
     ignored = np.empty(0, np.int64) if ignored is None else ignored
     with threadpool_limits(1, user_api="blas"):  # a product's sums must not depend on threads
-        return _Fit(labelled, loss, seed, report, ignored, embeddings).run()
+        report.start("linear teacher", None)
+        teacher = _Fit(labelled, loss, seed, ignored, embeddings).run()
+        report.finish()
+        return teacher
 
 
 class _Part(NamedTuple):
@@ -334,119 +338,129 @@ class _Part(NamedTuple):
 
     models: list[Linear]
     held_out: NDArray[np.float64]  # (held out, C)
-    reads_embeddings: bool = False
+    source: int = _INPUT  # what it reads
 
     def along(self, directions: NDArray[np.float64]) -> _Part:
         """The same models of rows (n, D), if they were fitted to the rows' coordinates along directions (D, r)."""
         models = [Linear(directions @ model.weight, model.bias) for model in self.models]
-        return _Part(models, self.held_out)
+        return self._replace(models=models)
 
 
-@dataclass
 class _Fit:
-    labelled: Labelled
-    loss: Loss
-    seed: int
-    report: Progress
-    ignored: NDArray[np.int64]
-    embeddings: NDArray[np.float64] | None
+    """The labelled rows that are fitted, their folds, and the steps of the fit."""
 
-    def __post_init__(self) -> None:
-        self.inputs = self.labelled.inputs
-        self.rng = np.random.default_rng(self.seed)
-        if self.embeddings is not None:  # their mean says nothing about classes
-            self.embeddings = self.embeddings - self.embeddings.mean(axis=0)
+    def __init__(
+        self,
+        labelled: Labelled,
+        loss: Loss,
+        seed: int,
+        ignored: NDArray[np.int64],
+        embeddings: NDArray[np.float64] | None,
+    ) -> None:
+        self.loss, self.seed, self.ignored = loss, seed, ignored
+        self.sources: list[Any] = [labelled.inputs.values]  # all rows, as the parts read them
+        if embeddings is not None:  # their mean says nothing about classes
+            self.mean = embeddings.mean(axis=0)
+            self.sources.append(embeddings - self.mean)
+        self.has_classes = isinstance(loss, BinaryLoss | MulticlassLoss)
+        self.bag = self.has_classes and is_bag(labelled.inputs.values)
+        self.rng = np.random.default_rng(seed)
+        chosen = np.arange(labelled.n_rows)
+        if chosen.size > _MAX_FITTED:
+            chosen = chosen[self._folds(labelled, -(-chosen.size // _MAX_FITTED)) == 0]
+        self.fitted = labelled.take(chosen)
+        self.fold = self._folds(self.fitted, max(_FOLDS, -(-chosen.size // _MAX_HELD_OUT)))
+        if chosen.size > 2 * _MAX_HELD_OUT:  # with many rows one fold is enough
+            self.fold[self.fold > 0] = -1
+        classes = self.fitted.targets
+        for k in range(int(self.fold.max()) + 1 if self.has_classes else 0):
+            held = self.fold == k  # nobody can tell a class of which all rows are held out
+            self.fold[held & ~np.isin(classes, classes[~held])] = -1
+        self.held = self.fitted.take(np.flatnonzero(self.fold >= 0))
+        self.fold_of_all = np.full(labelled.n_rows, -1)
+        self.fold_of_all[chosen] = self.fold
 
     def run(self) -> LinearTeacher:
-        chosen = np.arange(self.labelled.n_rows)
-        if chosen.size > _MAX_FITTED:
-            chosen = chosen[self._folds(self.labelled, -(-chosen.size // _MAX_FITTED)) == 0]
-        fitted = self.labelled.take(chosen)
-        if chosen.size > 2 * _MAX_HELD_OUT:  # with many rows one fold is enough
-            fold = self._folds(fitted, max(_FOLDS, -(-chosen.size // _MAX_HELD_OUT)))
-            fold[fold > 0] = -1
-        else:
-            fold = self._folds(fitted, _FOLDS)
-        held = fitted.take(np.flatnonzero(fold >= 0))
-        bag = self.has_classes and is_bag(self.inputs.values)
-        unsupervised = bag and fitted.rows.size < _MANY_LABELS
-        self.report.start("linear teacher", 1 + 2 * unsupervised)
-        x = self.inputs.values[fitted.rows]
-        parts = [self._of_input(x, fitted, fold, free_bias=not bag)]
-        self.report.advance(1, "input")
+        values, *embeddings = self.sources
+        x = values[self.fitted.rows]
+        parts = [self._of_input(x)]
+        unsupervised = self.bag and self.fitted.n_rows < _MANY_LABELS
+        if unsupervised and min(values.shape) > 2 * _N_DIRECTIONS:
+            *_, found = randomized_svd(values, _N_DIRECTIONS, n_iter=4, random_state=self.seed)
+            directions = found.T.astype(np.float64)  # (D, 100)
+            parts.append(self._cross_validated(x @ directions).along(directions))
+        more = [*parts]
+        for vectors in embeddings:
+            part = self._cross_validated(vectors[self.fitted.rows])
+            more.append(part._replace(source=_EMBEDDINGS))
+            if unsupervised:
+                more.append(self._refined(ClassMeansEM(vectors), _EMBEDDINGS, more))
         if unsupervised:
-            directions = self._directions()
-            if directions is not None:
-                part = self._cross_validated(x @ directions, fitted, fold, free_bias=False)
-                parts.append(part.along(directions))
-            self.report.advance(1, "singular directions")
-        if self.embeddings is not None:
-            part = self._cross_validated(self.embeddings[fitted.rows], fitted, fold, not bag)
-            parts.append(part._replace(reads_embeddings=True))
-        if unsupervised and self.embeddings is not None:
-            means = ClassMeansEM(self.embeddings)
-            parts.append(self._refined(means, fitted, fold, parts, held))
-        if unsupervised:
-            parts.append(self._refined(NaiveBayesEM(self.inputs.values), fitted, fold, parts, held))
-            self.report.advance(1, "rows without labels")
-        share = self._blend(parts, held)
-        self.report.finish()
-        of_input = [
-            part.models[-1].scaled(amount)
-            for part, amount in zip(parts, share.tolist(), strict=True)
-            if not part.reads_embeddings
-        ]
-        model = Linear(sum(one.weight for one in of_input), sum(one.bias for one in of_input))  # type: ignore[arg-type]
-        held_out = np.tensordot(share, np.stack([part.held_out for part in parts]), axes=1)
-        fold_of_all = np.full(self.labelled.rows.size, -1)
-        fold_of_all[chosen] = fold
-        return LinearTeacher(model, self._outputs(parts, share, -1), fold_of_all, held_out)
+            bayes = NaiveBayesEM(values)
+            parts.append(self._refined(bayes, _INPUT, parts))
+            if embeddings:
+                more.append(self._refined(bayes, _INPUT, more))
+        share = self._blend(parts)
+        if embeddings:
+            parts, share = self._with_embeddings(parts, share, more)
+        model, *of_embeddings = self._sums(parts, share, -1)
+        return LinearTeacher(
+            model,
+            of_embeddings[0].shifted(self.mean) if of_embeddings else None,
+            self._outputs(parts, share, -1),
+            self.fold_of_all,
+            _blended(parts, share),
+        )
+
+    def _with_embeddings(
+        self, parts: list[_Part], share: NDArray[np.float64], more: list[_Part]
+    ) -> tuple[list[_Part], NDArray[np.float64]]:
+        """A blend, and one of parts on embeddings too, which counts in so far as it clearly errs less."""
+        of_more, trust = self._blend(more), 1.0
+        if self.held.n_rows:
+            gain = self._losses(parts, share) - self._losses(more, of_more)
+            trust = np.clip(gain.mean() / max(_CLEAR_GAIN * standard_error(gain), 1e-12), 0, 1)
+        return parts + more, np.concatenate([(1 - trust) * share, trust * of_more])
+
+    def _sums(self, parts: list[_Part], share: NDArray[np.float64], k: int) -> list[Linear]:
+        """The blend of the parts' models number ``k``: one model for each source."""
+        sums = []
+        for source, rows in enumerate(self.sources):
+            shape = (rows.shape[1], self.loss.n_outputs)
+            total = Linear(np.zeros(shape), np.zeros(shape[1:]))
+            for part, amount in zip(parts, share, strict=True):
+                if part.source == source:
+                    total = total.plus(part.models[k].scaled(amount))
+            sums.append(total)
+        return sums
 
     def _outputs(
         self, parts: list[_Part], share: NDArray[np.float64], k: int
     ) -> NDArray[np.float64]:
         """Outputs of all rows by the blend of the parts' models number ``k``: (N, C)."""
-        found = np.zeros((len(self.inputs), self.loss.n_outputs))
-        for part, amount in zip(parts, share, strict=True):
-            rows = self.embeddings if part.reads_embeddings else self.inputs.values
-            assert rows is not None
-            found += amount * part.models[k](rows)
-        return found
-
-    @property
-    def has_classes(self) -> bool:
-        """Whether a target is one of several classes."""
-        return isinstance(self.loss, BinaryLoss | MulticlassLoss)
-
-    def _classes(self, targets: NDArray[Any]) -> NDArray[np.int64]:
-        """Class numbers, or zeros where targets are not classes: (n,)."""
-        return targets.astype(np.int64) if self.has_classes else np.zeros(len(targets), np.int64)
+        models = self._sums(parts, share, k)
+        outputs = [model(rows) for model, rows in zip(models, self.sources, strict=True)]
+        return np.sum(outputs, axis=0)  # type: ignore[no-any-return]
 
     def _folds(self, labelled: Labelled, n_folds: int) -> NDArray[np.int64]:
-        by_class = self._classes(labelled.targets)
-        return stratified_folds(by_class, labelled.duplicate_groups, n_folds, self.rng)
+        classes = labelled.targets if self.has_classes else np.zeros(labelled.n_rows)
+        groups = labelled.duplicate_groups
+        return stratified_folds(classes.astype(np.int64), groups, n_folds, self.rng)
 
-    def _of_input(
-        self, rows: Rows, fitted: Labelled, fold: NDArray[np.int64], free_bias: bool
-    ) -> _Part:
+    def _of_input(self, rows: Rows) -> _Part:
         """The model of the input; of few sparse rows, by their coordinates in the space that they span.
 
         The best weights are sums of rows, and a rotation changes neither outputs nor penalty: the fits are the same
         up to the tolerance at which they stop, in n dimensions instead of D.
         """
         n_rows, n_columns = rows.shape
-        if (
-            isinstance(rows, np.ndarray)
-            or n_rows > min(_MAX_SPANNED, n_columns // 2)
-            or isinstance(self.loss, RegressionLoss)
-        ):
-            return self._cross_validated(rows, fitted, fold, free_bias)
+        few = n_rows <= min(_MAX_SPANNED, n_columns // 2)
+        if isinstance(rows, np.ndarray) or not few or isinstance(self.loss, RegressionLoss):
+            return self._cross_validated(rows)
         coordinates, directions = _spanned(rows)
-        return self._cross_validated(coordinates, fitted, fold, free_bias).along(directions)
+        return self._cross_validated(coordinates).along(directions)
 
-    def _cross_validated(
-        self, rows: Rows, fitted: Labelled, fold: NDArray[np.int64], free_bias: bool
-    ) -> _Part:
+    def _cross_validated(self, rows: Rows) -> _Part:
         """Fits with the largest penalty that is as good on held-out rows as the best, up to a standard error.
 
         New rows are less like the labelled ones than these are like each other; and too large a penalty does little
@@ -454,21 +468,25 @@ class _Fit:
         collinear, as in spectra, a larger one costs much. On bags of words there is no bias: with few labels it would
         only repeat how many rows of each class happened to be labelled.
         """
-        length = _mean_square_length(rows)
-        held = fitted.take(np.flatnonzero(fold >= 0))
+        length, fold, held = _mean_square_length(rows), self.fold, self.held
         folds = range(int(fold.max()) + 1)
         tried: list[tuple[float, _Part, NDArray[np.float64]]] = []
         models: list[Linear | None] = [None for _ in folds]
 
         def fit(which: NDArray[np.bool_], penalty: float, start: Linear | None) -> Linear:
-            seen = fitted.take(np.flatnonzero(which))
+            seen = self.fitted.take(which)
             return fit_linear(
-                rows[which], seen.targets, seen.weights, self.loss, penalty, start, free_bias
+                *(rows[which], seen.targets, seen.weights, self.loss, penalty, start),
+                free_bias=not self.bag,
             )
 
+        everything = np.ones(fold.size, bool)
+        if not held.n_rows:
+            model = fit(everything, _UNCHECKED_PENALTY * length, None)
+            return _Part([model], np.empty((0, self.loss.n_outputs)))
         for factor in _PENALTIES:
             fits = [fit(fold != k, factor * length, models[k]) for k in folds]
-            part = _Part(fits, self._held_out(fits, rows, fold))
+            part = _Part(fits, self._held_out(fits, rows))
             losses = losses_by_part(self.loss, part.held_out, held.targets, held.weights)
             tried.append((factor * length, part, losses))
             if len(tried) > 1 and tried[-1][2].mean() >= tried[-2][2].mean():
@@ -479,63 +497,53 @@ class _Fit:
         bound = best.mean() + (0.0 if exact else standard_error(best))
         good = (one for one in tried if one[2].mean() <= bound)
         penalty, part, _ = next(good, tried[0])  # the largest penalty if no loss is finite
-        part.models.append(fit(np.ones(fold.size, bool), penalty, part.models[0]))
+        part.models.append(fit(everything, penalty, part.models[0]))
         return part
 
-    def _held_out(
-        self, models: list[Linear], rows: Rows, fold: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _held_out(self, models: list[Linear], rows: Rows) -> NDArray[np.float64]:
         """Outputs of each row that is held out once, by the model fitted without it: (held out, C)."""
-        outputs = np.empty((fold.size, self.loss.n_outputs))
-        for k in range(int(fold.max()) + 1):
-            outputs[fold == k] = models[k](rows[fold == k])
-        return outputs[fold >= 0]
+        outputs = np.empty((self.fold.size, self.loss.n_outputs))
+        for k in range(int(self.fold.max()) + 1):
+            outputs[self.fold == k] = models[k](rows[self.fold == k])
+        return outputs[self.fold >= 0]
 
-    def _blend(self, parts: list[_Part], held: Labelled) -> NDArray[np.float64]:
+    def _blend(self, parts: list[_Part]) -> NDArray[np.float64]:
         """Weights with which the parts make the best blend of held-out rows: (parts,)."""
+        if not self.held.n_rows:  # the last part has learned from all others and all rows
+            share = np.full(len(parts), (1 - _UNCHECKED_SHARE) / max(len(parts) - 1, 1))
+            share[-1] = _UNCHECKED_SHARE
+            outputs = [part.models[-1](self.sources[part.source]) for part in parts]
+            return share / [max(float(each.std()), 1e-12) for each in outputs]
         held_out = [part.held_out for part in parts]
-        return blend_weights(held_out, held.targets, held.weights, self.loss)
+        return blend_weights(held_out, self.held.targets, self.held.weights, self.loss)
 
-    def _directions(self) -> NDArray[np.float64] | None:
-        """Leading singular directions of all rows: (D, 100); None where there are hardly as many."""
-        from sklearn.utils.extmath import randomized_svd
-
-        values = self.inputs.values
-        if min(values.shape) <= 2 * _N_DIRECTIONS:
-            return None
-        *_, directions = randomized_svd(values, _N_DIRECTIONS, n_iter=4, random_state=self.seed)
-        found: NDArray[np.float64] = directions.T.astype(np.float64)
-        return found
+    def _losses(self, parts: list[_Part], share: NDArray[np.float64]) -> NDArray[np.float64]:
+        held = self.held
+        return losses_by_part(self.loss, _blended(parts, share), held.targets, held.weights)
 
     def _refined(
-        self,
-        model: _EM,
-        fitted: Labelled,
-        fold: NDArray[np.int64],
-        parts: list[_Part],
-        held: Labelled,
+        self, model: NaiveBayesEM | ClassMeansEM, source: int, parts: list[_Part]
     ) -> _Part:
         """Models refined by EM over all rows, which begin with what the other parts predict."""
-        classes, share = self._classes(fitted.targets), self._blend(parts, held)
+        fitted, share = self.fitted, self._blend(parts)
+        classes = fitted.targets.astype(np.int64)
         found = []
         for k in range(len(parts[0].models)):
             guess = self.loss.predict(self._outputs(parts, share, k))
-            seen = fold != k
+            seen = self.fold != k
             ignored = np.concatenate([fitted.rows[~seen], self.ignored])
-            found.append(
-                self._as_outputs(model.learn(guess, fitted.rows[seen], classes[seen], ignored))
-            )
-        rows = self.embeddings if isinstance(model, ClassMeansEM) else self.inputs.values
-        assert rows is not None
-        held_out = self._held_out(found, rows[fitted.rows], fold)
-        return _Part(found, held_out, isinstance(model, ClassMeansEM))
+            by_class = refine_by_em(model, guess, fitted.rows[seen], classes[seen], ignored)
+            if self.loss.n_outputs == 1:  # two classes have one output, the difference
+                weight, bias = by_class
+                by_class = Linear(weight[:, 1:] - weight[:, :1], bias[1:] - bias[:1])
+            found.append(by_class)
+        held_out = self._held_out(found, self.sources[source][fitted.rows])
+        return _Part(found, held_out, source)
 
-    def _as_outputs(self, by_class: Linear) -> Linear:
-        """Two classes have one output, the difference."""
-        if self.loss.n_outputs > 1:
-            return by_class
-        weight = by_class.weight[:, 1:] - by_class.weight[:, :1]
-        return Linear(weight, by_class.bias[1:] - by_class.bias[:1])
+
+def _blended(parts: list[_Part], share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Outputs of the held-out rows: (held out, C)."""
+    return np.tensordot(share, np.stack([part.held_out for part in parts]), axes=1)
 
 
 def _mean_square_length(rows: Rows) -> float:

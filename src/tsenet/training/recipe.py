@@ -43,6 +43,7 @@ from tsenet.training.engine import AdamState, Engine
 from tsenet.training.folder import FolderRows
 from tsenet.training.linear_teacher import (
     Linear,
+    LinearTeacher,
     blend_weights,
     calibrated_score,
     fit_linear_teacher,
@@ -216,12 +217,15 @@ class TrainedNetwork:
     unseen : tuple of ndarray or None
         Outputs (n, C) for labelled rows by models that had not seen them, and the encoded targets of these; None where
         no row was held out.
+    of_embeddings : Linear or None
+        What embeddings add to the outputs of the network, if predictions read them too.
     """
 
     net: TSENet
     history: History
     adam: AdamState
     unseen: tuple[NDArray[np.float64], NDArray[Any]] | None = None
+    of_embeddings: Linear | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,6 +331,7 @@ def fit_network(
     report: Progress,
     *,
     embeddings: NDArray[np.float64] | None = None,
+    keep_embeddings: bool = False,
     validation: Labelled | None = None,
     score: Score | None = None,
 ) -> TrainedNetwork:
@@ -343,6 +348,8 @@ def fit_network(
     report : Progress
     embeddings : float64 (N, d), optional
         Other vectors of all rows, which only the linear teacher reads.
+    keep_embeddings : bool, default=False
+        Whether predictions read embeddings too: the teacher's part on them is kept.
     validation : Labelled, optional
         Rows to score each network on after every epoch. Without them, ``init="random"`` holds some out.
     score : Score, optional
@@ -350,8 +357,10 @@ def fit_network(
     """
     if labelled.n_rows < 2:
         raise DataError("only one row has a label: training needs two or more")
+    if keep_embeddings and (recipe.init == "random" or recipe.linear_skip is False):
+        raise ValueError('inputs="both" needs init="principal" and a linear skip')
     shared = loss, recipe, seeds, report
-    task = _Task(*shared, labelled, wiring, embeddings, validation, score)
+    task = _Task(*shared, labelled, wiring, embeddings, keep_embeddings, validation, score)
     if recipe.init == "random":
         return task.fit_plain()
     everything = labelled.n_rows == len(labelled.inputs)
@@ -365,6 +374,7 @@ class _Task(Trainer):
     labelled: Labelled
     wiring: Wiring
     embeddings: NDArray[np.float64] | None
+    keep_embeddings: bool
     validation: Labelled | None
     score: Score | None
 
@@ -391,17 +401,23 @@ class _Task(Trainer):
         if self.recipe.linear_skip:
             skip = teacher.model.scaled(softness)
             is_words = self.has_classes and is_bag(self.inputs.values)
-            if is_words or self.embeddings is not None:  # the linear part learns in turn
+            if self.keep_embeddings:
+                trained = self._with_embeddings(trained, teacher, 0.5 * softness)
+            elif is_words or self.embeddings is not None:  # the linear part learns in turn
                 mean = 0.5 * (soft + self._outputs(trained.net))
                 skip = fit_student(self._pseudo_labelled(mean, fresh), self.loss)
             trained = self._with_linear_skip(trained, skip, _EQUAL_SHARES)
         if fresh.size:
             n_labels = self.labelled.n_rows
             confident = n_labels / (n_labels + _DOUBT) * teacher.outputs[fresh]
-            by_network = self._outputs(trained.net, fresh)
-            _scale_outputs(trained.net, match_confidence(confident, by_network, self.loss))
+            answers = self._outputs(trained.net, fresh)
+            if trained.of_embeddings is not None:
+                assert self.embeddings is not None
+                answers = answers + trained.of_embeddings(self.embeddings[fresh])
+            trained = _scaled(trained, match_confidence(confident, answers, self.loss))
         held = self.labelled.take(teacher.fold >= 0)
-        return replace(trained, unseen=(teacher.held_out, held.targets))
+        unseen = (teacher.held_out, held.targets) if held.n_rows else None
+        return replace(trained, unseen=unseen)
 
     def _fresh_rows(self) -> NDArray[np.int64]:
         """Some rows without labels from which nothing is learned."""
@@ -439,9 +455,17 @@ class _Task(Trainer):
         labelled = self.labelled
         if not self.recipe.linear_skip:
             return self._fit_alone()
-        teacher = fit_linear_teacher(labelled, self.loss, self.seeds.teacher, self.report)
+        shared = labelled, self.loss, self.seeds.teacher, self.report
+        vectors = self.embeddings if self.keep_embeddings else None
+        teacher = fit_linear_teacher(*shared, embeddings=vectors)
         by_network = np.empty((labelled.n_rows, self.loss.n_outputs))
-        for k in range(min(int(teacher.fold.max()) + 1, _MAX_FOLDS)):
+        folds = np.unique(teacher.fold[teacher.fold >= 0])[:_MAX_FOLDS]
+        if not folds.size:  # one row of each class
+            trained = self._train(labelled)
+            if self.keep_embeddings:
+                trained = self._with_embeddings(trained, teacher, 0.5)
+            return self._with_linear_skip(trained, teacher.model, _EQUAL_SHARES)
+        for k in folds:
             unseen = teacher.fold == k
             trained = self._train(labelled.take(~unseen), labelled.take(unseen))
             by_network[unseen] = self._outputs(trained.net, labelled.rows[unseen])
@@ -453,11 +477,13 @@ class _Task(Trainer):
         share = self._blend(by_teacher, by_network, held)
         if np.mean(unseen) > _SMALL_FOLD:
             trained = self._train_longer(trained)
+        if self.keep_embeddings:
+            trained = self._with_embeddings(trained, teacher, share[0])
         if share[0] > 0.0:
             trained = self._with_linear_skip(trained, teacher.model, share)
         elif self.has_classes:
             factor = float(np.clip(share[1], 1 / _MAX_RESCALING, _MAX_RESCALING))
-            _scale_outputs(trained.net, factor)
+            trained = _scaled(trained, factor)
         blended = share[0] * by_teacher + share[1] * by_network
         return replace(trained, unseen=(blended, held.targets))
 
@@ -541,6 +567,13 @@ class _Task(Trainer):
     def _outputs(self, net: TSENet, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         return net.predictor().outputs(self.inputs, rows, self.recipe.n_jobs)
 
+    def _with_embeddings(
+        self, trained: TrainedNetwork, teacher: LinearTeacher, share: float
+    ) -> TrainedNetwork:
+        """The network, and the teacher's part on embeddings as a part of the outputs."""
+        assert teacher.of_embeddings is not None
+        return replace(trained, of_embeddings=teacher.of_embeddings.scaled(share))
+
     def _with_linear_skip(
         self, trained: TrainedNetwork, linear: Linear, share: NDArray[np.float64]
     ) -> TrainedNetwork:
@@ -556,10 +589,12 @@ class _Task(Trainer):
         return replace(trained, net=net.eval(), adam=AdamState.zeros(net.parameters()))
 
 
-def _scale_outputs(net: TSENet, factor: float) -> None:
-    """Multiply the outputs of a network: the same answers, more or less sure."""
+def _scaled(trained: TrainedNetwork, factor: float) -> TrainedNetwork:
+    """The network with its outputs multiplied: the same answers, more or less sure."""
+    net, part = trained.net, trained.of_embeddings
     with torch.no_grad():
         net.output.weight.mul_(factor)
         net.output.bias.mul_(factor)
         if net.linear_skip is not None:
             net.linear_skip.mul_(factor)
+    return replace(trained, of_embeddings=None if part is None else part.scaled(factor))
