@@ -95,14 +95,6 @@ class Linear(NamedTuple):
         """All outputs times a factor."""
         return Linear(self.weight * factor, self.bias * factor)
 
-    def plus(self, other: Linear) -> Linear:
-        """The sum of both models' outputs."""
-        return Linear(self.weight + other.weight, self.bias + other.bias)
-
-    def shifted(self, mean: NDArray[np.float64]) -> Linear:
-        """The same outputs for rows from which a mean was not subtracted."""
-        return Linear(self.weight, self.bias - mean @ self.weight)
-
 
 def fit_linear(
     rows: Rows,
@@ -403,10 +395,12 @@ class _Fit:
         share = self._blend(parts)
         if embeddings:
             parts, share = self._with_embeddings(parts, share, more)
-        model, *of_embeddings = self._sums(parts, share, -1)
+        model, *others = self._sums(parts, share, -1)
         return LinearTeacher(
             model,
-            of_embeddings[0].shifted(self.mean) if of_embeddings else None,
+            Linear(others[0].weight, others[0].bias - self.mean @ others[0].weight)
+            if others
+            else None,
             self._outputs(parts, share, -1),
             self.fold_of_all,
             _blended(parts, share),
@@ -423,15 +417,13 @@ class _Fit:
         return parts + more, np.concatenate([(1 - trust) * share, trust * of_more])
 
     def _sums(self, parts: list[_Part], share: NDArray[np.float64], k: int) -> list[Linear]:
-        """The blend of the parts' models number ``k``: one model for each source."""
+        """The blend of the parts' models number ``k``: one model for each source that they read."""
+        scaled = [part.models[k].scaled(amount) for part, amount in zip(parts, share, strict=True)]
         sums = []
-        for source, rows in enumerate(self.sources):
-            shape = (rows.shape[1], self.loss.n_outputs)
-            total = Linear(np.zeros(shape), np.zeros(shape[1:]))
-            for part, amount in zip(parts, share, strict=True):
-                if part.source == source:
-                    total = total.plus(part.models[k].scaled(amount))
-            sums.append(total)
+        for source in range(1 + max(part.source for part in parts)):
+            chosen = [one for one, part in zip(scaled, parts, strict=True) if part.source == source]
+            weights, biases = zip(*chosen, strict=True)
+            sums.append(Linear(np.sum(weights, axis=0), np.sum(biases, axis=0)))
         return sums
 
     def _outputs(
@@ -439,7 +431,7 @@ class _Fit:
     ) -> NDArray[np.float64]:
         """Outputs of all rows by the blend of the parts' models number ``k``: (N, C)."""
         models = self._sums(parts, share, k)
-        outputs = [model(rows) for model, rows in zip(models, self.sources, strict=True)]
+        outputs = [model(rows) for model, rows in zip(models, self.sources, strict=False)]
         return np.sum(outputs, axis=0)  # type: ignore[no-any-return]
 
     def _folds(self, labelled: Labelled, n_folds: int) -> NDArray[np.int64]:

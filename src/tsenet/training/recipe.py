@@ -401,12 +401,12 @@ class _Task(Trainer):
         if self.recipe.linear_skip:
             skip = teacher.model.scaled(softness)
             is_words = self.has_classes and is_bag(self.inputs.values)
-            if self.keep_embeddings:
-                trained = self._with_embeddings(trained, teacher, 0.5 * softness)
-            elif is_words or self.embeddings is not None:  # the linear part learns in turn
+            learns = is_words or self.embeddings is not None
+            if learns and not self.keep_embeddings:  # the linear part learns in turn
                 mean = 0.5 * (soft + self._outputs(trained.net))
                 skip = fit_student(self._pseudo_labelled(mean, fresh), self.loss)
-            trained = self._with_linear_skip(trained, skip, _EQUAL_SHARES)
+            part = teacher.of_embeddings and teacher.of_embeddings.scaled(softness)
+            trained = self._with_linear_skip(trained, skip, _EQUAL_SHARES, part)
         if fresh.size:
             n_labels = self.labelled.n_rows
             confident = n_labels / (n_labels + _DOUBT) * teacher.outputs[fresh]
@@ -461,10 +461,8 @@ class _Task(Trainer):
         by_network = np.empty((labelled.n_rows, self.loss.n_outputs))
         folds = np.unique(teacher.fold[teacher.fold >= 0])[:_MAX_FOLDS]
         if not folds.size:  # one row of each class
-            trained = self._train(labelled)
-            if self.keep_embeddings:
-                trained = self._with_embeddings(trained, teacher, 0.5)
-            return self._with_linear_skip(trained, teacher.model, _EQUAL_SHARES)
+            trained, share = self._train(labelled), _EQUAL_SHARES
+            return self._with_linear_skip(trained, teacher.model, share, teacher.of_embeddings)
         for k in folds:
             unseen = teacher.fold == k
             trained = self._train(labelled.take(~unseen), labelled.take(unseen))
@@ -477,10 +475,9 @@ class _Task(Trainer):
         share = self._blend(by_teacher, by_network, held)
         if np.mean(unseen) > _SMALL_FOLD:
             trained = self._train_longer(trained)
-        if self.keep_embeddings:
-            trained = self._with_embeddings(trained, teacher, share[0])
-        if share[0] > 0.0:
-            trained = self._with_linear_skip(trained, teacher.model, share)
+        if share[0] > 0.0 or self.keep_embeddings:
+            part = teacher.of_embeddings
+            trained = self._with_linear_skip(trained, teacher.model, share, part)
         elif self.has_classes:
             factor = float(np.clip(share[1], 1 / _MAX_RESCALING, _MAX_RESCALING))
             trained = _scaled(trained, factor)
@@ -567,17 +564,14 @@ class _Task(Trainer):
     def _outputs(self, net: TSENet, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         return net.predictor().outputs(self.inputs, rows, self.recipe.n_jobs)
 
-    def _with_embeddings(
-        self, trained: TrainedNetwork, teacher: LinearTeacher, share: float
-    ) -> TrainedNetwork:
-        """The network, and the teacher's part on embeddings as a part of the outputs."""
-        assert teacher.of_embeddings is not None
-        return replace(trained, of_embeddings=teacher.of_embeddings.scaled(share))
-
     def _with_linear_skip(
-        self, trained: TrainedNetwork, linear: Linear, share: NDArray[np.float64]
+        self,
+        trained: TrainedNetwork,
+        linear: Linear,
+        share: NDArray[np.float64],
+        of_embeddings: Linear | None,
     ) -> TrainedNetwork:
-        """The network with a linear skip from the input, so that its outputs are the blend."""
+        """The network with a linear skip from the input, and embeddings if kept: its outputs are the blend."""
         options = replace(trained.net.options, linear_skip=True)
         net = TSENet.of(self.wiring, self.loss.n_outputs, options)
         with torch.no_grad():
@@ -586,7 +580,10 @@ class _Task(Trainer):
             net.output.bias.mul_(share[1]).add_(torch.from_numpy(share[0] * linear.bias))
             assert net.linear_skip is not None
             net.linear_skip.copy_(torch.from_numpy(share[0] * linear.weight))
-        return replace(trained, net=net.eval(), adam=AdamState.zeros(net.parameters()))
+        trained = replace(trained, net=net.eval(), adam=AdamState.zeros(net.parameters()))
+        if of_embeddings is None or not self.keep_embeddings:
+            return trained
+        return replace(trained, of_embeddings=of_embeddings.scaled(share[0]))
 
 
 def _scaled(trained: TrainedNetwork, factor: float) -> TrainedNetwork:
