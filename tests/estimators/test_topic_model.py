@@ -330,19 +330,6 @@ class TestInput:
             loaded.transform(texts).toarray(), model.transform(texts).toarray()
         )
 
-    def test_words_of_highest_mean_tfidf(self) -> None:
-        texts = ["all rare rare rare", "all some", "all some", "all other other"] * 20
-        with pytest.warns(UserWarning, match="words are in a topic"):
-            every = TopicModel(stop_words=None).fit(texts)
-        assert every.topics_.empty
-        assert every.vocabulary_ == ("all", "other", "rare", "some")
-        # mean tf-idf: all 0, other 2/4 ln 4, rare 3/4 ln 4, some 2/4 ln 2
-        with pytest.warns(UserWarning, match="words are in a topic"):
-            best = TopicModel(stop_words=None, n_words=2, select="tfidf").fit(texts)
-        assert best.vocabulary_ == ("other", "rare")
-        counts = count_words(["rare some other rare"], best.vectorizer_)
-        assert counts.values.toarray().tolist() == [[1, 2]]
-
     @pytest.mark.parametrize(
         ("given", "says"),
         [

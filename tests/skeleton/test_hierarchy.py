@@ -13,7 +13,8 @@ from tsenet import Table
 from tsenet.data.binary import BinaryRule
 from tsenet.data.rows import BinaryRows
 from tsenet.errors import DataError
-from tsenet.skeleton.hierarchy import PRESENT, TopicHierarchy, describe, learn_hierarchy
+from tsenet.skeleton.hierarchy import TopicHierarchy, describe, learn_hierarchy
+from tsenet.skeleton.tree import PRESENT
 
 N_THEMES, N_TOPICS, N_WORDS = 4, 3, 10  # topics of each theme, and words of each
 
@@ -111,7 +112,7 @@ def test_the_latent_tree_has_the_rates_of_the_documents(
 def test_words_describe_topics_and_are_not_repeated_below(
     learned: TopicHierarchy, rows: BinaryRows
 ) -> None:
-    described = describe(learned, rows, 10)
+    described = describe(learned, rows, n_words=10)
     n_topical = N_THEMES * N_TOPICS * N_WORDS
     low, top = np.split(described.words, [learned.sizes[0]])
     assert (top < rows.n_columns - 20).all()  # no general word
@@ -122,8 +123,8 @@ def test_words_describe_topics_and_are_not_repeated_below(
     dense = rows.to_dense()
     present = learned.strengths(rows).toarray()[:, 0] >= PRESENT
     shares = [dense[~present, low[0, 0]].mean(), dense[present, low[0, 0]].mean()]
-    assert described.shares[0, 0] == pytest.approx(shares)
-    assert described.n_documents[0] == present.sum()
+    assert described.word_shares[0, 0] == pytest.approx(shares)
+    assert described.share[0] == present.mean()
 
 
 def test_topics_merge(learned: TopicHierarchy, rows: BinaryRows) -> None:
@@ -171,4 +172,4 @@ def test_few_documents_and_documents_without_ties(n_rows: int) -> None:
 def test_one_topic_has_words_too(rows: BinaryRows, sizes: int | tuple[int, ...]) -> None:
     hierarchy = learn_hierarchy(rows, sizes)
     assert hierarchy.sizes[-1] == 1
-    assert (describe(hierarchy, rows, 5).words >= 0).all(axis=1).all()
+    assert (describe(hierarchy, rows, n_words=5).words >= 0).all(axis=1).all()

@@ -279,7 +279,7 @@ def _write_documents(
     import numpy as np
     import pandas as pd
 
-    from tsenet.explain.presence import PRESENT
+    from tsenet.skeleton.tree import PRESENT
 
     names = model.get_feature_names_out()
     n_documents = n_without = 0

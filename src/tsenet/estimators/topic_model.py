@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations, pairwise
 from numbers import Integral, Real
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils._param_validation import (
     Interval,
-    StrOptions,
     validate_parameter_constraints,
 )
 from sklearn.utils.validation import check_is_fitted
@@ -43,7 +43,6 @@ from tsenet.estimators.outside_memory import (
     is_outside_memory,
     tables_of,
 )
-from tsenet.explain.presence import PRESENT, bins_of, topic_activity
 from tsenet.explain.scores import coherence, hierarchy_scores
 from tsenet.explain.topic_words import (
     Topic,
@@ -51,24 +50,29 @@ from tsenet.explain.topic_words import (
     TopicWord,
     choose_topics,
     every_topic,
+    nest_topics,
     view_topics,
 )
 from tsenet.progress import as_progress
 from tsenet.scale.blocks import in_blocks
-from tsenet.skeleton.hierarchy import TopicDescription, TopicHierarchy, describe, learn_hierarchy
-from tsenet.skeleton.tree import LatentTree
+from tsenet.skeleton.hierarchy import (
+    N_TYPICAL,
+    STORED_WORDS,
+    TopicDescription,
+    TopicHierarchy,
+    describe,
+    learn_hierarchy,
+)
+from tsenet.skeleton.tree import PRESENT, LatentTree
 from tsenet.store.files import arrays_under
 
 if TYPE_CHECKING:
-    import pandas as pd
     from sklearn.feature_extraction.text import CountVectorizer
 
-__all__ = ["TopicModel", "learn_words"]
+__all__ = ["TopicModel"]
 
 _MIN_GROUPED = 0.05  # fit() warns if a smaller share of the words is in topics
-_N_TYPICAL = 3  # typical documents of a topic
 _LABEL_WORDS = 3
-_STORED_WORDS = 30  # words that are kept for each topic, of which top_words are shown
 
 
 class TopicModel(WithoutDisplay, TransformerMixin):
@@ -90,9 +94,6 @@ class TopicModel(WithoutDisplay, TransformerMixin):
     vectorizer : CountVectorizer or None, default=None
         Any other choice of words, such as n-grams: scikit-learn's own, or :func:`tsenet.data.word_vectorizer`. The
         three parameters above then have no effect.
-    select : {"frequency", "tfidf"}, default="frequency"
-        Which ``n_words`` words to keep, or ``max_features`` of the vectorizer: the most frequent ones, or those with
-        the highest mean tf-idf, as in the HLTA papers (arXiv 1605.06650).
     seed_words : mapping of str to list of str, or list of lists of str, optional
         Guided topics: words that start one topic of level 1, at least two for each. The keys of a mapping become
         the labels of these topics, which are always shown. The other topics are found as usual.
@@ -159,7 +160,6 @@ class TopicModel(WithoutDisplay, TransformerMixin):
     _parameter_constraints = {  # noqa: RUF012
         "n_words": [Interval(Integral, 1, None, closed="left"), None],
         "min_documents": [Interval(Integral, 1, None, closed="left")],
-        "select": [StrOptions({"frequency", "tfidf"})],
         "top_words": [Interval(Integral, 1, None, closed="left")],
         "levels": ["array-like", None],
         "n_topics": [Interval(Integral, 1, None, closed="left"), None],
@@ -171,10 +171,10 @@ class TopicModel(WithoutDisplay, TransformerMixin):
     tree_: LatentTree
     vectorizer_: CountVectorizer | None
     n_documents_: int
-    _stats: _TopicStats
+    _stats: TopicDescription
     _labels: dict[str, str]  # chosen by the user, by topic id
     _seeded: tuple[str, ...]  # ids of the topics of seed words and pins, which are always shown
-    _pins: list[_Pin]  # topics that fit keeps
+    _pins: list[_Start]  # topics that fit keeps
     _selection: tuple[str, ...] | None  # ids of the topics that reduce() chose
     _rows: BinaryRows | None  # the documents of fit; None in a model from a file
     _strengths: Any  # of the topics in these documents; None until they are needed
@@ -187,7 +187,6 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         stop_words: Any = "english",
         min_documents: int = 2,
         vectorizer: CountVectorizer | None = None,
-        select: Literal["frequency", "tfidf"] = "frequency",
         seed_words: Mapping[str, Sequence[str]] | Sequence[Sequence[str]] | None = None,
         top_words: int = 10,
         levels: Sequence[int] | None = None,
@@ -202,7 +201,6 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         self.stop_words = stop_words
         self.min_documents = min_documents
         self.vectorizer = vectorizer
-        self.select = select
         self.seed_words = seed_words
         self.top_words = top_words
         self.levels = levels
@@ -243,63 +241,77 @@ class TopicModel(WithoutDisplay, TransformerMixin):
                 self.vectorizer_ = folder_of(blocks).vectorizer()
                 return self._fit_counts(described, blocks.n_rows)
         texts = list(texts) if isinstance(texts, Iterator) else texts
-        vectorizer = self.vectorizer
-        if vectorizer is None:
-            vectorizer = word_vectorizer(
+        self.vectorizer_, table = self._learn_words(texts)
+        return self._fit_counts(table)
+
+    def _learn_words(self, texts: Any) -> tuple[CountVectorizer | None, Table]:
+        """A vectorizer fitted to documents, and their counts; None for a table of counts, which stays as it is."""
+        if are_texts(texts):
+            fitted = word_vectorizer(
                 n_words=self.n_words, stop_words=self.stop_words, min_documents=self.min_documents
             )
-        self.vectorizer_, table = learn_words(texts, vectorizer, self.select, self.progress)
-        return self._fit_counts(table)
+            if self.vectorizer is not None:
+                fitted = clone(checked_vectorizer(self.vectorizer))
+            choose_segmenter(fitted, texts)
+            return fitted, vectorize(texts, fitted, progress=self.progress)
+        expected = "expected documents: a list of strings, or a sparse table of word counts"
+        if isinstance(texts, list | tuple):
+            first = f"the first is {texts[0]!r}" if texts else "there is none"
+            raise DataError(f"{expected}; {first}")
+        table = Table.of(texts)
+        if not table.is_sparse:
+            if hasattr(texts, "columns"):
+                expected += f"; of a data frame give one column, such as frame[{table.names[0]!r}]"
+            raise DataError(expected)
+        return None, table
 
     def _fit_counts(self, table: Table, n_documents: int | None = None) -> Self:
         """Learn from word counts of documents, which were drawn from ``n_documents``."""
-        seeds = _seed_groups(self.seed_words, table.names)
         column = {word: k for k, word in enumerate(table.names)}
+        seeds = _known_seeds(self.seed_words, column)
+        pins = _known_pins(getattr(self, "_pins", ()), column)
         rule = BinaryRule.learn(table)
         rows = self._rows = rule.apply(table)
         if rows.n_rows < 2:
             raise DataError(f"at least two documents are needed to learn topics, not {rows.n_rows}")
-        pins = _known_pins(getattr(self, "_pins", ()), column)
-        groups: dict[int, list[list[int]]] = {
-            1: [[column[word] for word in group] for _, group in seeds]
-        }
-        for pin in pins:
-            groups.setdefault(pin.level, []).append([column[word] for word in pin.words])
+        groups: dict[int, list[list[int]]] = defaultdict(list)
+        for start in (*seeds, *pins):
+            groups[start.level].append([column[word] for word in start.words])
         with as_progress(self.progress) as report:
             report.start("topics", None)
             self._hierarchy = learn_hierarchy(rows, self._level_sizes(), groups)
             report.finish(f"{'-'.join(map(str, self._hierarchy.sizes))} topics")
-        self.tree_ = self._hierarchy.latent_tree(rows, rule)
+        tree = self.tree_ = self._hierarchy.latent_tree(rows, rule)
         self.n_documents_ = rows.n_rows if n_documents is None else n_documents
         self._warn_about_unused_words()
-        ids = [
-            self.tree_.names[k]
-            for k in range(self.tree_.n_observed, self.tree_.n_observed + len(seeds))
-        ]
-        self._labels = {name: label for name, (label, _) in zip(ids, seeds, strict=True) if label}
-        self._pins = [pin for pin in pins if pin.level <= self.tree_.n_levels]
+        self._pins = [pin for pin in pins if pin.level <= tree.n_levels]
         if len(self._pins) < len(pins):
             warnings.warn(
                 f"{len(pins) - len(self._pins)} pinned topics of higher levels are not kept: the hierarchy now has "
-                f"{self.tree_.n_levels} levels. Set levels to keep their number",
+                f"{tree.n_levels} levels. Set levels to keep their number",
                 stacklevel=3,  # where fit() was called
             )
-        n_before = {1: len(seeds)}
-        for pin in self._pins:
-            place = n_before.get(pin.level, 0)
-            n_before[pin.level] = place + 1
-            ids.append(self.tree_.names[self.tree_.layer(pin.level).start + place])
-            if pin.label:
-                self._labels[ids[-1]] = pin.label
-        self._seeded = tuple(ids)
-        self._selection = None
-        self._strengths = None
-        self._stats = _TopicStats.of(
-            self._hierarchy, rows, self._strengths_of(None), self.top_words
-        )
-        self._stats.measure_coherence(table, self.top_words)
+        # The first topics of a level are those that its groups of words started.
+        first = {
+            level: iter(tree.names[tree.layer(level)]) for level in range(1, tree.n_levels + 1)
+        }
+        started = {next(first[start.level]): start.label for start in (*seeds, *self._pins)}
+        self._seeded = tuple(started)
+        self._labels = {name: label for name, label in started.items() if label}
+        self._selection = self._strengths = None
+        self._stats = describe(self._hierarchy, rows, self.top_words)
+        self._measure_coherence(table)
         self._clear_cache()
         return self
+
+    def _measure_coherence(self, table: Table) -> None:
+        """Fill in the coherence where it is NaN: how often the words occur in the same documents."""
+        words = self._stats.words[:, : self.top_words]
+        missing = np.isnan(self._stats.coherence) & ((words >= 0).sum(axis=1) > 1)
+        topics = [[table.names[w] for w in of_topic if w >= 0] for of_topic in words[missing]]
+        if topics:
+            scores = coherence(topics, table, n_words=self.top_words)
+            self._stats.coherence[missing] = scores.per_topic
 
     def _level_sizes(self) -> tuple[int, ...] | int | None:
         """Numbers of topics asked for, checked."""
@@ -416,12 +428,10 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         """The topics shown; see the class."""
         check_is_fitted(self, "tree_")
         parent = {below.name: topic.name for topic in self._shown for below in topic.children}
-        columns = [self._column(topic.name) for topic in self._shown]
+        columns = self._columns(None)
         share, typical = self._stats.share[columns], self._stats.typical[columns]
         members = self._members()
-        import pandas
-
-        return pandas.DataFrame(
+        return pd.DataFrame(
             {
                 "id": [topic.name for topic in self._shown],
                 "level": [topic.level for topic in self._shown],
@@ -438,14 +448,12 @@ class TopicModel(WithoutDisplay, TransformerMixin):
 
     def _members(self) -> list[list[str]]:
         """The words that belong to each latent, most frequent first."""
-        order = np.argsort(-self._stats.word_share, kind="stable")
-        order = order[self._hierarchy.main_topic[order] >= 0]
         members: list[list[str]] = [[] for _ in self.tree_.latent_names]
-        above = [self._hierarchy.ancestors(topic) for topic in range(self._hierarchy.sizes[0])]
-        for word in order.tolist():
+        for word in np.argsort(-self._stats.word_share, kind="stable"):
             topic = self._hierarchy.main_topic[word]
-            for column in (topic, *above[topic]):
-                members[column].append(self.tree_.names[word])
+            while topic >= 0:
+                members[topic].append(self.tree_.names[word])
+                topic = self._hierarchy.parent[topic]
         return members
 
     @property
@@ -459,7 +467,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         """The words in no topic of ``topics_``, most frequent first."""
         check_is_fitted(self, "tree_")
         members = self._members()
-        shown = {w for topic in self._shown for w in members[self._column(topic.name)]}
+        shown = {word for column in self._columns(None) for word in members[column]}
         order = np.argsort(-self._stats.word_share, kind="stable")
         return tuple(self.tree_.names[v] for v in order if self.tree_.names[v] not in shown)
 
@@ -467,70 +475,41 @@ class TopicModel(WithoutDisplay, TransformerMixin):
     def view_(self) -> TopicView:
         """The topics as nested :class:`tsenet.explain.Topic`, and those that are not shown, with the reasons."""
         check_is_fitted(self, "tree_")
-        topics = self._nested()
         least = self.min_size
         if isinstance(least, int) and not isinstance(least, bool):
             least = least / max(1, self.n_documents_)
-        return view_topics(
-            topics,
-            min_size=least,
-            min_coherence=self.min_coherence,
-            keep=self._seeded if least > 0 or self.min_coherence > -1 else self._described,
-        )
-
-    @property
-    def _described(self) -> list[str]:
-        """Ids of the topics that have words."""
-        names = zip(self.tree_.latent_names, self._stats.words, strict=True)
-        return [name for name, words in names if (words >= 0).any()]
-
-    def _nested(self) -> list[Topic]:
-        """All topics, nested; the label of a topic avoids words of its siblings."""
-        stats, tree = self._stats, self.tree_
-        described = [
-            tuple(
-                TopicWord(
-                    tree.names[word],
-                    float(tree_weight),
-                    inside=float(shares[1]),
-                    outside=float(shares[0]),
-                    weight=float(tree_weight),
-                )
-                for word, tree_weight, shares in zip(
-                    *(stats.words[k], stats.score[k], stats.word_shares[k]), strict=True
-                )
+        stats, names = self._stats, self.tree_.latent_names
+        keep = self._seeded
+        if least <= 0 and self.min_coherence <= -1:  # every topic that has words
+            keep = tuple(name for name, k in zip(names, stats.words, strict=True) if k[0] >= 0)
+        words = [
+            [
+                TopicWord(self.tree_.names[word], score, shares[1], shares[0], weight=score)
+                for word, score, shares in zip(*of_topic, strict=True)
                 if word >= 0
-            )[: self.top_words]
-            for k in range(tree.n_latents)
-        ]
-        start = tree.n_observed
-
-        def topic_of(node: int, siblings: Sequence[int]) -> Topic:
-            k = node - start
-            words = [word.word for word in described[k]]
-            others = {word.word for v in siblings if v != node for word in described[v - start]}
-            label = [word for word in words if word not in others][:_LABEL_WORDS]
-            label += [word for word in words if word not in label][: _LABEL_WORDS - len(label)]
-            below = [] if tree.level[node] == 1 else children[node]
-            topics = [topic_of(child, below) for child in below]
-            score = stats.coherence[k]
-            return Topic(
-                name=tree.names[node],
-                level=int(tree.level[node]),
-                title=self._labels.get(tree.names[node]) or ", ".join(label),
-                size=float(stats.share[k]),
-                words=described[k],
-                children=tuple(sorted(topics, key=lambda topic: (-topic.size, topic.name))),
-                information=float(stats.information[k]),
-                coherence=None if np.isnan(score) else float(score),
+            ][: self.top_words]
+            for of_topic in zip(
+                *(array.tolist() for array in (stats.words, stats.score, stats.word_shares)),
+                strict=True,
             )
+        ]
+        topics = nest_topics(
+            *(self.tree_, stats.share, words, self._titles(words)),
+            *(stats.information, stats.coherence),
+        )
+        return view_topics(topics, min_size=least, min_coherence=self.min_coherence, keep=keep)
 
-        children: dict[int, list[int]] = defaultdict(list)
-        for node in range(start, tree.layer(tree.n_levels).start):
-            children[int(tree.parent[node])].append(node)
-        top = range(*tree.layer(tree.n_levels).indices(tree.n_nodes))
-        topics = [topic_of(node, top) for node in top]
-        return sorted(topics, key=lambda topic: (-topic.size, topic.name))
+    def _titles(self, words: Sequence[Sequence[TopicWord]]) -> list[str]:
+        """The user's label of each topic, or its first words that no topic next to it has."""
+        parent = self._hierarchy.parent.tolist()
+        n_topics = Counter(
+            (above, word.word) for above, own in zip(parent, words, strict=True) for word in own
+        )
+        titles = []
+        for name, above, own in zip(self.tree_.latent_names, parent, words, strict=True):
+            first = sorted(own, key=lambda word: n_topics[above, word.word] > 1)[:_LABEL_WORDS]
+            titles.append(self._labels.get(name) or ", ".join(word.word for word in first))
+        return titles
 
     @cached_property
     def _chosen(self) -> list[Topic]:
@@ -595,7 +574,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             known = tuple(self.vocabulary_[word] for word in words if word >= 0)
             level = int(self.tree_.level[self.tree_.n_observed + column])
             self._pins = [pin for pin in self._pins if (pin.level, pin.words) != (level, known)]
-            self._pins.append(_Pin(level, self._labels.get(name, ""), known))
+            self._pins.append(_Start(level, self._labels.get(name, ""), known))
         return self
 
     def merge(self, topics: Sequence[str], texts: Any = None) -> Self:
@@ -630,20 +609,18 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         texts = list(texts) if isinstance(texts, Iterator) else texts
         table = None if texts is None else self._table(texts)
         rows = self._rows_of(table)
-        before = dict(zip(self.tree_.latent_names, self._stats.coherence, strict=True))
+        before = self._stats.coherence
         self._hierarchy, moved = self._hierarchy.merged(columns)
         names = [name for name, k in zip(self.tree_.latent_names, moved, strict=True) if k >= 0]
         self.tree_ = self._hierarchy.latent_tree(rows, self.tree_.rule, names)
         self._strengths = None
-        strengths = self._strengths_of(table)
-        self._stats = _TopicStats.of(self._hierarchy, rows, strengths, self.top_words)
+        self._stats = describe(self._hierarchy, rows, self.top_words)
+        self._stats.coherence[:] = before[moved >= 0]
         # The words of the merged topic and of those above it have changed.
-        changed = {topics[0], *_above(self.tree_, topics[0])}
-        self._stats.coherence[:] = [
-            np.nan if name in changed else before[name] for name in self.tree_.latent_names
-        ]
+        merged = self._column(topics[0])
+        self._stats.coherence[[merged, *self._hierarchy.ancestors(merged)]] = np.nan
         if table is not None:
-            self._stats.measure_coherence(table, self.top_words)
+            self._measure_coherence(table)
         self._labels = {name: label for name, label in self._labels.items() if name in names}
         seeded = (topics[0] if name in topics else name for name in self._seeded)
         self._seeded = tuple(dict.fromkeys(seeded))
@@ -741,12 +718,10 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             raise DataError(
                 f"topics_of takes one text, not a {type(text).__name__}: use transform for several"
             )
-        import pandas
-
         row = self.transform([text], min_strength=min_strength).toarray()[0]
         order = np.argsort(-row, kind="stable")[: np.count_nonzero(row)]
         chosen = [self._shown[k] for k in order]
-        return pandas.DataFrame(
+        return pd.DataFrame(
             {
                 "id": [topic.name for topic in chosen],
                 "level": [topic.level for topic in chosen],
@@ -772,12 +747,10 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         pandas.DataFrame
             Columns document (its number, from 0) and strength.
         """
-        import pandas
-
         column = self._column(topic)
         on = self._strengths_of(texts)[:, [column]].toarray().ravel()
         order = np.argsort(-on, kind="stable")[: np.count_nonzero(on >= PRESENT)][:n_documents]
-        return pandas.DataFrame({"document": order, "strength": on[order]})
+        return pd.DataFrame({"document": order, "strength": on[order]})
 
     def per_class(
         self, labels: Sequence[Any], texts: Any = None, *, level: int | None = None
@@ -798,9 +771,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         pandas.DataFrame
             A row for each class, a column for each topic.
         """
-        import pandas
-
-        return self._group_shares(pandas.Series(list(labels), name="class"), texts, level)
+        return self._group_shares(pd.Series(list(labels), name="class"), texts, level)
 
     def over_time(
         self,
@@ -855,10 +826,8 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             tokens = (split(clean(text or "")) for text in getattr(texts, "texts", texts))
         present = self._strengths_of(counts)[:, self._columns(None)] >= PRESENT
         table = Table.of(self._rows_of(counts).to_csr(), names=self.vocabulary_)
-        import pandas
-
         scores = hierarchy_scores(self._chosen, table, present, tokens=tokens)
-        frame = pandas.DataFrame(scores)
+        frame = pd.DataFrame(scores)
         frame["word_coverage"] = 1.0 - len(self.ungrouped_) / max(1, self.tree_.n_observed)
         return frame
 
@@ -885,19 +854,12 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         if n_seeds < 2:
             raise DataError(f"n_seeds must be at least 2, not {n_seeds}")
         self._validate_params()
-        texts = list(texts) if isinstance(texts, Iterator) else texts
-        vectorizer = self.vectorizer or word_vectorizer(
-            n_words=self.n_words, stop_words=self.stop_words, min_documents=self.min_documents
-        )
-        _, table = learn_words(texts, vectorizer, self.select)
+        _, table = self._learn_words(list(texts) if isinstance(texts, Iterator) else texts)
         rows = BinaryRule.learn(table).apply(table)
-        main: list[
-            list[NDArray[np.int64]]
-        ] = []  # of each model, its strongest topics, top level first
+        n_drawn = -(-9 * rows.n_rows // 10)
+        main: list[list[NDArray[np.int64]]] = []  # of each model, the strongest topics by level
         for seed in range(n_seeds):
-            drawn = np.random.default_rng(seed).permutation(rows.n_rows)[
-                : -(-9 * rows.n_rows // 10)
-            ]
+            drawn = np.random.default_rng(seed).permutation(rows.n_rows)[:n_drawn]
             hierarchy = learn_hierarchy(rows.take(np.sort(drawn)), self._level_sizes())
             strengths = hierarchy.strengths(rows)
             levels = [strengths[:, level].toarray() for level in reversed(hierarchy.levels)]
@@ -906,9 +868,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             np.mean([adjusted_mutual_info_score(*pair) for pair in combinations(level, 2)])
             for level in zip(*main, strict=False)
         ]
-        import pandas
-
-        return pandas.DataFrame({"level": range(len(scores), 0, -1), "ami": scores})
+        return pd.DataFrame({"level": range(len(scores), 0, -1), "ami": scores})
 
     # ---- page and files
 
@@ -942,45 +902,28 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         **options
             Those of :class:`tsenet.explain.report.ReportOptions`.
         """
-        from tsenet.explain.report import ReportOptions, write_report
+        from tsenet.explain.report import write_report
 
         check_is_fitted(self, "tree_")
         rows = self._rows if texts is None else self._rows_of(texts)
         quotes = None if isinstance(quote, bool) else quote
         if quote is True and are_texts(texts):
             quotes = list(getattr(texts, "texts", texts))
-        for name, values in (("quote", quotes), ("along", along)):
-            n_rows = 0 if rows is None else rows.n_rows
-            if values is not None and len(values) != n_rows:
-                raise DataError(f"{name} has {len(values)} values for {n_rows} documents")
-        topics, activity, table = self._chosen, None, None
-        bins = None if along is None else bins_of(list(along))
-        settings = ReportOptions(**{"title": "Topics", "words": True, **options})
+        topics, strengths, table = self._chosen, None, None
         if rows is not None:
             table = Table.of(rows.to_csr(), names=self.vocabulary_)
-            with as_progress(progress) as report:
-                activity = topic_activity(
-                    self.tree_,
-                    rows,
-                    self._hierarchy.strengths(rows)
-                    if texts is not None
-                    else self._strengths_of(None),
-                    n_best=settings.n_rows,
-                    bins=bins,
-                    n_jobs=self.n_jobs,
-                    progress=report,
-                )
-        if activity is not None and texts is not None:  # the same topics, in these documents
-            topics = _with_sizes(
-                topics, dict(zip(self.tree_.latent_names, activity.size, strict=True))
-            )
+            strengths = self._strengths_of(None if texts is None else rows)
+        if texts is not None:  # the same topics, in these documents
+            sizes = zip(self.tree_.latent_names, _shares(strengths), strict=True)
+            topics = _with_sizes(topics, dict(sizes))
         write_report(
             *(path, self.tree_, table),
             texts=quotes,
-            along=bins,
+            along=along,
             along_name=along_name,
             topics=topics,
-            activity=activity,
+            strengths=strengths,
+            progress=progress,
             **{"title": "Topics", "words": True, **options},
         )
 
@@ -1022,7 +965,8 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             "topics.columns": counts.indices.astype(np.int64),
             "topics.starts": counts.indptr.astype(np.int64),
         }
-        return meta, {**arrays, **topics, **self._stats.to_arrays()}
+        facts = {f"facts.{name}": array for name, array in vars(self._stats).items()}
+        return meta, {**arrays, **topics, **facts}
 
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
@@ -1035,14 +979,14 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         model._labels = {str(name): str(label) for name, label in meta["labels"].items()}
         model._seeded = tuple(meta["seeded"])
         model._pins = [
-            _Pin(int(level), str(label), tuple(map(str, words)))
+            _Start(int(level), str(label), tuple(map(str, words)))
             for level, label, words in meta["pins"]
         ]
         model._selection = None if chosen is None else tuple(chosen)
         model.n_documents_ = int(meta["n_documents"])
         model._rows = model._strengths = None
         model._hierarchy = _checked_hierarchy(arrays_under("topics", arrays), tree)
-        model._stats = _TopicStats.from_arrays(arrays, tree)
+        model._stats = _checked_stats(arrays_under("facts", arrays), tree)
         unknown = {*model._labels, *model._seeded, *(model._selection or ())} - set(
             tree.latent_names
         )
@@ -1060,6 +1004,8 @@ class TopicModel(WithoutDisplay, TransformerMixin):
     def _rows_of(self, texts: Any) -> BinaryRows:
         """Documents as rows of the tree; by default those of ``fit``."""
         check_is_fitted(self, "tree_")
+        if isinstance(texts, BinaryRows):
+            return texts
         if texts is not None:
             return self.tree_.binary(self._table(texts))
         if self._rows is None:
@@ -1103,30 +1049,19 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         present = self._strengths_of(texts)[:, columns] >= PRESENT
         if len(groups) != present.shape[0]:
             raise DataError(f"{len(groups)} values for {present.shape[0]} documents")
-        import pandas
-
-        number, values = pandas.factorize(groups, sort=True)  # −1 for a document without a value
+        number, values = pd.factorize(groups, sort=True)  # −1 for a document without a value
         known = np.flatnonzero(number >= 0)
         member = sp.csr_array(
             (np.ones(known.size), (number[known], known)), shape=(len(values), len(number))
         )
         shares = (member @ present).toarray() / np.bincount(number[known])[:, None]
-        index = pandas.Index(values, name=groups.name)
-        return pandas.DataFrame(shares, index=index, columns=self._names(level))
+        index = pd.Index(values, name=groups.name)
+        return pd.DataFrame(shares, index=index, columns=self._names(level))
 
     def _clear_cache(self) -> None:
         """Forget what is derived from the tree, the labels and the parameters."""
         for name in ("view_", "_chosen", "_shown"):
             self.__dict__.pop(name, None)
-
-
-def _above(tree: LatentTree, topic: str) -> list[str]:
-    """The latents above one, up to its ancestor in the top level."""
-    node, ancestors = tree.names.index(topic), []
-    while tree.level[node] < tree.n_levels:
-        node = int(tree.parent[node])
-        ancestors.append(tree.names[node])
-    return ancestors
 
 
 def _with_sizes(topics: Sequence[Topic], sizes: Mapping[str, float]) -> list[Topic]:
@@ -1143,70 +1078,35 @@ def _with_sizes(topics: Sequence[Topic], sizes: Mapping[str, float]) -> list[Top
 
 def _time_bins(timestamps: Sequence[Any], n_bins: int | None) -> pd.Series:
     """Dates or numbers; if there are more than ``n_bins`` distinct ones, the start of the bin that each is in."""
-    import pandas
-
-    times = pandas.Series(list(timestamps), name="time")
-    if not pandas.api.types.is_numeric_dtype(times):
-        times = pandas.to_datetime(times)
+    times = pd.Series(list(timestamps), name="time")
+    if not pd.api.types.is_numeric_dtype(times):
+        times = pd.to_datetime(times)
     if n_bins is None or times.nunique() <= n_bins:
         return times
-    starts = pandas.Series(pandas.cut(times, n_bins, retbins=True)[1][:-1], name="time")
-    starts.iloc[0] = times.min()
-    bin_of = np.searchsorted(starts.to_numpy(), times.to_numpy(), side="right") - 1
-    known = times.notna().to_numpy()
-    return starts.iloc[np.maximum(bin_of, 0)].reset_index(drop=True).where(known)
+    number, edges = pd.cut(times, n_bins, right=False, labels=False, retbins=True)
+    return number.map(pd.Series(edges))
 
 
-# ---- words
+# ---- words that start topics
 
 
-def learn_words(
-    texts: Any, vectorizer: CountVectorizer, select: str = "frequency", progress: Any = None
-) -> tuple[CountVectorizer | None, Table]:
-    """Choose and count the words of documents in one pass.
+class _Start(NamedTuple):
+    """Words that start a topic, which is always shown: its level, a label or "", and the words."""
 
-    Returns
-    -------
-    CountVectorizer or None
-        A fitted copy of ``vectorizer``; None if ``texts`` is a table of counts, which stays as it is.
-    Table
-        The counts.
-    """
-    if are_texts(texts):
-        fitted = clone(checked_vectorizer(vectorizer))
-        if select == "tfidf":
-            fitted.set_params(max_features=None)
-        choose_segmenter(fitted, texts)
-        table = vectorize(texts, fitted, progress=progress)
-        if select == "tfidf":
-            table = _keep_highest_tfidf(fitted, table, vectorizer.max_features)
-        return fitted, table
-    expected = "expected documents: a list of strings, or a sparse table of word counts"
-    if isinstance(texts, list | tuple):
-        raise DataError(f"{expected}; {f'the first is {texts[0]!r}' if texts else 'there is none'}")
-    table = Table.of(texts)
-    if not table.is_sparse:
-        if hasattr(texts, "columns"):
-            expected += f"; of a data frame give one column, such as frame[{table.names[0]!r}]"
-        raise DataError(expected)
-    return None, table
+    level: int
+    label: str
+    words: tuple[str, ...]
+
+    def within(self, vocabulary: Container[str]) -> _Start:
+        """Without the words that are not in a vocabulary."""
+        return self._replace(words=tuple(word for word in self.words if word in vocabulary))
 
 
-def _keep_highest_tfidf(vectorizer: CountVectorizer, table: Table, n_words: int | None) -> Table:
-    """Keep the words with the highest mean of count · ln(documents / documents with the word); ties by alphabet."""
-    counts = table.values
-    n_with = np.bincount(counts.indices, minlength=table.n_columns)
-    score = np.asarray(counts.sum(axis=0)).ravel() * np.log(table.n_rows / np.maximum(n_with, 1))
-    best = np.sort(np.argsort(-score, kind="stable")[:n_words])
-    names = [table.names[k] for k in best]
-    vectorizer.vocabulary_ = {name: column for column, name in enumerate(names)}
-    return Table.of(counts[:, best], names=names)
-
-
-def _seed_groups(
-    seed_words: Mapping[str, Sequence[str]] | Sequence[Sequence[str]] | None, words: Sequence[str]
-) -> list[tuple[str, list[str]]]:
-    """Label and words of each group of seed words, without those that are not in the vocabulary.
+def _known_seeds(
+    seed_words: Mapping[str, Sequence[str]] | Sequence[Sequence[str]] | None,
+    vocabulary: Container[str],
+) -> list[_Start]:
+    """Groups of seed words, without those that are not in the vocabulary.
 
     Raises
     ------
@@ -1214,39 +1114,29 @@ def _seed_groups(
         If fewer than two words of a group are in the vocabulary: they are no topic.
     """
     groups = () if seed_words is None else seed_words
-    pairs = list(groups.items()) if isinstance(groups, Mapping) else [("", g) for g in groups]
-    vocabulary = set(words)
-    missing = [word for _, group in pairs for word in group if word not in vocabulary]
-    kept = [(label, [word for word in group if word in vocabulary]) for label, group in pairs]
-    for (label, known), (_, group) in zip(kept, pairs, strict=True):
-        if len(known) < 2:
+    pairs = groups.items() if isinstance(groups, Mapping) else (("", group) for group in groups)
+    seeds = [_Start(1, label, tuple(group)) for label, group in pairs]
+    known = [seed.within(vocabulary) for seed in seeds]
+    for seed, kept in zip(seeds, known, strict=True):
+        if len(kept.words) < 2:
             raise DataError(
-                f"a topic cannot be learned from the seed words {', '.join(map(repr, group)) or '(none)'}"
-                f"{f' ({label})' if label else ''}: it needs two that are in the vocabulary, which has "
-                f"{'only ' + repr(known[0]) if known else 'none of them'}. Add more frequent words, or enlarge the "
-                "vocabulary (n_words, min_documents)"
+                f"a topic cannot be learned from the seed words {', '.join(map(repr, seed.words)) or '(none)'}"
+                f"{f' ({seed.label})' if seed.label else ''}: it needs two that are in the vocabulary, which has "
+                f"{'only ' + repr(kept.words[0]) if kept.words else 'none of them'}. Add more frequent words, or "
+                "enlarge the vocabulary (n_words, min_documents)"
             )
+    missing = [word for seed in seeds for word in seed.words if word not in vocabulary]
     if missing:
         warnings.warn(
             f"seed words that are not in the vocabulary are left out: {', '.join(missing)}",
             stacklevel=4,  # where fit() was called
         )
-    return kept
+    return known
 
 
-class _Pin(NamedTuple):
-    """A topic that the user wants to keep: its level, a label or "", and the words that describe it."""
-
-    level: int
-    label: str
-    words: tuple[str, ...]
-
-
-def _known_pins(pins: Sequence[_Pin], vocabulary: Mapping[str, int]) -> list[_Pin]:
+def _known_pins(pins: Sequence[_Start], vocabulary: Container[str]) -> list[_Start]:
     """Pins with the words that are in a vocabulary; those with fewer than two are left out, with a warning."""
-    known = [
-        pin._replace(words=tuple(word for word in pin.words if word in vocabulary)) for pin in pins
-    ]
+    known = [pin.within(vocabulary) for pin in pins]
     for pin, kept in zip(pins, known, strict=True):
         if len(kept.words) < 2:
             warnings.warn(
@@ -1257,7 +1147,7 @@ def _known_pins(pins: Sequence[_Pin], vocabulary: Mapping[str, int]) -> list[_Pi
     return [pin for pin in known if len(pin.words) >= 2]
 
 
-# ---- statistics of topics
+# ---- files
 
 
 def _checked_hierarchy(arrays: Mapping[str, NDArray[Any]], tree: LatentTree) -> TopicHierarchy:
@@ -1269,114 +1159,45 @@ def _checked_hierarchy(arrays: Mapping[str, NDArray[Any]], tree: LatentTree) -> 
     n_words, n_topics, sizes = tree.n_observed, tree.n_latents, tuple(tree.layer_sizes[1:])
     expected = np.where(tree.level[n_words:] < tree.n_levels, tree.parent[n_words:] - n_words, -1)
     fits = (
-        weight.shape == (n_words,)
-        and usual.shape == (n_topics,)
-        and starts.shape == (n_words + 1,)
+        (weight.shape, usual.shape) == ((n_words,), (n_topics,))
         and all(array.dtype == np.int64 for array in (parent, columns, starts))
         and all(array.dtype == np.float64 for array in (weight, usual, data))
-        and columns.shape == data.shape == (starts[-1],)
-        and starts[0] == 0
-        and bool((np.diff(starts) >= 0).all())
-        and bool(((columns >= 0) & (columns < n_topics)).all())
         and np.array_equal(parent, expected)
     )
     if not fits or not all(np.isfinite(a).all() and (a >= 0).all() for a in (weight, usual, data)):
         raise ValueError("the hierarchy of topics does not fit the tree")
     counts = sp.csr_array((data, columns, starts), shape=(n_words, n_topics))
+    counts.check_format(full_check=True)
     return TopicHierarchy(weight, counts, parent, usual, sizes)
+
+
+def _checked_stats(arrays: Mapping[str, NDArray[Any]], tree: LatentTree) -> TopicDescription:
+    """The description of the topics in a file, checked against the tree."""
+    of_topics = (tree.n_latents,)
+    listed = (tree.n_latents, STORED_WORDS)
+    shapes = {
+        "share": of_topics,
+        "information": of_topics,
+        "coherence": of_topics,
+        "words": listed,
+        "score": listed,
+        "word_shares": (*listed, 2),
+        "word_share": (tree.n_observed,),
+        "typical": (tree.n_latents, N_TYPICAL),
+    }
+    stats = {name: np.array(arrays[name]) for name in shapes}
+    for name, shape in shapes.items():
+        kind = np.int64 if name in ("words", "typical") else np.float64
+        if stats[name].shape != shape or stats[name].dtype != kind:
+            raise ValueError("the statistics of the topics do not fit the tree")
+        if "share" in name and not ((stats[name] >= 0) & (stats[name] <= 1)).all():
+            raise ValueError("a share of documents in the file is not between 0 and 1")
+    if not ((stats["words"] >= -1) & (stats["words"] < tree.n_observed)).all():
+        raise ValueError("a topic in the file has a word that is not in the vocabulary")
+    return TopicDescription(**stats)
 
 
 def _shares(strengths: Any) -> NDArray[np.float64]:
     """Share of the documents in which each topic is present."""
     n_present = (strengths >= PRESENT).sum(axis=0)
     return np.asarray(n_present / max(1, strengths.shape[0]), np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class _TopicStats:
-    """Statistics of the L topics of a hierarchy in documents; W words describe each.
-
-    Attributes
-    ----------
-    share, information, coherence : float64 (L,)
-        Share of the documents in which it is present, what it tells about words, and the NPMI of its words (NaN where
-        not measured).
-    words, score, word_shares : int64 (L, W), float64 (L, W) and (L, W, 2)
-        See :class:`tsenet.skeleton.hierarchy.TopicDescription`.
-    word_share : float64 (V,)
-        Share of the documents in which each word occurs.
-    typical : int64 (L, 3)
-        The documents in which it is strongest; −1 where there are fewer.
-    """
-
-    share: NDArray[np.float64]
-    information: NDArray[np.float64]
-    coherence: NDArray[np.float64]
-    words: NDArray[np.int64]
-    score: NDArray[np.float64]
-    word_shares: NDArray[np.float64]
-    word_share: NDArray[np.float64]
-    typical: NDArray[np.int64]
-
-    @classmethod
-    def of(
-        cls, hierarchy: TopicHierarchy, rows: BinaryRows, strengths: Any, n_shown: int
-    ) -> _TopicStats:
-        """Statistics without coherence, which stays NaN."""
-        described: TopicDescription = describe(hierarchy, rows, _STORED_WORDS, n_shown)
-        by_topic = strengths.tocsc()
-        typical = np.full((by_topic.shape[1], _N_TYPICAL), -1)
-        for topic, (start, stop) in enumerate(pairwise(by_topic.indptr.tolist())):
-            strength, row = by_topic.data[start:stop], by_topic.indices[start:stop]
-            best = np.lexsort((row, -strength))[:_N_TYPICAL]
-            best = best[strength[best] >= PRESENT]
-            typical[topic, : best.size] = row[best]
-        return cls(
-            share=described.n_documents / rows.n_rows,
-            information=described.information,
-            coherence=np.full(typical.shape[0], np.nan),
-            words=described.words,
-            score=described.score,
-            word_shares=described.shares,
-            word_share=described.word_documents / rows.n_rows,
-            typical=typical,
-        )
-
-    def measure_coherence(self, table: Table, n_words: int) -> None:
-        """Fill in the coherence where it is NaN: how often the words occur in the same documents."""
-        missing = np.isnan(self.coherence) & ((self.words[:, :n_words] >= 0).sum(axis=1) > 1)
-        topics = np.flatnonzero(missing)
-        if topics.size:
-            words = [[table.names[w] for w in self.words[k, :n_words] if w >= 0] for k in topics]
-            self.coherence[topics] = coherence(words, table, n_words=n_words).per_topic
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """The file form."""
-        return {f"facts.{field.name}": getattr(self, field.name) for field in fields(self)}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], tree: LatentTree) -> _TopicStats:
-        """Rebuild and check the statistics of a tree's topics."""
-        n_latents, n_words = tree.n_latents, tree.n_observed
-        listed = n_latents, _STORED_WORDS
-        shapes = {
-            "share": (n_latents,),
-            "information": (n_latents,),
-            "coherence": (n_latents,),
-            "words": listed,
-            "score": listed,
-            "word_shares": (*listed, 2),
-            "word_share": (n_words,),
-            "typical": (n_latents, _N_TYPICAL),
-        }
-        stats = {name: np.array(arrays[f"facts.{name}"]) for name in shapes}
-        for name, shape in shapes.items():
-            kind = np.int64 if name in ("words", "typical") else np.float64
-            if stats[name].shape != shape or stats[name].dtype != kind:
-                raise ValueError("the statistics of the topics do not fit the tree")
-        for name in ("share", "word_share", "word_shares"):
-            if not ((stats[name] >= 0) & (stats[name] <= 1)).all():
-                raise ValueError("a share of documents in the file is not between 0 and 1")
-        if not ((stats["words"] >= -1) & (stats["words"] < n_words)).all():
-            raise ValueError("a topic in the file has a word that is not in the vocabulary")
-        return cls(**stats)

@@ -17,27 +17,17 @@ from numpy.typing import NDArray
 
 from tsenet.errors import DataError
 from tsenet.progress import Progress
+from tsenet.skeleton.tree import PRESENT, LatentTree, strongest_rows
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from tsenet.data.rows import BinaryRows
-    from tsenet.skeleton.tree import LatentTree
 
-__all__ = [
-    "PRESENT",
-    "Activity",
-    "Bins",
-    "bins_of",
-    "topic_activity",
-    "topic_probabilities",
-]
+__all__ = ["Activity", "Bins", "bins_of", "topic_activity", "topic_probabilities"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-#: A topic whose words occur is present from this probability on.
-PRESENT = 0.5
 
 _BLOCK = 1 << 20  # posteriors are dense: about this many numbers at a time (8 MB)
 _MAX_BINS = 60
@@ -52,8 +42,6 @@ class Activity:
 
     Attributes
     ----------
-    n_rows : int
-        Number of rows.
     size : float64 (L,)
         Share of the rows in which each topic is present.
     word : float64 (V,)
@@ -69,7 +57,6 @@ class Activity:
         Share of the rows of each bin in which the topic is present; 0 in an empty bin.
     """
 
-    n_rows: int
     size: Floats
     word: Floats
     both: Floats
@@ -174,12 +161,6 @@ def topic_activity(
     kept = found.data >= PRESENT
     row, topic = (part[kept].astype(np.int64) for part in (found.row, found.col))
     n_rows, n_latents = max(1, rows.n_rows), tree.n_latents
-    value = found.data[kept]
-    order = np.lexsort((row, -value, topic))
-    rank = np.arange(order.size) - np.searchsorted(topic[order], topic[order])
-    order, rank = order[rank < n_best], rank[rank < n_best]
-    best, probability = np.full((n_latents, n_best), -1, np.int64), np.zeros((n_latents, n_best))
-    best[topic[order], rank], probability[topic[order], rank] = row[order], value[order]
     of_row, words = np.repeat(np.arange(rows.n_rows), np.diff(rows.indptr)), rows.indices
     both = np.zeros((tree.n_levels, tree.n_observed))
     progress.start("words of each topic", tree.n_levels)
@@ -195,12 +176,10 @@ def topic_activity(
         cell = bins.of_row[row[known]] + len(bins.names) * topic[known]
         along = np.bincount(cell, minlength=n_latents * len(bins.names)).reshape(n_latents, -1)
     return Activity(
-        rows.n_rows,
         np.bincount(topic, minlength=n_latents) / n_rows,
         rows.counts() / n_rows,
         both / n_rows,
-        best,
-        probability,
+        *strongest_rows(probabilities, n_best),
         None if bins is None else along / np.maximum(1, bins.counts),
     )
 

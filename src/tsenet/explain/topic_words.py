@@ -10,7 +10,7 @@ frequent words that are mostly used outside the topic from its title.
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -189,24 +189,52 @@ def topic_tree(
         size[n_observed:] = activity.size
     words, information = _top_words(tree, upward, level, n_words, min_share, activity)
 
-    topics: dict[int, Topic] = {}
-    children: dict[int, list[int]] = {}
-    for v in range(n_observed, level.size):  # ordered by level, so children come first
-        below = sorted(children.get(v, ()), key=lambda child: (-size[child], child))
-        best = words.get(v, ())
-        topics[v] = Topic(
-            name=tree.names[v],
-            level=int(level[v]),
-            title=titles.get(tree.names[v]) or ", ".join(w.word for w in best[:_TITLE_WORDS]),
-            size=float(size[v]),
-            words=best,
-            children=tuple(topics[child] for child in below),
-            information=float(information[v]),
+    latents = range(n_observed, level.size)
+    listed = [words.get(v, ()) for v in latents]
+    texts = [", ".join(word.word for word in best[:_TITLE_WORDS]) for best in listed]
+    texts = [titles.get(tree.names[v]) or text for v, text in zip(latents, texts, strict=True)]
+    return nest_topics(tree, size[n_observed:], listed, texts, information[n_observed:])
+
+
+def nest_topics(
+    tree: LatentTree,
+    size: _FloatArray,
+    words: Sequence[Sequence[TopicWord]],
+    titles: Sequence[str],
+    information: _FloatArray,
+    coherence: _FloatArray | None = None,
+) -> list[Topic]:
+    """The L latents of a tree as nested topics, the largest first.
+
+    Parameters
+    ----------
+    tree : LatentTree
+    size, information, coherence : float64 (L,)
+        Coherence is NaN where it was not measured.
+    words : sequence of sequences of TopicWord
+        Of each latent.
+    titles : sequence of str
+    """
+    below: dict[int, list[Topic]] = defaultdict(list)
+
+    def largest_first(node: int) -> list[Topic]:
+        return sorted(below[node], key=lambda topic: (-topic.size, topic.name))
+
+    tops = tree.layer(tree.n_levels).start if tree.n_levels else tree.n_nodes
+    for k, node in enumerate(range(tree.n_observed, tree.n_nodes)):  # children come first
+        score = None if coherence is None or np.isnan(coherence[k]) else float(coherence[k])
+        topic = Topic(
+            name=tree.names[node],
+            level=int(tree.level[node]),
+            title=titles[k],
+            size=float(size[k]),
+            words=tuple(words[k]),
+            children=tuple(largest_first(node)),
+            information=float(information[k]),
+            coherence=score,
         )
-        if upward[v] >= 0:
-            children.setdefault(int(upward[v]), []).append(v)
-    roots = [v for v in topics if upward[v] < 0]
-    return [topics[v] for v in sorted(roots, key=lambda v: (-size[v], v))]
+        below[int(tree.parent[node]) if node < tops else -1].append(topic)
+    return largest_first(-1)
 
 
 def _top_words(
@@ -462,24 +490,15 @@ def to_json(topics: Iterable[Topic] | TopicView, *, ungrouped: Sequence[str] = (
     >>> json.loads(to_json([Topic("Z1.0", 1, "goal", 0.2, ())]))["topics"][0]["title"]
     'goal'
     """
-    shown, folded = _parts(topics)
+    view = topics if isinstance(topics, TopicView) else TopicView(tuple(topics), ())
     document = {
         "format": "tsenet-topics",
         "format_version": 2,
-        "topics": [asdict(topic) for topic in shown],
-        "folded": [{**asdict(topic), "reason": reason} for topic, reason in folded],
+        "topics": [asdict(topic) for topic in view.topics],
+        "folded": [{**asdict(topic), "reason": reason} for topic, reason in view.folded],
         "ungrouped": list(ungrouped),
     }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _parts(
-    topics: Iterable[Topic] | TopicView,
-) -> tuple[list[Topic], list[tuple[Topic, str]]]:
-    """Topics shown, and topics folded away."""
-    if isinstance(topics, TopicView):
-        return list(topics.topics), list(topics.folded)
-    return list(topics), []
 
 
 def to_markdown(topics: Iterable[Topic] | TopicView, *, ungrouped: Sequence[str] = ()) -> str:
@@ -505,7 +524,8 @@ def to_markdown(topics: Iterable[Topic] | TopicView, *, ungrouped: Sequence[str]
     - 20.0 % goal `Z1.0`
     """
     lines = ["# Topics", ""]
-    shown, folded = _parts(topics)
+    view = topics if isinstance(topics, TopicView) else TopicView(tuple(topics), ())
+    shown, folded = view.topics, view.folded
     for topic in shown:
         _append_markdown(topic, 0, lines)
     if not shown:

@@ -29,15 +29,22 @@ from tsenet.skeleton.chow_liu import binary_information, chow_liu_parents
 from tsenet.skeleton.hlta import latent_names
 from tsenet.skeleton.kernels.pair_kernels import Csr
 from tsenet.skeleton.kernels.topic_kernels import divide_words
-from tsenet.skeleton.tree import LatentTree
+from tsenet.skeleton.tree import PRESENT, LatentTree, strongest_rows
 
-__all__ = ["PRESENT", "TopicDescription", "TopicHierarchy", "describe", "learn_hierarchy"]
+__all__ = [
+    "N_TYPICAL",
+    "STORED_WORDS",
+    "TopicDescription",
+    "TopicHierarchy",
+    "describe",
+    "learn_hierarchy",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: A topic is present in a document from this strength on.
-PRESENT = 0.5
+#: Words that are kept for each topic, and typical documents.
+STORED_WORDS, N_TYPICAL = 30, 3
 
 _STRATA = 20  # classes of document length
 # Two words are tied if they occur together this many standard deviations more often than expected, with this gain in
@@ -287,14 +294,16 @@ def _joint_counts(block: sp.csr_array, present: Floats, topic: Ints) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class TopicDescription:
-    """What documents say about the L topics of a hierarchy.
+    """What documents say about the L topics of a hierarchy; W words describe each.
 
     Attributes
     ----------
-    n_documents : int64 (L,)
-        Documents in which each topic is present.
-    word_documents : int64 (V,)
-        Documents in which each word occurs.
+    share : float64 (L,)
+        Share of the documents in which each topic is present.
+    information : float64 (L,)
+        What each topic tells about the words, in nats for each document.
+    coherence : float64 (L,)
+        NPMI of its words; NaN where it was not measured.
     words : int64 (L, W)
         The words that describe each topic, best first; −1 where there are fewer. They are frequent in the documents of
         the topic, less so elsewhere, common to the topics below it if there are any, and occur in the same documents as
@@ -302,40 +311,51 @@ class TopicDescription:
         compete for words.
     score : float64 (L, W)
         By which they are ranked.
-    shares : float64 (L, W, 2)
+    word_shares : float64 (L, W, 2)
         Share of the documents without and with the topic in which the word occurs.
-    information : float64 (L,)
-        What each topic tells about the words, in nats for each document.
+    word_share : float64 (V,)
+        Share of the documents in which each word occurs.
+    typical : int64 (L, 3)
+        The documents in which each topic is strongest; −1 where there are fewer.
     """
 
-    n_documents: Ints
-    word_documents: Ints
+    share: Floats
+    information: Floats
+    coherence: Floats
     words: Ints
     score: Floats
-    shares: Floats
-    information: Floats
+    word_shares: Floats
+    word_share: Floats
+    typical: Ints
 
 
 def describe(
-    hierarchy: TopicHierarchy, rows: BinaryRows, n_words: int, n_shown: int = 10
+    hierarchy: TopicHierarchy, rows: BinaryRows, n_shown: int = 10, n_words: int = STORED_WORDS
 ) -> TopicDescription:
-    """Describe topics by documents, with up to ``n_words`` words each; no topic repeats the first of those above it.
+    """Describe topics by documents; no topic repeats the first words of those above it.
 
     Parameters
     ----------
     hierarchy : TopicHierarchy
     rows : BinaryRows
         Documents.
-    n_words : int
-        Maximum number of words of a topic.
     n_shown : int, default=10
         How many words of a topic are not repeated below it.
+    n_words : int, default=30
+        Maximum number of words of a topic.
+
+    Returns
+    -------
+    TopicDescription
+        Without coherence.
     """
     n_topics = sum(hierarchy.sizes)
     mass, n_documents = np.zeros(n_topics), np.zeros(n_topics, np.int64)
     with_topic, together = np.zeros((2, rows.n_columns, n_topics))
+    strengths = [sp.csr_array((0, n_topics))]
     for block, shares, strength in hierarchy._strength_blocks(rows):
         present = strength >= PRESENT
+        strengths.append(sp.csr_array(np.where(present, strength, 0.0)))
         with_topic += block.T @ shares
         mass += shares.sum(axis=0)
         together += block.T @ present.astype(np.float64)
@@ -380,7 +400,16 @@ def describe(
     inside = np.maximum(n_documents, 1)[:, None]
     shares = np.stack([(counts[words] - both) / outside, both / inside], axis=2)
     shares[words < 0] = 0.0
-    return TopicDescription(n_documents, counts, words, score, shares, information)
+    return TopicDescription(
+        share=n_documents / rows.n_rows,
+        information=information,
+        coherence=np.full(n_topics, np.nan),
+        words=words,
+        score=score,
+        word_shares=shares,
+        word_share=counts / rows.n_rows,
+        typical=strongest_rows(sp.vstack(strengths), N_TYPICAL)[0],
+    )
 
 
 def _with_coherence(

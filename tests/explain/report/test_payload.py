@@ -13,7 +13,7 @@ from tests.explain.models import dense_rows, fitted, targets
 from tests.explain.report.corpus import classifier, documents, model, table, tree
 from tsenet.errors import DataError
 from tsenet.explain import every_topic, topic_tree, view_topics
-from tsenet.explain.presence import bins_of, topic_activity, topic_probabilities
+from tsenet.explain.presence import topic_probabilities
 from tsenet.explain.report import ReportOptions, report_payload
 from tsenet.explain.units import describe_units
 
@@ -249,18 +249,18 @@ def test_an_excerpt_is_where_the_words_of_the_topic_are() -> None:
 class TestComputedBefore:
     """Topics to show, and what was computed of them in the rows."""
 
-    def test_activity_is_not_computed_again(self, topics: Payload) -> None:
+    def test_strengths_that_are_known_are_not_computed_again(self, topics: Payload) -> None:
         texts, subjects = documents()
-        bins = bins_of(subjects.tolist())
-        activity = topic_activity(tree(), tree().binary(table()), n_best=5, bins=bins)
+        strengths = topic_probabilities(tree(), tree().binary(table()))
         payload = report_payload(
-            tree(), texts=texts, along=bins, along_name="subject", activity=activity
+            *(tree(), table()),
+            texts=texts,
+            along=subjects,
+            along_name="subject",
+            strengths=strengths,
         )
         for key in ("units", "rows", "along"):
             assert payload[key] == topics[key]
-        assert dict(payload["data"])["Documents in this report"] == "240"
-        with pytest.raises(DataError, match="240 rows, but texts has 3"):
-            report_payload(tree(), texts=texts[:3], activity=activity)
 
     def test_only_the_topics_asked_for(self) -> None:
         shown = view_topics(topic_tree(tree(), table()), min_size=0.36)

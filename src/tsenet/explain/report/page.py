@@ -45,11 +45,11 @@ def write_report(
         Fields of ``ReportOptions``, such as ``title``, and
 
         - ``texts``, sequence of str: what to show of each row. The page quotes it.
-        - ``along``, sequence or Bins: a date, label or number for each row; only for trees, whose topics are then shown
+        - ``along``, sequence: a date, label or number for each row; only for trees, whose topics are then shown
           along it. ``along_name``, str: what it is called on the page; "label" by default.
         - ``topics``, sequence of Topic: topics of the tree to show, nested; all latents by default.
-        - ``activity``, Activity: what :func:`tsenet.explain.presence.topic_activity` computed for the tree's latents in
-          the rows, with the bins of ``along``. ``X`` may then be left out.
+        - ``strengths``, csr_array (N, L): of the tree's latents in the rows, at least .5 where one is present;
+          their probabilities by default.
         - ``progress``, bool, Progress or callable: True draws a bar, a callable gets ``(stage, done, total)``.
 
     Raises

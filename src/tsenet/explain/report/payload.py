@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from tsenet.data.table import Table
 from tsenet.errors import DataError
-from tsenet.explain.presence import Activity, Bins, bins_of, topic_activity
+from tsenet.explain.presence import Bins, bins_of, topic_activity
 from tsenet.explain.report import views
 from tsenet.explain.report.views import Graph, short
 from tsenet.explain.topic_words import Topic, topic_tree
@@ -124,10 +124,10 @@ def report_payload(
     y: Any = None,
     *,
     texts: Sequence[str] | None = None,
-    along: Sequence[Any] | Bins | None = None,
+    along: Sequence[Any] | None = None,
     along_name: str = "label",
     topics: Sequence[Topic] | None = None,
-    activity: Activity | None = None,
+    strengths: Any = None,
     progress: Progress | ProgressCallback | bool | None = None,
     **options: Any,
 ) -> Payload:
@@ -139,10 +139,10 @@ def report_payload(
     X : table (N, V), optional
     y : array-like, optional
     texts : sequence of str, optional
-    along : sequence or Bins, optional
+    along : sequence, optional
     along_name : str, default="label"
     topics : sequence of Topic, optional
-    activity : Activity, optional
+    strengths : csr_array (N, L), optional
     progress : None, bool, Progress or callable, default=None
     **options
         Fields of ``ReportOptions``.
@@ -171,10 +171,7 @@ def report_payload(
     if X is not None:
         table = Table.of(X, missing=True, columns=rule_of(model).names_in)
     n_rows = None if table is None else table.n_rows
-    if activity is not None:
-        n_rows = activity.n_rows
-    of_row = along.of_row if isinstance(along, Bins) else along
-    for name, values in (("y", y), ("texts", texts), ("along", of_row)):
+    for name, values in (("y", y), ("texts", texts), ("along", along)):
         if values is None:
             continue
         if n_rows is None:
@@ -183,26 +180,29 @@ def report_payload(
         n_values = values.shape[0] if hasattr(values, "shape") else len(values)
         if n_values != n_rows:
             raise DataError(f"X has {n_rows} rows, but {name} has {n_values}")
-    bins = along if isinstance(along, Bins) or along is None else bins_of(list(along))
+    bins = None if along is None else bins_of(list(along))
     settings = ReportOptions(**options)
     request = _Request(model, table, n_rows, y, texts, bins, along_name, settings)
     with as_progress(progress) as report:
         if is_network(model):
             return _network_payload(request, report)
-        return _tree_payload(request, tree_of(model), topics, activity, report)
+        return _tree_payload(request, tree_of(model), topics, strengths, report)
 
 
 def _tree_payload(
     request: _Request,
     tree: LatentTree,
     topics: Sequence[Topic] | None,
-    activity: Activity | None,
+    strengths: Any,
     progress: Progress,
 ) -> Payload:
     options, bins = request.options, request.bins
-    if activity is None and request.table is not None and tree.n_levels:
+    activity = None
+    if request.table is not None and tree.n_levels:
         rows = tree.binary(request.table)
-        activity = topic_activity(tree, rows, n_best=options.n_rows, bins=bins, progress=progress)
+        activity = topic_activity(
+            tree, rows, strengths, n_best=options.n_rows, bins=bins, progress=progress
+        )
     graph = views.graph_of_tree(tree) if topics is None else views.graph_of_topics(tree, topics)
     payload = _common(request, graph, tree.rule, "topic")
     if topics is None:
