@@ -55,9 +55,9 @@ def make_folder(folder: Path, n_rows: int, row_length: int) -> Path:
     from tsenet.data import ShardWriter
 
     names = [f"w{j}" for j in range(N_WORDS)]
-    with ShardWriter(folder, names=names, sparse=True, labels=[]) as writer:
+    with ShardWriter(folder, names=names) as writer:
         for rows in zipf_blocks(N_WORDS, n_rows, row_length):
-            writer.write(rows.to_csr(), {})
+            writer.write(rows.to_csr())
     return folder
 
 

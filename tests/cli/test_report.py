@@ -111,16 +111,11 @@ class TestTopics:
         tree = planted_tree(np.random.default_rng(0), (6, 2))
         tsenet.save(tree, tmp_path / "tree.tsenet")
         rows = np.random.default_rng(1).integers(2, size=(20, 6))
-        np.savez(tmp_path / "rows.npz", X=rows)
         with (tmp_path / "rows.csv").open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([tree.names[:6], *rows.tolist()])
-        pages = []
-        for name in ("rows.npz", "rows.csv"):
-            command = ("report", tmp_path / "tree.tsenet", "--data", tmp_path / name, "--quiet")
-            fine(*command, "-o", tmp_path / f"{name}.html")
-            pages.append(payload_of(tmp_path / f"{name}.html"))
-        assert pages[0]["nouns"]["row"] == ["row", "rows"]
-        assert pages[0]["rows"]["of"] == pages[1]["rows"]["of"]
+        command = ("report", tmp_path / "tree.tsenet", "--data", tmp_path / "rows.csv", "--quiet")
+        fine(*command, "-o", tmp_path / "rows.html")
+        assert payload_of(tmp_path / "rows.html")["nouns"]["row"] == ["row", "rows"]
 
     def test_a_tree_over_words(self, folder: Path, tmp_path: Path) -> None:
         command = ("report", folder / "topics" / "tree.tsenet", "--data", folder / "news.csv")

@@ -55,7 +55,7 @@ class TestShard:
         printed = json.loads(fine(*command, *settings, "--words", "20", "--json"))
         assert (printed["rows"], printed["columns"], printed["labels"]) == (300, 20, ["subject"])
         folder = open_shards(tmp_path / "s")
-        assert folder.labels == {"subject": "string"}
+        assert folder.labels == ("subject",)
         assert any(" " in name for name in folder.names)
         assert "finished shards" in error_of(*command)
 

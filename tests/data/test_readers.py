@@ -14,7 +14,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -254,12 +253,6 @@ def test_any_csv_is_read_as_written(
     assert read_data(path).columns.to_dict("list") == {"number": [*number], "text": [*text]}
 
 
-@pytest.mark.parametrize("content", ["1,a;b;c\n2,d;e;f\n", "1;a,b,c\n2;d\n"])
-def test_without_names_a_comma_goes_before_others(tmp_path: Path, content: str) -> None:
-    texts = read_documents(document_file(tmp_path, content), "2", header=False).texts
-    assert texts == [line[2:] for line in content.splitlines()]
-
-
 @pytest.mark.parametrize("first", ["5.1,3.5,setosa", "1,1,2", f"a,{'long text ' * 2000},"])
 def test_a_first_line_of_data_is_pointed_out(first: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="--no-header") as error:
@@ -334,50 +327,3 @@ def test_chunks_join_to_the_whole(tmp_path: Path) -> None:
     assert (len(late), late[9000], late.count(None)) == (10_000, "x", 9_999)
     with pytest.raises(DataError, match="no column 'more'"):
         list(read_chunks(path, ["more"]))
-
-
-# ---- npz files
-
-
-def test_arrays_of_npz(tmp_path: Path) -> None:
-    rows, path = np.arange(6.0).reshape(3, 2), tmp_path / "x.npz"
-    np.savez(path, X=rows, y=[1, 0, 1])
-    assert read_data(path).table([]).values.tolist() == rows.tolist()
-    assert read_data(path).texts("y") == ["1", "0", "1"]
-    for matrix in (sp.csr_array(rows), sp.coo_array(rows)):
-        sp.save_npz(path, matrix)
-        assert read_data(path).table([]).values.toarray().tolist() == rows.tolist()
-    np.savez(path, a=[1.0, 2.0], b=np.array(["u", "v"]))
-    assert read_data(path).table(["a", "b"]).levels == (None, ("u", "v"))
-
-
-@pytest.mark.parametrize(
-    ("arrays", "why"),
-    [
-        ({"X": np.ones((3, 2)), "y": [1, 2]}, "different numbers of rows"),
-        ({"y": np.array([{}], dtype=object)}, "damaged or not an npz file of plain arrays"),
-        ({}, "holds no rows"),
-    ],
-)
-def test_damaged_npz_is_refused(tmp_path: Path, arrays: dict[str, Any], why: str) -> None:
-    np.savez(tmp_path / "x.npz", **arrays)
-    with pytest.raises(DataError, match=why):
-        read_data(tmp_path / "x.npz")
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"indices": np.array([1, 3, 0, 2, 2**31 - 1], np.int32)},
-        {"shape": np.array([3, 10**12])},
-        {"data": np.array(["a"] * 5)},
-    ],
-)
-def test_npz_files_with_damaged_matrices_are_refused(
-    tmp_path: Path, changes: dict[str, Any]
-) -> None:
-    good = sp.csr_array([[0, 1, 0, 2], [3, 0, 0, 0], [0, 0, 4, 5]])
-    parts = {name: getattr(good, name) for name in ("data", "indices", "indptr", "shape")}
-    np.savez(tmp_path / "x.npz", format=np.array("csr"), **(parts | changes))
-    with pytest.raises(DataError):
-        read_data(tmp_path / "x.npz").table([])

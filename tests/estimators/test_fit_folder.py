@@ -122,12 +122,6 @@ def test_refusals(
         classifier(**parameters).fit(shards, target)
 
 
-def test_dense_rows_are_refused(tmp_path: Path) -> None:
-    write_shards(tmp_path / "d", np.ones((4, 2)), names=["a", "b"], labels={"y": [0, 1, 0, 1]})
-    with pytest.raises(DataError, match="holds dense rows"):
-        classifier().fit(tmp_path / "d", "y")
-
-
 def test_an_unfinished_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="not a finished folder of shards"):
         classifier().fit(tmp_path, "y")

@@ -244,19 +244,10 @@ def try_table(rng: Rng, folder: Path) -> None:
 
     from tests.store.models import models
     from tsenet import BinaryRule, Table
-    from tsenet.data import Scaling, read_data
+    from tsenet.data import Scaling
     from tsenet.errors import DataError
 
     given = random_table(rng)
-    if sp.issparse(given) and given.format == "csr" and rng.random() < 0.3:
-        path = folder / "rows.npz"
-        parts = {name: getattr(given, name) for name in ("data", "indices", "indptr")}
-        np.savez(path, **parts, shape=np.array(given.shape), format=np.array("csr"))
-        if rng.random() < 0.3:
-            content = bytearray(path.read_bytes())
-            content[int(rng.integers(len(content)))] = int(rng.integers(256))
-            path.write_bytes(content)
-        given = read_data(path).table([])
     failures = 0
     for ask in (
         models()["transformer"].transform,

@@ -7,22 +7,15 @@ cut or ``kill -9`` leaves a temporary file behind.
 
 from __future__ import annotations
 
-import errno
 import os
 import secrets
 import shutil
-import signal
-import stat
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal
 
 __all__ = ["atomic_folder", "atomic_write"]
-
-# A full disk, a quota, a file that is too large, a disk that fails.
-_OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 @contextmanager
@@ -53,25 +46,23 @@ def atomic_write(
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent} to write {target.name} to")
-    old_mode = _regular_mode(target)
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a folder: give the name of a file")
+    if target.exists() and not target.is_file():
+        raise OSError(f"{target} is not a regular file (a device or a pipe): it cannot be replaced")
     temporary = _temporary_sibling(target)
+    encoding, newline = (None, None) if mode == "wb" else ("utf-8", "\n")
     try:
-        with _named_errors(target):
-            # "x" makes a new file whose permissions the umask decides, which mkstemp would not ask
-            encoding, newline = (None, None) if mode == "wb" else ("utf-8", "\n")
-            with open(
-                temporary, mode.replace("w", "x"), encoding=encoding, newline=newline
-            ) as file:
-                yield file
-                file.flush()
-                if old_mode is not None:
-                    os.chmod(temporary, old_mode)
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-    except BaseException:  # Ctrl-C too: the temporary file must go whatever happened
+        # "x" makes a new file whose permissions the umask decides, which mkstemp would not ask
+        with open(temporary, mode.replace("w", "x"), encoding=encoding, newline=newline) as file:
+            if target.exists():
+                shutil.copymode(target, temporary)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    finally:  # Ctrl-C too: the temporary file must go whatever happened
         temporary.unlink(missing_ok=True)
-        raise
-    _sync_folder(target.parent)
 
 
 @contextmanager
@@ -100,47 +91,22 @@ def atomic_folder(path: str | os.PathLike[str], *, force: bool = False) -> Itera
     target = Path(os.path.realpath(path))
     _refuse_occupied(target, force)
     staging = _temporary_sibling(target)
-    missing = [parent for parent in target.parents if not parent.exists()]  # deepest first
     try:
         staging.mkdir(parents=True)
-        with _named_errors(target):
-            yield staging
-            _refuse_occupied(target, force)
-            for file in staging.iterdir():
-                with open(file, "rb") as written:
-                    os.fsync(written.fileno())
-            with _without_interrupts():
-                _move_into_place(staging, target)
-    except BaseException:  # Ctrl-C too: the temporary folder must go whatever happened
+        yield staging
+        _refuse_occupied(target, force)
+        for file in staging.iterdir():
+            with open(file, "rb") as written:
+                os.fsync(written.fileno())
+        if target.exists() and any(target.iterdir()):
+            for file in sorted(staging.iterdir()):
+                os.replace(file, target / file.name)
+        else:
+            if target.exists():
+                target.rmdir()  # empty; Windows cannot rename over an existing folder
+            os.replace(staging, target)
+    finally:  # Ctrl-C too: the temporary folder must go whatever happened
         shutil.rmtree(staging, ignore_errors=True)
-        for parent in missing:
-            with suppress(OSError):  # not made yet, or another program has put something there
-                parent.rmdir()
-        raise
-
-
-@contextmanager
-def _named_errors(target: Path) -> Iterator[None]:
-    """Add the path to errors of writing, such as a full disk, which have none."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _OF_WRITING or error.filename is not None:
-            raise
-        raise OSError(error.errno, os.strerror(error.errno), str(target)) from error
-
-
-def _move_into_place(staging: Path, target: Path) -> None:
-    if target.exists() and any(target.iterdir()):
-        for file in sorted(staging.iterdir()):
-            os.replace(file, target / file.name)
-        staging.rmdir()
-        _sync_folder(target)
-    else:
-        if target.exists():
-            target.rmdir()  # empty; Windows cannot rename over an existing folder
-        os.replace(staging, target)
-    _sync_folder(target.parent)
 
 
 def _refuse_occupied(target: Path, force: bool) -> None:
@@ -153,47 +119,6 @@ def _refuse_occupied(target: Path, force: bool) -> None:
         )
 
 
-def _regular_mode(target: Path) -> int | None:
-    """Permission bits of an existing regular file, None if there is none, else an error."""
-    try:
-        mode = os.lstat(target).st_mode
-    except FileNotFoundError:
-        return None
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(f"{target} is a folder: give the name of a file")
-    if not stat.S_ISREG(mode):
-        raise OSError(f"{target} is not a regular file (a device or a pipe): it cannot be replaced")
-    return stat.S_IMODE(mode)
-
-
 def _temporary_sibling(target: Path) -> Path:
     # Long names are cut so that the temporary one still fits the usual limit of 255 bytes.
     return target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}.tmp")
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself survive a power cut; only POSIX lets one open a folder.
-
-    Some network file systems cannot do it. The new file is in place by then: no reason to fail.
-    """
-    if os.name == "posix":
-        with suppress(OSError):
-            descriptor = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-
-
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Ignore Ctrl-C for the few milliseconds of the final renames, so that they all happen."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread receives, or may set, signals
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        # None: a handler that was not installed from Python and cannot be put back from it
-        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)

@@ -62,8 +62,8 @@ def _warn(file: DataFile, message: str) -> None:
 # ---- rows to learn from
 
 
-def training_table(file: DataFile, left_out: Sequence[str]) -> tuple[Table, list[str] | None]:
-    """Return all columns but ``left_out`` as a table, and their names; None for an array without names.
+def training_table(file: DataFile, left_out: Sequence[str]) -> tuple[Table, list[str]]:
+    """Return all columns but ``left_out`` as a table, and their names.
 
     Raises
     ------
@@ -72,8 +72,6 @@ def training_table(file: DataFile, left_out: Sequence[str]) -> tuple[Table, list
     """
     for name in left_out:
         file.column(name)  # its error lists the columns
-    if file.rows is not None:
-        return file.table(()), None
     names = [name for name in file.columns if name not in left_out]
     table = file.table(names)
     for j, (name, levels) in enumerate(zip(table.names, table.levels, strict=True)):
@@ -130,18 +128,6 @@ def model_input(fitted: Any, file: DataFile) -> Table:
             )
         return table
     rule = getattr(fitted, "binary_rule_", None) or fitted.rule
-    if file.rows is not None:
-        if source.get("columns"):
-            raise DataError(
-                f"{file.path} holds rows without column names, but the model knows its columns by name "
-                f"({listed(source['columns'], 5)}): give a csv, json or parquet file"
-            )
-        return file.table(())
-    if hasattr(fitted, "binary_rule_") and not rule.named:
-        raise DataError(
-            f"the model knows its {len(rule.names_in)} columns by position, not by name: give the rows as an array X "
-            "in an npz file"
-        )
     table = file.table_for(rule)
     for name, levels in zip(rule.names_in, rule.levels, strict=True):
         texts = [] if levels is None else file.texts(name)

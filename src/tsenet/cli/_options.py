@@ -229,7 +229,7 @@ Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="Rows: csv, tsv, json, jsonl, parquet or npz; a folder of txt files; a folder made by tsenet shard; or - "
+        help="Rows: csv, tsv, json, jsonl or parquet; a folder of txt files; a folder made by tsenet shard; or - "
         "for csv or JSON from standard input.",
     ),
 ]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["predict"]
 
 # Suffixes that promise neither csv nor JSON lines.
-_OTHER_FORMATS = (".json", ".npz", ".ods", ".parquet", ".pq", ".tsv", ".xls", ".xlsx")
+_OTHER_FORMATS = (".json", ".ods", ".parquet", ".pq", ".tsv", ".xls", ".xlsx")
 
 
 def predict(

@@ -141,7 +141,7 @@ def topics(
                 header=not no_header,
                 **options.typed(encoding=encoding),
             )
-            progress.finish(documents.report())
+            progress.finish(f"{len(documents):,} documents")
         warm_up(progress, network=False)
         if model is not None:
             found = tsenet.load(model, kind="TopicModel").set_params(n_jobs=jobs)

@@ -24,14 +24,13 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from tsenet.data.columns import count_of, import_optional, listed, number_of, quoted
 from tsenet.data.table import Table, date_columns
@@ -48,9 +47,8 @@ _FORMAT = re.compile(r"(\.(csv|tsv|jsonl|ndjson|json|txt))(\.gz|\.xz|\.bz2)?$|\.
 
 _STDIN = Path("-")
 _CHUNK_ROWS = 4096
-_PARTS_OF_SPARSE = ("data", "indices", "indptr", "row", "col", "offsets", "shape", "format")
 _MISSING_MARKS = {"na", "n/a", "#n/a", "nan", "null", "none", "?", "-", ".", "\\n"}
-# Delimiters of csv files, the most usual first, and the number of characters from which the delimiter is inferred.
+# Delimiters of csv files, the most usual first, and the number of characters from which the format is inferred.
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE_SIZE = 1 << 16
 
@@ -68,8 +66,6 @@ class DataFile:
         The file.
     columns : DataFrame
         The cells, as objects: strings in text formats. A missing one is "", None or NaN.
-    rows : ndarray, csr_array or None
-        The rows of an npz file, which have no column names.
 
     Examples
     --------
@@ -83,7 +79,6 @@ class DataFile:
 
     path: Path
     columns: pd.DataFrame
-    rows: Any = None
 
     @property
     def n_rows(self) -> int:
@@ -144,7 +139,7 @@ class DataFile:
         Parameters
         ----------
         names : sequence of str
-            The columns; ignored for the rows of an npz file, which have no names.
+            The columns.
         rule : BinaryRule, default=None
             That of a fitted model, for new rows: numbers, categories and dates are what they were in training.
 
@@ -164,8 +159,6 @@ class DataFile:
         """
         import pandas as pd
 
-        if self.rows is not None:
-            return Table.of(self.rows, missing=True)
         if not names:
             raise DataError(f"{self.path} has no columns to learn from")
         training = {} if rule is None else dict(zip(rule.names_in, rule.levels, strict=True))
@@ -214,28 +207,10 @@ class DataFile:
         >>> file.table_for(rule).values.tolist()
         [[nan, 5.0]]
         """
-        return self.table(self.columns_for(rule.names_in), rule)
-
-    def columns_for(self, names: Sequence[str]) -> list[str]:
-        """Return the columns of the file from which a model's columns are made: one of dates gives several.
-
-        Parameters
-        ----------
-        names : sequence of str
-            Names of the model's columns.
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> import pandas as pd
-        >>> from tsenet.data import DataFile
-        >>> file = DataFile(Path("new.csv"), pd.DataFrame({"size": ["5"], "sold": ["2024-05-31"]}))
-        >>> file.columns_for(["sold: year", "sold: month", "sold: weekday", "size"])
-        ['sold', 'size']
-        """
-        dates = date_columns(self.columns, names)
-        sources = [(name.rpartition(": ")[0], name) for name in names]
-        return list(dict.fromkeys(source if source in dates else name for source, name in sources))
+        dates = date_columns(self.columns, rule.names_in)
+        sources = [(name.rpartition(": ")[0], name) for name in rule.names_in]
+        names = dict.fromkeys(source if source in dates else name for source, name in sources)
+        return replace(self.table(list(names), rule), named=rule.named)
 
 
 def read_data(path: str | Path, *, header: bool = True, encoding: str = "utf-8") -> DataFile:
@@ -245,8 +220,7 @@ def read_data(path: str | Path, *, header: bool = True, encoding: str = "utf-8")
     ----------
     path : str or Path
         One of those that :func:`read_documents` reads, such as a ``.csv``, ``.tsv``, ``.json`` or ``.jsonl`` file,
-        or ``"-"`` for standard input; or an ``.npz`` file with the rows as an array ``X`` or as the arrays that
-        ``scipy.sparse.save_npz`` writes, and columns as 1-D arrays.
+        or ``"-"`` for standard input.
     header : bool, default=True
         Whether the first line of a csv or tsv file names the columns. If False, they are called "1", "2", ...
     encoding : str, default="utf-8"
@@ -276,8 +250,6 @@ def read_data(path: str | Path, *, header: bool = True, encoding: str = "utf-8")
     [[1.0, 4.0], [0.0, 6.0]]
     """
     path = Path(path)
-    if path.suffix.lower() == ".npz":
-        return _read_npz(path)
     columns = _read_columns(path, None, header, encoding)
     if not len(columns):
         raise DataError(f"{path} holds no rows")
@@ -302,30 +274,6 @@ def numbers_of(cells: pd.Series) -> tuple[pd.Series, pd.Series]:
 def _is_missing_mark(cell: Any) -> bool:
     """Return whether a cell holds what other programs write where a number is missing."""
     return isinstance(cell, str) and cell.strip().lower() in _MISSING_MARKS
-
-
-def _read_npz(path: Path) -> DataFile:
-    import pandas as pd
-
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            parts = {name: arrays[name] for name in arrays.files}
-        if "format" in parts and "X" not in parts:  # written by scipy.sparse.save_npz
-            parts = {name: parts[name] for name in parts if name not in _PARTS_OF_SPARSE}
-            parts["X"] = sp.load_npz(path)
-    except FileNotFoundError:
-        raise
-    except Exception as error:  # numpy and zipfile fail in many ways
-        raise DataError(f"{path} is damaged or not an npz file of plain arrays: {error}") from error
-    rows = parts.pop("X", None)
-    columns = {name: array for name, array in parts.items() if array.ndim == 1}
-    lengths = {len(array) for array in columns.values()}
-    lengths |= set() if rows is None else {int(rows.shape[0])}
-    if not lengths or lengths == {0}:
-        raise DataError(f"{path} holds no rows: neither an array X, nor 1-D arrays as columns")
-    if len(lengths) > 1:
-        raise DataError(f"the arrays of {path} have different numbers of rows: {sorted(lengths)}")
-    return DataFile(path, pd.DataFrame(columns, index=range(lengths.pop())), rows)
 
 
 # ---- documents
@@ -363,31 +311,13 @@ class Documents:
         return len(self.texts)
 
     def __repr__(self) -> str:
-        return f"Documents({self.report()})"
+        missing = f", {self.n_missing:,} of them without text" if self.n_missing else ""
+        return f"Documents({count_of(len(self), 'document')}{missing})"
 
     @property
     def n_duplicates(self) -> int:
         """Number of documents that repeat the text of an earlier one."""
         return sum(map(bool, self.texts)) - len(set(self.texts) - {""})
-
-    def report(self) -> str:
-        """Return one line with the number of documents, of those without text, and of duplicates.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from tsenet.data import Documents
-        >>> Documents(["a cat", "a dog", "a cat"]).report()
-        '3 documents, 1 of them a duplicate'
-        """
-        n_missing, n_duplicates = self.n_missing, self.n_duplicates
-        missing = f", {n_missing:,} of them without text" if n_missing else ""
-        kind = "a duplicate" if n_duplicates == 1 else "duplicates"
-        duplicates = f", {n_duplicates:,} of them {kind}" if n_duplicates else ""
-        return f"{count_of(len(self), 'document')}{missing}{duplicates}"
 
 
 def read_documents(
@@ -529,9 +459,9 @@ def read_chunks(
     with _open_text(path, encoding) as file:
         sample = file.read(_SAMPLE_SIZE)
         file.seek(0)
-        suffix = suffix or _format_of_stream(sample, columns, header)
+        delimiter = "\t" if suffix == ".tsv" else _delimiter_of(sample)
+        suffix = suffix or _format_of_stream(sample, columns if header else None, delimiter)
         if suffix in (".csv", ".tsv"):
-            delimiter = "\t" if suffix == ".tsv" else _delimiter_of(sample, header)
             rows = _csv_rows(file, path, delimiter)
             if first := next(rows, None):
                 names = first if header else [str(j + 1) for j in range(len(first))]
@@ -614,38 +544,22 @@ def _format_of(path: Path) -> str:
     return match[1] or ".parquet"
 
 
-def _format_of_stream(sample: str, columns: Sequence[str] | None, header: bool) -> str:
-    """Infer the format of standard input from its beginning."""
-    start = sample.lstrip()
-    if start[:1] in ("{", "["):
+def _format_of_stream(sample: str, columns: Sequence[str] | None, delimiter: str) -> str:
+    """Infer the format of standard input: JSON by its first character, csv if its first line names the columns."""
+    if sample.lstrip()[:1] in ("{", "["):
         return ".json"
-    names = _records_of_sample(start, _delimiter_of(start, header))[:1]
-    is_csv = columns is None or not header or any(set(columns) <= set(row) for row in names)
+    is_csv = columns is None or set(columns) <= set(_first_record(sample, delimiter))
     return ".csv" if is_csv else ".txt"
 
 
-def _delimiter_of(sample: str, header: bool) -> str:
-    """Infer what separates the fields of a csv file.
-
-    It is what splits the first records into equally many fields, more than one: of several delimiters the one that
-    splits the column names into most fields, or without names the most usual. A comma if none does.
-    """
-    widths = {}
-    for delimiter in _DELIMITERS:
-        lengths = [len(row) for row in _records_of_sample(sample, delimiter)]
-        if lengths and min(lengths) == max(lengths) > 1:
-            widths[delimiter] = lengths[0] if header else 2
-    return max(widths, key=widths.__getitem__, default=",")
+def _delimiter_of(sample: str) -> str:
+    """Infer what separates the fields of a csv file: what splits its first line into most of them."""
+    return max(_DELIMITERS, key=lambda delimiter: len(_first_record(sample, delimiter)))
 
 
-def _records_of_sample(sample: str, delimiter: str) -> list[list[str]]:
-    """Return the records of the beginning of a csv file, as far as they are complete."""
-    rows: list[list[str]] = []
-    with suppress(csv.Error):
-        rows.extend(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter, strict=True))
-    if len(sample) == _SAMPLE_SIZE and len(rows) > 1:
-        rows.pop()  # it may be cut
-    return [row for row in rows if row]
+def _first_record(sample: str, delimiter: str) -> list[str]:
+    rows = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
+    return next(filter(None, rows), [])
 
 
 def _csv_rows(file: IO[str], path: Path, delimiter: str) -> Iterator[list[str]]:

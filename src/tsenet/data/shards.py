@@ -1,8 +1,7 @@
-"""Folders of Parquet shards: rows that need not fit into memory, read a partition at a time.
+"""Folders of Parquet shards: documents that need not fit into memory, read a partition at a time.
 
 A folder holds ``part-00000.parquet``, ``part-00001.parquet``, … and, written last, ``shards.json``, which lists them
-(docs/shard-format.md). Documents are lists of word numbers with counts; dense rows are lists of V numbers; label
-columns are ordinary Parquet columns.
+(docs/shard-format.md). Documents are lists of word numbers with counts; label columns are ordinary Parquet columns.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ import scipy.sparse as sp
 
 from tsenet.data.columns import count_of, listed, quoted
 from tsenet.data.readers import import_pyarrow, read_chunks, text_of
-from tsenet.data.rows import BinaryRows, canonical_csr
-from tsenet.data.table import Levels, Table
+from tsenet.data.rows import BinaryRows, canonical_csr, checked_csr
+from tsenet.data.table import Table
 from tsenet.data.text import (
     choose_segmenter,
     count_words,
@@ -43,9 +42,9 @@ if TYPE_CHECKING:
 
 MANIFEST = "shards.json"
 _FILE = "part-{:05d}.parquet"
-FORMAT = 4
+FORMAT = 5
 ROWS_PER_GROUP = 1 << 14
-WORDS, COUNTS, VALUES = "words", "counts", "values"
+WORDS, COUNTS = "words", "counts"
 
 
 @dataclass(frozen=True)
@@ -82,19 +81,15 @@ class ShardFolder:
     path : Path
         The folder.
     names : tuple of str, length V
-        The columns: words, or names of the dense columns.
-    levels : tuple of (tuple of str, or None), length V
-        For a column of categories the levels that its codes stand for, as in :class:`tsenet.Table`.
+        The columns: words.
     named : bool
         Whether the rows came with column names.
-    is_sparse : bool
-        Whether rows are documents.
-    labels : dict of str to str
-        The type of each label column, such as ``int64``, ``double`` or ``string``.
+    labels : tuple of str
+        Names of the label columns.
     partitions : tuple of Partition
         All shards, in the order of the rows.
     nnz : int
-        Words of all documents (entries of the sparse table), or the number of dense values.
+        Words of all documents: entries of the sparse table.
     digest : str
         Identifies the content: it differs if a shard, its size or the columns differ.
     counter : dict or None
@@ -105,17 +100,15 @@ class ShardFolder:
     >>> import tempfile
     >>> from tsenet.data import write_shards
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     shards = write_shards(folder, [[1.0], [2.0], [3.0]], rows_per_group=2)
-    ...     [shards.read(partition).values.tolist() for partition in shards.partitions]
-    [[[1.0], [2.0]], [[3.0]]]
+    ...     shards = write_shards(folder, [[1], [2], [3]], rows_per_group=2)
+    ...     [shards.read(partition).values.toarray().tolist() for partition in shards.partitions]
+    [[[1], [2]], [[3]]]
     """
 
     path: Path
     names: tuple[str, ...]
-    levels: tuple[Levels, ...]
     named: bool
-    is_sparse: bool
-    labels: dict[str, str]
+    labels: tuple[str, ...]
     partitions: tuple[Partition, ...]
     nnz: int
     digest: str
@@ -137,9 +130,8 @@ class ShardFolder:
         return self.n_rows, self.n_columns
 
     def __repr__(self) -> str:
-        kind = "documents of words" if self.is_sparse else "dense rows"
         return (
-            f"ShardFolder({str(self.path)!r}, {self.n_rows} {kind} × {self.n_columns} columns, "
+            f"ShardFolder({str(self.path)!r}, {self.n_rows} documents × {self.n_columns} words, "
             f"{len(self.partitions)} partitions)"
         )
 
@@ -154,7 +146,7 @@ class ShardFolder:
         >>> import tempfile
         >>> from tsenet.data import write_shards
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     print(write_shards(folder, [[1.0], [2.0]]).vectorizer())
+        ...     print(write_shards(folder, [[1], [2]]).vectorizer())
         None
         """
         return None if self.counter is None else vectorizer_of_fields(self.counter, self.names)
@@ -170,7 +162,7 @@ class ShardFolder:
         Returns
         -------
         Table
-            Sparse int32 counts for documents, dense for other rows.
+            Sparse int32 counts.
 
         Raises
         ------
@@ -182,21 +174,32 @@ class ShardFolder:
         >>> import tempfile
         >>> from tsenet.data import write_shards
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     shards = write_shards(folder, [[1.0], [2.0]])
-        ...     shards.read(shards.partitions[0]).values.tolist()
-        [[1.0], [2.0]]
+        ...     shards = write_shards(folder, [[1], [2]])
+        ...     shards.read(shards.partitions[0]).values.toarray().tolist()
+        [[1], [2]]
         """
-        columns = self._read(partition, [WORDS, COUNTS] if self.is_sparse else [VALUES])
+        columns = self._read(partition, [WORDS, COUNTS])
         try:
-            if self.is_sparse:
-                values: Any = _documents(columns[WORDS], columns[COUNTS], self.n_columns)
-            else:
-                values = _dense(columns[VALUES], self.n_columns)
+            values = _documents(columns[WORDS], columns[COUNTS], self.n_columns)
             if values.shape[0] != partition.n_rows:
                 raise DataError(f"it has {values.shape[0]} rows, {MANIFEST} {partition.n_rows}")
         except DataError as error:
             raise DataError(f"{self.path / partition.file}: {error}") from error
-        return Table(values, self.names, self.levels, self.named)
+        return self.table(values)
+
+    def table(self, counts: sp.csr_array) -> Table:
+        """Return word counts (n, V) as a table with the columns of the folder.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import scipy.sparse as sp
+        >>> from tsenet.data import write_shards
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_shards(folder, [[1], [2]], names=["cat"]).table(sp.csr_array([[3]])).names
+        ('cat',)
+        """
+        return Table(counts, self.names, (None,) * self.n_columns, self.named)
 
     def read_labels(
         self, partition: Partition, labels: Sequence[str]
@@ -220,7 +223,7 @@ class ShardFolder:
         >>> import tempfile
         >>> from tsenet.data import write_shards
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     shards = write_shards(folder, [[1.0], [2.0]], labels={"y": [5, 6]})
+        ...     shards = write_shards(folder, [[1], [2]], labels={"y": [5, 6]})
         ...     shards.read_labels(shards.partitions[0], ["y"])["y"].tolist()
         [5, 6]
         """
@@ -268,18 +271,6 @@ def _lists(column: Any, name: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[n
     return ends - ends[0], np.require(items.to_numpy(), requirements=["C", "W"])
 
 
-def _dense(column: Any, n_columns: int) -> npt.NDArray[Any]:
-    """A column of lists of V numbers as rows."""
-    chunk = column.combine_chunks()
-    flat = chunk.flatten()
-    values = flat.to_numpy(zero_copy_only=False)
-    if getattr(column.type, "list_size", None) != n_columns or values.dtype.kind not in "fiu":
-        raise DataError(f"{VALUES!r} must be lists of {n_columns} numbers, not {column.type}")
-    if chunk.null_count or flat.null_count or np.isinf(values).any():
-        raise DataError(f"{VALUES!r} holds nulls or infinity: missing numbers are NaN")
-    return np.require(values.reshape(-1, n_columns), requirements=["C", "W"])
-
-
 def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
     """Open a folder of shards.
 
@@ -324,9 +315,6 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
         if fields["format"] != FORMAT:
             raise ValueError(f"it has format {fields['format']}, this version reads {FORMAT}")
         names = tuple(map(str, fields["names"]))
-        levels: list[Levels] = [None] * len(names)
-        for key, values in fields["levels"].items():
-            levels[int(key)] = tuple(map(str, values))
         n_rows = [int(shard["rows"]) for shard in fields["shards"]]
         if not n_rows or min(n_rows) < 1:
             raise ValueError("it lists shards without rows")
@@ -334,10 +322,8 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
         return ShardFolder(
             path=path,
             names=names,
-            levels=tuple(levels),
             named=bool(fields["named"]),
-            is_sparse=bool(fields["sparse"]),
-            labels={str(name): str(kind) for name, kind in fields["labels"].items()},
+            labels=tuple(map(str, fields["labels"])),
             partitions=tuple(map(Partition, map(_FILE.format, count()), starts, n_rows)),
             nnz=int(fields["nnz"]),
             digest=hashlib.sha256(content).hexdigest(),
@@ -369,13 +355,9 @@ class ShardWriter:
     folder : path
         The folder to make.
     names : sequence of str
-        The V columns: words, or names of dense columns.
-    sparse : bool
-        Whether rows are documents (sparse counts).
+        The V columns: words.
     labels : sequence of str, default=()
         Names of the label columns that come with the rows.
-    levels : sequence, default=()
-        Levels of each column that holds categories, None for the others; () without such columns.
     named : bool, default=True
         Whether the names are the user's.
     counter : mapping or None, default=None
@@ -391,13 +373,14 @@ class ShardWriter:
     Examples
     --------
     >>> import tempfile
-    >>> import numpy as np
+    >>> import scipy.sparse as sp
     >>> from tsenet.data import ShardWriter
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with ShardWriter(folder, names=["a", "b"], sparse=False, labels=["y"]) as writer:
-    ...         writer.write(np.ones((3, 2)), {"y": ["red", "blue", "red"]})
-    ...     writer.folder.labels
-    {'y': 'string'}
+    ...     with ShardWriter(folder, names=["cat", "dog"], labels=["y"]) as writer:
+    ...         writer.write(sp.csr_array([[1, 0], [2, 1]]), {"y": ["red", "blue"]})
+    ...         writer.write(sp.csr_array([[0, 3]]), {"y": ["red"]})
+    ...     writer.folder.shape
+    (3, 2)
     """
 
     def __init__(
@@ -405,14 +388,12 @@ class ShardWriter:
         folder: str | os.PathLike[str],
         *,
         names: Sequence[str],
-        sparse: bool,
         labels: Sequence[str] = (),
-        levels: Sequence[Levels] = (),
         named: bool = True,
         counter: Mapping[str, Any] | None = None,
         rows_per_group: int = ROWS_PER_GROUP,
     ) -> None:
-        taken = {WORDS, COUNTS, VALUES} & set(labels)
+        taken = {WORDS, COUNTS} & set(labels)
         if taken:
             raise DataError(f"a label column cannot be called {taken.pop()!r}: rename it")
         if rows_per_group < 1:
@@ -421,18 +402,15 @@ class ShardWriter:
         self._pyarrow = import_pyarrow()
         if (self._path / MANIFEST).is_file():
             raise DataError(f"{folder} holds finished shards: choose another folder")
-        self.sparse = sparse
         self._fields: dict[str, Any] = {
             "format": FORMAT,
-            "sparse": sparse,
             "names": list(names),
-            "levels": {str(j): list(each) for j, each in enumerate(levels) if each is not None},
+            "labels": list(labels),
             "named": named,
             "counter": None if counter is None else dict(counter),
             "nnz": 0,
             "shards": [],
         }
-        self._labels = list(labels)
         self._rows_per_group = rows_per_group
         self._waiting: Any = None
         self._schema: Any = None  # of all rows so far
@@ -454,15 +432,15 @@ class ShardWriter:
 
         Parameters
         ----------
-        rows : Table, csr_array or ndarray, shape (n, V)
-            Sparse counts, or dense numbers with NaN where missing.
+        rows : csr_array or ndarray, shape (n, V)
+            Word counts.
         labels : mapping of str to sequence, default=None
             The label columns, n values each.
 
         Raises
         ------
         DataError
-            If the number of columns or of labels is another one, or sparse values are no counts.
+            If the number of columns or of labels is another one, or the values are no counts.
 
         Examples
         --------
@@ -470,23 +448,23 @@ class ShardWriter:
         >>> import numpy as np
         >>> from tsenet.data import ShardWriter
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     with ShardWriter(folder, names=["a"], sparse=False) as writer:
+        ...     with ShardWriter(folder, names=["a"]) as writer:
         ...         writer.write(np.ones((2, 1)))
         ...         writer.write(np.ones((3, 1)))
         ...     writer.folder.n_rows
         5
         """
         pyarrow = self._pyarrow
-        values = rows.values if isinstance(rows, Table) else rows
         n_columns, labels = len(self._fields["names"]), labels or {}
-        if set(labels) != set(self._labels):
-            raise DataError(f"the labels must be {self._labels}, not {sorted(labels)}")
-        if values.ndim != 2 or values.shape[1] != n_columns:
-            raise DataError(f"rows must have {n_columns} columns, got shape {values.shape}")
-        columns = _columns_of_documents(values) if self.sparse else _column_of_numbers(values)
-        self._fields["nnz"] += int(values.nnz if self.sparse else values.size)
+        if set(labels) != set(self._fields["labels"]):
+            raise DataError(f"the labels must be {self._fields['labels']}, not {sorted(labels)}")
+        if rows.ndim != 2 or rows.shape[1] != n_columns:
+            raise DataError(f"rows must have {n_columns} columns, got shape {rows.shape}")
+        matrix = canonical_csr(checked_csr(sp.csr_array(rows)))
+        columns = _columns_of_documents(matrix)
+        self._fields["nnz"] += int(matrix.nnz)
         try:
-            for name in self._labels:
+            for name in labels:
                 columns[name] = pyarrow.array(labels[name], from_pandas=True)
             table = pyarrow.table(columns)
             waiting = table.slice(0, 0) if self._waiting is None else self._waiting
@@ -514,7 +492,7 @@ class ShardWriter:
         >>> import numpy as np
         >>> from tsenet.data import ShardWriter
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     writer = ShardWriter(folder, names=["a"], sparse=False)
+        ...     writer = ShardWriter(folder, names=["a"])
         ...     writer.write(np.ones((2, 1)))
         ...     writer.finish()
         ...     writer.folder.n_rows
@@ -524,8 +502,7 @@ class ShardWriter:
             self._write_shard(self._waiting.num_rows)
         if not self._fields["shards"]:
             raise DataError("there are no rows to write")
-        kinds = {name: str(self._schema.field(name).type) for name in self._labels}
-        text = json.dumps({**self._fields, "labels": kinds}, indent=1)
+        text = json.dumps(self._fields, indent=1)
         (self._path / MANIFEST).write_text(text, encoding="utf-8")
 
     def _write_shard(self, n_rows: int) -> None:
@@ -542,28 +519,19 @@ class ShardWriter:
         self._fields["shards"].append({"rows": n_rows, "sha256": digest})
 
 
-def _columns_of_documents(values: Any) -> dict[str, Any]:
+def _columns_of_documents(matrix: sp.csr_array) -> dict[str, Any]:
     import pyarrow
 
-    matrix = canonical_csr(sp.csr_array(values))
     data = matrix.data
-    if matrix.nnz and (data.min() < 0 or (data != np.floor(data)).any()):
-        raise DataError("documents must hold whole numbers of words, not below 0")
+    if matrix.nnz and (not 0 <= data.min() <= data.max() < 2**31 or (data != np.floor(data)).any()):
+        raise DataError(
+            "a folder holds documents: whole numbers of words, not below 0. Keep other tables in memory"
+        )
     ends = pyarrow.array(matrix.indptr.astype(np.int32))
     return {
         name: pyarrow.ListArray.from_arrays(ends, pyarrow.array(items.astype(np.int32)))
         for name, items in ((WORDS, matrix.indices), (COUNTS, data))
     }
-
-
-def _column_of_numbers(values: npt.NDArray[Any]) -> dict[str, Any]:
-    import pyarrow
-
-    array = values.astype(np.uint8) if values.dtype.kind == "b" else values
-    if array.dtype.kind not in "fiu":
-        raise DataError(f"dense rows must be numbers, not {array.dtype}")
-    flat = pyarrow.array(np.ascontiguousarray(array).ravel())
-    return {VALUES: pyarrow.FixedSizeListArray.from_arrays(flat, array.shape[1])}
 
 
 def write_shards(
@@ -574,20 +542,20 @@ def write_shards(
     labels: Mapping[str, Sequence[Any]] | None = None,
     **sizes: Any,
 ) -> ShardFolder:
-    """Write a table that fits into memory as a folder of shards.
+    """Write documents that fit into memory as a folder of shards.
 
     Parameters
     ----------
     folder : path
         The folder to make.
-    X : array, sparse matrix, dataframe, list of rows or Table, shape (N, V)
-        The rows.
+    X : sparse matrix, array, dataframe, list of rows or Table, shape (N, V)
+        The rows: word counts.
     names : sequence of str, default=None
         Names of the columns; None takes those of the table.
     labels : mapping of str to sequence, default=None
         Label columns, N values each.
     **sizes : int
-        ``rows_per_group`` and ``groups_per_shard`` of :class:`ShardWriter`.
+        ``rows_per_group`` of :class:`ShardWriter`.
 
     Returns
     -------
@@ -596,28 +564,25 @@ def write_shards(
     Raises
     ------
     DataError
-        If the rows cannot be used, or the folder is finished already.
+        If the rows are no counts, or the folder is finished already.
 
     Examples
     --------
     >>> import tempfile
     >>> from tsenet.data import write_shards
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     shards = write_shards(folder, [[1.0, 2.0], [3.0, 4.0]], names=["a", "b"])
-    ...     shards.read(shards.partitions[0]).values.tolist()
-    [[1.0, 2.0], [3.0, 4.0]]
+    ...     shards = write_shards(folder, [[1, 2], [3, 4]], names=["cat", "dog"])
+    ...     shards.read(shards.partitions[0]).values.toarray().tolist()
+    [[1, 2], [3, 4]]
     """
-    table = Table.of(X, names, missing=True)
+    table = Table.of(X, names)
+    for column, levels in enumerate(table.levels):
+        if levels is not None:
+            raise DataError(f"{table.label(column)} holds categories: a folder holds word counts")
     with ShardWriter(
-        folder,
-        names=table.names,
-        sparse=table.is_sparse,
-        labels=list(labels or {}),
-        levels=table.levels,
-        named=table.named,
-        **sizes,
+        folder, names=table.names, labels=list(labels or {}), named=table.named, **sizes
     ) as writer:
-        writer.write(table, labels)
+        writer.write(table.values, labels)
     return writer.folder
 
 
@@ -689,7 +654,7 @@ def shard_documents(
         raise DataError("standard input cannot be read twice: write it to a file first")
     vectorizer = word_vectorizer(min_documents=2) if vectorizer is None else vectorizer
     vectorizer_fields(vectorizer)  # refuses what the folder cannot hold
-    ShardWriter(folder, names=(), sparse=True)  # refuses a finished folder before the work
+    ShardWriter(folder, names=())  # refuses a finished folder before the work
 
     def chunks() -> Iterator[tuple[list[str], dict[str, list[Any]]]]:
         wanted = list(dict.fromkeys([text, *labels]))
@@ -720,7 +685,6 @@ def shard_documents(
         with ShardWriter(
             folder,
             names=list(vectorizer.vocabulary_),
-            sparse=True,
             labels=labels,
             counter=vectorizer_fields(vectorizer),
             rows_per_group=rows_per_group,

@@ -540,11 +540,6 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             )
         with self._progress() as report, in_blocks(X) as blocks:
             folder = folder_of(blocks)
-            if not folder.is_sparse:
-                raise DataError(
-                    f"{folder.path} holds dense rows: only documents are read from a folder. "
-                    "Load dense rows and fit to them"
-                )
             given = self._read_targets(_labels_of(folder, y))
             if len(given.values) != folder.n_rows:
                 raise DataError(
@@ -1223,7 +1218,7 @@ def _labels_of(folder: ShardFolder, y: Any) -> Any:
             known = ", ".join(map(repr, folder.labels))
             found = f"has the label columns {known}: name one as y" if known else "has no labels"
             raise DataError(f"requires y to be passed: {folder.path} {found}")
-        y = next(iter(folder.labels))
+        y = folder.labels[0]
     names = [y] if isinstance(y, str) else y
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         return y.compute() if hasattr(y, "__dask_graph__") else y

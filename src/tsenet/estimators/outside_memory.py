@@ -58,15 +58,7 @@ def folder_of(blocks: Blocks) -> ShardFolder:
 
 
 def drawn_documents(blocks: Blocks, seed: Any, progress: Progress) -> Table:
-    """The documents of a folder from which topics are described: at most 20,000, drawn at random.
-
-    Raises
-    ------
-    DataError
-        If the rows are no documents.
-    """
-    if not blocks.is_sparse:
-        raise DataError(f"{folder_of(blocks).path} holds a table of numbers, not documents")
+    """The documents of a folder from which topics are described: at most 20,000, drawn at random."""
     table: Table = blocks.sample(_DESCRIBED, seed_sequence(seed), progress)
     return table
 
@@ -77,10 +69,8 @@ def partitions_of(folder: ShardFolder, words: Sequence[str]) -> Iterator[tuple[P
     Raises
     ------
     DataError
-        If the folder holds dense rows, or none of the model's words.
+        If the folder has none of the model's words.
     """
-    if not folder.is_sparse:
-        raise DataError(f"{folder.path} holds dense rows: load them and use predict")
     column = {word: j for j, word in enumerate(words)}
     known = [(j, column[word]) for j, word in enumerate(folder.names) if word in column]
     if not known:

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tsenet._system.threads import chunks_of_equal_work
-from tsenet.data.binary import BinaryRule, column_thresholds
+from tsenet.data.binary import BinaryRule
 from tsenet.data.rows import BinaryRows
 from tsenet.data.shards import Partition, ShardFolder, open_shards
 from tsenet.data.table import Table
@@ -67,8 +67,8 @@ class Blocks:
     ----------
     X : table, BinaryRows, path, ShardFolder, or Dask array or dataframe
         A table in memory is one block. A folder made by ``tsenet shard`` or :func:`tsenet.data.write_shards` has a
-        block for each partition; workers on other machines must be able to open it. A Dask array (N, V) of numbers or
-        of scipy CSR blocks, or a Dask dataframe of numbers, is written as such a folder first.
+        block for each partition; workers on other machines must be able to open it. A Dask array (N, V) or dataframe
+        of word counts, also in scipy CSR blocks, is written as such a folder first.
     client : distributed.Client or str or None, default=None
         The cluster to work on, or the address of its scheduler. None works in this process.
     n_workers : int or None, default=None
@@ -163,11 +163,11 @@ class Blocks:
     @property
     def is_sparse(self) -> bool:
         """Whether the rows are sparse, as documents are."""
-        return bool(self._source.is_sparse)
+        return self.folder is not None or bool(self._source.is_sparse)
 
     @property
     def columns(self) -> Table | ShardFolder:
-        """The table or folder, for the ``names``, ``levels`` and number of its columns."""
+        """The table or folder, for the ``names`` and number of its columns."""
         columns: Table | ShardFolder = self._source
         return columns
 
@@ -308,8 +308,8 @@ class Blocks:
         """Bytes for the largest partition of a folder."""
         assert self.folder is not None
         per_row = self.folder.nnz / self.folder.n_rows
-        item = PER_ENTRY if self.is_sparse else PER_ENTRY + 8
-        return int(max(part.n_rows for part in self.folder.partitions) * (per_row * item + 64))
+        most = max(part.n_rows for part in self.folder.partitions)
+        return int(most * (per_row * PER_ENTRY + 64))
 
     def _check_block(self) -> None:
         if self._room <= self._block_bytes:
@@ -433,22 +433,11 @@ def is_outside_memory(X: Any) -> bool:
 
 
 def learn_rule(blocks: Blocks) -> BinaryRule:
-    """How the columns become binary variables; thresholds of dense columns take a pass over all rows."""
+    """How the columns become binary variables; the words of a folder are on where they occur."""
     columns = blocks.columns
     if isinstance(columns, Table):
         return BinaryRule.learn(columns)
-    if columns.n_rows < 2:
-        raise DataError(f"at least two rows are needed to learn from, got {columns.n_rows}")
-    thresholds, presence = np.zeros(columns.n_columns), np.ones(columns.n_columns, bool)
-    if not blocks.is_sparse:
-        numeric = np.array([levels is None for levels in columns.levels])
-        numbers = np.flatnonzero(numeric)
-        column_bytes = 3 * 8 * columns.n_rows  # the values, their transpose, a sorted copy
-        for a, b in blocks.groups([column_bytes] * numbers.size, "the values of one column"):
-            values = np.concatenate(list(blocks.map(partial(_values_of, numbers[a:b]))))
-            thresholds[numbers[a:b]], presence[numbers[a:b]] = column_thresholds(values)
-        thresholds[~numeric], presence[~numeric] = np.nan, False
-    return BinaryRule(columns.names, thresholds, presence, columns.levels, columns.named)
+    return BinaryRule.learn(columns.table(sp.csr_array(columns.shape, dtype=np.int32)))
 
 
 # ---- functions of one block
@@ -486,10 +475,6 @@ def _rows_of_span(
 ) -> Any:
     """Some rows of some partitions."""
     return _joined(_of_partition(folder, steps, _whole, part).take(own) for part, own in span)
-
-
-def _values_of(columns: NDArray[np.int64], table: Table) -> Any:
-    return table.values[:, columns]
 
 
 def _joined(parts: Iterable[Any]) -> Any:

@@ -146,4 +146,4 @@ class FolderRows:
             yield Labelled(inputs, batch, self._targets[own], weights)
 
     def _table(self, counts: sp.csr_array) -> Table:
-        return Table(counts, self._folder.names, self._folder.levels, self._folder.named)
+        return self._folder.table(counts)
