@@ -32,17 +32,10 @@ def rows_forward(rows: Arrays, links: Arrays, weight: Array, bias: Array, out: A
                 sums[i] = bias[i]
             for p in range(row_start[first + row], row_start[first + row + 1]):
                 value, column = values[p], _N(columns[p])
-                first_link, last_link = _N(start[column]), _N(start[column + _N(1)])
-                if k == 2:  # the default for texts, twice as fast without the inner loop
-                    for e in range(first_link, last_link):
-                        unit = _N(2) * _N(latent[e])
-                        sums[unit] += value * weight[e, 0]
-                        sums[unit + _N(1)] += value * weight[e, 1]
-                else:
-                    for e in range(first_link, last_link):
-                        unit = _N(k) * _N(latent[e])
-                        for j in range(k):
-                            sums[unit + _N(j)] += value * weight[e, j]
+                for e in range(_N(start[column]), _N(start[column + _N(1)])):
+                    unit = _N(k) * _N(latent[e])
+                    for j in range(k):
+                        sums[unit + _N(j)] += value * weight[e, j]
         for i in range(n_units):
             for row in range(n):
                 out[i, first + row] = tile[row, i]
@@ -64,17 +57,10 @@ def rows_backward(rows: Arrays, links: Arrays, delta: Array, gradient: Array) ->
             own = tile[row]
             for p in range(row_start[first + row], row_start[first + row + 1]):
                 value, column = values[p], _N(columns[p])
-                first_link, last_link = _N(start[column]), _N(start[column + _N(1)])
-                if k == 2:
-                    for e in range(first_link, last_link):
-                        unit = _N(2) * _N(latent[e])
-                        gradient[e, 0] += value * own[unit]
-                        gradient[e, 1] += value * own[unit + _N(1)]
-                else:
-                    for e in range(first_link, last_link):
-                        unit = _N(k) * _N(latent[e])
-                        for j in range(k):
-                            gradient[e, j] += value * own[unit + _N(j)]
+                for e in range(_N(start[column]), _N(start[column + _N(1)])):
+                    unit = _N(k) * _N(latent[e])
+                    for j in range(k):
+                        gradient[e, j] += value * own[unit + _N(j)]
 
 
 @sum_kernel
@@ -115,25 +101,12 @@ def units_backward(
     zero = weight.dtype.type(0)
     for u in range(start.size - 1):
         for j in range(k):
-            own, e, stop = delta[u * k + j], start[u], start[u + 1]
-            while e + 4 <= stop:
-                a, b = below[read[e]], below[read[e + 1]]
-                c, d = below[read[e + 2]], below[read[e + 3]]
-                to_a, to_b, to_c, to_d = zero, zero, zero, zero
+            own = delta[u * k + j]
+            for e in range(start[u], start[u + 1]):
+                own_input, total = below[read[e]], zero
                 for row in range(n_rows):
-                    to_a += own[row] * a[row]
-                    to_b += own[row] * b[row]
-                    to_c += own[row] * c[row]
-                    to_d += own[row] * d[row]
-                gradient[place[e], j], gradient[place[e + 1], j] = to_a, to_b
-                gradient[place[e + 2], j], gradient[place[e + 3], j] = to_c, to_d
-                e += 4
-            while e < stop:
-                a, to_a = below[read[e]], zero
-                for row in range(n_rows):
-                    to_a += own[row] * a[row]
-                gradient[place[e], j] = to_a
-                e += 1
+                    total += own[row] * own_input[row]
+                gradient[place[e], j] = total
         if below_gradient.size:
             for e in range(start[u], start[u + 1]):
                 moved = below_gradient[read[e]]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csr_array
 
 from tsenet._system.threads import Workers, chunks
 from tsenet.data.binary import BinaryRule
@@ -139,18 +139,6 @@ class Links:
         """The weights as a matrix (inputs, units)."""
         parts = weight.reshape(-1), self.unit_of_weight(), self.start * self.k
         return csr_array(parts, shape=(self.n_inputs, self.n_units))
-
-    def sums_of_rows(self, weight: NDArray[Any], rows: csr_array) -> NDArray[Any]:
-        """A few sparse rows times the weights: (rows, units). SciPy takes three times as long for one row."""
-        first = self.start[rows.indices]
-        n_links = self.start[rows.indices + 1] - first
-        end = n_links.cumsum()
-        link = np.arange(end[-1] if end.size else 0) + (first - end + n_links).repeat(n_links)
-        row = np.arange(rows.shape[0]).repeat(np.diff(rows.indptr)).repeat(n_links)
-        values = weight.reshape(-1, self.k)[link] * rows.data.repeat(n_links)[:, None]
-        sums = np.zeros((rows.shape[0], self.n_latents, self.k), weight.dtype)
-        np.add.at(sums, (row, self.latent[link]), values)
-        return sums.reshape(-1, self.n_units)
 
 
 @dataclass(frozen=True)
@@ -316,34 +304,29 @@ class Predictor:
 
     def _sums(self, k: int, below: Any) -> Floats:
         """Sums (B, units) of level k + 1; few rows without numba, so that nothing is loaded or compiled."""
-        if below.shape[0] > _FEW_ROWS:
-            return self._sums_by_kernel(k, below)
         links, weight = self.links[k], self.arrays[f"layers.{k}.weight"]
+        bias = self.arrays[f"layers.{k}.bias"]
         dense = isinstance(below, np.ndarray)
-        sums = (self._matrices[k] @ below.T).T if dense else links.sums_of_rows(weight, below)
-        return np.asarray(sums + self.arrays[f"layers.{k}.bias"])
-
-    @cached_property
-    def _matrices(self) -> list[csc_array]:
-        """The weights of each layer as a matrix (units, inputs), in the memory of the parameters."""
-        weights = (self.arrays[f"layers.{k}.weight"] for k in range(len(self.links)))
-        return [part.matrix(weight).T for part, weight in zip(self.links, weights, strict=True)]
-
-    def _sums_by_kernel(self, k: int, below: Any) -> Floats:
-        """The same by the kernels of a training step."""
+        if below.shape[0] <= _FEW_ROWS:
+            sums = below @ self._matrices[k]
+            return np.asarray((sums if dense else sums.toarray()) + bias)
         from tsenet.network import kernels
 
-        links, weight = self.links[k], self.arrays[f"layers.{k}.weight"]
         weight = weight.reshape(-1, links.k)
-        bias = self.arrays[f"layers.{k}.bias"]
         out = np.empty((links.n_units, below.shape[0]), weight.dtype)
-        if isinstance(below, np.ndarray):
+        if dense:
             read = np.ascontiguousarray(below.T)
             kernels.units_forward(links.by_latent, weight, bias, read, out)
         else:
             rows = below.indptr.astype(np.int64), below.indices.astype(np.int32), below.data
             kernels.rows_forward(rows, links.by_input, weight, bias, out)
         return out.T
+
+    @cached_property
+    def _matrices(self) -> list[csr_array]:
+        """The weights of each layer as a matrix (inputs, units), in the memory of the parameters."""
+        weights = (self.arrays[f"layers.{k}.weight"] for k in range(len(self.links)))
+        return [part.matrix(weight) for part, weight in zip(self.links, weights, strict=True)]
 
 
 def _product(rows: Any, weight: Floats) -> Floats:
