@@ -129,14 +129,17 @@ class Service(ThreadingHTTPServer):
                 raise RefusedError(400, f"each row must have {len(names)} values, or be an object")
             rows = [dict(zip(names, row, strict=True)) for row in rows]
         given = pd.DataFrame(rows, dtype=object)
-        wanted = DataFile(Path("request"), given).columns_for(names)
-        unknown = next((name for name in given if name not in wanted), None)
+        source = {
+            name: name.rpartition(": ")[0] for name in names
+        }  # "sold: year" is made of "sold"
+        unknown = next((name for name in given if name not in {*source, *source.values()}), None)
         if unknown is not None:
             raise RefusedError(400, f"the model has no column {unknown!r}")
         for name in given:
             if any(isinstance(value, dict | list) for value in given[name]):
                 raise RefusedError(400, f"{name!r} must hold texts or numbers")
-        file = DataFile(Path("request"), given.reindex(columns=wanted))
+        missing = [name for name in names if not {name, source[name]} & set(given)]
+        file = DataFile(Path("request"), given.reindex(columns=[*given, *missing]))
         return file.table_for(self.model.binary_rule_)
 
 

@@ -43,7 +43,6 @@ from tsenet.training.engine import AdamState, Engine
 from tsenet.training.folder import FolderRows
 from tsenet.training.linear_teacher import (
     Linear,
-    LinearTeacher,
     blend_weights,
     calibrated_score,
     fit_linear_teacher,
