@@ -226,7 +226,9 @@ class TestPredict:
         assert "give --target" in error_of("evaluate", tmp_path / "named.tsenet", data, "--quiet")
         fine("evaluate", tmp_path / "named.tsenet", data, "--target", "three", "--quiet")
         model.fit(rows.to_numpy(), frame["three"]).save(tmp_path / "nameless.tsenet")
-        assert "no column 'x0'" in error_of("predict", tmp_path / "nameless.tsenet", data, "--quiet")
+        assert "no column 'x0'" in error_of(
+            "predict", tmp_path / "nameless.tsenet", data, "--quiet"
+        )
 
     def test_a_dash_is_standard_output(self, folder: Path) -> None:
         data = folder / "d.csv"
