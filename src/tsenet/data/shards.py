@@ -26,7 +26,6 @@ from tsenet.data.readers import import_pyarrow, read_chunks, text_of
 from tsenet.data.rows import BinaryRows, canonical_csr, checked_csr
 from tsenet.data.table import Table
 from tsenet.data.text import (
-    choose_segmenter,
     count_words,
     vectorizer_fields,
     vectorizer_of_fields,
@@ -671,7 +670,6 @@ def shard_documents(
 
     with as_progress(progress) as report:
         report.start("counting words", None)
-        choose_segmenter(vectorizer, next(chunks(), ([], {}))[0])
         n_documents = n_html = 0
         n_with: Counter[str] = Counter()
         n_times: Counter[str] = Counter()

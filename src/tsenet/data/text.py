@@ -13,7 +13,6 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
-from importlib.util import find_spec
 from itertools import groupby, pairwise
 from numbers import Real
 from pathlib import Path
@@ -58,12 +57,7 @@ _HIDDEN = re.compile(
 _HIDDEN_END = re.compile(r"-->|</(?:script|style)\b", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z]\w{1,30});", re.IGNORECASE)
 
-# Chinese characters, the two scripts that only Japanese has, and both.
-_HAN, _KANA, _EAST_ASIAN = map(
-    re.compile, (r"[\u3400-\u9fff]", r"[\u3041-\u30fa]", r"[\u3041-\u30fa\u3400-\u9fff]")
-)
-# Smallest share of Chinese or Japanese texts for which a segmenter is used.
-_SEGMENTED_SHARE = 0.1
+_HAN = re.compile(r"[\u3400-\u9fff]")
 
 # Two or more letters and digits; an underscore separates words.
 _PLAIN_WORD = re.compile(r"[^\W_]{2,}")
@@ -122,8 +116,8 @@ def word_vectorizer(
         Longest n-gram: 2 also counts pairs of neighbouring words.
     tokenizer : {"unicode", "chinese", "japanese", "whitespace"}, default="unicode"
         ``"unicode"``: :func:`words_of`. ``"chinese"`` and ``"japanese"``: the same, but these languages are split with
-        the dictionary of jieba or janome; ``"unicode"`` becomes one of these when it is fitted to such texts, if the
-        package is installed. ``"whitespace"``: for text that is already split into words.
+        the dictionary of jieba or janome (the extra ``segment``). ``"whitespace"``: for text that is already split into
+        words.
 
     Returns
     -------
@@ -211,7 +205,6 @@ def vectorize(
     given = texts_of(documents)
     texts = [without_html(text) for text in given]
     warn_about_html(sum(old is not new for old, new in zip(given, texts, strict=True)), len(texts))
-    choose_segmenter(vectorizer, texts)
     with as_progress(progress) as report:
         report.start("counting words", None)
         try:
@@ -498,31 +491,6 @@ def warn_about_html(n_html: int, n_texts: int) -> None:
     """Warn that HTML was removed from some texts."""
     if n_html:
         warnings.warn(f"HTML was removed from {n_html:,} of {n_texts:,} texts", stacklevel=3)
-
-
-def choose_segmenter(vectorizer: CountVectorizer, documents: Documents | Iterable[Any]) -> None:
-    """Give a vectorizer of :func:`words_of` the segmenter of Chinese or Japanese texts, or warn that it is missing."""
-    if vectorizer.tokenizer is not words_of:
-        return
-    texts = documents.texts if isinstance(documents, Documents) else list(documents)
-    scripts = [text for text in texts if isinstance(text, str) and not text.isascii()]
-    n_japanese = sum(_KANA.search(text) is not None for text in scripts)
-    n_both = sum(_EAST_ASIAN.search(text) is not None for text in scripts)
-    if not n_both or n_both < _SEGMENTED_SHARE * len(texts):
-        return
-    language, package = ("Chinese", "jieba") if 2 * n_japanese < n_both else ("Japanese", "janome")
-    if find_spec(package) is None:
-        warnings.warn(
-            f"{n_both:,} of {len(texts):,} texts are {language}; every two neighbouring characters count as a word. "
-            f"For the words of a dictionary, pip install {package}",
-            stacklevel=3,
-        )
-        return
-    split = _TOKENIZERS[language.lower()]
-    stops = vectorizer.stop_words
-    if isinstance(stops, list):
-        stops = sorted({word for stop in stops for word in (stop, *split(stop))})
-    vectorizer.set_params(tokenizer=split, stop_words=stops)
 
 
 def chinese_words(document: str) -> list[str]:

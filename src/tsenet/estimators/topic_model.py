@@ -29,7 +29,6 @@ from tsenet.data.table import Table
 from tsenet.data.text import (
     are_texts,
     checked_vectorizer,
-    choose_segmenter,
     rows_of_texts,
     vectorize,
     word_vectorizer,
@@ -1176,7 +1175,6 @@ def learn_words(
         fitted = clone(checked_vectorizer(vectorizer))
         if select == "tfidf":
             fitted.set_params(max_features=None)
-        choose_segmenter(fitted, texts)
         table = vectorize(texts, fitted, progress=progress)
         if select == "tfidf":
             table = _keep_highest_tfidf(fitted, table, vectorizer.max_features)
