@@ -11,7 +11,7 @@ import pytest
 
 import tsenet
 from tests.cli.program import QUICK_FIT, SUBJECTS, error_of, fine, make_documents, run
-from tsenet.data import open_shards, write_shards
+from tsenet.data import open_shards
 
 DOCUMENTS = make_documents(300)
 
@@ -55,7 +55,7 @@ class TestShard:
         printed = json.loads(fine(*command, *settings, "--words", "20", "--json"))
         assert (printed["rows"], printed["columns"], printed["labels"]) == (300, 20, ["subject"])
         folder = open_shards(tmp_path / "s")
-        assert folder.labels == ("subject",)
+        assert folder.labels == {"subject": "string"}
         assert any(" " in name for name in folder.names)
         assert "finished shards" in error_of(*command)
 
@@ -64,10 +64,6 @@ class TestShard:
         for name, option in (("one", []), ("two", ["--workers", "2"])):
             fine("shard", data, "--out", tmp_path / name, "--quiet", *option)
         assert open_shards(tmp_path / "one").digest == open_shards(tmp_path / "two").digest
-
-    def test_numbers_have_no_topics(self, tmp_path: Path) -> None:
-        write_shards(tmp_path / "s", np.ones((2, 2)))
-        assert "numbers" in error_of("topics", tmp_path / "s", "--out", tmp_path / "t", "--quiet")
 
 
 class TestTopics:

@@ -59,7 +59,7 @@ def test_rows_come_back_for_any_cut(
 def test_missing_labels_survive(tmp_path: Path) -> None:
     labels = {"kind": ["b", "a", None], "price": [1.5, 2.5, None], "n": [3, 1, 2]}
     shards = write_shards(tmp_path, documents(3), labels=labels, rows_per_group=2)
-    assert shards.labels == ("kind", "price", "n")
+    assert shards.labels == {"kind": "string", "price": "double", "n": "int64"}
     read = shards.read_labels(shards.partitions[1], ["kind", "price"])
     assert read["kind"].tolist() == [None]
     assert np.isnan(read["price"]).all()

@@ -360,17 +360,7 @@ def test_other_texts_stay_categories(texts: list[str]) -> None:
     assert Table.of(pd.DataFrame({"a": texts})).levels[0] is not None
 
 
-def test_hours_if_there_are_times_of_day() -> None:
-    times = pd.to_datetime(["2024-05-31 18:30", "2024-06-01 00:00"])
-    table = Table.of(pd.DataFrame({"at": times}))
-    assert table.names == ("at: year", "at: month", "at: weekday", "at: hour")
-    assert table.values[:, 3].tolist() == [18.5, 0]
-    with pytest.warns(UserWarning, match="dates"):
-        again = Table.of(pd.DataFrame({"at": ["2024/5/31 18:30", "2024-06-01T00:00:00Z"]}))
-    assert again == table
-
-
-PARTS = ("at: year", "at: month", "at: weekday", "at: hour", "code")
+PARTS = ("at: year", "at: month", "at: weekday", "code")
 
 
 def test_new_rows_hold_dates_where_the_training_rows_did() -> None:
@@ -378,11 +368,11 @@ def test_new_rows_hold_dates_where_the_training_rows_did() -> None:
     with pytest.warns(UserWarning, match="1 of 2"):
         table = Table.of(frame, missing=True, columns=PARTS)
     assert table.names == PARTS
-    assert np.isnan(table.values[1, :4]).all()
-    assert table.values[0, 1:].tolist() == [5, 5, 0, 1]
+    assert np.isnan(table.values[1, :3]).all()
+    assert table.values[0, 1:].tolist() == [5, 5, 1]
     for missing in (None, np.nan, pd.NaT):
         table = Table.of(frame.assign(at=missing), missing=True, columns=PARTS)
-        assert np.isnan(table.values[:, :4]).all()
+        assert np.isnan(table.values[:, :3]).all()
     texts = pd.DataFrame({"at": pd.to_datetime(["2024-05-31"]), "code": ["2024-05-31"]})
     assert Table.of(texts, columns=PARTS).levels[-1] == ("2024-05-31",)
     with pytest.raises(DataError, match="held dates"):

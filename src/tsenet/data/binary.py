@@ -7,7 +7,7 @@ new rows are cut at the same thresholds. The network is trained on the original 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import count_of, equal_fields
+from tsenet.data.columns import count_of, equal_fields, listed
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Levels, Table, default_names
 from tsenet.errors import DataError
@@ -29,9 +29,6 @@ _BLOCK = 1 << 22
 
 # Smallest share of zeros for the most common value 0 to mean "absent".
 _PRESENCE_SHARE = 0.1
-
-# Names listed in a message before it ends with "...".
-_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,19 +313,24 @@ class BinaryRule:
         >>> rule.check_columns(Table.of([[1.0, 2.0]]))
         Traceback (most recent call last):
             ...
-        tsenet.errors.DataError: X has 2 features, but BinaryRule is expecting 1 features as input.
+        tsenet.errors.DataError: the table has 2 columns, but had 1 in training
         """
-        message = mismatch_message(
-            self.names_in, self.named, table.names, table.named, type(self).__name__
-        )
-        if message:
-            raise DataError(message)
+        learned, now = self.names_in, table.names
+        if self.named and table.named and learned != now:
+            missing = listed(sorted(set(learned) - set(now))) or "none"
+            unknown = listed(sorted(set(now) - set(learned))) or "none"
+            raise DataError(
+                "the table must have the columns of training, in their order: "
+                f"missing are {missing}, unknown are {unknown}"
+            )
+        if len(learned) != len(now):
+            raise DataError(f"the table has {len(now)} columns, but had {len(learned)} in training")
         if self.levels == table.levels:
             return
-        for j, (learned, now) in enumerate(zip(self.levels, table.levels, strict=True)):
-            if (learned is None) != (now is None) and not _all_missing(table, j):
+        for j, (old, new) in enumerate(zip(self.levels, table.levels, strict=True)):
+            if (old is None) != (new is None) and not _all_missing(table, j):
                 change = "numbers in training, now categories"
-                if learned is not None:
+                if old is not None:
                     change = "categories in training, now numbers"
                 raise DataError(f"{table.label(j)} held {change}")
 
@@ -387,38 +389,6 @@ def _unique_names(wanted: Sequence[str], columns: npt.NDArray[np.int64]) -> tupl
             unique += "'"
         names[unique] = None
     return tuple(names)
-
-
-def mismatch_message(
-    learned: Sequence[str], learned_named: bool, now: Sequence[str], now_named: bool, who: str
-) -> str | None:
-    """Return how the columns of a table differ from those in training, or None if they do not.
-
-    Names are compared only if both tables have names. The wording is scikit-learn's, because its
-    estimator checks look for it.
-    """
-    if learned_named and now_named and tuple(learned) != tuple(now):
-        unseen, missing = set(now) - set(learned), set(learned) - set(now)
-        message = "The feature names should match those that were passed during fit.\n"
-        if unseen:
-            message += "Feature names unseen at fit time:\n" + _listed(unseen)
-        if missing:
-            message += "Feature names seen at fit time, yet now missing:\n" + _listed(missing)
-        if not unseen and not missing:
-            message += "Feature names must be in the same order as they were in fit.\n"
-        return message
-    if len(learned) != len(now):
-        return (
-            f"X has {len(now)} features, but {who} is expecting {len(learned)} features as input."
-        )
-    return None
-
-
-def _listed(names: Iterable[str]) -> str:
-    """Write names under each other, sorted, the first few only."""
-    ordered = sorted(names)
-    lines = [f"- {name if len(name) <= 60 else name[:60] + '…'}\n" for name in ordered[:_SHOWN]]
-    return "".join(lines) + ("- ...\n" if len(ordered) > _SHOWN else "")
 
 
 # ---- thresholds

@@ -84,8 +84,8 @@ class ShardFolder:
         The columns: words.
     named : bool
         Whether the rows came with column names.
-    labels : tuple of str
-        Names of the label columns.
+    labels : dict of str to str
+        The type of each label column, such as ``int64``, ``double`` or ``string``.
     partitions : tuple of Partition
         All shards, in the order of the rows.
     nnz : int
@@ -108,7 +108,7 @@ class ShardFolder:
     path: Path
     names: tuple[str, ...]
     named: bool
-    labels: tuple[str, ...]
+    labels: dict[str, str]
     partitions: tuple[Partition, ...]
     nnz: int
     digest: str
@@ -323,7 +323,7 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
             path=path,
             names=names,
             named=bool(fields["named"]),
-            labels=tuple(map(str, fields["labels"])),
+            labels={str(name): str(kind) for name, kind in fields["labels"].items()},
             partitions=tuple(map(Partition, map(_FILE.format, count()), starts, n_rows)),
             nnz=int(fields["nnz"]),
             digest=hashlib.sha256(content).hexdigest(),
@@ -405,7 +405,7 @@ class ShardWriter:
         self._fields: dict[str, Any] = {
             "format": FORMAT,
             "names": list(names),
-            "labels": list(labels),
+            "labels": dict.fromkeys(labels, ""),
             "named": named,
             "counter": None if counter is None else dict(counter),
             "nnz": 0,
@@ -457,7 +457,8 @@ class ShardWriter:
         pyarrow = self._pyarrow
         n_columns, labels = len(self._fields["names"]), labels or {}
         if set(labels) != set(self._fields["labels"]):
-            raise DataError(f"the labels must be {self._fields['labels']}, not {sorted(labels)}")
+            known = list(self._fields["labels"])
+            raise DataError(f"the labels must be {known}, not {sorted(labels)}")
         if rows.ndim != 2 or rows.shape[1] != n_columns:
             raise DataError(f"rows must have {n_columns} columns, got shape {rows.shape}")
         matrix = canonical_csr(checked_csr(sp.csr_array(rows)))
@@ -502,6 +503,8 @@ class ShardWriter:
             self._write_shard(self._waiting.num_rows)
         if not self._fields["shards"]:
             raise DataError("there are no rows to write")
+        for name in self._fields["labels"]:
+            self._fields["labels"][name] = str(self._schema.field(name).type)
         text = json.dumps(self._fields, indent=1)
         (self._path / MANIFEST).write_text(text, encoding="utf-8")
 

@@ -1,8 +1,8 @@
 """The table: dense or sparse values with column names, checked once at the border of the library.
 
 Of a dataframe, categories become codes, and dates a few columns of numbers: a column ``sold`` of dates gives
-``sold: year`` (with its fraction), ``sold: month`` (1 to 12), ``sold: weekday`` (1 for Monday) and, if there are times
-of day, ``sold: hour``. The column names of a model therefore show which columns of new rows hold dates.
+``sold: year`` (with its fraction), ``sold: month`` (1 to 12) and ``sold: weekday`` (1 for Monday). The column names of
+a model therefore show which columns of new rows hold dates.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +32,8 @@ Levels = tuple[str, ...] | None
 Labeller = Callable[[int], str]
 
 _DAYS_PER_YEAR = 365.2425
-# Year, month and day in ISO 8601 order, separated by hyphens or slashes.
-_DATE = re.compile(r"\s*(\d{4})([-/])(\d{1,2})\2(\d{1,2})(?!\d)")
+# An ISO 8601 date, perhaps with a time of day.
+_DATE = re.compile(r"^\s*(\d{4}-\d\d-\d\d)(?:[T\s].*)?$")
 # Smallest share of dates among the texts of a column of dates.
 _MIN_DATE_SHARE = 0.9
 
@@ -95,8 +95,8 @@ class Table:
             in any format (unsorted and duplicate entries are corrected in a copy); or a dataframe
             of pandas, polars, pyarrow or another library that narwhals supports. String and
             categorical columns of a dataframe become categories. A column of dates, or of texts most of which are
-            dates such as ``2024-05-31``, becomes several columns of numbers: ``sold: year``, ``sold: month``,
-            ``sold: weekday`` and, if there are times of day, ``sold: hour``.
+            dates such as ``2024-05-31``, becomes three columns of numbers: ``sold: year``, ``sold: month`` and
+            ``sold: weekday``.
         names : sequence of str, default=None
             Column names. None takes those of the dataframe, or ``x0``, ``x1``, ...
         missing : bool, default=False
@@ -416,11 +416,11 @@ def _frame_values(
     columns: dict[str, tuple[npt.NDArray[Any], Levels]] = {}
     for j, name in enumerate(own_names):
         series = table.get_column(table.columns[j])
-        times = _times_of(series, label(j), None if dates is None else name in dates)
-        if times is None:
+        days = _days_of(series, label(j), None if dates is None else name in dates)
+        if days is None:
             columns[name] = _numbers_or_codes(series, label(j))
             continue
-        for part, numbers in _numbers_of_dates(name, times, training).items():
+        for part, numbers in _numbers_of_days(name, days).items():
             if part in own_names:
                 raise DataError(f"{label(j)} holds dates, which become {part!r}: rename this one")
             columns[part] = numbers, None
@@ -477,8 +477,8 @@ def date_columns(names: Iterable[str], training: Collection[str]) -> set[str]:
     return {name for name in names if name not in known and f"{name}: year" in known}
 
 
-def _times_of(series: Any, label: str, was_date: bool | None) -> pd.DatetimeIndex | None:
-    """Return the times of a column of dates, NaT where missing; None if it holds something else.
+def _days_of(series: Any, label: str, was_date: bool | None) -> pd.DatetimeIndex | None:
+    """Return the days of a column of dates, NaT where missing; None if it holds something else.
 
     ``was_date``: whether it held dates in training, None for a training table. Of texts in a training table, at least
     nine of ten must be dates.
@@ -487,60 +487,42 @@ def _times_of(series: Any, label: str, was_date: bool | None) -> pd.DatetimeInde
     import pandas as pd
 
     dtype = series.dtype
-    if was_date is False or (was_date is None and dtype.is_numeric()):
+    is_no_date = dtype.is_numeric() or dtype in (nw.Categorical, nw.Enum)
+    if was_date is False or (was_date is None and is_no_date):
         return None
     if dtype in (nw.Datetime, nw.Date):
         if getattr(dtype, "time_zone", None) is not None:
             series = series.dt.replace_time_zone(None)
-        return pd.DatetimeIndex(series.to_numpy().astype("datetime64[us]"))
+        return pd.DatetimeIndex(series.to_numpy().astype("datetime64[D]").astype("datetime64[s]"))
     cells = pd.Series(series.to_numpy(), dtype=object)
     present = cells[~series.is_null().to_numpy()].dropna()
-    are_texts = bool(len(present)) and all(isinstance(value, str) for value in present)
-    if are_texts and (was_date or any(map(_DATE.match, present[:10]))):
-        times = present.map(_parse_date)
-    elif all(isinstance(value, date) for value in present) and (was_date or len(present)):
-        times = present.map(lambda value: pd.Timestamp(value).tz_localize(None))
-    elif was_date:
-        raise DataError(f"{label} held dates in training, now values such as {present.iloc[0]!r}")
-    else:
+    if not all(isinstance(value, str | date) for value in present):
+        if was_date:
+            shown = quoted(present.iloc[0])
+            raise DataError(f"{label} held dates in training, now values such as {shown}")
         return None
-    n_wrong = int(times.isna().sum())
+    if not was_date and not any(map(_DATE.match, map(str, present[:10]))):
+        return None
+    texts = present.map(str).astype(object).str.extract(_DATE)[0]
+    days = pd.to_datetime(texts, format="%Y-%m-%d", errors="coerce")
+    n_wrong = int(days.isna().sum())
     if not was_date and n_wrong > (1 - _MIN_DATE_SHARE) * len(present):
         return None
-    if are_texts and (n_wrong or not was_date):
+    if n_wrong or (not was_date and isinstance(present.iloc[0], str)):
         wrong = f"; {n_wrong:,} of {len(present):,} are not dates and count as missing"
         message = f"{label} holds dates: they become numbers (year, month, weekday)"
         warnings.warn(message + (wrong if n_wrong else ""), UserWarning, stacklevel=3)
-    return pd.DatetimeIndex(times.reindex(cells.index).astype("datetime64[us]"))
+    return pd.DatetimeIndex(days.reindex(cells.index))
 
 
-@lru_cache(maxsize=1 << 16)
-def _parse_date(text: str) -> datetime | None:
-    """Read a text such as ``2024-05-31`` or ``2024/5/31 18:30``; time zones are ignored."""
-    match = _DATE.match(text)
-    if match is None:
-        return None
-    year, _, month, day = match.groups()
-    with suppress(ValueError):
-        iso = f"{year}-{month:>02}-{day:>02}{text[match.end() :].rstrip()}"
-        return datetime.fromisoformat(iso).replace(tzinfo=None)
-    return None
-
-
-def _numbers_of_dates(
-    name: str, times: pd.DatetimeIndex, training: Collection[str] | None
-) -> dict[str, npt.NDArray[np.float64]]:
-    """Return the numbers of a column of dates by name, NaN where missing; hours as in training, or if there are any."""
+def _numbers_of_days(name: str, days: pd.DatetimeIndex) -> dict[str, npt.NDArray[np.float64]]:
+    """Return the numbers of a column of dates by name, NaN where missing."""
     import pandas as pd
 
-    days = (times - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
-    hours = (times - times.normalize()) / pd.Timedelta(hours=1)
+    since_1970 = (days - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
     numbers = {
-        f"{name}: year": 1970 + days / _DAYS_PER_YEAR,
-        f"{name}: month": times.month,
-        f"{name}: weekday": times.day_of_week + 1,
-        f"{name}: hour": hours,
+        f"{name}: year": 1970 + since_1970 / _DAYS_PER_YEAR,
+        f"{name}: month": days.month,
+        f"{name}: weekday": days.day_of_week + 1,
     }
-    if not (training is None and (hours > 0).any()) and f"{name}: hour" not in (training or ()):
-        del numbers[f"{name}: hour"]
     return {part: np.asarray(values, np.float64) for part, values in numbers.items()}

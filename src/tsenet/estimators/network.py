@@ -1218,7 +1218,7 @@ def _labels_of(folder: ShardFolder, y: Any) -> Any:
             known = ", ".join(map(repr, folder.labels))
             found = f"has the label columns {known}: name one as y" if known else "has no labels"
             raise DataError(f"requires y to be passed: {folder.path} {found}")
-        y = folder.labels[0]
+        y = next(iter(folder.labels))
     names = [y] if isinstance(y, str) else y
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         return y.compute() if hasattr(y, "__dask_graph__") else y
