@@ -188,7 +188,7 @@ class TestErrors:
             (["{data}", "--text", "absent"], "has no column 'absent'"),
             (["absent.csv", "--text", "body"], "absent.csv: No such file"),
             (["{data}", "--text", "body", "--stop-words", "nope"], "'nope'"),
-            (["{data}", "--text", "body", "--stop-words", "no.txt"], "there is no file"),
+            (["{data}", "--text", "body", "--stop-words", "no.txt"], "no.txt: No such file"),
             (["{data}", "--text", "body", "--set", "tokenizer=spacy"], "'unicode'"),
             (["{data}", "--text", "body", "--set", "min_documents=999"], "vocabulary"),
             (["{data}", "--text", "body", "--set", "min_size=999"], "no topic was found"),
