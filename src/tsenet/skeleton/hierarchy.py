@@ -240,7 +240,10 @@ class TopicHierarchy:
             present = (strength >= PRESENT).astype(np.float64)
             on[n_words:] += present.sum(axis=0)
             together += present[:, tops].T @ present[:, tops]
-            with_parent[:n_words] += _joint_counts(block, present, self.main_topic)
+            of_row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+            above = self.main_topic[block.indices]
+            both = np.where(above >= 0, present[of_row, above], 0.0)  # a word and its own topic
+            with_parent[:n_words] += np.bincount(block.indices, both, n_words)
             pairs = present[:, below] * present[:, self.parent[below]]
             with_parent[n_words + below] += pairs.sum(axis=0)
         n_rows = rows.n_rows
@@ -261,16 +264,6 @@ class TopicHierarchy:
 def _proportions(values: Floats) -> Floats:
     """Rows that sum to 1; rows of 0 stay."""
     return np.asarray(values / np.maximum(values.sum(axis=1, keepdims=True), 1e-12))
-
-
-def _joint_counts(block: sp.csr_array, present: Floats, topic: Ints) -> Floats:
-    """In how many documents each word occurs with its own topic present: (V,)."""
-    of_row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
-    above = topic[block.indices]
-    both = np.where(above >= 0, present[of_row, above], 0.0)
-    return np.asarray(
-        np.bincount(block.indices, weights=both, minlength=block.shape[1]), np.float64
-    )
 
 
 # ---- words that describe topics
