@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +38,8 @@ def fitted(texts: list[str]) -> TopicModel:
 
 
 @pytest.fixture
-def model(fitted: TopicModel, tmp_path: Path, texts: list[str]) -> TopicModel:
+def model(fitted: TopicModel) -> TopicModel:
     """A fitted model of the test's own, with its documents."""
-    import copy
-
     return copy.deepcopy(fitted)
 
 
@@ -367,15 +367,18 @@ class TestInput:
         with pytest.raises(DataError, match="ask for fewer"):
             TopicModel(n_topics=50).fit(texts)
 
-    def test_an_unfitted_model_says_so(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        "use",
+        [
+            lambda model: model.transform(["a text"]),
+            lambda model: model.topics_,
+            lambda model: model.rename({}),
+            lambda model: model.report("page.html"),
+        ],
+    )
+    def test_an_unfitted_model_says_so(self, use: Callable[[TopicModel], Any]) -> None:
         with pytest.raises(NotFittedError):
-            TopicModel().transform(["a text"])
-        with pytest.raises(NotFittedError):
-            _ = TopicModel().topics_
-        with pytest.raises(NotFittedError):
-            TopicModel().rename({})
-        with pytest.raises(NotFittedError):
-            TopicModel().report(tmp_path / "page.html")
+            use(TopicModel())
 
     def test_what_there_is_not(self, fitted: TopicModel) -> None:
         with pytest.raises(DataError, match="no topic of level 9"):
@@ -395,7 +398,8 @@ def test_the_examples_of_the_docstring() -> None:
     assert results.failed == 0
 
 
-def test_renamed_merged_and_pinned_topics_survive_a_refit() -> None:
+@pytest.fixture(scope="module")
+def four_subjects() -> list[str]:
     rng = np.random.default_rng(0)
     subjects = [
         "goal team referee",
@@ -403,16 +407,20 @@ def test_renamed_merged_and_pinned_topics_survive_a_refit() -> None:
         "senate ballot voters",
         "flour oven yeast",
     ]
-    texts = [
+    return [
         " ".join(word for word in subjects[i % 4].split() if rng.random() < 0.8) for i in range(400)
     ]
+
+
+def test_renamed_merged_and_pinned_topics_survive_a_refit(four_subjects: list[str]) -> None:
+    texts = four_subjects
     model = TopicModel(random_state=0).fit(texts)
     topic = {
         name: next(row.id for row in model.topics_.itertuples() if name in dict(row.words))
         for name in ("moon", "team", "oven")
     }
     model.rename({topic["moon"]: "Space"}).merge([topic["team"], topic["oven"]])
-    again = load_saved(model)
+    again = TopicModel.from_parts(*model.to_parts())
     for fitted in (model.fit(texts[:300]), again.fit(texts[::-1])):
         labels = fitted.topics_.set_index("label")["words"]
         assert {word for word, _ in labels["Space"]} == {"orbit", "moon", "rocket"}
@@ -420,23 +428,8 @@ def test_renamed_merged_and_pinned_topics_survive_a_refit() -> None:
         assert "team" in dict(mixed)
 
 
-def test_a_pinned_topic_of_a_level_that_is_gone_is_said() -> None:
-    rng = np.random.default_rng(0)
-    subjects = [
-        "goal team referee",
-        "orbit moon rocket",
-        "senate ballot voters",
-        "flour oven yeast",
-    ]
-    texts = [
-        " ".join(word for word in subjects[i % 4].split() if rng.random() < 0.8) for i in range(400)
-    ]
-    model = TopicModel(levels=(2, 4)).fit(texts)
+def test_a_pinned_topic_of_a_level_that_is_gone_is_said(four_subjects: list[str]) -> None:
+    model = TopicModel(levels=(2, 4)).fit(four_subjects)
     model.pin(model.topics_.query("level == 2")["id"]).set_params(levels=(4,))
     with pytest.warns(UserWarning, match="2 pinned topics of higher levels"):
-        model.fit(texts)
-
-
-def load_saved(model: TopicModel) -> TopicModel:
-    """The model after a file."""
-    return TopicModel.from_parts(*model.to_parts())
+        model.fit(four_subjects)

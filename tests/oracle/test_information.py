@@ -52,7 +52,7 @@ def kernel_matrix(on: NDArray[np.bool_]) -> NDArray[np.float64]:
         [
             [
                 pair_kernels.information(
-                    joint[i, j], counter.n_on[i], counter.n_on[j], counter.xlogx
+                    joint[i, j], counter.n_on[i], counter.n_on[j], counter.data.xlogx
                 )
                 for j in range(n)
             ]
@@ -197,7 +197,7 @@ def test_products_and_row_lists_agree(make, monkeypatch: pytest.MonkeyPatch) -> 
     for cost in (0.0, 1e9):  # a product always, never
         monkeypatch.setattr(information, "PRODUCT_COST", cost)
         counter = PairCounter(rows)
-        assert (counter.joint.size > 0) == (cost == 0.0)
+        assert (counter.data.joint.size > 0) == (cost == 0.0)
         with Workers(1) as workers:
             found.append(pair_information(counter, 8, workers, Progress()))
 

@@ -718,17 +718,13 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             raise DataError(
                 f"topics_of takes one text, not a {type(text).__name__}: use transform for several"
             )
-        row = self.transform([text], min_strength=min_strength).toarray()[0]
-        order = np.argsort(-row, kind="stable")[: np.count_nonzero(row)]
-        chosen = [self._shown[k] for k in order]
-        return pd.DataFrame(
-            {
-                "id": [topic.name for topic in chosen],
-                "level": [topic.level for topic in chosen],
-                "label": [topic.title for topic in chosen],
-                "strength": row[order],
-            }
+        found = pd.DataFrame(
+            [(topic.name, topic.level, topic.title) for topic in self._shown],
+            columns=["id", "level", "label"],
         )
+        found["strength"] = self.transform([text], min_strength=min_strength).toarray()[0]
+        found = found[found["strength"] > 0]
+        return found.sort_values("strength", ascending=False, kind="stable", ignore_index=True)
 
     def documents_of(self, topic: str, texts: Any = None, *, n_documents: int = 10) -> pd.DataFrame:
         """Return the documents in which a topic is present, the strongest first.
@@ -1173,14 +1169,10 @@ def _checked_hierarchy(arrays: Mapping[str, NDArray[Any]], tree: LatentTree) -> 
 
 def _checked_stats(arrays: Mapping[str, NDArray[Any]], tree: LatentTree) -> TopicDescription:
     """The description of the topics in a file, checked against the tree."""
-    of_topics = (tree.n_latents,)
     listed = (tree.n_latents, STORED_WORDS)
-    shapes = {
-        "share": of_topics,
-        "information": of_topics,
-        "coherence": of_topics,
-        "words": listed,
-        "score": listed,
+    shapes: dict[str, tuple[int, ...]] = {
+        **dict.fromkeys(("share", "information", "coherence"), (tree.n_latents,)),
+        **dict.fromkeys(("words", "score"), listed),
         "word_shares": (*listed, 2),
         "word_share": (tree.n_observed,),
         "typical": (tree.n_latents, N_TYPICAL),

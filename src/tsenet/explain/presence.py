@@ -92,7 +92,6 @@ def topic_probabilities(
     tree: LatentTree,
     rows: BinaryRows,
     least: float = 0.01,
-    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Any:
     """P(topic on | row) of the topics that have a word in the row: csr_array (N, L).
@@ -104,8 +103,6 @@ def topic_probabilities(
         N rows of the tree's variables.
     least : float, default=0.01
         Leave out smaller probabilities.
-    n_jobs : int or None, default=None
-        Threads; None for all cores.
     progress : Progress, optional
     """
     progress = progress or Progress()
@@ -114,7 +111,7 @@ def topic_probabilities(
     progress.start("rows of each topic", -(-rows.n_rows // step))
     for start in range(0, rows.n_rows, step):
         part = rows.take(slice(start, min(start + step, rows.n_rows)))
-        on = tree.posterior(part, n_jobs=n_jobs)
+        on = tree.posterior(part)
         occurs = np.zeros(on.shape, bool)
         of_row = np.repeat(np.arange(part.n_rows), np.diff(part.indptr))
         for topic_above in above:
@@ -133,7 +130,6 @@ def topic_activity(
     *,
     n_best: int,
     bins: Bins | None = None,
-    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Activity:
     """Find how many rows have each topic, and which have it most certainly.
@@ -150,13 +146,11 @@ def topic_activity(
         Rows to name for each topic.
     bins : Bins, optional
         The bin of each row, to find the shares of each.
-    n_jobs : int or None, default=None
-        Threads; None for all cores.
     progress : Progress, optional
     """
     progress = progress or Progress()
     if probabilities is None:
-        probabilities = topic_probabilities(tree, rows, PRESENT, n_jobs, progress)
+        probabilities = topic_probabilities(tree, rows, PRESENT, progress)
     found = probabilities.tocoo()
     kept = found.data >= PRESENT
     row, topic = (part[kept].astype(np.int64) for part in (found.row, found.col))

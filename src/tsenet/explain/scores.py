@@ -125,8 +125,10 @@ def coherence(
     scores: list[float] = []
     for topic in chosen:
         words = [index[word] for word in topic if occurs[index[word]]]
-        together, n_windows = _count_pairs(occurrences, words, window)
-        pairs = _npmi(together, n_windows)[np.triu_indices(len(words), 1)]
+        joint = _joint_shares(occurrences, words, window)
+        alone = np.diagonal(joint)
+        npmi = _npmi(joint, alone, alone, epsilon=_EPSILON, always=0.0)
+        pairs = npmi[np.triu_indices(len(words), 1)]
         scores.append(float(pairs.mean()) if pairs.size else np.nan)
     missing = tuple(word for word, k in index.items() if not occurs[k])
     known = [score for score in scores if not np.isnan(score)]
@@ -230,24 +232,19 @@ def hierarchy_scores(
     above = {id(child): k for k, topic in enumerate(shown) for child in topic.children}
     parent = [above.get(id(topic), -1) for topic in shown]
     documents = sp.csc_array(table.values != 0).astype(np.float64)
+    alone = np.asarray(documents.sum(axis=0)).ravel() / documents.shape[0]
     on = sp.csc_array(present)
     windows = None
     if tokens is not None and shown:
         listed = [[table.names[w] for w in of_topic] for of_topic in words]
         windows = coherence(listed, tokens, window=_WINDOW, n_words=n_words).per_topic
 
-    def npmi(first: Sequence[int], second: Sequence[int]) -> tuple[Floats, Floats]:
+    def npmi(first: list[int], second: list[int]) -> tuple[Floats, Floats]:
         """NPMI of pairs of words, as TopMost computes it, and the share of the documents with both."""
-        n = documents.shape[0]
-        joint = (documents[:, first].T @ documents[:, second]).toarray() / n
-        alone = [np.asarray(documents[:, w].sum(axis=0)).ravel() / n for w in (first, second)]
-        together = joint + 1e-10
-        with np.errstate(divide="ignore", invalid="ignore"):
-            score = np.log(together / np.outer(*alone)) / -np.log(together)
-        score = np.where(joint >= 1.0, 1.0, score)
-        return np.where(np.outer(*alone) > 0, score, 0.0), joint
+        joint = (documents[:, first].T @ documents[:, second]).toarray() / documents.shape[0]
+        return _npmi(joint, alone[first], alone[second], epsilon=1e-10, always=1.0), joint
 
-    def within(topic: Sequence[int]) -> float:
+    def within(topic: list[int]) -> float:
         score, joint = npmi(topic, topic)
         pairs = np.where(joint > 0, score, 0.0)[np.triu_indices(len(topic), 1)]
         return float(pairs.mean()) if pairs.size else 0.0
@@ -320,14 +317,18 @@ def _first_words(topics: Sequence[Sequence[str]], n_words: int) -> list[list[str
     return [list(dict.fromkeys(topic))[:n_words] for topic in topics]
 
 
-def _npmi(together: Ints, n_windows: int) -> Floats:
-    """NPMI of all pairs of K words, (K, K), from the number of windows with both; the diagonal has those with one."""
-    alone = np.diagonal(together) / n_windows
-    joint = together / n_windows + _EPSILON
-    information = np.log(joint / np.outer(alone, alone))
-    # Words that are in every window tell nothing about each other.
-    always = together == n_windows
-    return np.divide(information, -np.log(joint), out=np.zeros_like(joint), where=~always)
+def _npmi(joint: Floats, first: Floats, second: Floats, epsilon: float, always: float) -> Floats:
+    """NPMI of pairs of words, (K, L), from the shares of windows with both, with the first and with the second.
+
+    ``epsilon`` is added to the former; pairs that are in every window have ``always``, words that are in none 0.
+    """
+    expected, together = np.outer(first, second), joint + epsilon
+    score = np.full(joint.shape, always)
+    varies = joint < 1.0
+    with np.errstate(divide="ignore"):
+        information = np.log(together / expected)
+    np.divide(information, -np.log(together), out=score, where=varies)
+    return np.where(expected > 0, score, 0.0)
 
 
 # ---- counting
@@ -397,16 +398,14 @@ def _in_documents(corpus: Iterable[Iterable[str]], index: Mapping[str, int]) -> 
     return _Occurrences.of(len(index), word, position, document, lengths)
 
 
-def _count_pairs(
-    occurrences: _Occurrences, words: Sequence[int], window: int | None
-) -> tuple[Ints, int]:
-    """In how many windows each pair of K words occurs, (K, K), and the number of all windows.
+def _joint_shares(occurrences: _Occurrences, words: Sequence[int], window: int | None) -> Floats:
+    """Share of the windows in which each pair of K words occurs, (K, K).
 
     A document counts as one without a window; else one of n words has max(1, n − window + 1).
     """
     parts = [slice(*occurrences.starts[word : word + 2]) for word in words]
     if not parts:
-        return np.zeros((0, 0), np.int64), 1
+        return np.zeros((0, 0))
     document = np.concatenate([occurrences.document[part] for part in parts])
     column = np.repeat(np.arange(len(parts)), [part.stop - part.start for part in parts])
     n_windows, weight = np.ones_like(occurrences.lengths), None
@@ -418,7 +417,7 @@ def _count_pairs(
     presence = sp.csr_array((np.ones(row.size, np.int64), (row, column)))
     presence.data[:] = 1
     weighted = presence if weight is None else sp.diags_array(weight, dtype=np.int64) @ presence
-    return (presence.T @ weighted).toarray(), int(n_windows.sum())
+    return np.asarray((presence.T @ weighted).toarray() / n_windows.sum())
 
 
 def _runs_of_windows(

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import rel_entr
 
 from tsenet.errors import DataError
+from tsenet.skeleton.chow_liu import binary_information
 
 if TYPE_CHECKING:
     from tsenet.explain.presence import Activity
@@ -259,14 +259,14 @@ def _top_words(
     total = np.zeros(level.size)
     while words.size:
         on = marginal[ancestor]
-        information = word_information(conditional, on)
+        inside = on * conditional[:, 1]
+        present = inside + (1 - on) * conditional[:, 0]  # P(word present)
+        information = binary_information(inside, on, present)
         total += np.bincount(ancestor, weights=information, minlength=level.size)
         shares = conditional
         if activity is not None:
             above = ancestor - tree.n_observed
             shares = activity.word_shares(words, above, int(level[ancestor[0]]))
-        inside = on * conditional[:, 1]
-        present = inside + (1 - on) * conditional[:, 0]  # P(word present)
         weight = information * np.divide(inside, present, out=np.zeros_like(on), where=present > 0)
         for i in np.lexsort((words, -weight, ancestor)).tolist():
             ranked = result.setdefault(int(ancestor[i]), [])
@@ -288,23 +288,6 @@ def _top_words(
         conditional = np.einsum("wts,ws->wt", tree.cpt[ancestor], conditional)
         ancestor = upward[ancestor]
     return {node: tuple(best) for node, best in result.items()}, total
-
-
-def word_information(conditional: _FloatArray, on: _FloatArray) -> _FloatArray:
-    """Return the mutual information of binary pairs, in nats, shape (W,).
-
-    Parameters
-    ----------
-    conditional : (W, 2)
-        P(word = 1 | topic = 0, 1).
-    on : (W,)
-        P(topic = 1).
-    """
-    topic = np.stack([1 - on, on], axis=1)
-    joint = np.stack([1 - conditional, conditional]) * topic  # (2, W, 2): word, pair, topic
-    alone = joint.sum(axis=2, keepdims=True)
-    information = rel_entr(joint, alone * topic).sum(axis=(0, 2))
-    return np.asarray(np.maximum(information, 0.0))  # rounding may leave -1e-17
 
 
 def every_topic(topics: Sequence[Topic]) -> Iterator[Topic]:

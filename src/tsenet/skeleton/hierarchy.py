@@ -31,14 +31,7 @@ from tsenet.skeleton.kernels.pair_kernels import Csr
 from tsenet.skeleton.kernels.topic_kernels import divide_words
 from tsenet.skeleton.tree import PRESENT, LatentTree, strongest_rows
 
-__all__ = [
-    "N_TYPICAL",
-    "STORED_WORDS",
-    "TopicDescription",
-    "TopicHierarchy",
-    "describe",
-    "learn_hierarchy",
-]
+__all__ = ["TopicDescription", "TopicHierarchy", "describe", "learn_hierarchy"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -247,26 +240,20 @@ class TopicHierarchy:
             present = (strength >= PRESENT).astype(np.float64)
             on[n_words:] += present.sum(axis=0)
             together += present[:, tops].T @ present[:, tops]
-            with_parent[:n_words] += _joint_counts(block, present, self.main_topic)
+            of_row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+            above = self.main_topic[block.indices]
+            both = np.where(above >= 0, present[of_row, above], 0.0)  # a word and its own topic
+            with_parent[:n_words] += np.bincount(block.indices, both, n_words)
             pairs = present[:, below] * present[:, self.parent[below]]
             with_parent[n_words + below] += pairs.sum(axis=0)
         n_rows = rows.n_rows
         top_nodes = slice(n_words + tops.start, level.size)
         rate = on[top_nodes] / n_rows
-        information = np.stack(
-            [binary_information(t, r, rate) for t, r in zip(together / n_rows, rate, strict=True)]
-        )
-        link = chow_liu_parents(information)
+        link = chow_liu_parents(binary_information(together / n_rows, rate[:, None], rate[None, :]))
         parent[top_nodes] = np.where(link >= 0, link + top_nodes.start, -1)
         with_parent[top_nodes] = together[np.arange(link.size), link]
-        parent_on = on[parent]
-        chance = np.stack(
-            [
-                (on - with_parent + 0.5) / (n_rows - parent_on + 1),
-                (with_parent + 0.5) / (parent_on + 1),
-            ],
-            axis=1,
-        )
+        hits = np.stack([on - with_parent, with_parent], axis=1)
+        chance = (hits + 0.5) / (np.stack([n_rows - on[parent], on[parent]], axis=1) + 1)
         alone = parent < 0
         chance[alone] = ((on[alone] + 0.5) / (n_rows + 1))[:, None]
         cpt = np.stack([1.0 - chance, chance], axis=2)
@@ -277,16 +264,6 @@ class TopicHierarchy:
 def _proportions(values: Floats) -> Floats:
     """Rows that sum to 1; rows of 0 stay."""
     return np.asarray(values / np.maximum(values.sum(axis=1, keepdims=True), 1e-12))
-
-
-def _joint_counts(block: sp.csr_array, present: Floats, topic: Ints) -> Floats:
-    """In how many documents each word occurs with its own topic present: (V,)."""
-    of_row = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
-    above = topic[block.indices]
-    both = np.where(above >= 0, present[of_row, above], 0.0)
-    return np.asarray(
-        np.bincount(block.indices, weights=both, minlength=block.shape[1]), np.float64
-    )
 
 
 # ---- words that describe topics
@@ -443,9 +420,8 @@ def _evenness(hierarchy: TopicHierarchy, level: slice, rate: Floats, mass: Float
     """How evenly each word is spread over the topics directly below each topic, 0 to 1: (V, topics)."""
     below = np.flatnonzero(np.isin(hierarchy.parent, np.arange(level.start, level.stop)))
     group = np.zeros((below.size, level.stop - level.start))
-    group[np.arange(below.size), hierarchy.parent[below] - level.start] = np.maximum(
-        mass[below], 1e-12
-    )
+    above = hierarchy.parent[below] - level.start
+    group[np.arange(below.size), above] = np.maximum(mass[below], 1e-12)
     group /= group.sum(axis=0)
     of_child = np.maximum(rate[:, below], 1e-300)
     return np.asarray(np.exp(np.log(of_child) @ group) / (of_child @ group))
@@ -493,12 +469,12 @@ def learn_hierarchy(
         return TopicHierarchy(learner.weight, none, np.array([-1]), np.zeros(1), (1,))
     if n_topics is None:
         most = max(_usual_number(rows, learner.n_tied), n_seeds, 1)
-        counts = [learner.without_small(learner.topics(most, seeds.get(1, ()), most // 2), n_seeds)]
+        counts = [learner.without_small(learner.topics(most, seeds.get(1, ())), n_seeds)]
     else:
-        counts = [learner.exactly(n_topics, seeds.get(1, ()))]
+        counts = [learner.topics(n_topics, seeds.get(1, ()), exact=True)]
     upper = sizes[:-1] if isinstance(sizes, Sequence) else _automatic_sizes(learner, counts[0])
     for number, size in enumerate(reversed(upper), start=2):
-        counts.append(learner.exactly(size, seeds.get(number, ())))
+        counts.append(learner.topics(size, seeds.get(number, ()), exact=True))
     return learner.joined(counts)
 
 
@@ -550,23 +526,25 @@ class _Learner:
         sample = rows if step == 1 else rows.take(slice(0, rows.n_rows, step))
         return cls(sample, weight, vector[:, order] * np.sqrt(value[order]), n_tied)
 
-    def exactly(self, n_topics: int, seeds: Sequence[Sequence[int]]) -> Floats:
-        """As :meth:`topics`, or an error if there are fewer."""
-        counts = self.topics(n_topics, seeds, enough=n_topics)
-        if counts.shape[1] < n_topics:
+    def topics(self, n_topics: int, seeds: Sequence[Sequence[int]], exact: bool = False) -> Floats:
+        """Expected occurrences of each word in each of up to ``n_topics`` topics of a level: (V, K).
+
+        Raises
+        ------
+        DataError
+            If there are fewer, and ``exact``.
+        """
+        enough = n_topics if exact else n_topics // 2
+        most = min(n_topics, max(1, self.n_tied // 3, len(seeds)))
+        for sparsity in (_SPARSITY, 0.1, 0.0):  # short documents have less evidence to take from
+            counts = self._mixture(most, seeds, sparsity)
+            if counts.shape[1] >= enough:
+                return counts
+        if exact:
             raise DataError(
                 f"{n_topics} topics were asked for, but these {self.rows.n_rows:,} documents, in which {self.n_tied:,} "
                 f"words occur together with others, have only {counts.shape[1]}: ask for fewer, or give more documents"
             )
-        return counts
-
-    def topics(self, n_topics: int, seeds: Sequence[Sequence[int]], enough: int) -> Floats:
-        """Expected occurrences of each word in each of up to ``n_topics`` topics of a level: (V, K)."""
-        n_topics = min(n_topics, max(1, self.n_tied // 3, len(seeds)))
-        for sparsity in (_SPARSITY, 0.1, 0.0):  # short documents have less evidence to take from
-            counts = self._mixture(n_topics, seeds, sparsity)
-            if counts.shape[1] >= enough:
-                break
         return counts
 
     def without_small(self, counts: Floats, n_seeded: int) -> Floats:
@@ -601,9 +579,8 @@ class _Learner:
     def _centres(self, n: int, seeds: Sequence[Sequence[int]]) -> tuple[Floats, Floats]:
         """Unit vectors of the words, and of the centres of ``n`` groups of them, those of the seed words first."""
         vectors = self.vector[:, :n]
-        vectors = np.where(
-            np.linalg.norm(vectors, axis=1, keepdims=True) > 1e-6, _unit(vectors), 0.0
-        )
+        length = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors = np.where(length > 1e-6, _unit(vectors), 0.0)
         influence = self.weight * np.sqrt(self.rows.counts()) * vectors.any(axis=1)
         rotated = _varimax(vectors * np.sqrt(influence)[:, None])
         loading = np.maximum(rotated * np.sign((rotated**3).sum(axis=0)), 0.0) ** 2
@@ -687,9 +664,8 @@ def _automatic_sizes(learner: _Learner, leaves: Floats) -> list[int]:
     n_topics = leaves.shape[1]
     if n_topics < 6:
         return []
-    height = ward(_profiles(learner.joined([leaves]), learner.rows))[:, 2][
-        ::-1
-    ]  # height[k - 1] joins k + 1 groups into k
+    # height[k − 1] joins k + 1 groups into k
+    height = ward(_profiles(learner.joined([leaves]), learner.rows))[::-1, 2]
     largest = min(20, n_topics // 2)
     least = min(largest, max(6, min(8, n_topics // 5)))
     top = int(np.clip(round(1.3 * np.sqrt(n_topics)), least, largest))

@@ -36,6 +36,8 @@ class PairCounter:
         In how many rows each variable is on.
     varies : bool (V,)
         Whether a variable takes both values; a constant one carries no information and joins no group.
+    data : PairData
+        The same for the kernel.
     """
 
     def __init__(self, rows: BinaryRows, positive: bool = False) -> None:
@@ -44,12 +46,21 @@ class PairCounter:
         self.n_on = np.diff(self.columns.indptr)
         self.varies = (self.n_on > 0) & (self.n_on < rows.n_rows)
         n = np.arange(rows.n_rows + 1, dtype=np.float64)
-        self.xlogx = n * np.log(np.maximum(n, 1.0))
         # Work to count variable i against all others by row lists: the non-zeros of the rows where it is on.
         per_row = np.diff(rows.indptr)
         in_order = np.concatenate([[0], np.cumsum(per_row[self.columns.indices])])
         self.work = in_order[self.columns.indptr[1:]] - in_order[self.columns.indptr[:-1]]
-        self.joint = self._joint_counts()
+        self.data = PairData(
+            columns=Csr(self.columns.indptr, self.columns.indices),
+            rows=Csr(rows.indptr, rows.indices),
+            joint=self._joint_counts(),
+            n_on=self.n_on,
+            xlogx=n * np.log(np.maximum(n, 1.0)),
+            alive=self.varies,
+            own=np.arange(rows.n_columns, dtype=np.int32),
+            frequent_first=np.empty(0, np.int32),
+            positive=positive,
+        )
 
     def _joint_counts(self) -> NDArray[np.int32]:
         """Joint counts of all pairs (V, V) if a matrix product is faster, as for dense data, else empty."""
@@ -81,17 +92,8 @@ class PairCounter:
         """
         may_join = alive & self.varies
         living = np.flatnonzero(may_join & (not self.positive)).astype(np.int32)
-        data = PairData(
-            columns=Csr(self.columns.indptr, self.columns.indices),
-            rows=Csr(self.rows.indptr, self.rows.indices),
-            joint=self.joint,
-            n_on=self.n_on,
-            xlogx=self.xlogx,
-            alive=may_join,
-            own=np.arange(self.rows.n_columns, dtype=np.int32),
-            frequent_first=living[np.argsort(-self.n_on[living], kind="stable")],
-            positive=self.positive,
-        )
+        by_frequency = living[np.argsort(-self.n_on[living], kind="stable")]
+        data = self.data._replace(alive=may_join, frequent_first=by_frequency)
         return self._search(variables, data, n_partners, workers, progress)[:2]
 
     def best_latents(
@@ -105,16 +107,12 @@ class PairCounter:
 
         −1, 0 and 0 for a variable that is on together with no such latent or, if only positive ties count, has none.
         """
-        data = PairData(
-            columns=Csr(self.columns.indptr, self.columns.indices),
+        data = self.data._replace(
             rows=Csr(completed.indptr, completed.indices),
             joint=np.empty((0, 0), np.int32),
             n_on=completed.counts(),
-            xlogx=self.xlogx,
             alive=np.ones(completed.n_columns, np.bool_),
             own=own,
-            frequent_first=np.empty(0, np.int32),
-            positive=self.positive,
         )
         latent, gain, joint = self._search(variables, data, 1, workers)
         return latent[:, 0], gain[:, 0], joint

@@ -20,7 +20,7 @@ from tsenet.data.binary import BinaryRule
 from tsenet.data.columns import equal_fields
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
-from tsenet.errors import DataError
+from tsenet.errors import DataError, MissingDependencyError
 from tsenet.scale.blocks import Blocks, in_blocks, is_outside_memory
 
 if TYPE_CHECKING:
@@ -443,11 +443,8 @@ class LatentTree:
         try:
             import networkx
         except ImportError as error:
-            from tsenet.errors import MissingDependencyError
-
-            raise MissingDependencyError(
-                "to_networkx needs networkx: pip install 'tsenet[plot]'"
-            ) from error
+            message = "to_networkx needs networkx: pip install 'tsenet[plot]'"
+            raise MissingDependencyError(message) from error
         graph: networkx.DiGraph[str] = networkx.DiGraph()
         for node, name in enumerate(self.names):
             graph.add_node(name, level=int(self.level[node]), cpt=self.cpt[node].tolist())
