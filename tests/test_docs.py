@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.builders import random_tree
-from tests.page_examples import Block, blocks_of, commands_of, run_page, write_documents
+from tests.page_examples import blocks_of, run_page, write_documents
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -57,31 +57,6 @@ def test_the_pages_that_teach_have_examples() -> None:
     for page in ("README.md", "docs/index.md", "docs/guide/topics.md", "docs/guide/tables.md"):
         languages = [block.language for block in blocks_of((ROOT / page).read_text("utf-8"))]
         assert "python" in languages, page
-
-
-def test_the_commands_are_found() -> None:
-    block = Block("console", "$ make demo\n$ tsenet topics 'a b.csv' --out x\n12 documents\n", 0)
-    assert commands_of(block) == [["topics", "a b.csv", "--out", "x"]]
-
-
-@pytest.mark.parametrize(
-    ("page", "error"),
-    [
-        ("```python\nraise KeyError\n```", KeyError),
-        ("```python\na = 1\n```\ntext\n```python\nassert a == 2\n```", AssertionError),
-        ("```python\nprint(1)\n```\n\n```text\n2\n```", AssertionError),
-        ("```console\n$ tsenet topics missing.csv --text text --out x\n```", AssertionError),
-    ],
-)
-def test_a_wrong_page_is_caught(page: str, error: type[Exception], reader_folder: Path) -> None:
-    with pytest.raises(error):
-        run_page(page, "page")
-
-
-def test_a_right_page_passes(reader_folder: Path) -> None:
-    run_page(
-        "```python\nprint(1)\n```\n\n```text\n1\n```\n```\nnot run\n```\n```sh\nexit 1\n```", "page"
-    )
 
 
 def test_links_of_the_readme_lead_somewhere() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from benchmarks.corpora import ROWS_AT_ONCE, zipf_corpus
-from benchmarks.measure import StageClock, in_own_process
+from benchmarks.measure import in_own_process
 from tsenet.data.rows import BinaryRows
 
 ROOT = Path(__file__).parents[2]
@@ -51,20 +49,6 @@ def test_same_seed_same_corpus_and_another_seed_another() -> None:
     assert first != other
 
 
-def test_rows_stay_short_when_there_are_not_enough_words() -> None:
-    corpus = zipf_corpus(6, 50, row_length=8)
-    corpus.validate()
-    assert np.diff(corpus.indptr).max() <= 6
-
-
-def test_clock_adds_up_stages_by_name() -> None:
-    clock = StageClock()
-    for stage in ("pairs", "islands", "pairs"):
-        clock.start(stage)
-    clock.finish()
-    assert list(clock.cpu) == list(clock.wall) == ["pairs", "islands"]
-
-
 def test_a_job_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
     data, out = tmp_path / "rows.npz", tmp_path / "tree.tsenet"
     sp.save_npz(data, sp.csr_matrix(zipf_corpus(60, 400, 8).to_csr()))
@@ -74,38 +58,6 @@ def test_a_job_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
     assert report["layers"][0] == 60
     assert report["cpu"] >= sum(report["stages"].values())
     assert out.is_file()
-
-
-def test_help_names_every_benchmark() -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "benchmarks", "--help"],
-        cwd=ROOT, capture_output=True, text=True, check=True, timeout=120,
-    )  # fmt: skip
-    for name in ("fit", "predict", "skeleton", "topics", "scale", "serve"):
-        assert f" {name} " in run.stdout
-
-
-def test_fit_compares_two_sides_turn_by_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    from benchmarks import fit
-
-    X = (np.random.default_rng(0).random((60, 20)) < 0.3).astype(np.float32)
-    y = X[:, 0].astype(int)
-    monkeypatch.setattr(fit, "_rows", lambda name: (X, y, X, y))
-    other = Path("other")
-    seconds = {ROOT: iter([2.0, 4.0, 3.0]), other: iter([1.0, 2.0, 1.5])}
-    sides = []
-
-    def report(function: str, path: Path, checkout: Path = ROOT) -> dict[str, float]:
-        sides.append(checkout)
-        return {"cpu": next(seconds[checkout]), "accuracy": 0.5, "peak": 1e6}
-
-    monkeypatch.setattr(fit, "in_own_process", report)
-    lines = fit.run(other, ["digits"], repeats=3).splitlines()
-    cells = [cell.strip() for cell in lines[2].split("|")[1:-1]]
-    assert cells == ["digits", "60", "2", "3.00", "1.50", "2.00", "50.00", "50.00", "1"]
-    assert sides == [ROOT, other] * 3
-    with pytest.raises(SystemExit, match="unknown case"):
-        fit.run(None, ["nothing"], repeats=1)
 
 
 def test_a_fit_runs_in_a_process_of_its_own(

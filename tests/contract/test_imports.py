@@ -13,7 +13,6 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "tsenet"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-KERNEL_MODULES = [path for path in MODULES if path.stem.endswith("_kernels")]
 
 BASE = "base"
 PUBLIC = "public names"  # tsenet/__init__.py
@@ -39,7 +38,6 @@ UPWARD_BY_DESIGN = {
 }
 ROOT_MODULES = {path.stem for path in PACKAGE.glob("*.py")}
 WITHOUT_TORCH_OR_SKLEARN = {"skeleton", "expansion"}
-ALLOWED_IN_KERNELS = {"__future__", "math", "numpy", "numba", "typing"}  # typing for NamedTuple
 
 
 def module_name(path: Path) -> str:
@@ -110,19 +108,6 @@ def violations(
             found.append(f"{module}:{line} ({own}) imports {name} ({of_name})")
         if own in WITHOUT_TORCH_OR_SKLEARN and name.split(".")[0] in {"torch", "sklearn"}:
             found.append(f"{module}:{line} ({own}) imports {name}")
-    return found
-
-
-def foreign_in_kernels(source: str, module: str) -> list[str]:
-    """List what a kernel file imports beyond numpy, numba, tsenet._system.jit and other kernel files."""
-    found = []
-    for line, name in imports_of(source, module.rpartition(".")[0]):
-        parts = name.split(".")
-        ours = parts[:3] == ["tsenet", "_system", "jit"] or (
-            parts[0] == "tsenet" and any(part.endswith("_kernels") for part in parts)
-        )
-        if parts[0] not in ALLOWED_IN_KERNELS and not ours:
-            found.append(f"{module}:{line} imports {name}")
     return found
 
 
@@ -205,12 +190,6 @@ def test_every_folder_has_a_place_in_the_import_order() -> None:
     folders = {path.relative_to(PACKAGE).parts[0] for path in MODULES if path.parent != PACKAGE}
     assert folders
     assert folders <= {*PACKAGES, "_system"}, f"not in the import order: {folders - set(PACKAGES)}"
-
-
-@pytest.mark.parametrize("path", KERNEL_MODULES, ids=module_name)
-def test_kernel_files_import_only_numpy_and_numba(path: Path) -> None:
-    found = foreign_in_kernels(path.read_text("utf-8"), module_name(path))
-    assert not found, "\n".join(found)
 
 
 HEAVY = ("torch", "numba", "sklearn", "pandas", "polars", "matplotlib")

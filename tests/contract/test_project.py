@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import tomllib
 from collections.abc import Iterator
@@ -52,11 +51,6 @@ def test_public_name_resolves_and_is_documented(name: str) -> None:
         assert value
     else:
         assert (value.__doc__ or "").strip(), f"tsenet.{name} has no docstring"
-
-
-def test_script_can_be_imported() -> None:
-    module, _, function = PROJECT["scripts"]["tsenet"].partition(":")
-    assert callable(getattr(importlib.import_module(module), function))
 
 
 def test_constraints_are_exact_pins_and_unique() -> None:

@@ -1,9 +1,8 @@
-"""What a release relies on: an honest audit, links that work outside the repository, a complete source archive."""
+"""What a release relies on: links that work outside the repository, a complete source archive."""
 
 from __future__ import annotations
 
 import importlib.util
-import json
 import re
 import tomllib
 from pathlib import Path
@@ -25,31 +24,6 @@ def dist() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize(
-    ("packages", "said", "vulnerable"),
-    [
-        ([{"name": "a", "version": "1", "vulns": []}], "1 of 1 packages audited", False),
-        ([{"name": "a", "version": "1", "vulns": [{"id": "CVE-1"}]}], "a 1: CVE-1", True),
-        ([{"name": "a", "skip_reason": "not found"}], "not audited", False),
-        # tsenet itself, before its release, is always unknown
-        ([{"name": "tsenet", "version": "1", "vulns": []}], "not audited", False),
-    ],
-)
-def test_an_audit_of_nothing_is_not_called_clean(
-    dist: ModuleType, packages: list[dict[str, object]], said: str, vulnerable: bool
-) -> None:
-    verdict = dist.verdict(json.dumps({"dependencies": packages, "fixes": []}))
-    assert said in verdict[0]
-    assert verdict[1] is vulnerable
-
-
-def test_built_files_are_found_in_a_release(dist: ModuleType) -> None:
-    assert dist.unwanted(["tsenet/a.py", "tsenet/__pycache__/a.pyc", "e/node_modules/x"]) == [
-        "tsenet/__pycache__/a.pyc",
-        "e/node_modules/x",
-    ]
-
-
 def description() -> str:
     """The description that the build writes into the metadata: README.md after pyproject's substitutions."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -67,11 +41,6 @@ def test_the_description_has_no_relative_link_and_keeps_its_words(dist: ModuleTy
     assert "https://arxiv.org/abs/1803.06120" in description()
     for heading in re.findall("^## .+$", readme, re.MULTILINE):
         assert heading in description()
-
-
-def test_relative_links_are_found(dist: ModuleType) -> None:
-    text = "[a](docs/a.md), ![b](b.png), [c](https://c.org), [d](#d), `[e](e)`\n```\n[f](f)\n```\n"
-    assert dist.relative_links(text) == ["docs/a.md", "b.png"]
 
 
 def test_the_source_archive_has_the_files_that_make_and_the_tests_read() -> None:

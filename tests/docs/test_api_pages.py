@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +56,6 @@ def test_every_public_name_is_on_a_page(package: str) -> None:
 def test_every_name_on_a_page_is_public() -> None:
     public = {f"{package}.{name}" for package in PACKAGES for name in _all_of(package)}
     assert sorted(set(SHOWN) - public - OF_TRAINING) == []
-
-
-def test_no_name_is_on_two_pages() -> None:
-    assert [name for name, count in Counter(SHOWN).items() if count > 1] == []
 
 
 def _all_of(package: str) -> list[str]:

@@ -68,10 +68,3 @@ def test_references_are_links_that_lead_somewhere(site: Path) -> None:
 @pytest.mark.slow
 def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     assert problems(site) == []
-
-
-@pytest.mark.slow
-def test_the_live_explorer_is_small_and_of_a_model(site: Path) -> None:
-    page = (site / "explorer-live.html").read_text("utf-8")
-    assert "scipy.signal" in page
-    assert len(page) < 1_000_000

@@ -27,16 +27,3 @@ def test_topics_and_classifiers_are_printed(
     (page,) = out.iterdir()
     assert str(page) in printed
     assert "networkx" in page.read_text("utf-8")
-
-
-def test_sentences_alone_are_kept() -> None:
-    text = docstrings.prose(
-        "norm(x, axis=None)\n\nThe :func:`norm` of a vector.\n\nRead more in the User Guide.\n\n"
-        "Parameters\n----------\nx : array\n\nExamples\n--------\n>>> norm([3, 4])\n"
-    )
-    assert text.split() == ["The", "`norm`", "of", "a", "vector."]
-
-
-def test_a_missing_module_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert docstrings.main(["--out", str(tmp_path), "--modules", "no_such_module"]) == 1
-    assert capsys.readouterr().err == "error: No module named 'no_such_module'\n"

@@ -42,11 +42,8 @@ def test_copies_are_equal_and_independent(how: Any) -> None:
 
 
 @pytest.mark.parametrize("units_per_latent", [1, 3])
-@pytest.mark.parametrize("portable", [False, True])
-def test_exports_with_any_number_of_rows(portable: bool, units_per_latent: int) -> None:
+def test_exports_with_any_number_of_rows(units_per_latent: int) -> None:
     net = network(units_per_latent=units_per_latent).float().eval()
-    for layer in net.layers:
-        layer.portable = portable
     given, other = (torch.from_numpy(rows(n)).float() for n in (7, 12))
 
     program = torch.export.export(net, (given,), dynamic_shapes=({0: torch.export.Dim("rows")},))

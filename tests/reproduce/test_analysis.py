@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from reproduce import analysis
-from reproduce.analysis import Estimate, Results, compare, estimate, holm
-from reproduce.markdown import table
+from reproduce.analysis import Estimate, Results, compare, holm
 from reproduce.pages import fill, stale_pages
 from reproduce.runs import pack
 
@@ -78,11 +75,6 @@ def test_intervals_over_rows_and_seeds_cover_the_truth() -> None:
     assert covered >= 185
 
 
-def test_the_mean_of_equal_runs_has_no_spread() -> None:
-    assert estimate([run(0, 0.5), run(1, 0.5)]) == Estimate(0.5, 0.5, 0.5, 0.0)
-    assert np.isnan(estimate([run(0, 0.5)]).low)
-
-
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
     [(0.001, 0.02, "ahead"), (-0.02, -0.001, "behind"), (-0.004, 0.004, "level"), (-0.004, 0.01, "cannot tell")],
@@ -143,29 +135,6 @@ def test_headline_comparisons_count_together() -> None:
     rows = fill("<!-- table: headline 100 --><!-- end -->", Results.of(runs)).splitlines()
     assert next(row for row in rows if "teacher" in row).count("*") == 0
     assert next(row for row in rows if "Logistic" in row).count("*") == 1
-
-
-def test_scores_of_topics_are_shown_level_by_level(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "topics.csv"
-    path.write_text(
-        "corpus,model,n_topics,npmi,pccx,cpu_s\n"
-        "nyt,tsenet,10,0.25,,8.2\nnyt,tsenet,50,0.3,-0.05,8.2\nother,tsenet,3,0.1,0.1,1\n"
-    )
-    monkeypatch.setattr(analysis, "TOPICS", path)
-    text = analysis.TABLES["topics"](Results.of([]), "nyt", "n_topics,npmi,pccx,cpu_s")
-    cells = [cell.strip() for cell in text.splitlines()[-1].split("|")[1:-1]]
-    assert cells == ["tsenet", "10 / 50", ".250 / .300", "– / −.050", "8"]
-
-
-def test_tables_align_numbers_to_the_right() -> None:
-    assert table(["what", "n"], [["a", "1"], ["bb", "-20"]]).splitlines() == [
-        "| what |   n |",
-        "| ---- | --: |",
-        "| a    |   1 |",
-        "| bb   | −20 |",
-    ]
 
 
 def test_the_documentation_shows_the_stored_runs() -> None:

@@ -103,20 +103,6 @@ def test_files_are_compared_with_their_digests(folder: Path) -> None:
     assert status["tox21/tox21.csv.gz"] == "missing"
 
 
-def test_every_source_says_where_it_comes_from() -> None:
-    for source in DATA.values():
-        assert source.origin
-        assert source.licence
-        assert source.how
-
-
-def test_digits_need_no_files() -> None:
-    fold = fold_of("digits", "test", 0)
-    assert fold.X.shape == (1437, 64)
-    assert fold.X_held.shape == (360, 64)
-    assert fold.X.max() == 1
-
-
 @pytest.mark.data
 @pytest.mark.parametrize("name", [name for name in DATA if name != "fashion_mnist"])
 def test_real_data_have_their_rows(name: str) -> None:

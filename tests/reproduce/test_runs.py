@@ -125,14 +125,6 @@ def test_experiments_are_well_formed() -> None:
                 assert size is None or size.isdigit() or size in experiment.rivals
 
 
-def test_headline_rivals_have_ten_seeds() -> None:
-    few = EXPERIMENTS["few-labels"]
-    seeds = {
-        rival: {cell.seed for cell in few.cells() if cell.rival == rival} for rival in few.rivals
-    }
-    assert all(len(found) == (10 if rival in few.headline else 3) for rival, found in seeds.items())
-
-
 def test_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "runs.jsonl"
     arguments = ["--data", "subj", "--rivals", "logistic", "--labels", "60", "--seeds", "1"]

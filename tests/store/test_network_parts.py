@@ -63,7 +63,7 @@ def test_weights_come_back(share_kept: float) -> None:
     found = read_network(meta, arrays)
 
     assert found.wiring.layers == WIRING.layers
-    assert found.n_outputs == 3
+    assert found.targets.loss.n_outputs == 3
     assert found.weights.keys() == net.state_dict().keys()
     for name, tensor in net.state_dict().items():
         assert np.array_equal(found.weights[name], tensor.numpy())

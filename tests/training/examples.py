@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from tsenet.expansion.wiring import Wiring, WiringLayer
+from tests.network.wirings import random_wiring
 from tsenet.network.predictor import Inputs
 from tsenet.network.tsenet import TSENet
 from tsenet.training.engine import Engine
@@ -21,29 +19,9 @@ from tsenet.training.losses import BinaryLoss, Loss
 Arrays = dict[str, NDArray[Any]]
 
 
-def random_wiring(sizes: Sequence[int], links: int = 4, seed: int = 0) -> Wiring:
-    """Layers of the given sizes, input first; every unit has ``links`` random links."""
-    rng = np.random.default_rng(seed)
-    layers = []
-    for n_lower, n_upper in pairwise(sizes):
-        degree = min(links, n_lower)
-        indices = [np.sort(rng.choice(n_lower, degree, replace=False)) for _ in range(n_upper)]
-        n_edges = degree * n_upper
-        layers.append(
-            WiringLayer(
-                np.arange(0, n_edges + 1, degree),
-                np.concatenate(indices),
-                np.zeros(n_edges, bool),
-                n_lower,
-            )
-        )
-    names = tuple(tuple(f"{k}.{u}" for u in range(size)) for k, size in enumerate(sizes))
-    return Wiring(tuple(layers), names, "random")
-
-
 def small_net(n_inputs: int, n_outputs: int = 1, seed: int = 0, **options: Any) -> TSENet:
     """Two sparse layers and narrow skips."""
-    wiring = random_wiring([n_inputs, 6, 3])
+    wiring = random_wiring(np.random.default_rng(0), (n_inputs, 6, 3), 0.5)
     sizes = {"skip_units": 3, "feature_units": 4}
     return TSENet(wiring, n_outputs, seed=seed, **{**sizes, **options})
 

@@ -22,9 +22,6 @@ class TestBestEpoch:
         assert history_of(math.nan, math.nan).best_epoch is None
         assert history_of(math.nan, 0.1, math.nan).best_epoch == 1
 
-    def test_even_a_bad_first_score_is_the_best_so_far(self) -> None:
-        assert history_of(-1e300).best_epoch == 0
-
     def test_without_validation_there_is_none(self) -> None:
         made = History().after_epoch(1.0, None, 1e-3, 0.1)
         assert (made.n_epochs, made.best_epoch, made.best_score) == (1, None, None)

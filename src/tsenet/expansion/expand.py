@@ -223,7 +223,8 @@ def _shared_evenly(
 
 def _information(pair: LayerPair, tiles: Iterable[Tile]) -> Iterator[NDArray[np.float64]]:
     """What the upper units say about the lower ones given their parents, relative to the entropy of the upper ones."""
-    entropy = np.maximum(pair.upper_entropy(), 1e-12)
+    share = pair.upper_on / pair.n_rows
+    entropy = np.maximum(entr(share) + entr(1.0 - share), 1e-12)
     for tile in tiles:
         score = pair.score(tile)
         own = entropy[tile.first : tile.first + len(score), None]
@@ -394,12 +395,8 @@ def usual_link_rule(rows: Table | Blocks) -> Literal["context", "balanced"]:
 def _one_unit_over_all(names: tuple[str, ...]) -> Wiring:
     """The wiring where no column varies: one unit over all inputs."""
     n_inputs = len(names)
-    layer = WiringLayer(
-        np.array([0, n_inputs]),
-        np.arange(n_inputs, dtype=np.int32),
-        np.zeros(n_inputs, bool),
-        n_inputs,
-    )
+    start, inputs = np.array([0, n_inputs]), np.arange(n_inputs, dtype=np.int32)
+    layer = WiringLayer(start, inputs, np.zeros(n_inputs, bool), n_inputs)
     return Wiring((layer,), (names, ("Z1.0",)), "tree")
 
 
@@ -527,11 +524,6 @@ class LayerPair:
         """n·ln n of every number of rows: (N + 1,)."""
         n = np.arange(self.n_rows + 1, dtype=np.float64)
         return np.asarray(n * np.log(np.maximum(n, 1.0)))
-
-    def upper_entropy(self) -> NDArray[np.float64]:
-        """Entropy of each upper unit in nats: (U,)."""
-        share = self.upper_on / self.n_rows
-        return np.asarray(entr(share) + entr(1.0 - share))
 
 
 class _Units(NamedTuple):

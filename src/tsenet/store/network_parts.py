@@ -17,7 +17,7 @@ from tsenet.data.scaling import Scaling
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.predictor import NetworkOptions
 from tsenet.store.files import arrays_under
-from tsenet.training.targets import ClassTargets, Targets, targets_from_parts
+from tsenet.training.targets import Targets, targets_from_parts
 
 __all__ = [
     "NetworkParts",
@@ -39,7 +39,6 @@ class NetworkParts(NamedTuple):
     rule: BinaryRule
     scaling: Scaling
     targets: Targets
-    n_outputs: int
     wiring: Wiring
     options: NetworkOptions
     weights: Arrays
@@ -78,11 +77,6 @@ def read_network(meta: dict[str, Any], arrays: Arrays) -> NetworkParts:
     if "n_labels" in meta["target"] and meta["target"]["n_labels"] > n_weights:
         raise ValueError(f"there are no weights for {meta['target']['n_labels']} labels")
     targets = targets_from_parts(meta["target"], arrays_under("target", arrays))
-    n_outputs = targets.n_targets
-    if isinstance(targets, ClassTargets) and targets.classes.size > 2:
-        n_outputs = targets.classes.size
-    if n_outputs > n_weights:
-        raise ValueError(f"there are no weights for {n_outputs} outputs")
     inputs, *latents = meta["wiring"]["names"]
     n_inputs = inputs if type(inputs) is int else len(inputs)
     n_bits = 8 * sum(array.nbytes for array in arrays.values())
@@ -99,10 +93,9 @@ def read_network(meta: dict[str, Any], arrays: Arrays) -> NetworkParts:
         rule,
         _scaling(arrays, bool(meta["counts"]), rule),
         targets,
-        n_outputs,
         wiring,
         options,
-        _weights(stored, _weight_shapes(wiring, options, n_outputs)),
+        _weights(stored, _weight_shapes(wiring, options, targets.loss.n_outputs)),
         checked_names(
             meta["n_features_in"],
             names_or(meta["feature_names_in"], rule.names_in),

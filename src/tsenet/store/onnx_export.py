@@ -83,6 +83,7 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
         import onnx
     except ImportError as error:
         raise MissingDependencyError("to_onnx needs onnx: pip install 'tsenet[onnx]'") from error
+    from tsenet.explain.units import input_names
     from tsenet.network.compact import compacted
 
     if model.reads_embeddings_:
@@ -95,7 +96,7 @@ def write_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     made = graph.model(rule.n_variables, answers)
     metadata = {
         "targets": model.targets_.to_parts()[0]["kind"],
-        "columns": json.dumps(_column_names(rule), ensure_ascii=False),
+        "columns": json.dumps(input_names(rule), ensure_ascii=False),
     }
     if hasattr(model.targets_, "classes"):
         metadata["classes"] = json.dumps(model.targets_.classes.tolist(), ensure_ascii=False)
@@ -283,16 +284,6 @@ def _answers(graph: _Graph, targets: Targets, outputs: str) -> list[tuple[str, A
     return [
         ("label", kind[classes.dtype.kind], ["N"]),
         ("probabilities", kinds.FLOAT, ["N", targets.classes.size]),
-    ]
-
-
-def _column_names(rule: BinaryRule) -> list[str]:
-    """Names of the graph's columns: those of the table, ``colour=red`` for a level."""
-    levels = (of or (None,) for of in rule.levels)
-    return [
-        name if level is None else f"{name}={level}"
-        for name, own in zip(rule.names_in, levels, strict=True)
-        for level in own
     ]
 
 

@@ -86,9 +86,7 @@ def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> None:
             enough = middle
         else:
             too_many = middle
-    weights = dict(net.named_parameters())
-    for name, mask in strongest(enough).items():
-        weights[name].detach().numpy()[~mask] = 0.0
+    remove_again(net, strongest(enough))()
 
 
 def _strongest_paths(strength: dict[str, Floats], used: UsedParts, paths: Paths) -> Masks:

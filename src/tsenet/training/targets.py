@@ -100,10 +100,8 @@ class ClassTargets(Targets):
         names, two = tuple(map(str, self.classes.tolist())), self.classes.size == 2
         self.loss = BinaryLoss() if two else MulticlassLoss(self.classes.size)
         self.n_targets, self.output_names = 1, names[1:] if two else names
-        self.output_scale, self.output_shift = (
-            np.ones(len(self.output_names)),
-            np.zeros(len(self.output_names)),
-        )
+        n_outputs = self.loss.n_outputs
+        self.output_scale, self.output_shift = np.ones(n_outputs), np.zeros(n_outputs)
 
     @classmethod
     def learn(cls, y: NDArray[Any]) -> ClassTargets:
