@@ -904,7 +904,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             )
         of_embeddings = arrays_under("embeddings", arrays)
         if of_embeddings:
-            model._of_embeddings = _linear_of(of_embeddings, parts.n_outputs)
+            model._of_embeddings = _linear_of(of_embeddings, parts.targets.loss.n_outputs)
         if meta["cv_score"] is not None:
             model.cv_score_ = CrossValidatedScore(*meta["cv_score"])
         links = Links.of_wiring(parts.wiring, parts.options.units_per_latent)

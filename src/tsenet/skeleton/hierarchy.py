@@ -287,7 +287,7 @@ class TopicDescription:
         each other and as the words of the topic above. No topic repeats a word of one above it, and topics of a level
         compete for words.
     score : float64 (L, W)
-        By which they are ranked.
+        By which the words shown are ranked.
     word_shares : float64 (L, W, 2)
         Share of the documents without and with the topic in which the word occurs.
     word_share : float64 (V,)
@@ -369,6 +369,9 @@ def describe(
             parent = above[0][above[0] >= 0] if len(above) else best[:0]
             ranked = _with_coherence(documents, best, any_word[best], parent, n_shown)
             order = np.argsort(-ranked, kind="stable")
+            ranked *= hierarchy.weight[best]  # of those shown, words of general language come last
+            shown = order[:n_shown]
+            order[:n_shown] = shown[np.argsort(-ranked[shown], kind="stable")]
             words[topic, : best.size] = best[order]
             score[topic, : best.size] = ranked[order]
     counts = rows.counts()
