@@ -367,13 +367,10 @@ def describe(
                 others = others[(any_word[others] > 0) & ~np.isin(others, best)]
                 best = np.concatenate([best, others])[:_MIN_WORDS]
             parent = above[0][above[0] >= 0] if len(above) else best[:0]
-            ranked = _with_coherence(documents, best, any_word[best], parent, n_shown)
-            order = np.argsort(-ranked, kind="stable")
-            ranked *= hierarchy.weight[best]  # of those shown, words of general language come last
-            shown = order[:n_shown]
-            order[:n_shown] = shown[np.argsort(-ranked[shown], kind="stable")]
-            words[topic, : best.size] = best[order]
-            score[topic, : best.size] = ranked[order]
+            value_of = _with_coherence(documents, best, any_word[best], parent, n_shown)
+            ranked = _ranked(value_of, hierarchy.weight[best], n_shown)
+            words[topic, : best.size] = best[ranked]
+            score[topic, : best.size] = (value_of * hierarchy.weight[best])[ranked]
     counts = rows.counts()
     both = together[words, np.arange(n_topics)[:, None]]
     outside = np.maximum(rows.n_rows - n_documents, 1)[:, None]
@@ -417,6 +414,14 @@ def _with_coherence(
             fit = (fit + above.mean(axis=1)) / 2
         best = value * np.exp(_COHERENCE * fit)
     return best
+
+
+def _ranked(value: Floats, weight: Floats, n_shown: int) -> Ints:
+    """The order of a topic's words, best first; of those shown, words of general language (low weight) come last."""
+    order = np.argsort(-value, kind="stable")
+    shown = order[:n_shown]
+    order[:n_shown] = shown[np.argsort(-(value * weight)[shown], kind="stable")]
+    return order
 
 
 def _evenness(hierarchy: TopicHierarchy, level: slice, rate: Floats, mass: Floats) -> Floats:
