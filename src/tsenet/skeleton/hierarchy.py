@@ -482,7 +482,11 @@ def learn_hierarchy(
         counts = [learner.topics(n_topics, seeds.get(1, ()), exact=True)]
     upper = sizes[:-1] if isinstance(sizes, Sequence) else _automatic_sizes(learner, counts[0])
     for number, size in enumerate(reversed(upper), start=2):
-        counts.append(learner.topics(size, seeds.get(number, ()), exact=True))
+        groups = seeds.get(number, ())
+        topics = learner.topics(size, groups, exact=True)
+        if not isinstance(sizes, Sequence):
+            topics = learner.with_children(topics, counts[-1], len(groups))
+        counts.append(topics)
     return learner.joined(counts)
 
 
@@ -558,7 +562,7 @@ class _Learner:
     def without_small(self, counts: Floats, n_seeded: int) -> Floats:
         """Leave out topics of few documents, but not those of seed words; their words go to the others."""
         n_main = np.zeros(counts.shape[1])
-        for _, shares in self.joined([counts]).evidence(self.rows):
+        for _, shares in self._flat(counts).evidence(self.rows):
             n_main += np.bincount(shares.argmax(axis=1), minlength=n_main.size)
         is_kept = n_main >= max(2, _MIN_SHARE * self.rows.n_rows)
         is_kept[:n_seeded] = True
@@ -602,28 +606,25 @@ class _Learner:
             centre = np.vstack([centre, vectors[np.argmax(far)]])
         return vectors, centre
 
+    def with_children(self, counts: Floats, below: Floats, n_seeded: int) -> Floats:
+        """Leave out topics to which fewer than two of the level below belong, but not those of seed words."""
+        lower = self._flat(below)
+        while True:
+            parent = self._shared(lower, self._flat(counts)).argmax(axis=1)
+            is_kept = np.bincount(parent, minlength=counts.shape[1]) >= 2
+            is_kept[:n_seeded] = True
+            if is_kept.all() or is_kept.sum() < 2:
+                return counts
+            counts = _without_traces(_occurrences(self.rows, self.weight, counts[:, is_kept]))
+
     def joined(self, counts: Sequence[Floats]) -> TopicHierarchy:
         """Levels of topics, from level 1 up, joined by their documents."""
-        levels = []
-        for of_level in counts:
-            n = of_level.shape[1]
-            flat = TopicHierarchy(
-                self.weight, sp.csr_array(of_level), np.full(n, -1), np.zeros(n), (n,)
-            )
-            if n > 1:
-                share = sum(shares.sum(axis=0) for _, shares in flat.evidence(self.rows))
-                flat = replace(flat, usual=np.asarray(share / self.rows.n_rows))
-            levels.append(flat)
+        levels = [self._flat(of_level) for of_level in counts]
         sizes = tuple(flat.sizes[0] for flat in levels)
         parent, start = [], 0
         for lower, upper in pairwise(levels):
             start += lower.sizes[0]
-            shared = np.zeros((lower.sizes[0], upper.sizes[0]))
-            for (_, below), (_, above) in zip(
-                lower.evidence(self.rows), upper.evidence(self.rows), strict=True
-            ):
-                shared += below.T @ above
-            parent.append(start + _assign(shared))
+            parent.append(start + _assign(self._shared(lower, upper)))
         parent.append(np.full(sizes[-1], -1))
         return TopicHierarchy(
             self.weight,
@@ -632,6 +633,23 @@ class _Learner:
             np.concatenate([flat.usual for flat in levels]),
             sizes,
         )
+
+    def _flat(self, counts: Floats) -> TopicHierarchy:
+        """One level of topics."""
+        n = counts.shape[1]
+        flat = TopicHierarchy(self.weight, sp.csr_array(counts), np.full(n, -1), np.zeros(n), (n,))
+        if n == 1:
+            return flat
+        share = sum(shares.sum(axis=0) for _, shares in flat.evidence(self.rows))
+        return replace(flat, usual=np.asarray(share / self.rows.n_rows))
+
+    def _shared(self, lower: TopicHierarchy, upper: TopicHierarchy) -> Floats:
+        """Documents of each topic of a level that are also those of each topic of the level above: (K, P)."""
+        shared = np.zeros((lower.sizes[0], upper.sizes[0]))
+        blocks = zip(lower.evidence(self.rows), upper.evidence(self.rows), strict=True)
+        for (_, below), (_, above) in blocks:
+            shared += below.T @ above
+        return shared
 
 
 def _assign(shared: Floats) -> Ints:
@@ -673,14 +691,14 @@ def _automatic_sizes(learner: _Learner, leaves: Floats) -> list[int]:
     if n_topics < 6:
         return []
     # height[k − 1] joins k + 1 groups into k
-    height = ward(_profiles(learner.joined([leaves]), learner.rows))[::-1, 2]
+    height = ward(_profiles(learner._flat(leaves), learner.rows))[::-1, 2]
     largest = min(20, n_topics // 2)
     least = min(largest, max(6, min(8, n_topics // 5)))
     top = int(np.clip(round(1.3 * np.sqrt(n_topics)), least, largest))
     gaps = height[1 : largest - 1] / np.maximum(height[2:largest], 1e-12)  # of 3, 4, … groups
     if gaps.size and gaps.max() > _CLEAR_GAP:
         top = int(np.argmax(gaps)) + 3
-    return [top, round(np.sqrt(top * n_topics))] if n_topics >= max(40, 4 * top) else [top]
+    return [top, round(np.sqrt(top * n_topics))] if n_topics >= 9 * top else [top]
 
 
 def _profiles(leaves: TopicHierarchy, rows: BinaryRows) -> Floats:
