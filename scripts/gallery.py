@@ -98,7 +98,7 @@ def hierarchy(dataset: str) -> Figure:
     """The top level of a data set's topics, and the topics below it."""
     from tsenet.explain.plots import plot_hierarchy
 
-    figure = plot_hierarchy(topic_model(dataset)).get_figure()
+    figure = plot_hierarchy(topic_model(dataset), n_children=3).get_figure()
     assert isinstance(figure, Figure)
     return figure
 
