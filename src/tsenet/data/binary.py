@@ -121,7 +121,7 @@ class BinaryRule:
             if levels is not None and is_free_text(len(levels), table.n_rows):
                 raise DataError(
                     f"{table.label(j)} has {len(levels)} different values in {table.n_rows} rows: free text or a key, "
-                    "not categories. Drop it, or make words of it with tsenet.data.vectorize"
+                    "not categories. Drop it, write dates as 2024-05-31, or make words of it with tsenet.data.vectorize"
                 )
         numeric = np.array([levels is None for levels in table.levels])
         values = table.values if numeric.all() else table.values[:, numeric]
