@@ -273,8 +273,7 @@ class LinearTeacher(ClassifierMixin, BaseEstimator):
         from tsenet.data.order import duplicate_groups
         from tsenet.progress import Progress
         from tsenet.training.linear_teacher import fit_linear_teacher
-        from tsenet.training.loop import Labelled
-        from tsenet.training.losses import BinaryLoss, MulticlassLoss
+        from tsenet.training.targets import BinaryLoss, Labelled, MulticlassLoss
 
         table = Table.of(X, self.names or None)
         known = ~np.isnan(y)

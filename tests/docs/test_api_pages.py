@@ -23,7 +23,7 @@ PACKAGES = [
     "tsenet.store",
 ]
 OF_TRAINING = {
-    "tsenet.training.loop.History",
+    "tsenet.training.targets.History",
 }
 
 

@@ -19,7 +19,7 @@ from tests.builders import cpt_of, level_of, node_names, planted_tree, presence_
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.explain import Feature, Unit, Units, plots, topic_tree
 from tsenet.skeleton.tree import LatentTree
-from tsenet.training.loop import History
+from tsenet.training.targets import History
 
 
 @pytest.fixture(autouse=True)

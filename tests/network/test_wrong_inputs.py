@@ -17,9 +17,8 @@ from tests.network.wirings import (
 )
 from tsenet.network.predictor import Inputs
 from tsenet.network.sparse_linear import SparseLinear
-from tsenet.training.engine import Engine
-from tsenet.training.loop import Labelled
-from tsenet.training.losses import MulticlassLoss
+from tsenet.training.loop import Engine
+from tsenet.training.targets import Labelled, MulticlassLoss
 
 D = SIZES[0]
 RNG = np.random.default_rng(0)

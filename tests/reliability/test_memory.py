@@ -48,9 +48,9 @@ from tsenet.data.table import Table
 from tsenet.expansion.wiring import Wiring, WiringLayer
 from tsenet.network.predictor import Inputs
 from tsenet.network.tsenet import TSENet
-from tsenet.training.engine import Engine
-from tsenet.training.loop import Labelled
-from tsenet.training.losses import MulticlassLoss
+from tsenet.training.loop import Engine
+from tsenet.training.targets import Labelled
+from tsenet.training.targets import MulticlassLoss
 
 n_rows, n_columns, per_row, room = json.load(sys.stdin)
 limit(room)

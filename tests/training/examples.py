@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from tests.network.wirings import random_wiring
 from tsenet.network.predictor import Inputs
 from tsenet.network.tsenet import TSENet
-from tsenet.training.engine import Engine
-from tsenet.training.loop import History, Labelled
-from tsenet.training.losses import BinaryLoss, Loss
+from tsenet.training.loop import Engine
+from tsenet.training.targets import BinaryLoss, History, Labelled, Loss
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -26,29 +23,6 @@ def small_net(n_inputs: int, n_outputs: int = 1, seed: int = 0, **options: Any) 
     return TSENet(wiring, n_outputs, seed=seed, **{**sizes, **options})
 
 
-class DenseNet(nn.Module):
-    """One hidden layer with dropout drawn from (seed, step): what an engine asks of a module, and no more."""
-
-    def __init__(self, n_inputs: int, n_outputs: int = 1, *, dropout: float = 0.3) -> None:
-        super().__init__()
-        generator = torch.Generator().manual_seed(1)
-        self.hidden = nn.Parameter(torch.randn(n_inputs, 5, generator=generator) / 2)
-        self.norm = nn.BatchNorm1d(5)
-        self.output = nn.Parameter(torch.randn(5, n_outputs, generator=generator) / 2)
-        self.dropout = dropout
-        self.steps: list[tuple[int, int]] = []
-
-    def begin_step(self, seed: int, step: int) -> None:
-        self.steps.append((seed, step))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        hidden = torch.tanh(self.norm(x.to(self.hidden.dtype) @ self.hidden))
-        if self.training:
-            generator = torch.Generator().manual_seed(hash(self.steps[-1]) % 2**31)
-            hidden = hidden * (torch.rand(hidden.shape, generator=generator) >= self.dropout)
-        return hidden @ self.output
-
-
 def table(n_rows: int, n_columns: int = 8, seed: int = 0) -> tuple[Inputs, NDArray[np.float64]]:
     """Random rows (N, D) and labels (N,) that a few columns decide."""
     rng = np.random.default_rng(seed)
@@ -58,14 +32,17 @@ def table(n_rows: int, n_columns: int = 8, seed: int = 0) -> tuple[Inputs, NDArr
 
 
 def make_engine(
-    kind: str, inputs: Inputs, loss: Loss | None = None, *, seed: int = 5, **options: Any
+    inputs: Inputs, loss: Loss | None = None, *, seed: int = 5, **options: Any
 ) -> Engine:
-    """An engine of some kind: the library's, or one on :class:`DenseNet`."""
+    """An engine on a small network."""
     loss = BinaryLoss() if loss is None else loss
-    if kind == "dense":
-        return Engine(DenseNet(inputs.n_columns, loss.n_outputs), loss, seed=seed)
-    net = small_net(inputs.n_columns, loss.n_outputs, **options)
-    return Engine(net, loss, seed=seed, n_jobs=1)
+    return Engine(small_net(inputs.n_columns, loss.n_outputs, **options), loss, seed=seed, n_jobs=1)
+
+
+def weights_of(engine: Engine) -> Arrays:
+    """Copy of the network's weights, by name."""
+    state = engine.net.state_dict()
+    return {name: tensor.cpu().numpy().copy() for name, tensor in state.items()}
 
 
 def held_out(

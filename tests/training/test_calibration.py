@@ -8,7 +8,7 @@ from scipy.stats import sem
 from sklearn.metrics import log_loss
 
 from tsenet.training.linear_teacher import calibrated_score, losses_by_part, standard_error
-from tsenet.training.losses import (
+from tsenet.training.targets import (
     BinaryLoss,
     Loss,
     MulticlassLoss,

@@ -23,8 +23,14 @@ from tsenet.training.linear_teacher import (
     fit_linear_teacher,
     refine_by_em,
 )
-from tsenet.training.loop import Labelled
-from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, MultilabelLoss, RegressionLoss
+from tsenet.training.targets import (
+    BinaryLoss,
+    Labelled,
+    Loss,
+    MulticlassLoss,
+    MultilabelLoss,
+    RegressionLoss,
+)
 
 RNG = np.random.default_rng(0)
 N_ROWS, N_WORDS, N_CLASSES = 600, 60, 3

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from tsenet.training.losses import (
+from tsenet.training.targets import (
     BinaryLoss,
     Loss,
     MulticlassLoss,

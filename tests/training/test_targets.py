@@ -14,11 +14,14 @@ from hypothesis.extra import numpy as hnp
 from sklearn.utils.class_weight import compute_sample_weight
 
 from tsenet.errors import DataError
-from tsenet.training.losses import BinaryLoss, MulticlassLoss, MultilabelLoss, RegressionLoss
 from tsenet.training.targets import (
+    BinaryLoss,
     ClassTargets,
     GivenTargets,
     LabelTargets,
+    MulticlassLoss,
+    MultilabelLoss,
+    RegressionLoss,
     ValueTargets,
     learn_targets,
     read_targets,

@@ -62,11 +62,12 @@ from tsenet.scale.blocks import in_blocks
 from tsenet.skeleton.tree import LatentTree
 from tsenet.store.files import arrays_under
 from tsenet.store.network_parts import names_or, names_unless, network_arrays, read_network
-from tsenet.training.loop import History, Labelled
-from tsenet.training.losses import BinaryLoss
 from tsenet.training.targets import (
+    BinaryLoss,
     CrossValidatedScore,
     GivenTargets,
+    History,
+    Labelled,
     LabelTargets,
     cross_validated_score,
     is_known,
@@ -82,8 +83,8 @@ if TYPE_CHECKING:
     from tsenet.data.shards import ShardFolder
     from tsenet.network.predictor import Predictor
     from tsenet.network.tsenet import TSENet
-    from tsenet.training.engine import AdamState
     from tsenet.training.linear_teacher import Linear
+    from tsenet.training.loop import AdamState
     from tsenet.training.recipe import Recipe, RunSeeds, TrainedNetwork
 
 __all__ = [

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from tsenet.skeleton.tree import LatentTree
-    from tsenet.training.loop import History
+    from tsenet.training.targets import History
 
 __all__ = [
     "plot_hierarchy",
@@ -573,7 +573,7 @@ def plot_history(
     Examples
     --------
     >>> from tsenet.explain.plots import plot_history
-    >>> from tsenet.training.loop import History
+    >>> from tsenet.training.targets import History
     >>> history = History((3.0, 2.0), (2.5, 2.1), (0.5, 0.7), (0.1, 0.1), (1.0, 1.0), 1, "max_epochs")
     >>> plot_history(history).get_ylabel()
     'loss'

@@ -199,12 +199,13 @@ class TSENet(nn.Module):
         return Drawn(self.dropout, self._generator)
 
     def predictor(self) -> Predictor:
-        """What predicts without torch; it shares the network's memory, which must be on the CPU."""
+        """What predicts without torch; on the CPU it shares the network's memory, else it has a copy of the weights."""
         made = _predictors.get(self)
         weight = self.output.weight
         if made is None or made.arrays["output.weight"].ctypes.data != weight.data_ptr():
             arrays = {
-                name: parameter.detach().numpy() for name, parameter in self.named_parameters()
+                name: parameter.detach().cpu().numpy()
+                for name, parameter in self.named_parameters()
             }
             links = [layer.links for layer in self.layers]
             made = _predictors[self] = Predictor(links, arrays)

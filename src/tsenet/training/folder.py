@@ -21,8 +21,7 @@ from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.network.predictor import Inputs
 from tsenet.progress import Progress
-from tsenet.training.loop import Labelled, batch_bounds
-from tsenet.training.targets import is_known
+from tsenet.training.targets import Labelled, batch_bounds, is_known
 
 __all__ = ["FolderRows"]
 

@@ -31,8 +31,14 @@ from threadpoolctl import threadpool_limits
 
 from tsenet.network.predictor import is_bag
 from tsenet.progress import Progress
-from tsenet.training.loop import Labelled, Score
-from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, RegressionLoss
+from tsenet.training.targets import (
+    BinaryLoss,
+    Labelled,
+    Loss,
+    MulticlassLoss,
+    RegressionLoss,
+    Score,
+)
 
 __all__ = [
     "Linear",

@@ -1,178 +1,140 @@
-"""The training loop: labelled rows in batches, steps of an engine, validation, the best weights kept, and a history."""
+"""Training: steps of a network by torch's autograd and Adam, and the loop over epochs, which keeps the best weights."""
 
 from __future__ import annotations
 
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
+from torch.optim.adam import adam
 
 from tsenet._system.threads import torch_threads
 from tsenet.errors import DivergenceError
+from tsenet.network.predictor import Inputs
+from tsenet.network.sparse_linear import StepMemory
+from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress, as_progress
+from tsenet.training.targets import History, Labelled, Loss, Score
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from tsenet.network.predictor import Inputs
-    from tsenet.training.engine import Engine
     from tsenet.training.folder import FolderRows
 
-__all__ = ["History", "Labelled", "Score", "TrainingOptions", "batch_bounds", "train"]
+__all__ = ["AdamState", "Engine", "TrainingOptions", "train"]
 
 logger = logging.getLogger("tsenet.training")
 
-#: ``score(targets, outputs, weights)`` of raw outputs, higher is better.
-Score = Callable[[NDArray[Any], NDArray[np.float64], NDArray[Any] | None], float]
 
-_SERIES = ("train_loss", "validation_loss", "validation_score", "learning_rate", "seconds")
+# ---- steps
 
 
-# ---- rows
+class AdamState(NamedTuple):
+    """Running means of the gradient and its square for each weight, and the number of steps taken."""
+
+    means: list[Tensor]
+    squares: list[Tensor]
+    n_steps: list[Tensor]
+
+    @classmethod
+    def zeros(cls, weights: Iterable[Tensor]) -> AdamState:
+        """The state before the first step."""
+        kept = list(weights)
+        means, squares = ([torch.zeros_like(weight) for weight in kept] for _ in range(2))
+        return cls(means, squares, [torch.tensor(0.0) for _ in kept])
 
 
-class Labelled(NamedTuple):
-    """Rows of a table with their targets: to train on, to validate on, or the batch of one step."""
+class Engine:
+    """Training steps by torch's autograd and Adam.
 
-    inputs: Inputs  # the table (N, D)
-    rows: NDArray[np.int64]  # (n,), numbers of rows
-    targets: NDArray[Any]  # (n,) or (n, C), as the loss wants them
-    weights: NDArray[Any] | None = None  # (n,) or (n, C)
-    duplicate_groups: NDArray[np.int64] | None = None  # (n,), the same number for equal rows
+    On a CPU a step runs on one thread: sums then do not depend on the number of cores, and most networks are too small
+    for more. Besides the network's weights, ``adam`` is all that an engine remembers between steps.
 
-    def take(self, which: NDArray[Any]) -> Labelled:
-        """Some of them."""
-        parts = (None if part is None else part[which] for part in self[1:])
-        return Labelled(self.inputs, *parts)  # type: ignore[arg-type]  # mypy sees one type for all
+    Parameters
+    ----------
+    net : TSENet
+        It is moved to the device. Steps leave it in training mode.
+    loss : Loss
+        What training minimises.
+    device : str, default="cpu"
+        Where the network is trained.
+    seed : int, default=0
+        Of the dropout masks.
+    n_jobs : int or None, default=None
+        Threads of `outputs`; None takes every core. Results do not depend on it.
+    input_dropout : float, default=0.0
+        Share of the values of each batch that are dropped.
+    adam : AdamState, optional
+        Of an engine that trained the network before.
+    """
 
-    @property
-    def n_rows(self) -> int:
-        """Rows of an epoch."""
-        return self.rows.size
+    def __init__(
+        self,
+        net: TSENet,
+        loss: Loss,
+        *,
+        device: str = "cpu",
+        seed: int = 0,
+        n_jobs: int | None = None,
+        input_dropout: float = 0.0,
+        adam: AdamState | None = None,
+    ) -> None:
+        self.device = torch.device(device)
+        self.net, self.loss = net.to(self.device).train(), loss
+        self.seed, self.n_jobs, self.input_dropout = seed, n_jobs, input_dropout
+        self._parameters: list[Tensor] = list(self.net.parameters())
+        self.adam = AdamState.zeros(self._parameters) if adam is None else adam
+        self._memory = StepMemory()
 
-    def batches(self, seed: int, epoch: int, n_batches: int) -> Iterator[Labelled]:
-        """Shuffle the rows and cut them into batches of about the same size."""
-        order = np.random.default_rng([seed, epoch]).permutation(self.n_rows)
-        for start, stop in batch_bounds(self.n_rows, n_batches):
-            yield self.take(order[start:stop])
+    def step(self, batch: Labelled, learning_rate: float, step: int) -> float:
+        """Take one Adam step on a batch and return its mean loss before it.
 
+        ``step`` counts the steps of a run and chooses the dropout masks.
+        """
+        with self._memory:
+            self.net.begin_step(self.seed, step)
+            key = (self.seed << 32) + step
+            values = batch.inputs.batch(batch.rows, self.input_dropout, key).to(self.device)
+            outputs: Tensor = self.net(values)  # (B, C)
+            found = outputs.detach().cpu().numpy()
+            loss, slope = self.loss.gradient(found, batch.targets, batch.weights)
+            for parameter in self._parameters:
+                parameter.grad = None
+            outputs.backward(torch.from_numpy(slope).to(self.device))  # type: ignore[no-untyped-call]  # torch's
+            self._take_step(learning_rate)
+            return loss
 
-def batch_bounds(n_rows: int, n_batches: int) -> Iterator[tuple[int, int]]:
-    """First and last row of each batch. Sizes differ by at most one: a small last batch would count for too much."""
-    for batch in range(n_batches):
-        yield n_rows * batch // n_batches, n_rows * (batch + 1) // n_batches
+    def _take_step(self, learning_rate: float) -> None:
+        """Take Adam's step along the gradients; the class `torch.optim.Adam` takes two seconds to import."""
+        adam(
+            self._parameters,
+            [cast(Tensor, parameter.grad) for parameter in self._parameters],
+            self.adam.means,
+            self.adam.squares,
+            [],
+            self.adam.n_steps,
+            fused=self.device.type == "cpu" or None,  # one pass over memory; the default takes many
+            amsgrad=False,
+            beta1=0.9,
+            beta2=0.999,
+            lr=learning_rate,
+            weight_decay=0.0,
+            eps=1e-8,
+            maximize=False,
+        )
+
+    def outputs(self, inputs: Inputs, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Outputs (n, C) of some rows of a table, without dropout; computed on the CPU."""
+        return self.net.predictor().outputs(inputs, rows, self.n_jobs)
 
 
 # ---- epochs
-
-
-@dataclass(frozen=True, repr=False)
-class History:
-    """One entry per epoch in every series; the validation series are empty without validation rows.
-
-    Attributes
-    ----------
-    train_loss : tuple of float
-        Mean loss of the epoch's batches, dropout included.
-    validation_loss, validation_score : tuple of float
-        After the epoch, without dropout; a higher score is better.
-    learning_rate : tuple of float
-        Adam's step size.
-    seconds : tuple of float
-        Wall-clock time of the epoch, validation included; not compared, and empty in a loaded model, whose file does
-        not hold times.
-    best_epoch : int or None
-        Number, from 0, of the epoch with the best validation score; None if there is none.
-    stopped : str or None
-        Why training ended: ``"max_epochs"``, ``"early_stopping"`` or ``"diverged"``; None while it continues.
-    """
-
-    train_loss: tuple[float, ...] = ()
-    validation_loss: tuple[float, ...] = ()
-    validation_score: tuple[float, ...] = ()
-    learning_rate: tuple[float, ...] = ()
-    seconds: tuple[float, ...] = field(default=(), compare=False)
-    best_epoch: int | None = None
-    stopped: str | None = None
-
-    @property
-    def n_epochs(self) -> int:
-        """Number of whole epochs."""
-        return len(self.train_loss)
-
-    @property
-    def best_score(self) -> float | None:
-        """Validation score of the best epoch."""
-        return None if self.best_epoch is None else self.validation_score[self.best_epoch]
-
-    def after_epoch(
-        self,
-        train_loss: float,
-        validation: tuple[float, float] | None,
-        learning_rate: float,
-        seconds: float,
-    ) -> History:
-        """Return the history with one more epoch; ``validation`` is its loss and score.
-
-        The epoch becomes the best one if its score beats the best. NaN beats nothing.
-        """
-        new = {"train_loss": train_loss, "learning_rate": learning_rate, "seconds": seconds}
-        best_epoch = self.best_epoch
-        if validation is not None:
-            new["validation_loss"], new["validation_score"] = validation
-            best = -math.inf if self.best_score is None else self.best_score
-            if validation[1] > best:
-                best_epoch = self.n_epochs
-        longer: dict[str, Any] = {k: (*getattr(self, k), value) for k, value in new.items()}
-        return replace(self, **longer, best_epoch=best_epoch)
-
-    def table(self) -> pd.DataFrame:
-        """All epochs as a data frame, numbered from 1."""
-        import pandas as pd
-
-        series = {name.replace("_", " "): getattr(self, name) for name in _SERIES}
-        frame = pd.DataFrame({name: values for name, values in series.items() if values})
-        return frame.set_index(pd.RangeIndex(1, self.n_epochs + 1, name="epoch"))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-able fields; NaN and infinity, which JSON lacks, become strings."""
-        plain = asdict(self)
-        for name in _SERIES:
-            plain[name] = [v if math.isfinite(v) else str(v) for v in plain[name]]
-        return plain
-
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> History:
-        """Rebuild a history from :meth:`to_dict`; raises ValueError if it cannot be one."""
-        if set(plain) != {part.name for part in fields(cls)}:
-            raise ValueError(f"a history has other fields than {sorted(plain)}")
-        series = {name: tuple(float(value) for value in plain[name]) for name in _SERIES}
-        best, stopped = plain["best_epoch"], plain["stopped"]
-        made = cls(**series, best_epoch=best, stopped=stopped)
-        n_epochs, n_scores = made.n_epochs, len(made.validation_score)
-        lengths = len(made.learning_rate), len(made.validation_loss)
-        may_be_empty = {n_scores, len(made.seconds)}
-        if lengths != (n_epochs, n_scores) or not may_be_empty <= {0, n_epochs}:
-            raise ValueError("the series of a history have different lengths")
-        if best is not None and (type(best) is not int or not 0 <= best < n_scores):
-            raise ValueError(f"the best epoch {best!r} is not one of the epochs")
-        if not isinstance(stopped, str | None):
-            raise ValueError(f"stopped of a history is {stopped!r}")
-        return made
-
-    def __repr__(self) -> str:
-        parts = [f"{self.n_epochs} epochs"]
-        if self.train_loss:
-            parts.append(f"train loss {self.train_loss[-1]:.4g}")
-        if self.best_epoch is not None:
-            parts.append(f"best score {self.best_score:.4g} in epoch {self.best_epoch + 1}")
-        parts.append(f"stopped: {self.stopped}" if self.stopped else "not stopped")
-        return f"History({', '.join(parts)})"
 
 
 @dataclass(frozen=True)
@@ -271,10 +233,10 @@ def train(
             validated = None if validation is None else _validate(engine, validation, score)
             history = history.after_epoch(loss, validated, rate, time.perf_counter() - began)
             if history.best_epoch == history.n_epochs - 1:
-                best = engine.weights()
+                best = deepcopy(engine.net.state_dict())
             logger.info("%s", history)
         if best is not None:
-            engine.load_weights(best)
+            engine.net.load_state_dict(best)
         history = replace(history, stopped=stopped)
         report.finish(repr(history))
     return history
@@ -312,6 +274,6 @@ def _epoch(
 def _validate(engine: Engine, validation: Labelled, score: Score | None) -> tuple[float, float]:
     """Loss and score of the validation rows."""
     targets, weights = validation.targets, validation.weights
-    outputs = engine.outputs(validation.inputs, validation.rows).astype(np.float64)  # (n, C)
+    outputs = engine.outputs(validation.inputs, validation.rows)  # (n, C)
     loss, _ = engine.loss.gradient(outputs, targets, weights)
     return loss, -loss if score is None else score(targets, outputs, weights)

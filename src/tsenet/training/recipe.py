@@ -39,7 +39,6 @@ from tsenet.network.initial_weights import set_principal_directions
 from tsenet.network.predictor import Inputs, NetworkOptions, is_bag
 from tsenet.network.tsenet import TSENet
 from tsenet.progress import Progress
-from tsenet.training.engine import AdamState, Engine
 from tsenet.training.folder import FolderRows
 from tsenet.training.linear_teacher import (
     Linear,
@@ -52,9 +51,17 @@ from tsenet.training.linear_teacher import (
     standard_error,
     stratified_folds,
 )
-from tsenet.training.loop import History, Labelled, Score, TrainingOptions, train
-from tsenet.training.losses import BinaryLoss, Loss, MulticlassLoss, RegressionLoss
+from tsenet.training.loop import AdamState, Engine, TrainingOptions, train
 from tsenet.training.pruning import remove_again
+from tsenet.training.targets import (
+    BinaryLoss,
+    History,
+    Labelled,
+    Loss,
+    MulticlassLoss,
+    RegressionLoss,
+    Score,
+)
 
 __all__ = [
     "Recipe",
@@ -297,7 +304,7 @@ class Trainer:
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
         engine = Engine(
-            net.train(),
+            net,
             self.loss,
             device=device,
             seed=self.seeds.dropout,

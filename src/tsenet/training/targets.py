@@ -1,21 +1,24 @@
-"""Targets: what a user's ``y`` holds, and what a network is trained to answer.
+"""Targets: what a user's ``y`` holds, what a network is trained to answer, and how good its answers are.
 
 `read_targets` checks a ``y``. A row has no target where it is None, NaN, ``pandas.NA``, masked or blank text, and where
 it holds the marker that the user named (``unlabeled=-1``). Each kind of target is an object learned from the first
 ``y``: it encodes further ones as its loss wants them and turns raw outputs of the network back into answers; estimators
-hold one as ``targets_``. Scores compare the answers with the targets.
+hold one as ``targets_``. Scores compare the answers with the targets, and a `History` has those of each epoch.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import expit, softmax
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
@@ -23,24 +26,28 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d
 from tsenet.data.rows import checked_csr
 from tsenet.data.scaling import overflow_safe_scale
 from tsenet.errors import DataError, NonNumericError
-from tsenet.training.losses import (
-    BinaryLoss,
-    Loss,
-    MulticlassLoss,
-    MultilabelLoss,
-    RegressionLoss,
-)
 
 if TYPE_CHECKING:
-    from tsenet.training.loop import Score
+    import pandas as pd
+
+    from tsenet.network.predictor import Inputs
 
 __all__ = [
+    "BinaryLoss",
     "ClassTargets",
     "CrossValidatedScore",
     "GivenTargets",
+    "History",
     "LabelTargets",
+    "Labelled",
+    "Loss",
+    "MulticlassLoss",
+    "MultilabelLoss",
+    "RegressionLoss",
+    "Score",
     "Targets",
     "ValueTargets",
+    "batch_bounds",
     "cross_validated_score",
     "is_known",
     "learn_targets",
@@ -50,8 +57,125 @@ __all__ = [
     "warn_of_marker",
 ]
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
+
+#: ``score(targets, outputs, weights)`` of raw outputs, higher is better.
+Score = Callable[[NDArray[Any], NDArray[np.float64], NDArray[Any] | None], float]
+
 _DRAWS = 400  # of the bootstrap
+_SERIES = ("train_loss", "validation_loss", "validation_score", "learning_rate", "seconds")
+
+
+# ---- losses and their derivatives, in closed form
+#
+# All of them are one mean, Σ w·l / Σ w over the known targets of some rows. Weights w are (n,), one for each row, or
+# (n, C), one for each target. An unknown target has weight 0: it is left out of the mean and its output receives no
+# gradient. The loss of rows without any known target is 0.
+
+
+@dataclass(frozen=True)
+class Loss(ABC):
+    """What turns the C outputs of a network into a number to minimise, and into predictions."""
+
+    n_outputs: int = 1  # that the network needs
+
+    @abstractmethod
+    def gradient(
+        self, outputs: Floats, targets: NDArray[Any], weights: NDArray[Any] | None = None
+    ) -> tuple[float, Floats]:
+        """Mean loss of outputs (n, C), and its derivative by them in their own type.
+
+        ``targets`` has one entry per row, (n,), or one per output, (n, C).
+        """
+
+    @abstractmethod
+    def predict(self, outputs: Floats) -> NDArray[np.float64]:
+        """Probabilities, or values for regression, from outputs (n, C)."""
+
+
+class _EntryLoss(Loss):
+    """Losses that look at each output alone. Targets (n, C), or (n,) for one output; NaN is unknown."""
+
+    def gradient(
+        self, outputs: Floats, targets: NDArray[Any], weights: NDArray[Any] | None = None
+    ) -> tuple[float, Floats]:
+        """Mean loss and its derivative."""
+        column = targets[:, None] if targets.ndim == 1 else targets
+        if column.shape != outputs.shape:  # never broadcast, which would hide a mistake
+            raise ValueError(f"targets of shape {targets.shape} do not fit outputs {outputs.shape}")
+        known = ~np.isnan(column)
+        weight = known if weights is None else known * weights.reshape(len(weights), -1)
+        total = float(weight.sum()) or 1.0
+        losses, slope = self._entries(outputs, np.where(known, column, 0.0))
+        return float((weight * losses).sum()) / total, np.asarray(
+            weight * slope / total, outputs.dtype
+        )
+
+    @abstractmethod
+    def _entries(self, outputs: Floats, targets: Floats) -> tuple[Floats, Floats]:
+        """Loss of every output and its derivative, (n, C) each."""
+
+
+class MultilabelLoss(_EntryLoss):
+    """C labels that may hold together, one log-odds z each: ln(1 + exp z) − y·z. Targets are 0 to 1 or NaN."""
+
+    def _entries(self, outputs: Floats, targets: Floats) -> tuple[Floats, Floats]:
+        return np.logaddexp(0.0, outputs) - targets * outputs, expit(outputs) - targets
+
+    def predict(self, outputs: Floats) -> NDArray[np.float64]:
+        """P(label) of every label: (n, C)."""
+        return np.asarray(expit(outputs.astype(np.float64)))
+
+
+class BinaryLoss(MultilabelLoss):
+    """Two classes, one output: the log-odds of class 1. Targets (n,) are 0 to 1, or NaN."""
+
+    def predict(self, outputs: Floats) -> NDArray[np.float64]:
+        """P(class 0) and P(class 1): (n, 2)."""
+        z = outputs.astype(np.float64)
+        return np.concatenate([expit(-z), expit(z)], axis=1)
+
+
+class RegressionLoss(_EntryLoss):
+    """Squared error of C values."""
+
+    def _entries(self, outputs: Floats, targets: Floats) -> tuple[Floats, Floats]:
+        difference = outputs - targets
+        return np.square(difference), 2.0 * difference
+
+    def predict(self, outputs: Floats) -> NDArray[np.float64]:
+        """The outputs themselves: (n, C)."""
+        return outputs.astype(np.float64)
+
+
+class MulticlassLoss(Loss):
+    """C classes that exclude each other: −ln softmax(z) of the true one.
+
+    Targets (n,) are class numbers; a negative number or NaN is unknown. Targets (n, C) are probabilities of the
+    classes, as a teacher gives them: the loss is then the cross-entropy.
+    """
+
+    def gradient(
+        self, outputs: Floats, targets: NDArray[Any], weights: NDArray[Any] | None = None
+    ) -> tuple[float, Floats]:
+        """Mean loss and its derivative."""
+        share: NDArray[Any] = targets
+        if targets.ndim == 1:  # all zeros where the class is unknown
+            share = np.asarray(targets[:, None] == np.arange(self.n_outputs), outputs.dtype)
+        if weights is not None:
+            share = share * weights[:, None]
+        of_row = share.sum(axis=1, keepdims=True)
+        total = float(of_row.sum()) or 1.0
+        below = outputs - outputs.max(axis=1, keepdims=True)  # ≤ 0: no overflow
+        odds = np.exp(below)
+        sums = odds.sum(axis=1, keepdims=True)
+        mean = (np.vdot(of_row, np.log(sums)) - np.vdot(share, below)) / total
+        slope = odds * (of_row / sums) - share
+        return float(mean), np.asarray(slope / total, outputs.dtype)
+
+    def predict(self, outputs: Floats) -> NDArray[np.float64]:
+        """P(class) of every class: (n, C)."""
+        return np.asarray(softmax(outputs.astype(np.float64), axis=1))
 
 
 # ---- what targets mean
@@ -463,6 +587,41 @@ def _floats(given: NDArray[Any], missing: NDArray[np.bool_]) -> Floats:
     return values
 
 
+# ---- rows with targets
+
+
+class Labelled(NamedTuple):
+    """Rows of a table with their targets: to train on, to validate on, or the batch of one step."""
+
+    inputs: Inputs  # the table (N, D)
+    rows: NDArray[np.int64]  # (n,), numbers of rows
+    targets: NDArray[Any]  # (n,) or (n, C), as the loss wants them
+    weights: NDArray[Any] | None = None  # (n,) or (n, C)
+    duplicate_groups: NDArray[np.int64] | None = None  # (n,), the same number for equal rows
+
+    def take(self, which: NDArray[Any]) -> Labelled:
+        """Some of them."""
+        parts = (None if part is None else part[which] for part in self[1:])
+        return Labelled(self.inputs, *parts)  # type: ignore[arg-type]  # mypy sees one type for all
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of an epoch."""
+        return self.rows.size
+
+    def batches(self, seed: int, epoch: int, n_batches: int) -> Iterator[Labelled]:
+        """Shuffle the rows and cut them into batches of about the same size."""
+        order = np.random.default_rng([seed, epoch]).permutation(self.n_rows)
+        for start, stop in batch_bounds(self.n_rows, n_batches):
+            yield self.take(order[start:stop])
+
+
+def batch_bounds(n_rows: int, n_batches: int) -> Iterator[tuple[int, int]]:
+    """First and last row of each batch. Sizes differ by at most one: a small last batch would count for too much."""
+    for batch in range(n_batches):
+        yield n_rows * batch // n_batches, n_rows * (batch + 1) // n_batches
+
+
 # ---- scores of rows that a network has not seen, higher is better
 
 
@@ -574,7 +733,7 @@ class CrossValidatedScore(NamedTuple):
 
 
 def cross_validated_score(
-    targets: Targets, true: NDArray[Any], outputs: Floats
+    targets: Targets, true: NDArray[Any], outputs: NDArray[np.float64]
 ) -> CrossValidatedScore | None:
     """Score raw outputs (n, C) of rows that the models had not seen.
 
@@ -608,6 +767,110 @@ def cross_validated_score(
     spread = z * np.sqrt(value * (1 - value) / n + (z / (2 * n)) ** 2)
     low, high = (centre - spread) / (1 + z**2 / n), (centre + spread) / (1 + z**2 / n)
     return CrossValidatedScore("accuracy", value, float(low), float(high), n)
+
+
+@dataclass(frozen=True, repr=False)
+class History:
+    """One entry per epoch in every series; the validation series are empty without validation rows.
+
+    Attributes
+    ----------
+    train_loss : tuple of float
+        Mean loss of the epoch's batches, dropout included.
+    validation_loss, validation_score : tuple of float
+        After the epoch, without dropout; a higher score is better.
+    learning_rate : tuple of float
+        Adam's step size.
+    seconds : tuple of float
+        Wall-clock time of the epoch, validation included; not compared, and empty in a loaded model, whose file does
+        not hold times.
+    best_epoch : int or None
+        Number, from 0, of the epoch with the best validation score; None if there is none.
+    stopped : str or None
+        Why training ended: ``"max_epochs"``, ``"early_stopping"`` or ``"diverged"``; None while it continues.
+    """
+
+    train_loss: tuple[float, ...] = ()
+    validation_loss: tuple[float, ...] = ()
+    validation_score: tuple[float, ...] = ()
+    learning_rate: tuple[float, ...] = ()
+    seconds: tuple[float, ...] = field(default=(), compare=False)
+    best_epoch: int | None = None
+    stopped: str | None = None
+
+    @property
+    def n_epochs(self) -> int:
+        """Number of whole epochs."""
+        return len(self.train_loss)
+
+    @property
+    def best_score(self) -> float | None:
+        """Validation score of the best epoch."""
+        return None if self.best_epoch is None else self.validation_score[self.best_epoch]
+
+    def after_epoch(
+        self,
+        train_loss: float,
+        validation: tuple[float, float] | None,
+        learning_rate: float,
+        seconds: float,
+    ) -> History:
+        """Return the history with one more epoch; ``validation`` is its loss and score.
+
+        The epoch becomes the best one if its score beats the best. NaN beats nothing.
+        """
+        new = {"train_loss": train_loss, "learning_rate": learning_rate, "seconds": seconds}
+        best_epoch = self.best_epoch
+        if validation is not None:
+            new["validation_loss"], new["validation_score"] = validation
+            best = -math.inf if self.best_score is None else self.best_score
+            if validation[1] > best:
+                best_epoch = self.n_epochs
+        longer: dict[str, Any] = {k: (*getattr(self, k), value) for k, value in new.items()}
+        return replace(self, **longer, best_epoch=best_epoch)
+
+    def table(self) -> pd.DataFrame:
+        """All epochs as a data frame, numbered from 1."""
+        import pandas as pd
+
+        series = {name.replace("_", " "): getattr(self, name) for name in _SERIES}
+        frame = pd.DataFrame({name: values for name, values in series.items() if values})
+        return frame.set_index(pd.RangeIndex(1, self.n_epochs + 1, name="epoch"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able fields; NaN and infinity, which JSON lacks, become strings."""
+        plain = asdict(self)
+        for name in _SERIES:
+            plain[name] = [v if math.isfinite(v) else str(v) for v in plain[name]]
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> History:
+        """Rebuild a history from :meth:`to_dict`; raises ValueError if it cannot be one."""
+        if set(plain) != {part.name for part in fields(cls)}:
+            raise ValueError(f"a history has other fields than {sorted(plain)}")
+        series = {name: tuple(float(value) for value in plain[name]) for name in _SERIES}
+        best, stopped = plain["best_epoch"], plain["stopped"]
+        made = cls(**series, best_epoch=best, stopped=stopped)
+        n_epochs, n_scores = made.n_epochs, len(made.validation_score)
+        lengths = len(made.learning_rate), len(made.validation_loss)
+        may_be_empty = {n_scores, len(made.seconds)}
+        if lengths != (n_epochs, n_scores) or not may_be_empty <= {0, n_epochs}:
+            raise ValueError("the series of a history have different lengths")
+        if best is not None and (type(best) is not int or not 0 <= best < n_scores):
+            raise ValueError(f"the best epoch {best!r} is not one of the epochs")
+        if not isinstance(stopped, str | None):
+            raise ValueError(f"stopped of a history is {stopped!r}")
+        return made
+
+    def __repr__(self) -> str:
+        parts = [f"{self.n_epochs} epochs"]
+        if self.train_loss:
+            parts.append(f"train loss {self.train_loss[-1]:.4g}")
+        if self.best_epoch is not None:
+            parts.append(f"best score {self.best_score:.4g} in epoch {self.best_epoch + 1}")
+        parts.append(f"stopped: {self.stopped}" if self.stopped else "not stopped")
+        return f"History({', '.join(parts)})"
 
 
 # ---- files
