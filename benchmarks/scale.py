@@ -52,12 +52,11 @@ def run(
 
 def make_folder(folder: Path, n_rows: int, row_length: int) -> Path:
     """Write the documents a block at a time."""
-    from tsenet.data import ShardWriter
+    from tsenet.data import Table, write_batches
 
     names = [f"w{j}" for j in range(N_WORDS)]
-    with ShardWriter(folder, names=names) as writer:
-        for rows in zipf_blocks(N_WORDS, n_rows, row_length):
-            writer.write(rows.to_csr())
+    blocks = zipf_blocks(N_WORDS, n_rows, row_length)
+    write_batches(folder, ((Table.of(rows.to_csr(), names), {}) for rows in blocks))
     return folder
 
 

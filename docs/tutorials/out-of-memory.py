@@ -72,10 +72,10 @@ print("the same tree:", from_cluster == tree)
 # And the same as from the table in memory:
 
 # %%
-from tsenet.data import read_documents, vectorize, word_vectorizer
+from tsenet.data import read_data, vectorize, word_vectorizer
 
 words = word_vectorizer(n_words=2000, stop_words="english", min_documents=5)
-counts = vectorize(read_documents("docs.csv", "text"), words)
+counts = vectorize(read_data("docs.csv").texts("text"), words)
 print("the same tree:", tsenet.learn_tree(counts, random_state=0) == tree)
 
 # %% [markdown]

@@ -31,9 +31,9 @@
 
 # %%
 import tsenet
-from tsenet.data import read_documents
+from tsenet.data import read_data
 
-documents = read_documents("docs.csv", "text")
+documents = read_data("docs.csv").texts("text")
 model = tsenet.TopicModel(n_words=2000, min_documents=5, random_state=0).fit(documents)
 model.topics_[["id", "level", "label", "share", "coherence"]].head(8).round(3)
 

@@ -235,7 +235,7 @@ class TestProgram:
         assert names(out) == FILES
         assert "121 documents" in stdout
         # not a terminal: lines of a log, no bars
-        assert stderr.startswith("reading documents: finished in ")
+        assert stderr.startswith("reading rows: finished in ")
         assert all(": finished in " in line for line in stderr.splitlines())
         assert "\x1b" not in stderr
 

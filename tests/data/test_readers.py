@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsenet.data import BinaryRule, Documents, read_chunks, read_data, read_documents
+from tsenet.data import BinaryRule, read_chunks, read_data
 from tsenet.errors import DataError, MissingDependencyError
 
 RECORDS: list[dict[str, Any]] = [
@@ -47,6 +47,10 @@ def document_file(folder: Path, content: str | bytes, name: str = "d.csv") -> Pa
     return path
 
 
+def read_texts(path: str | Path, text: str = "text", **options: Any) -> list[str]:
+    return read_data(path, [text], **options).texts(text)
+
+
 # ---- documents
 
 
@@ -55,49 +59,51 @@ def document_file(folder: Path, content: str | bytes, name: str = "d.csv") -> Pa
 )
 def test_every_format_gives_the_same_documents(tmp_path: Path, name: str) -> None:
     path = write(tmp_path / name)
-    documents = read_documents(path, "text", columns=["label"])
-    assert documents == Documents(TEXTS, {"label": LABELS}, n_missing=1)
-    assert read_documents(str(path), "text", columns=["text"]).columns == {}
+    file = read_data(path, ["text", "label", "text"])
+    assert list(file.columns) == ["text", "label"]
+    assert file.texts() == TEXTS
+    assert file.column("label").tolist() == LABELS
+    assert read_texts(str(path)) == TEXTS
     with pytest.raises(DataError, match="no column 'body'; it has 'id', 'text', 'label'"):
-        read_documents(path, "body")
+        read_texts(path, "body")
 
 
 def test_without_header_columns_are_numbered(tmp_path: Path) -> None:
     path = write(tmp_path / "d.csv", header=False).rename(tmp_path / "D.CSV")
-    documents = read_documents(path, "2", columns=["3"], header=False)
-    assert documents.texts == TEXTS
-    assert documents.columns == {"3": LABELS}
+    file = read_data(path, ["2", "3"], header=False)
+    assert file.texts("2") == TEXTS
+    assert file.texts("3") == LABELS
 
 
-def test_missing_texts_are_empty_and_counted(tmp_path: Path) -> None:
+def test_missing_texts_are_empty(tmp_path: Path) -> None:
     records = [{"text": "one"}, {"text": None}, {"label": 3}, {"text": 7, "label": None}]
-    expected = Documents(["one", "", "", "7"], {"label": [None, None, 3, None]}, n_missing=2)
-    lines = write(tmp_path / "d.jsonl", records)
-    assert read_documents(lines, "text", columns=["label"]) == expected
+    file = read_data(write(tmp_path / "d.jsonl", records))
+    assert file.texts() == ["one", "", "", "7"]
+    assert file.column("label").tolist() == [None, None, 3, None]
     numbers = write(tmp_path / "d.parquet", [{"n": 1.5}, {"n": float("nan")}, {"n": None}])
-    assert read_documents(numbers, "n") == Documents(["1.5", "", ""], {}, n_missing=2)
+    assert read_texts(numbers, "n") == ["1.5", "", ""]
 
 
 def test_byte_order_mark_blank_lines_and_line_ends(tmp_path: Path) -> None:
     path = document_file(tmp_path, b"\xef\xbb\xbftext,n\r\n\r\nhello,1\r\nworld,2\r\n\r\n")
-    assert read_documents(path, "text", encoding="UTF8").texts == ["hello", "world"]
+    assert read_texts(path, "text", encoding="UTF8") == ["hello", "world"]
     lines = document_file(
         tmp_path, b'\xef\xbb\xbf{"text": "a"}\r\n\r\n  \n{"text": "b"}', "d.jsonl"
     )
-    assert read_documents(lines, "text").texts == ["a", "b"]
+    assert read_texts(lines, "text") == ["a", "b"]
     text = document_file(tmp_path, "one, two\r\n\r\n  \r\nthree\r\n", "d.txt")
-    assert read_documents(text).texts == ["one, two", "three"]
+    assert read_texts(text) == ["one, two", "three"]
 
 
 def test_encodings(tmp_path: Path) -> None:
     path = document_file(tmp_path, "text\ncafé\n".encode("latin-1"))
     with pytest.raises(DataError, match=r"d\.csv is not utf-8.* \(byte 0xe9\).*encoding='latin-1'"):
-        read_documents(path, "text")
-    assert read_documents(path, "text", encoding="latin-1").texts == ["café"]
+        read_texts(path, "text")
+    assert read_texts(path, "text", encoding="latin-1") == ["café"]
     path = document_file(tmp_path, "text\ncafé\n".encode("utf-16"))
-    assert read_documents(path, "text", encoding="utf-16").texts == ["café"]
+    assert read_texts(path, "text", encoding="utf-16") == ["café"]
     with pytest.raises(DataError, match="unknown encoding 'klingon'"):
-        read_documents(path, "text", encoding="klingon")
+        read_texts(path, "text", encoding="klingon")
 
 
 @pytest.mark.parametrize(
@@ -108,14 +114,14 @@ def test_encodings(tmp_path: Path) -> None:
         ("d.jsonl", '{"text": "a"}\n{"text": ["a"]}', "row 2: 'text' holds a list"),
         ("d.json", '["a", null]', "element 2: expected a JSON object, got a NoneType"),
         ("d.json", '["a"', "not JSON"),
-        ("d.json", "[]", "holds no documents"),
+        ("d.json", "[]", "holds no rows"),
         ("d.csv", "n,text\n1,one\na,b,c", "line 3: 3 fields, expected 2"),
         ("d.csv", "n,text\n1,one\na", "line 3: 1 field, expected 2"),
         ("d.csv", 'n,text\n1,one\na,"left open\nx,y\n', "line 4: unexpected end of data"),
         ("d.csv", "text,text\na,b\n", "2 columns named 'text'"),
-        ("d.csv", "\n\n", "holds no documents"),
-        ("d.csv", "text\n", "holds no documents"),
-        ("d.txt", " \n", "holds no documents"),
+        ("d.csv", "\n\n", "holds no rows"),
+        ("d.csv", "text\n", "holds no rows"),
+        ("d.txt", " \n", "holds no rows"),
         ("d.pdf", "", r"cannot tell the format .*\.csv, \.tsv, \.jsonl"),
         ("d.gz", "", "cannot tell the format"),
         ("d.parquet.gz", "", "cannot tell the format"),
@@ -126,28 +132,28 @@ def test_wrong_files_are_named_with_the_line(
     tmp_path: Path, name: str, content: str, why: str
 ) -> None:
     with pytest.raises(DataError, match=why):
-        read_documents(document_file(tmp_path, content, name), "text")
+        read_texts(document_file(tmp_path, content, name), "text")
 
 
 @pytest.mark.parametrize("name", ["d.csv.gz", "d.jsonl.xz", "d.csv.bz2", "d.parquet"])
 def test_damaged_and_missing_files(tmp_path: Path, name: str) -> None:
     with pytest.raises(FileNotFoundError):
-        read_documents(tmp_path / name, "text")
+        read_texts(tmp_path / name, "text")
     path = write(tmp_path / name, RECORDS * 50)
     content = path.read_bytes()
     for damaged in (b"this is something else", content[: len(content) // 2]):
         path.write_bytes(damaged)
         with pytest.raises(DataError, match=r"is damaged or not a \.?\w+ file"):
-            read_documents(path, "text")
+            read_texts(path, "text")
 
 
 def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "d.parquet", [{"text": b"bytes"}])
     with pytest.raises(DataError, match="row 1: 'text' holds a bytes"):
-        read_documents(path, "text")
+        read_texts(path, "text")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingDependencyError, match=r"pip install tsenet\[text\]"):
-        read_documents(path, "text")
+        read_texts(path, "text")
 
 
 @pytest.mark.parametrize(
@@ -159,7 +165,7 @@ def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_json_arrays_of_strings_and_of_objects(tmp_path: Path, content: str) -> None:
-    assert read_documents(document_file(tmp_path, content, "d.json")).texts == ["a b", "c"]
+    assert read_texts(document_file(tmp_path, content, "d.json")) == ["a b", "c"]
 
 
 def test_a_folder_of_texts(tmp_path: Path) -> None:
@@ -169,16 +175,17 @@ def test_a_folder_of_texts(tmp_path: Path) -> None:
         path.write_text(f"text of {name}\nin lines")
     with gzip.open(tmp_path / "z.txt.gz", "wt") as file:
         file.write("zipped")
-    documents = read_documents(tmp_path, columns=["file", "folder"])
+    file = read_data(tmp_path)
     names = ["a/1.TXT", "a/10.txt", "b/2.txt"]
-    assert documents.texts == [*(f"text of {name}\nin lines" for name in names), "zipped"]
-    assert documents.columns == {"file": [*names, "z.txt.gz"], "folder": ["a", "a", "b", "."]}
+    assert file.texts() == [*(f"text of {name}\nin lines" for name in names), "zipped"]
+    assert file.texts("file") == [*names, "z.txt.gz"]
+    assert file.texts("folder") == ["a", "a", "b", "."]
     (tmp_path / "a/1.TXT").write_bytes(b"\xe9")
     with pytest.raises(DataError, match=r"a/1\.TXT is not utf-8"):
-        read_documents(tmp_path)
+        read_texts(tmp_path)
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match=r"holds neither \.txt files"):
-        read_documents(tmp_path / "empty")
+        read_texts(tmp_path / "empty")
 
 
 @pytest.mark.parametrize(
@@ -196,14 +203,14 @@ def test_standard_input(
 ) -> None:
     stream = io.TextIOWrapper(io.BytesIO(content.encode()))
     monkeypatch.setattr(sys, "stdin", stream)
-    assert read_documents("-", text).texts == texts
+    assert read_texts("-", text) == texts
     assert not stream.closed
 
 
 @pytest.mark.parametrize(
     ("content", "text", "why"),
     [
-        (b"", "text", "holds no documents"),
+        (b"", "text", "holds no rows"),
         (b"caf\xe9", "text", "is not utf-8"),
         (b"one line\n", "body", "no column 'body'; it has 'text'"),
     ],
@@ -213,7 +220,7 @@ def test_standard_input_that_is_wrong(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     with pytest.raises(DataError, match=why):
-        read_documents("-", text)
+        read_texts("-", text)
 
 
 # ---- delimiters and headers
@@ -312,7 +319,8 @@ def test_cells_are_read_as_they_are_written(tmp_path: Path) -> None:
 def test_json_lines_may_lack_keys(tmp_path: Path) -> None:
     content = '{"a": 1}\n{"b": "x"}\n{"a": 3, "b": "y"}\n'
     file = read_data(document_file(tmp_path, content, "t.jsonl"))
-    assert file.columns.to_dict("list") == {"a": [1, None, 3], "b": [None, "x", "y"]}
+    assert file.column("a").tolist() == [1, None, 3]
+    assert file.column("b").tolist() == [None, "x", "y"]
     with pytest.raises(DataError, match="no rows"):
         read_data(document_file(tmp_path, "\n", "t.jsonl"))
 
@@ -323,7 +331,7 @@ def test_chunks_join_to_the_whole(tmp_path: Path) -> None:
     chunks = list(read_chunks(path, ["n"]))
     assert len(chunks) > 1
     assert [n for chunk in chunks for n in chunk["n"]] == list(range(10_000))
-    late = read_data(path).columns["late"].tolist()
+    late = read_data(path).column("late").tolist()
     assert (len(late), late[9000], late.count(None)) == (10_000, "x", 9_999)
     with pytest.raises(DataError, match="no column 'more'"):
         list(read_chunks(path, ["more"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from tsenet.data import (
     ShardFolder,
-    ShardWriter,
+    Table,
     count_words,
     open_shards,
     shard_documents,
     vectorize,
+    write_batches,
     write_shards,
 )
 from tsenet.data.shards import MANIFEST
@@ -90,20 +92,29 @@ def test_a_changed_folder_is_not_taken_for_the_one_that_was_sent(tmp_path: Path)
         pickle.loads(sent)
 
 
+def batches_of(rows: sp.csr_array, size: int) -> Iterator[tuple[Table, dict[str, Any]]]:
+    for start in range(0, rows.shape[0], size):
+        yield Table.of(rows[start : start + size], names=list("abcdefg")), {}
+
+
 def test_a_folder_is_readable_only_after_it_is_finished(tmp_path: Path) -> None:
     rows = documents(23)
-    options = {"names": list("abcdefg"), "rows_per_group": 2}
-    ShardWriter(tmp_path, **options).write(rows)  # stopped before the end
+
+    def interrupted() -> Iterator[tuple[Table, dict[str, Any]]]:
+        yield from batches_of(rows, 5)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_batches(tmp_path, interrupted(), rows_per_group=2)
+    assert list(tmp_path.iterdir())
     with pytest.raises(DataError, match="not a finished folder"):
         open_shards(tmp_path)
-    with ShardWriter(tmp_path, **options) as again:
-        for start in range(0, 23, 5):
-            again.write(rows[start : start + 5])
+    write_batches(tmp_path, batches_of(rows, 5), rows_per_group=2)
     assert (all_rows(open_shards(tmp_path)) == rows.toarray()).all()
-    whole = write_shards(tmp_path / "whole", rows, **options)
+    whole = write_shards(tmp_path / "whole", rows, names=list("abcdefg"), rows_per_group=2)
     assert whole.digest == open_shards(tmp_path).digest  # however the rows came
     with pytest.raises(DataError, match="finished"):
-        ShardWriter(tmp_path, **options)
+        write_batches(tmp_path, batches_of(rows, 5))
 
 
 def test_damage_names_the_file(tmp_path: Path) -> None:
@@ -171,18 +182,19 @@ def test_unknown_labels_and_wrong_rows_are_refused(tmp_path: Path) -> None:
     shards = write_shards(tmp_path / "a", documents(), labels={"y": [0] * 23})
     with pytest.raises(DataError, match="no label 'z'; it has 'y'"):
         shards.read_labels(shards.partitions[0], ["z"])
-    writer = ShardWriter(tmp_path / "b", names=["a", "b"], labels=["y"])
-    with pytest.raises(DataError, match="2 columns"):
-        writer.write(sp.csr_array([[1]]), {"y": [0]})
-    with pytest.raises(DataError, match="labels must be"):
-        writer.write(sp.csr_array([[1, 1]]))
-    with pytest.raises(DataError, match="not below 0"):
-        writer.write(sp.csr_array([[-1, 1]]), {"y": [0]})
-    with pytest.raises(DataError, match="no rows"):
-        writer.finish()
-    writer.write(sp.csr_array([[1, 1]]), {"y": ["red"]})
-    with pytest.raises(DataError, match="different kinds"):
-        writer.write(sp.csr_array([[1, 1]]), {"y": [3]})
+    counts = Table.of([[1, 1]], names=["a", "b"])
+    first = counts, {"y": ["red"]}
+    for batches, why in (
+        ([first, (Table.of([[1]]), {"y": ["red"]})], "the 2 columns of the first"),
+        ([first, (counts, {})], "labels must be"),
+        ([(Table.of([[-1, 1]]), {})], "not below 0"),
+        ([], "no rows"),
+        ([first, (counts, {"y": [3]})], "different kinds"),
+        ([(counts, {"y": ["red", "blue"]})], "another number of values"),
+        ([(counts, {"words": ["red"]})], "cannot be called"),
+    ):
+        with pytest.raises(DataError, match=why):
+            write_batches(tmp_path / "b", batches)
 
 
 # ---- files

@@ -16,13 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 
-from tsenet.data import (
-    Documents,
-    count_words,
-    vectorize,
-    word_vectorizer,
-    words_of,
-)
+from tsenet.data import count_words, vectorize, word_vectorizer, words_of
 from tsenet.data.text import (
     stop_words_of,
     vectorizer_fields,
@@ -52,7 +46,6 @@ def test_counts() -> None:
     assert table.named
     assert table.values.dtype == np.int32
     assert table.values.toarray()[0].tolist() == [1, 2, 0, 0, 1, 1, 0]
-    assert vectorize(Documents(DOCUMENTS)) == table
     assert vectorize(iter(DOCUMENTS)) == table
 
 

@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 from sklearn.model_selection import GridSearchCV
 
 import tsenet
-from tsenet.data import Documents, count_words, vectorize, word_vectorizer
+from tsenet.data import count_words, vectorize, word_vectorizer
 from tsenet.errors import DataError, ModelFileError
 from tsenet.explain import explain_prediction
 
@@ -72,7 +72,7 @@ def test_texts_in_answers_out(model: tsenet.TSENetClassifier) -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [tuple, np.array, pd.Series, pl.Series, Documents, lambda x: np.array(x, object)]
+    "make", [tuple, np.array, pd.Series, pl.Series, lambda x: np.array(x, object)]
 )
 def test_any_column_of_texts(model: tsenet.TSENetClassifier, make: Any) -> None:
     np.testing.assert_array_equal(model.predict(make(TEXTS)), model.predict(TEXTS))

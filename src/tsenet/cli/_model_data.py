@@ -44,13 +44,17 @@ def load_model(path: Path, jobs: int | None) -> Any:
 
 
 def read_file(
-    path: Path, progress: Progress, encoding: str | None = None, no_header: bool = False
+    path: Path,
+    progress: Progress,
+    encoding: str | None = None,
+    no_header: bool = False,
+    columns: Sequence[str] | None = None,
 ) -> DataFile:
-    """Read a file of rows."""
+    """Read a file of rows, all columns or some."""
     if is_shard_folder(path):
         raise DataError(f"{path} is a folder of shards, which only fit, predict and topics read")
     progress.start("reading rows", None)
-    file = read_data(path, header=not no_header, **typed(encoding=encoding))
+    file = read_data(path, columns, header=not no_header, **typed(encoding=encoding))
     progress.finish(f"{file.n_rows:,} rows")
     return file
 

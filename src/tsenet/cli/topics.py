@@ -105,7 +105,7 @@ def topics(
     """
     import tsenet
     from tsenet._system.atomic import atomic_folder
-    from tsenet.data import read_documents
+    from tsenet.cli._model_data import read_file
     from tsenet.data.text import without_html
     from tsenet.scale import Blocks
 
@@ -125,7 +125,7 @@ def topics(
     merged = [[name.strip() for name in group.split(",")] for group in merge or ()]
     if id_column is None and data.is_dir() and not is_sharded:
         id_column = "file"
-    documents: Any = None
+    documents: list[str] = []
     strengths: Iterable[Any] = ()
     with (
         atomic_folder(out, force=force) as folder,
@@ -133,15 +133,9 @@ def topics(
         Blocks(data, **options.workers_of(workers)) if is_sharded else nullcontext() as blocks,
     ):
         if blocks is None:
-            progress.start("reading documents", None)
-            documents = read_documents(
-                data,
-                text or "text",
-                columns=list(options.typed(along=along, id=id_column).values()),
-                header=not no_header,
-                **options.typed(encoding=encoding),
-            )
-            progress.finish(f"{len(documents):,} documents")
+            wanted = options.typed(text=text or "text", along=along, id=id_column).values()
+            file = read_file(data, progress, encoding, no_header, list(wanted))
+            documents = file.texts(text or "text")
         warm_up(progress, network=False)
         if model is not None:
             found = tsenet.load(model, kind="TopicModel").set_params(n_jobs=jobs)
@@ -162,9 +156,9 @@ def topics(
             if not no_explorer:
                 found.report(
                     folder / "topics.html",
-                    None if model is None else documents,
-                    quote=blocks is None and list(map(without_html, documents.texts)),
-                    along=None if along is None else documents.columns[along],
+                    None if model is None else documents or None,
+                    quote=blocks is None and list(map(without_html, documents)),
+                    along=None if along is None else file.column(along).tolist(),
                     along_name=along or "",
                     title=data.name.split(".")[0],
                     progress=progress,
@@ -176,15 +170,15 @@ def topics(
             found,
             strengths or [found.transform(documents)],
             id_column or "document",
-            None if id_column is None else documents.columns[id_column],
+            None if id_column is None else file.column(id_column).tolist(),
             folder / "documents.csv",
         )
         progress.finish()
         written = sorted(path.name for path in folder.iterdir())
     counts = {
         "documents": n_documents,
-        "without text": getattr(documents, "n_missing", 0),
-        "duplicates": getattr(documents, "n_duplicates", 0),
+        "without text": documents.count(""),
+        "duplicates": len(list(filter(None, documents))) - len({*documents} - {""}),
         "without a topic": n_without,
     }
     _print_topics(found, counts, written, out, as_json)

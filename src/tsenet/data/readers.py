@@ -1,7 +1,7 @@
 """Read tables and documents from files, folders and standard input.
 
-The library uses four names: :func:`read_data` for all columns of a file, :func:`read_documents` for its texts,
-:func:`read_chunks` for files larger than memory, and :class:`DataFile`, which turns columns into a table.
+The library uses three names: :func:`read_data` for a file, :func:`read_chunks` for one larger than memory, and
+:class:`DataFile`, which turns columns into texts or a table.
 
 Every format becomes dataframes of cells as they are in the file: csv cells are texts, so that ``007`` keeps its zeros
 and ``NA`` may be a country. csv is parsed by the standard library, since pandas fills short lines without a word.
@@ -25,7 +25,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -108,15 +108,20 @@ class DataFile:
         """
         _check_columns([name], list(self.columns), self.path)
         cells = self.columns[name].astype(object)
-        return cells.where(cells != "", None)
+        return cells.where(cells.notna() & (cells != ""), None)
 
-    def texts(self, name: str) -> list[str]:
-        """Return a column as strings, "" where missing.
+    def texts(self, name: str = "text") -> list[str]:
+        """Return a column as strings, "" where missing or blank.
 
         Parameters
         ----------
-        name : str
+        name : str, default="text"
             Name of the column.
+
+        Raises
+        ------
+        DataError
+            If there is no such column, or a cell holds a list, an object or bytes; gives the row.
 
         Examples
         --------
@@ -126,10 +131,14 @@ class DataFile:
         >>> DataFile(Path("pets.jsonl"), pd.DataFrame({"legs": [4, None]}, dtype=object)).texts("legs")
         ['4', '']
         """
-        cells = self.column(name)
-        return [
-            "" if missing else str(cell) for cell, missing in zip(cells, cells.isna(), strict=True)
-        ]
+        texts = ["" if cell is None else cell for cell in self.column(name)]
+        for row, cell in zip(self.columns.index, texts, strict=True):
+            if isinstance(cell, list | dict | bytes):
+                kind = type(cell).__name__
+                raise DataError(
+                    f"{self.path}, row {row + 1}: {quoted(name)} holds a {kind}, not a text"
+                )
+        return ["" if text.isspace() else text for text in map(str, texts)]
 
     def table(self, names: Sequence[str], rule: BinaryRule | None = None) -> Table:
         """Return some columns as a table; blank cells are missing values, NaN.
@@ -213,18 +222,34 @@ class DataFile:
         return replace(self.table(list(names), rule), named=rule.named)
 
 
-def read_data(path: str | Path, *, header: bool = True, encoding: str = "utf-8") -> DataFile:
-    r"""Read all columns of a file.
+def read_data(
+    path: str | Path,
+    columns: Sequence[str] | None = None,
+    *,
+    header: bool = True,
+    encoding: str = "utf-8",
+) -> DataFile:
+    r"""Read the columns of a file.
 
     Parameters
     ----------
     path : str or Path
-        One of those that :func:`read_documents` reads, such as a ``.csv``, ``.tsv``, ``.json`` or ``.jsonl`` file,
-        or ``"-"`` for standard input.
+        - A ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.json`` (an array of objects or of strings) or ``.txt`` file
+          (one text per line), optionally compressed (``.gz``, ``.xz`` or ``.bz2``). Fields of a ``.csv`` file may
+          be separated by commas, semicolons, tabs or vertical bars. Strings and lines without a name are called
+          ``text``.
+        - A ``.parquet`` or ``.pq`` file (needs pyarrow).
+        - A folder: every ``.txt`` file in it and its subfolders is a row, sorted by name. They have
+          the columns ``text``, ``file`` and ``folder``.
+        - ``"-"``: standard input. It is JSON lines or a JSON array if it begins with ``{`` or ``[``; csv if its first
+          line names the requested columns, or none are requested; otherwise one text per line.
+    columns : sequence of str or None, default=None
+        The columns to read; None for all.
     header : bool, default=True
-        Whether the first line of a csv or tsv file names the columns. If False, they are called "1", "2", ...
+        Whether the first line of a csv or tsv file names the columns. If False, they are called
+        "1", "2", ... Other formats always have names.
     encoding : str, default="utf-8"
-        Of a text file.
+        Encoding of text formats; change it for files that are not UTF-8. A byte-order mark is skipped.
 
     Returns
     -------
@@ -233,9 +258,14 @@ def read_data(path: str | Path, *, header: bool = True, encoding: str = "utf-8")
     Raises
     ------
     DataError
-        If the format is unknown, or the file is damaged or empty.
+        For an unknown format, an unknown column (lists the known ones), a broken record (gives the
+        line number), a wrong encoding, a damaged file, or a file without rows.
     MissingDependencyError
         For parquet without pyarrow.
+
+    See Also
+    --------
+    vectorize : Turn texts into a table of word counts.
 
     Examples
     --------
@@ -248,12 +278,15 @@ def read_data(path: str | Path, *, header: bool = True, encoding: str = "utf-8")
     ...     file = read_data(path)
     >>> file.table(["animal", "legs"]).values.tolist()
     [[1.0, 4.0], [0.0, 6.0]]
+    >>> file.texts("animal")
+    ['cat', 'ant']
     """
-    path = Path(path)
-    columns = _read_columns(path, None, header, encoding)
-    if not len(columns):
+    import pandas as pd
+
+    chunks = list(read_chunks(path, columns, header=header, encoding=encoding))
+    if not chunks:
         raise DataError(f"{path} holds no rows")
-    return DataFile(path, columns)
+    return DataFile(Path(path), pd.concat(chunks))
 
 
 def numbers_of(cells: pd.Series) -> tuple[pd.Series, pd.Series]:
@@ -276,133 +309,6 @@ def _is_missing_mark(cell: Any) -> bool:
     return isinstance(cell, str) and cell.strip().lower() in _MISSING_MARKS
 
 
-# ---- documents
-
-
-@dataclass(frozen=True)
-class Documents:
-    """Texts read from a file, in file order; :func:`read_documents` makes one.
-
-    Attributes
-    ----------
-    texts : list of str
-        One per document; "" for a missing text.
-    columns : dict of str to list
-        The other columns that were requested, each as long as `texts`; values as they are in the
-        file, None where missing.
-    n_missing : int
-        Number of documents without text.
-
-    Examples
-    --------
-    >>> from tsenet.data import Documents
-    >>> documents = Documents(["a cat", ""], {"label": ["pet", "none"]}, n_missing=1)
-    >>> len(documents)
-    2
-    >>> documents
-    Documents(2 documents, 1 of them without text)
-    """
-
-    texts: list[str]
-    columns: dict[str, list[Any]] = field(default_factory=dict)
-    n_missing: int = 0
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def __repr__(self) -> str:
-        missing = f", {self.n_missing:,} of them without text" if self.n_missing else ""
-        return f"Documents({count_of(len(self), 'document')}{missing})"
-
-    @property
-    def n_duplicates(self) -> int:
-        """Number of documents that repeat the text of an earlier one."""
-        return sum(map(bool, self.texts)) - len(set(self.texts) - {""})
-
-
-def read_documents(
-    path: str | Path,
-    text: str = "text",
-    *,
-    columns: Sequence[str] = (),
-    header: bool = True,
-    encoding: str = "utf-8",
-) -> Documents:
-    r"""Read one text per record from a file, and optionally other columns.
-
-    Parameters
-    ----------
-    path : str or Path
-        - A ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.json`` (an array of objects or of strings) or ``.txt`` file
-          (one document per line), optionally compressed (``.gz``, ``.xz`` or ``.bz2``). Fields of a ``.csv`` file may
-          be separated by commas, semicolons, tabs or vertical bars.
-        - A ``.parquet`` or ``.pq`` file (needs pyarrow).
-        - A folder: every ``.txt`` file in it and its subfolders is a document, sorted by name. They have
-          the columns ``text``, ``file`` and ``folder``.
-        - ``"-"``: standard input. It is JSON lines or a JSON array if it begins with ``{`` or ``[``; csv if its first
-          line names the requested columns; otherwise one document per line.
-    text : str, default="text"
-        Name of the column (in JSON, the key) that holds the text. Strings and lines without a name are called
-        ``text``.
-    columns : sequence of str, default=()
-        Other columns to return, for example a label.
-    header : bool, default=True
-        Whether the first line of a csv or tsv file names the columns. If False, they are called
-        "1", "2", ... Other formats always have names.
-    encoding : str, default="utf-8"
-        Encoding of text formats; change it for files that are not UTF-8. A byte-order mark is skipped.
-
-    Returns
-    -------
-    Documents
-
-    Raises
-    ------
-    DataError
-        For an unknown format, an unknown column (lists the known ones), a broken record (gives the
-        line number), a text that is neither string nor number, a wrong encoding, a damaged file, or a file without
-        documents.
-    MissingDependencyError
-        For parquet without pyarrow.
-
-    See Also
-    --------
-    vectorize : Turn the documents into a table of word counts.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from tsenet.data import read_documents
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "pets.csv"
-    ...     _ = path.write_text("body,animal\na cat sleeps,cat\na dog barks,dog\n")
-    ...     documents = read_documents(path, "body", columns=["animal"])
-    >>> documents.texts
-    ['a cat sleeps', 'a dog barks']
-    >>> documents.columns
-    {'animal': ['cat', 'dog']}
-    """
-    path = Path(path)
-    frame = _read_columns(path, list(dict.fromkeys([text, *columns])), header, encoding)
-    if not len(frame):
-        raise DataError(f"{path} holds no documents")
-    texts = [text_of(value, path, row, text) for row, value in enumerate(frame[text], start=1)]
-    others = {str(name): frame[name].tolist() for name in frame if name != text}
-    return Documents(texts, others, texts.count(""))
-
-
-def text_of(value: Any, path: Path, row: int, column: str) -> str:
-    """Return a cell as a text, "" if it is missing or blank; raise a DataError for what is no text."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    if not isinstance(value, str | int | float):
-        kind = type(value).__name__
-        raise DataError(f"{path}, row {row}: {quoted(column)} holds a {kind}, not a text")
-    text = str(value)
-    return "" if text.isspace() else text
-
-
 # ---- chunks of rows
 
 
@@ -418,22 +324,22 @@ def read_chunks(
     Parameters
     ----------
     path : str or Path
-        As for :func:`read_documents`.
+        As for :func:`read_data`.
     columns : sequence of str or None, default=None
         The columns to read; None for all.
     header, encoding
-        As for :func:`read_documents`.
+        As for :func:`read_data`.
 
     Yields
     ------
     DataFrame
-        The cells as they are in the file; NaN where a JSON object lacks a key. A later chunk of JSON lines may have
-        more columns.
+        The cells as they are in the file, indexed by the number of the row; NaN where a JSON object lacks a key. A
+        later chunk of JSON lines may have more columns.
 
     Raises
     ------
     DataError, MissingDependencyError
-        As for :func:`read_documents`.
+        As for :func:`read_data`.
 
     Examples
     --------
@@ -446,7 +352,17 @@ def read_chunks(
     ...     [chunk.to_dict("list") for chunk in read_chunks(path)]
     [{'name': ['ant', 'bee'], 'size': ['1', '2']}]
     """
-    path = Path(path)
+    wanted = None if columns is None else list(dict.fromkeys(columns))
+    n_before = 0
+    for chunk in _chunks(Path(path), wanted, header, encoding):
+        yield chunk.set_axis(range(n_before, n_before + len(chunk)))
+        n_before += len(chunk)
+
+
+def _chunks(
+    path: Path, columns: list[str] | None, header: bool, encoding: str
+) -> Iterator[pd.DataFrame]:
+    """Read a file in any format."""
     if path != _STDIN and path.is_dir():
         yield from _frames(_folder_records(path, encoding), path, columns)
         return
@@ -477,17 +393,6 @@ def read_chunks(
             is_array = suffix == ".json" and sample.lstrip().startswith("[")
             records = _json_records(file, path, is_array)
         yield from _frames(records, path, columns)
-
-
-def _read_columns(
-    path: Path, columns: Sequence[str] | None, header: bool, encoding: str
-) -> pd.DataFrame:
-    """Read all rows; None where a JSON object lacks a key."""
-    import pandas as pd
-
-    chunks = list(read_chunks(path, columns, header=header, encoding=encoding))
-    frame = pd.concat(chunks or [pd.DataFrame()], ignore_index=True).astype(object)
-    return frame.where(frame.notna(), None)
 
 
 def _frames(
@@ -629,7 +534,7 @@ def import_pyarrow() -> Any:
     return import_optional("pyarrow", why)
 
 
-def _parquet_frames(path: Path, columns: Sequence[str] | None) -> Iterator[pd.DataFrame]:
+def _parquet_frames(path: Path, columns: list[str] | None) -> Iterator[pd.DataFrame]:
     import pandas as pd
 
     pyarrow = import_pyarrow()
@@ -637,7 +542,7 @@ def _parquet_frames(path: Path, columns: Sequence[str] | None) -> Iterator[pd.Da
         with pyarrow.parquet.ParquetFile(path) as file:
             known = file.schema_arrow.names
             _check_columns(known if columns is None else columns, known, path)
-            for batch in file.iter_batches(_CHUNK_ROWS, columns=columns and list(columns)):
+            for batch in file.iter_batches(_CHUNK_ROWS, columns=columns):
                 # Not to_pandas, in which whole numbers beside a missing one become 1.0, 2.0, …
                 yield pd.DataFrame(batch.to_pydict(), dtype=object)
     except (pyarrow.ArrowException, OSError) as error:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import accumulate, count
+from itertools import accumulate, chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from tsenet.data.columns import count_of, listed, quoted
-from tsenet.data.readers import import_pyarrow, read_chunks, text_of
-from tsenet.data.rows import BinaryRows, canonical_csr, checked_csr
+from tsenet.data.readers import DataFile, import_pyarrow, read_chunks
+from tsenet.data.rows import BinaryRows, canonical_csr
 from tsenet.data.table import Table
 from tsenet.data.text import (
     choose_segmenter,
@@ -35,7 +35,7 @@ from tsenet.data.text import (
     word_vectorizer,
 )
 from tsenet.errors import DataError
-from tsenet.progress import as_progress
+from tsenet.progress import Progress, as_progress
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
@@ -277,7 +277,7 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
     Parameters
     ----------
     folder : path
-        A folder that ``tsenet shard`` or :class:`tsenet.data.ShardWriter` has finished.
+        A folder that ``tsenet shard`` or :func:`tsenet.data.write_shards` has made.
 
     Returns
     -------
@@ -345,205 +345,13 @@ def _reopen(path: Path, digest: str) -> ShardFolder:
 # ---- writing
 
 
-class ShardWriter:
-    """Writes rows into a folder of shards; use it as a context manager.
-
-    The list of the shards is written last: a folder can be opened only after it is finished.
-
-    Parameters
-    ----------
-    folder : path
-        The folder to make.
-    names : sequence of str
-        The V columns: words.
-    labels : sequence of str, default=()
-        Names of the label columns that come with the rows.
-    named : bool, default=True
-        Whether the names are the user's.
-    counter : mapping or None, default=None
-        Options of the ``CountVectorizer`` that made the rows, kept in the folder.
-    rows_per_group : int, default=16384
-        Rows of a shard. Lower it if rows are very long: a shard is read whole.
-
-    Raises
-    ------
-    DataError
-        If the folder holds finished shards.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import scipy.sparse as sp
-    >>> from tsenet.data import ShardWriter
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with ShardWriter(folder, names=["cat", "dog"], labels=["y"]) as writer:
-    ...         writer.write(sp.csr_array([[1, 0], [2, 1]]), {"y": ["red", "blue"]})
-    ...         writer.write(sp.csr_array([[0, 3]]), {"y": ["red"]})
-    ...     writer.folder.shape
-    (3, 2)
-    """
-
-    def __init__(
-        self,
-        folder: str | os.PathLike[str],
-        *,
-        names: Sequence[str],
-        labels: Sequence[str] = (),
-        named: bool = True,
-        counter: Mapping[str, Any] | None = None,
-        rows_per_group: int = ROWS_PER_GROUP,
-    ) -> None:
-        taken = {WORDS, COUNTS} & set(labels)
-        if taken:
-            raise DataError(f"a label column cannot be called {taken.pop()!r}: rename it")
-        if rows_per_group < 1:
-            raise ValueError("rows_per_group must be at least 1")
-        self._path = Path(folder)
-        self._pyarrow = import_pyarrow()
-        if (self._path / MANIFEST).is_file():
-            raise DataError(f"{folder} holds finished shards: choose another folder")
-        self._fields: dict[str, Any] = {
-            "format": FORMAT,
-            "names": list(names),
-            "labels": dict.fromkeys(labels, ""),
-            "named": named,
-            "counter": None if counter is None else dict(counter),
-            "nnz": 0,
-            "shards": [],
-        }
-        self._rows_per_group = rows_per_group
-        self._waiting: Any = None
-        self._schema: Any = None  # of all rows so far
-
-    @property
-    def folder(self) -> ShardFolder:
-        """The finished folder."""
-        return open_shards(self._path)
-
-    def __enter__(self) -> ShardWriter:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self.finish()
-
-    def write(self, rows: Any, labels: Mapping[str, Sequence[Any]] | None = None) -> None:
-        """Add rows; full shards are written at once.
-
-        Parameters
-        ----------
-        rows : csr_array or ndarray, shape (n, V)
-            Word counts.
-        labels : mapping of str to sequence, default=None
-            The label columns, n values each.
-
-        Raises
-        ------
-        DataError
-            If the number of columns or of labels is another one, or the values are no counts.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> import numpy as np
-        >>> from tsenet.data import ShardWriter
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     with ShardWriter(folder, names=["a"]) as writer:
-        ...         writer.write(np.ones((2, 1)))
-        ...         writer.write(np.ones((3, 1)))
-        ...     writer.folder.n_rows
-        5
-        """
-        pyarrow = self._pyarrow
-        n_columns, labels = len(self._fields["names"]), labels or {}
-        if set(labels) != set(self._fields["labels"]):
-            known = list(self._fields["labels"])
-            raise DataError(f"the labels must be {known}, not {sorted(labels)}")
-        if rows.ndim != 2 or rows.shape[1] != n_columns:
-            raise DataError(f"rows must have {n_columns} columns, got shape {rows.shape}")
-        matrix = canonical_csr(checked_csr(sp.csr_array(rows)))
-        columns = _columns_of_documents(matrix)
-        self._fields["nnz"] += int(matrix.nnz)
-        try:
-            for name in labels:
-                columns[name] = pyarrow.array(labels[name], from_pandas=True)
-            table = pyarrow.table(columns)
-            waiting = table.slice(0, 0) if self._waiting is None else self._waiting
-            schemas = [self._schema or table.schema, table.schema]
-            self._schema = pyarrow.unify_schemas(schemas, promote_options="permissive")
-            self._waiting = pyarrow.concat_tables([waiting, table], promote_options="permissive")
-        except pyarrow.ArrowException as error:
-            raise DataError(
-                f"a label has another number of values than there are rows, or values of different kinds: {error}"
-            ) from error
-        while self._waiting.num_rows >= self._rows_per_group:
-            self._write_shard(self._rows_per_group)
-
-    def finish(self) -> None:
-        """Write the last shard, and then the list of all; the end of a ``with`` block does it.
-
-        Raises
-        ------
-        DataError
-            If there are no rows.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> import numpy as np
-        >>> from tsenet.data import ShardWriter
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     writer = ShardWriter(folder, names=["a"])
-        ...     writer.write(np.ones((2, 1)))
-        ...     writer.finish()
-        ...     writer.folder.n_rows
-        2
-        """
-        if self._waiting is not None and self._waiting.num_rows:
-            self._write_shard(self._waiting.num_rows)
-        if not self._fields["shards"]:
-            raise DataError("there are no rows to write")
-        for name in self._fields["labels"]:
-            self._fields["labels"][name] = str(self._schema.field(name).type)
-        text = json.dumps(self._fields, indent=1)
-        (self._path / MANIFEST).write_text(text, encoding="utf-8")
-
-    def _write_shard(self, n_rows: int) -> None:
-        file = _FILE.format(len(self._fields["shards"]))
-        self._path.mkdir(parents=True, exist_ok=True)
-        shard = self._waiting.slice(0, n_rows).combine_chunks()
-        self._waiting = self._waiting.slice(n_rows)
-        with (self._path / file).open("w+b") as stream:
-            self._pyarrow.parquet.write_table(
-                shard, stream, row_group_size=n_rows, compression="zstd", write_page_checksum=True
-            )
-            stream.seek(0)
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        self._fields["shards"].append({"rows": n_rows, "sha256": digest})
-
-
-def _columns_of_documents(matrix: sp.csr_array) -> dict[str, Any]:
-    import pyarrow
-
-    data = matrix.data
-    if matrix.nnz and (not 0 <= data.min() <= data.max() < 2**31 or (data != np.floor(data)).any()):
-        raise DataError(
-            "a folder holds documents: whole numbers of words, not below 0. Keep other tables in memory"
-        )
-    ends = pyarrow.array(matrix.indptr.astype(np.int32))
-    return {
-        name: pyarrow.ListArray.from_arrays(ends, pyarrow.array(items.astype(np.int32)))
-        for name, items in ((WORDS, matrix.indices), (COUNTS, data))
-    }
-
-
 def write_shards(
     folder: str | os.PathLike[str],
     X: Any,
     *,
     names: Sequence[str] | None = None,
     labels: Mapping[str, Sequence[Any]] | None = None,
-    **sizes: Any,
+    rows_per_group: int = ROWS_PER_GROUP,
 ) -> ShardFolder:
     """Write documents that fit into memory as a folder of shards.
 
@@ -557,8 +365,8 @@ def write_shards(
         Names of the columns; None takes those of the table.
     labels : mapping of str to sequence, default=None
         Label columns, N values each.
-    **sizes : int
-        ``rows_per_group`` of :class:`ShardWriter`.
+    rows_per_group : int, default=16384
+        Rows of a shard. Lower it if rows are very long: a shard is read whole.
 
     Returns
     -------
@@ -579,14 +387,144 @@ def write_shards(
     [[1, 2], [3, 4]]
     """
     table = Table.of(X, names)
+    return write_batches(folder, [(table, labels or {})], rows_per_group=rows_per_group)
+
+
+def write_batches(
+    folder: str | os.PathLike[str],
+    batches: Iterable[tuple[Table, Mapping[str, Sequence[Any]]]],
+    *,
+    counter: Mapping[str, Any] | None = None,
+    rows_per_group: int = ROWS_PER_GROUP,
+) -> ShardFolder:
+    """Write documents that come in batches as a folder of shards, which does not depend on the batches.
+
+    The list of the shards is written last: a folder can be opened only after it is finished.
+
+    Parameters
+    ----------
+    folder : path
+        The folder to make.
+    batches : iterable of (Table, mapping of str to sequence)
+        Word counts with the same columns, and label columns with as many values.
+    counter : mapping or None, default=None
+        Options of the ``CountVectorizer`` that made the rows, kept in the folder.
+    rows_per_group : int, default=16384
+        Rows of a shard. Lower it if rows are very long: a shard is read whole.
+
+    Returns
+    -------
+    ShardFolder
+
+    Raises
+    ------
+    DataError
+        If the folder holds finished shards, there are no rows, or a batch has other columns or labels than the first
+        or holds no counts.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tsenet import Table
+    >>> from tsenet.data import write_batches
+    >>> batches = [(Table.of([[1, k]], names=["cat", "dog"]), {"y": [k]}) for k in range(3)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_batches(folder, batches).shape
+    (3, 2)
+    """
+    if rows_per_group < 1:
+        raise ValueError("rows_per_group must be at least 1")
+    pyarrow = import_pyarrow()
+    path = _unfinished(folder)
+    batches = iter(batches)
+    first = next(batches, None)
+    if first is None:
+        raise DataError("there are no rows to write")
+    path.mkdir(parents=True, exist_ok=True)
+    shards, nnz = [], 0
+    for number, shard in enumerate(_groups_of_rows(chain([first], batches), rows_per_group)):
+        file = path / _FILE.format(number)
+        pyarrow.parquet.write_table(
+            shard, file, row_group_size=len(shard), compression="zstd", write_page_checksum=True
+        )
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        shards.append({"rows": len(shard), "sha256": digest})
+        nnz += len(shard.column(WORDS).combine_chunks().flatten())
+    table, labels = first
+    fields = {
+        "format": FORMAT,
+        "names": table.names,
+        "named": table.named,
+        "labels": {name: str(shard.schema.field(name).type) for name in labels},
+        "counter": counter,
+        "nnz": nnz,
+        "shards": shards,
+    }
+    (path / MANIFEST).write_text(json.dumps(fields, indent=1), encoding="utf-8")
+    return open_shards(path)
+
+
+def _unfinished(folder: str | os.PathLike[str]) -> Path:
+    """Return the path of a folder to write to; raise a DataError if it holds finished shards."""
+    path = Path(folder)
+    if (path / MANIFEST).is_file():
+        raise DataError(f"{folder} holds finished shards: choose another folder")
+    return path
+
+
+def _groups_of_rows(
+    batches: Iterable[tuple[Table, Mapping[str, Sequence[Any]]]], n_rows: int
+) -> Iterator[Any]:
+    """Yield the rows of all batches as Arrow tables of ``n_rows``, the last of fewer."""
+    pyarrow = import_pyarrow()
+    names: tuple[str, ...] = ()
+    waiting: Any = None
+    for table, labels in batches:
+        names = names or table.names
+        if table.names != names:
+            raise DataError(f"each batch must have the {len(names)} columns of the first")
+        columns = _columns_of_documents(table)
+        if set(labels) & set(columns):
+            raise DataError(f"a label column cannot be called {WORDS!r} or {COUNTS!r}: rename it")
+        try:
+            for name in labels:
+                columns[name] = pyarrow.array(labels[name], from_pandas=True)
+            rows = pyarrow.table(columns)
+            waiting = rows.slice(0, 0) if waiting is None else waiting
+            if rows.column_names != waiting.column_names:
+                raise DataError(
+                    f"the labels must be {waiting.column_names[2:]}, not {list(labels)}"
+                )
+            waiting = pyarrow.concat_tables([waiting, rows], promote_options="permissive")
+        except pyarrow.ArrowException as error:
+            raise DataError(
+                f"a label has another number of values than there are rows, or values of different kinds: {error}"
+            ) from error
+        while len(waiting) >= n_rows:
+            yield waiting.slice(0, n_rows).combine_chunks()
+            waiting = waiting.slice(n_rows)
+    if len(waiting):
+        yield waiting.combine_chunks()
+
+
+def _columns_of_documents(table: Table) -> dict[str, Any]:
+    """Word counts as two columns of lists."""
+    import pyarrow
+
     for column, levels in enumerate(table.levels):
         if levels is not None:
             raise DataError(f"{table.label(column)} holds categories: a folder holds word counts")
-    with ShardWriter(
-        folder, names=table.names, labels=list(labels or {}), named=table.named, **sizes
-    ) as writer:
-        writer.write(table.values, labels)
-    return writer.folder
+    matrix = canonical_csr(sp.csr_array(table.values))
+    data = matrix.data
+    if matrix.nnz and (not 0 <= data.min() <= data.max() < 2**31 or (data != np.floor(data)).any()):
+        raise DataError(
+            "a folder holds documents: whole numbers of words, not below 0. Keep other tables in memory"
+        )
+    ends = pyarrow.array(matrix.indptr.astype(np.int32))
+    return {
+        name: pyarrow.ListArray.from_arrays(ends, pyarrow.array(items.astype(np.int32)))
+        for name, items in ((WORDS, matrix.indices), (COUNTS, data))
+    }
 
 
 def shard_documents(
@@ -609,7 +547,7 @@ def shard_documents(
     Parameters
     ----------
     paths : sequence of path
-        Files in one of the formats of :func:`tsenet.data.read_documents`, one after the other.
+        Files in one of the formats of :func:`tsenet.data.read_data`, one after the other.
     folder : path
         The folder to make.
     text : str, default="text"
@@ -621,7 +559,7 @@ def shard_documents(
     labels : sequence of str, default=()
         Columns to keep as labels.
     header, encoding
-        As for :func:`tsenet.data.read_documents`.
+        As for :func:`tsenet.data.read_data`.
     progress : None, bool, Progress or callable, default=None
         As for :func:`tsenet.learn_tree`.
     rows_per_group : int, default=16384
@@ -657,17 +595,13 @@ def shard_documents(
         raise DataError("standard input cannot be read twice: write it to a file first")
     vectorizer = word_vectorizer(min_documents=2) if vectorizer is None else vectorizer
     vectorizer_fields(vectorizer)  # refuses what the folder cannot hold
-    ShardWriter(folder, names=())  # refuses a finished folder before the work
+    _unfinished(folder)  # before the work
 
     def chunks() -> Iterator[tuple[list[str], dict[str, list[Any]]]]:
-        wanted = list(dict.fromkeys([text, *labels]))
         for path in map(Path, paths):
-            n_before = 0
-            for chunk in read_chunks(path, wanted, header=header, encoding=encoding):
-                cells = enumerate(chunk[text], n_before + 1)
-                texts = [text_of(value, path, row, text) for row, value in cells]
+            for chunk in read_chunks(path, [text, *labels], header=header, encoding=encoding):
+                texts = DataFile(path, chunk).texts(text)
                 yield texts, {name: chunk[name].tolist() for name in labels}
-                n_before += len(chunk)
 
     with as_progress(progress) as report:
         report.start("counting words", None)
@@ -685,24 +619,29 @@ def shard_documents(
         warn_about_html(n_html, n_documents)
         _choose_words(vectorizer, n_documents, n_with, n_times)
         report.finish(f"{len(vectorizer.vocabulary_):,} words")
-        with ShardWriter(
+        report.start("writing shards", None)
+        batches = map_in_order(partial(_count, vectorizer), chunks())
+        made = write_batches(
             folder,
-            names=list(vectorizer.vocabulary_),
-            labels=labels,
+            _reported(batches, report),
             counter=vectorizer_fields(vectorizer),
             rows_per_group=rows_per_group,
-        ) as writer:
-            report.start("writing shards", None)
-            for rows, values in map_in_order(partial(_count, vectorizer), chunks()):
-                writer.write(rows, values)
-                report.advance(rows.shape[0])
-            report.finish()
-    return writer.folder
+        )
+        report.finish()
+    return made
 
 
-def _count(vectorizer: CountVectorizer, chunk: tuple[list[str], Any]) -> tuple[Any, Any]:
-    """The word counts of some texts as a sparse matrix, and their labels."""
-    return count_words(chunk[0], vectorizer).values, chunk[1]
+def _reported(
+    batches: Iterable[tuple[Table, Any]], report: Progress
+) -> Iterator[tuple[Table, Any]]:
+    for batch in batches:
+        yield batch
+        report.advance(batch[0].n_rows)
+
+
+def _count(vectorizer: CountVectorizer, chunk: tuple[list[str], Any]) -> tuple[Table, Any]:
+    """The word counts of some texts, and their labels."""
+    return count_words(chunk[0], vectorizer), chunk[1]
 
 
 def _count_terms(

@@ -24,7 +24,6 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from tsenet.data.columns import count_of, import_optional
-from tsenet.data.readers import Documents
 from tsenet.data.table import Table
 from tsenet.errors import DataError
 from tsenet.progress import as_progress
@@ -164,7 +163,7 @@ def word_vectorizer(
 
 
 def vectorize(
-    documents: Documents | Iterable[str],
+    documents: Iterable[str],
     vectorizer: CountVectorizer | None = None,
     *,
     progress: Any = None,
@@ -175,7 +174,7 @@ def vectorize(
 
     Parameters
     ----------
-    documents : Documents or iterable of str
+    documents : iterable of str
         The texts. A missing one (None, NaN) counts as empty, with a warning.
     vectorizer : CountVectorizer, optional
         Is fitted to the texts. Default: :func:`word_vectorizer`, the 10,000 most frequent words.
@@ -228,12 +227,12 @@ def vectorize(
     return table
 
 
-def count_words(documents: Documents | Iterable[str], vectorizer: Any) -> Table:
+def count_words(documents: Iterable[str], vectorizer: Any) -> Table:
     """Count the words of a vocabulary in documents.
 
     Parameters
     ----------
-    documents : Documents or iterable of str
+    documents : iterable of str
         The texts. A missing one (None, NaN) counts as empty, with a warning.
     vectorizer : fitted CountVectorizer, or sequence of str
         What was fitted by :func:`vectorize`, such as ``vectorizer_`` of a model. Or the words, in lower case; with a
@@ -292,13 +291,13 @@ def vocabulary_of(vectorizer: Any) -> tuple[str, ...]:
     return tuple(sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__))
 
 
-def texts_of(documents: Documents | Iterable[Any]) -> list[str]:
+def texts_of(documents: Iterable[Any]) -> list[str]:
     """Return texts as a list of strings, with a warning if some are missing."""
     if isinstance(documents, str | bytes):
         raise DataError("expected many documents, got one string: give a list of strings")
-    if hasattr(documents, "columns") and not isinstance(documents, Documents):
+    if hasattr(documents, "columns"):
         raise DataError("expected documents, got a dataframe: give its column of texts")
-    texts: list[Any] = documents.texts if isinstance(documents, Documents) else list(documents)
+    texts = list(documents)
     if not texts:
         raise DataError("there are no documents")
     n_missing = sum(map(is_no_text, texts))
@@ -411,15 +410,15 @@ def vectorizer_of_fields(fields: Any, words: Sequence[str]) -> Any:
 
 
 def are_texts(X: Any) -> bool:
-    """Return whether ``X`` is a column of strings: a list, an array, a series of a dataframe library or `Documents`."""
-    if isinstance(X, str | Documents):
+    """Return whether ``X`` is a column of strings: a list, an array or a series of a dataframe library."""
+    if isinstance(X, str):
         return True  # one string: `texts_of` says that it needs many
     return is_column(X) and isinstance(next((v for v in X if not is_no_text(v)), None), str)
 
 
 def is_column(X: Any) -> bool:
     """Return whether ``X`` has one value for each row, as texts have."""
-    if isinstance(X, str | Documents):
+    if isinstance(X, str):
         return True
     if isinstance(X, list | tuple):
         return not X or not hasattr(X[0], "__len__") or isinstance(X[0], str)
@@ -500,12 +499,11 @@ def warn_about_html(n_html: int, n_texts: int) -> None:
         warnings.warn(f"HTML was removed from {n_html:,} of {n_texts:,} texts", stacklevel=3)
 
 
-def choose_segmenter(vectorizer: CountVectorizer, documents: Documents | Iterable[Any]) -> None:
+def choose_segmenter(vectorizer: CountVectorizer, texts: Sequence[str]) -> None:
     """Give a vectorizer of :func:`words_of` the segmenter of Chinese or Japanese texts, or warn that it is missing."""
     if vectorizer.tokenizer is not words_of:
         return
-    texts = documents.texts if isinstance(documents, Documents) else list(documents)
-    scripts = [text for text in texts if isinstance(text, str) and not text.isascii()]
+    scripts = [text for text in texts if not text.isascii()]
     n_japanese = sum(_KANA.search(text) is not None for text in scripts)
     n_both = sum(_EAST_ASIAN.search(text) is not None for text in scripts)
     if not n_both or n_both < _SEGMENTED_SHARE * len(texts):

@@ -218,7 +218,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
 
         Parameters
         ----------
-        texts : sequence of str, Documents, table, or a folder of shards
+        texts : sequence of str, table, or a folder of shards
             The documents; or a sparse table of word counts whose columns have names (a :class:`tsenet.Table`). Of a
             folder that need not fit into memory (path, ``ShardFolder`` or :class:`tsenet.scale.Blocks`), the
             topics are learned from 20,000 documents, drawn at random.
@@ -347,7 +347,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
 
         Parameters
         ----------
-        texts : sequence of str, Documents, or table
+        texts : sequence of str or table
             The new documents. A model that is not fitted yet is fitted on them.
         y : ignored
 
@@ -388,7 +388,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
 
         Parameters
         ----------
-        texts : sequence of str, Documents, table, or a folder of shards
+        texts : sequence of str, table, or a folder of shards
             The documents.
         y : ignored
         **fit_params
@@ -584,7 +584,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         ----------
         topics : sequence of str
             Ids of two or more topics.
-        texts : sequence of str, Documents, or table, optional
+        texts : sequence of str or table, optional
             Documents from which to describe the topics; needed for a model from a file, which holds no documents.
 
         Returns
@@ -672,7 +672,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
 
         Parameters
         ----------
-        texts : sequence of str, Documents, table, or a folder of shards
+        texts : sequence of str, table, or a folder of shards
             The documents.
         level : int, optional
             Only the topics of this level; default: all of ``topics_``.
@@ -733,7 +733,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         ----------
         topic : str
             Id of the topic.
-        texts : sequence of str, Documents, or table, optional
+        texts : sequence of str or table, optional
             The documents; default: those the model was fitted on. A model from a file holds none.
         n_documents : int, default=10
             Maximum number of documents to return.
@@ -757,7 +757,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         ----------
         labels : sequence
             The class of each document.
-        texts : sequence of str, Documents, or table, optional
+        texts : sequence of str or table, optional
             The documents; default: those the model was fitted on.
         level : int, optional
             Only the topics of this level.
@@ -783,7 +783,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         ----------
         timestamps : sequence
             The date of each document, or a number such as a year.
-        texts : sequence of str, Documents, or table, optional
+        texts : sequence of str or table, optional
             The documents; default: those the model was fitted on.
         n_bins : int or None, default=20
             Divide the time into this many bins of equal length if there are more distinct dates; None keeps every
@@ -805,7 +805,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
 
         Parameters
         ----------
-        texts : sequence of str, Documents, or table, optional
+        texts : sequence of str or table, optional
             The documents; default: those the model was fitted on.
 
         Returns
@@ -885,7 +885,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         ----------
         path : path
             The file to write; one of that name is replaced.
-        texts : sequence of str, Documents, or table, optional
+        texts : sequence of str or table, optional
             Documents from which to compute sizes and typical documents; default: those the model was fitted on.
         quote : bool or sequence of str, default=True
             Whether the page quotes ``texts``, if they are texts; or what it quotes of each document instead.

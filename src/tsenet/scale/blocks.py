@@ -26,12 +26,11 @@ from numpy.typing import NDArray
 from tsenet._system.threads import chunks_of_equal_work
 from tsenet.data.binary import BinaryRule
 from tsenet.data.rows import BinaryRows
-from tsenet.data.shards import Partition, ShardFolder, open_shards
+from tsenet.data.shards import Partition, ShardFolder, open_shards, write_batches
 from tsenet.data.table import Table
 from tsenet.errors import DataError, TooLargeError
 from tsenet.progress import Progress
 from tsenet.scale.cluster import Cluster
-from tsenet.scale.dask_rows import is_collection, write_collection
 
 __all__ = ["Blocks", "in_blocks", "is_outside_memory", "learn_rule"]
 
@@ -384,7 +383,7 @@ class Blocks:
     # ---- Dask collections
 
     def _written(self, collection: Any, scratch: str | os.PathLike[str] | None) -> ShardFolder:
-        """A Dask collection as a folder: in ``scratch``, or in one that :meth:`close` removes."""
+        """Write a Dask collection as a folder: in ``scratch``, or in one that :meth:`close` removes."""
         client = None if self.cluster is None else self.cluster.client
         if scratch is None:
             self._scratch = tempfile.TemporaryDirectory(prefix="tsenet-")
@@ -394,7 +393,36 @@ class Blocks:
                     f"the workers do not see {scratch}, where the rows would be written: give a folder that all "
                     "machines can open as Blocks(…, scratch=…)"
                 )
-        return write_collection(collection, scratch, client)
+        return write_batches(scratch, ((table, {}) for table in _chunks_of(collection, client)))
+
+
+def is_collection(X: Any) -> bool:
+    """Whether ``X`` is a Dask array, dataframe or other collection."""
+    return hasattr(X, "__dask_graph__")
+
+
+def _chunks_of(collection: Any, client: Any) -> Iterator[Table]:
+    """Compute a Dask array (N, V) or dataframe, some rows at a time; ``client`` None: where Dask does by default.
+
+    Blocks of an array may be numbers or scipy CSR matrices.
+
+    Raises
+    ------
+    DataError
+        If it is another kind of collection.
+    """
+    import dask
+
+    is_frame = hasattr(collection, "columns") and hasattr(collection, "to_delayed")
+    if not is_frame and getattr(collection, "ndim", 0) != 2:
+        kind = type(collection).__name__
+        raise DataError(f"expected a two-dimensional Dask array or a Dask dataframe, not a {kind}")
+    for chunks in collection.to_delayed():
+        parts = [chunks] if is_frame else list(chunks)
+        read = client.gather(client.compute(parts)) if client else dask.compute(*parts)
+        block = read[0] if is_frame else sp.hstack([*map(sp.csr_array, read)], format="csr")
+        if block.shape[0] > 0:
+            yield Table.of(block)
 
 
 @contextmanager
