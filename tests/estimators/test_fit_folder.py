@@ -112,7 +112,7 @@ def test_a_given_wiring_and_class_weights(shards: ShardFolder) -> None:
     [
         ({"linear_skip": True}, "subject", "linear_skip=True needs all rows"),
         ({}, "missing", r"has no label 'missing'; it has 'subject', 'some'"),
-        ({}, [], "at least one"),
+        ({}, [], "or name a label column"),
     ],
 )
 def test_refusals(

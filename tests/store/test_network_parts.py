@@ -43,8 +43,6 @@ def parts(share_kept: float) -> tuple[dict[str, Any], dict[str, Any]]:
         "wiring": wiring,
         "counts": False,
         "source": None,
-        "n_features_in": 40,
-        "feature_names_in": None,
     }
     arrays = {f"wiring.{name}": array for name, array in links.items()}
     arrays |= {

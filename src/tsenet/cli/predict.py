@@ -108,7 +108,7 @@ def _read_shards(
 ) -> Iterator[tuple[Table, dict[str, Any]]]:
     """Yield the rows and keys of a folder of shards, a partition at a time; words are matched by name."""
     from tsenet.data import open_shards
-    from tsenet.estimators.outside_memory import partitions_of
+    from tsenet.estimators.base import partitions_of
 
     folder = open_shards(data)
     for partition, table in partitions_of(folder, fitted.binary_rule_.names_in):

@@ -1,17 +1,25 @@
-"""What all estimators share: texts as rows, names of columns, parameters in files."""
+"""What all estimators share: limits of parameters, columns, rows outside memory, files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import (
+    Interval,
+    Options,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from tsenet.data.shards import Partition, ShardFolder
+from tsenet.data.table import Table
 from tsenet.data.text import (
     are_texts,
     rows_of_texts,
@@ -20,22 +28,10 @@ from tsenet.data.text import (
     vocabulary_of,
 )
 from tsenet.errors import DataError
+from tsenet.scale.blocks import Blocks, in_blocks
 
 if TYPE_CHECKING:
     from tsenet.store.files import Storable
-
-__all__ = [
-    "FROM_0",
-    "FROM_1",
-    "FROM_2",
-    "THREADS",
-    "TREE_CONSTRAINTS",
-    "TableEstimator",
-    "as_json",
-    "check_columns",
-    "fill_vectorizer",
-    "vectorizer_parts",
-]
 
 #: Whole numbers from 0, 1 and 2 on, what ``n_jobs`` may be, and the options of :func:`tsenet.learn_tree`.
 FROM_0, FROM_1, FROM_2 = (Interval(Integral, least, None, closed="left") for least in range(3))
@@ -54,36 +50,19 @@ TREE_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-# ---- texts
-
-
-def vectorizer_parts(model: Any, words: Sequence[str]) -> dict[str, Any]:
-    """What a model file holds of a model's vectorizer; the words are the names of its columns."""
-    fitted = model.vectorizer_
-    if fitted is None:
-        return {"has_vectorizer": False, "words": None}
-    if vocabulary_of(fitted) != tuple(words):
-        raise DataError("the words of vectorizer_ are not the columns that the model was fitted on")
-    return {
-        "has_vectorizer": getattr(model, "vectorizer", None) is not None,
-        "words": vectorizer_fields(fitted),
-    }
-
-
-def fill_vectorizer(model: Any, meta: dict[str, Any], words: Sequence[str]) -> None:
-    """Give a model the vectorizer of its file."""
-    model.vectorizer_ = None
-    if meta["words"] is not None:
-        model.vectorizer_ = vectorizer_of_fields(meta["words"], words)
-        if meta["has_vectorizer"]:
-            model.vectorizer = clone(model.vectorizer_)
-
-
 # ---- columns
 
 
-def check_columns(estimator: Any, names: Sequence[str], named: bool, *, reset: bool) -> None:
-    """Compare number and names of columns with those of ``fit``, as scikit-learn does; with ``reset``, note them.
+def keep_columns(estimator: Any, names: Sequence[str], named: bool) -> None:
+    """Note number and names of the columns of ``fit``, as scikit-learn does."""
+    estimator.n_features_in_ = len(names)
+    vars(estimator).pop("feature_names_in_", None)
+    if named:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+
+
+def check_columns(estimator: Any, table: Table) -> None:
+    """Compare number and names of columns with those of ``fit``, as scikit-learn does.
 
     Raises
     ------
@@ -91,36 +70,90 @@ def check_columns(estimator: Any, names: Sequence[str], named: bool, *, reset: b
         If they differ.
     """
     known = getattr(estimator, "feature_names_in_", None)
-    if not reset:  # scikit-learn's check takes longer than the prediction of one row
-        same = known is None and len(names) == estimator.n_features_in_
-        if named:
-            same = known is not None and known.tolist() == list(names)
-        if same:
-            return
-    columns: Any = np.empty((0, len(names)))
-    if named:
+    same = known is None and table.n_columns == estimator.n_features_in_
+    columns: Any = np.empty((0, table.n_columns))
+    if table.named:
+        same = known is not None and known.tolist() == list(table.names)
+    if same:  # scikit-learn's check takes longer than the prediction of one row
+        return
+    if table.named:
         import pandas as pd
 
-        columns = pd.DataFrame(columns=list(names))
+        columns = pd.DataFrame(columns=list(table.names))
     try:
-        validate_data(estimator, columns, reset=reset, skip_check_array=True)
+        validate_data(estimator, columns, reset=False, skip_check_array=True)
     except ValueError as error:
         raise DataError(str(error)) from error
 
 
-# ---- models of tables
+# ---- rows outside memory
 
 
-class TableEstimator(BaseEstimator):
-    """An estimator of tables, dense or sparse, with gaps or without, that can be written to files."""
+def folder_of(blocks: Blocks) -> ShardFolder:
+    """The folder that holds rows outside memory."""
+    assert blocks.folder is not None
+    return blocks.folder
+
+
+def tables_of(X: Any, names: Sequence[str]) -> Iterator[Table]:
+    """The rows with the columns ``names``, a partition at a time; words are matched by name."""
+    with in_blocks(X) as blocks:
+        for _, table in partitions_of(folder_of(blocks), names):
+            yield table
+
+
+def partitions_of(folder: ShardFolder, words: Sequence[str]) -> Iterator[tuple[Partition, Table]]:
+    """Each partition of a folder, and its documents with the model's columns; words are matched by name.
+
+    Raises
+    ------
+    DataError
+        If the folder has none of the model's words.
+    """
+    column = {word: j for j, word in enumerate(words)}
+    known = [(j, column[word]) for j, word in enumerate(folder.names) if word in column]
+    if not known:
+        raise DataError(f"{folder.path} has none of the {len(words)} words of the model")
+    of_model = sp.csr_array(
+        (np.ones(len(known), np.int32), tuple(zip(*known, strict=True))),
+        shape=(folder.n_columns, len(words)),
+    )
+    for partition in folder.partitions:
+        table = folder.read(partition)
+        if folder.names != tuple(words):
+            table = Table.of(table.values @ of_model, words)
+        yield partition, table
+
+
+# ---- estimators
+
+
+class SavedEstimator(BaseEstimator):
+    """An estimator that can be written to files."""
 
     vectorizer_: Any = None
 
     def save(self: Storable, path: str | PathLike[str]) -> None:
-        """Write the fitted estimator to a ``.tsenet`` file, which :func:`tsenet.load` reads."""
+        """Write the fitted estimator to a ``.tsenet`` file, which :func:`tsenet.load` reads. It holds no rows.
+
+        Parameters
+        ----------
+        path : path
+            The file; an existing one is replaced.
+        """
         from tsenet.store import save
 
         save(self, path)
+
+    @classmethod
+    def _with_params(cls, params: Mapping[str, Any]) -> Self:
+        """An estimator with parameters of a file, checked."""
+        validate_parameter_constraints(cls._parameter_constraints, params, cls.__name__)
+        return cls(**params)
+
+
+class TableEstimator(SavedEstimator):
+    """An estimator of tables, dense or sparse, with missing values or without."""
 
     def report(
         self,
@@ -174,3 +207,25 @@ def as_json(value: Any) -> Any:
     if isinstance(value, list | tuple | np.ndarray):
         return [as_json(each) for each in value]
     return value if isinstance(value, bool | int | float | str | None) else None
+
+
+def vectorizer_parts(model: Any, words: Sequence[str]) -> dict[str, Any]:
+    """What a model file holds of a model's vectorizer; the words are the names of its columns."""
+    fitted = model.vectorizer_
+    if fitted is None:
+        return {"has_vectorizer": False, "words": None}
+    if vocabulary_of(fitted) != tuple(words):
+        raise DataError("the words of vectorizer_ are not the columns that the model was fitted on")
+    return {
+        "has_vectorizer": getattr(model, "vectorizer", None) is not None,
+        "words": vectorizer_fields(fitted),
+    }
+
+
+def fill_vectorizer(model: Any, meta: dict[str, Any], words: Sequence[str]) -> None:
+    """Give a model the vectorizer of its file."""
+    model.vectorizer_ = None
+    if meta["words"] is not None:
+        model.vectorizer_ = vectorizer_of_fields(meta["words"], words)
+        if meta["has_vectorizer"]:
+            model.vectorizer = clone(model.vectorizer_)

@@ -19,11 +19,7 @@ from sklearn.base import (
     clone,
     is_classifier,
 )
-from sklearn.utils._param_validation import (
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
@@ -51,14 +47,16 @@ from tsenet.estimators.base import (
     as_json,
     check_columns,
     fill_vectorizer,
+    folder_of,
+    keep_columns,
+    tables_of,
     vectorizer_parts,
 )
-from tsenet.estimators.outside_memory import folder_of, is_outside_memory, tables_of
 from tsenet.expansion.expand import learn_structure, structure_of_wiring
 from tsenet.expansion.wiring import Wiring
 from tsenet.network.predictor import Inputs
 from tsenet.progress import Progress, as_progress
-from tsenet.scale.blocks import in_blocks
+from tsenet.scale.blocks import in_blocks, is_outside_memory
 from tsenet.skeleton.tree import LatentTree
 from tsenet.store.files import arrays_under
 from tsenet.store.network_parts import names_or, names_unless, network_arrays, read_network
@@ -86,13 +84,6 @@ if TYPE_CHECKING:
     from tsenet.training.linear_teacher import Linear
     from tsenet.training.loop import AdamState
     from tsenet.training.recipe import Recipe, RunSeeds, TrainedNetwork
-
-__all__ = [
-    "CheckedRows",
-    "TSENetClassifier",
-    "TSENetEstimator",
-    "TSENetRegressor",
-]
 
 _SLAB = 4096  # sparse rows made dense at a time, for a network that was fitted on dense ones
 _EPOCHS_BETWEEN, _LAST_EPOCHS = 2, 10  # between the rounds of pruning, and after the last
@@ -336,7 +327,10 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         name = type(self).__name__
         if y is None:
             raise DataError(f"{name} requires y to be passed, but the target y is None")
-        check_columns(self, table.names, table.named, reset=reset)
+        if reset:
+            keep_columns(self, table.names, table.named)
+        else:
+            check_columns(self, table)
         given = self._read_targets(y)
         check_consistent_length(table.values, given.values)
         if table.n_rows < 2 and reset:
@@ -436,7 +430,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             return
         X = rows_of_texts(X, self.vectorizer_)
         table = Table.of(X, missing=True, columns=getattr(self, "feature_names_in_", None))
-        check_columns(self, table.names, table.named, reset=False)
+        check_columns(self, table)
         step = _SLAB if table.is_sparse and self.scaling_.centres else table.n_rows
         for start in range(0, table.n_rows, step):
             part = table.take(slice(start, start + step)) if step < table.n_rows else table
@@ -548,6 +542,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
                     f"{folder.path}, or name a label column of it, but has the shape {np.shape(y)}"
                 )
             targets = self._learn_targets(given)
+            del given  # may be a text for each row
             known, weights = is_known(targets), None
             of_class = self.targets_.class_weights(targets[known], self.class_weight)
             if of_class is not None:
@@ -559,7 +554,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             trainer = Trainer(self.targets_.loss, recipe, self._next_seeds(seed), report)
             trained = trainer.fit_folder(rows, self.wiring_)
             self.scaling_, self.vectorizer_ = rows.scaling, folder.vectorizer()
-            check_columns(self, folder.names, folder.named, reset=True)
+            keep_columns(self, folder.names, folder.named)
             self._keep(trained, rows.inputs)
         return self
 
@@ -607,9 +602,8 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         """
         options = self.tree_options or {}
         allowed = [name for name in TREE_CONSTRAINTS if name not in ("max_top", "n_jobs")]
-        for name in options:
-            if name not in allowed:
-                raise ValueError(f"tree_options has {name!r}; it may have {', '.join(allowed)}")
+        if unknown := [name for name in options if name not in allowed]:
+            raise ValueError(f"tree_options has {unknown[0]!r}; it may have {', '.join(allowed)}")
         if self.wiring is not None:
             structure = structure_of_wiring(sample, self.wiring)
         else:
@@ -822,18 +816,16 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         """The file form. Parameters that are not plain values, such as a generator, become None."""
         check_is_fitted(self, "history_")
         rule, tree, scaling = self.binary_rule_, self.tree_, self.scaling_
-        params = self.get_params(deep=False)
-        names = getattr(self, "feature_names_in_", None)
         wiring, wiring_arrays = self.wiring_.to_parts()
         wiring["names"][0] = names_unless(wiring["names"][0], rule.names)
         target, target_arrays = self.targets_.to_parts()
         history = self.history_.to_dict()
         del history["seconds"]  # the same seed gives the same bytes, at any speed
         meta = {
-            "params": as_json({**params, "class_weight": _as_pairs(self.class_weight)}),
+            "params": as_json(
+                {**self.get_params(deep=False), "class_weight": _as_pairs(self.class_weight)}
+            ),
             "has_wiring": self.wiring is not None,
-            "n_features_in": int(self.n_features_in_),
-            "feature_names_in": None if names is None else names_unless(names, rule.names_in),
             "tree": None,
             "rule": rule.to_dict(),
             "wiring": wiring,
@@ -871,17 +863,12 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         """Rebuild an estimator from :meth:`to_parts`."""
         from tsenet.network.predictor import Links, Predictor
 
-        params = dict(meta["params"])
-        params["class_weight"] = _from_pairs(params.get("class_weight"))
-        validate_parameter_constraints(cls._parameter_constraints, params, cls.__name__)
-        model = cls(**params)
+        weights = _from_pairs(meta["params"].get("class_weight"))
+        model = cls._with_params({**meta["params"], "class_weight": weights})
         parts = read_network(meta, arrays)
         rule = model.binary_rule_ = parts.rule
-        model.targets_ = parts.targets
-        model.n_features_in_ = rule.n_columns_in
-        if parts.feature_names is not None:
-            model.feature_names_in_ = parts.feature_names
-        model.wiring_ = parts.wiring
+        keep_columns(model, rule.names_in, rule.named)
+        model.targets_, model.wiring_ = parts.targets, parts.wiring
         if meta["has_wiring"]:
             model.wiring = parts.wiring
         model.tree_ = None
@@ -1220,21 +1207,15 @@ def _labels_of(folder: ShardFolder, y: Any) -> Any:
             found = f"has the label columns {known}: name one as y" if known else "has no labels"
             raise DataError(f"requires y to be passed: {folder.path} {found}")
         y = next(iter(folder.labels))
+    if hasattr(y, "__dask_graph__"):
+        return y.compute()
     names = [y] if isinstance(y, str) else y
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        return y.compute() if hasattr(y, "__dask_graph__") else y
-    if len(names) == folder.n_rows > 1:
         return y
-    if not names:
-        raise DataError("y names no label column of the folder: give at least one")
+    if not names or len(names) == folder.n_rows > 1:
+        return y
     parts = [folder.read_labels(partition, names) for partition in folder.partitions]
-    seen: dict[Any, Any] = {}  # equal texts are kept once
-    columns = []
-    for name in names:
-        column = np.concatenate([part[name] for part in parts])
-        if column.dtype == object:
-            column[:] = [seen.setdefault(value, value) for value in column]
-        columns.append(column)
+    columns = [np.concatenate([part[name] for part in parts]) for name in names]
     return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 
 

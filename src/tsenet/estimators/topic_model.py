@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import pairwise
 from numbers import Integral, Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -17,31 +17,31 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin, clone
-from sklearn.utils._param_validation import (
-    Interval,
-    validate_parameter_constraints,
-)
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from tsenet._system.seeds import seed_sequence
 from tsenet.data.binary import BinaryRule
+from tsenet.data.columns import listed
 from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
 from tsenet.data.text import (
     are_texts,
     checked_vectorizer,
-    choose_segmenter,
     rows_of_texts,
     vectorize,
     word_vectorizer,
 )
 from tsenet.errors import DataError
-from tsenet.estimators.base import TREE_CONSTRAINTS, as_json, fill_vectorizer, vectorizer_parts
-from tsenet.estimators.outside_memory import (
-    WithoutDisplay,
-    drawn_documents,
+from tsenet.estimators.base import (
+    FROM_1,
+    THREADS,
+    SavedEstimator,
+    as_json,
+    fill_vectorizer,
     folder_of,
-    is_outside_memory,
     tables_of,
+    vectorizer_parts,
 )
 from tsenet.explain.scores import coherence, hierarchy_scores
 from tsenet.explain.topic_words import (
@@ -54,7 +54,7 @@ from tsenet.explain.topic_words import (
     view_topics,
 )
 from tsenet.progress import as_progress
-from tsenet.scale.blocks import in_blocks
+from tsenet.scale.blocks import in_blocks, is_outside_memory
 from tsenet.skeleton.hierarchy import (
     N_TYPICAL,
     STORED_WORDS,
@@ -69,13 +69,13 @@ from tsenet.store.files import arrays_under
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import CountVectorizer
 
-__all__ = ["TopicModel"]
-
 _MIN_GROUPED = 0.05  # fit() warns if a smaller share of the words is in topics
 _LABEL_WORDS = 3
+_DRAWN = 20_000  # documents of a folder that topics are learned from
+_FINITE = np.finfo(np.float64).max
 
 
-class TopicModel(WithoutDisplay, TransformerMixin):
+class TopicModel(TransformerMixin, SavedEstimator):
     """A hierarchy of topics, learned from documents.
 
     A topic is a latent of a tree over the words (:class:`tsenet.LatentTree`). Topics of level 1 are directly above the
@@ -158,14 +158,14 @@ class TopicModel(WithoutDisplay, TransformerMixin):
     """
 
     _parameter_constraints = {  # noqa: RUF012
-        "n_words": [Interval(Integral, 1, None, closed="left"), None],
-        "min_documents": [Interval(Integral, 1, None, closed="left")],
-        "top_words": [Interval(Integral, 1, None, closed="left")],
+        "n_words": [FROM_1, None],
+        "min_documents": [FROM_1],
+        "top_words": [FROM_1],
         "levels": ["array-like", None],
-        "n_topics": [Interval(Integral, 1, None, closed="left"), None],
+        "n_topics": [FROM_1, None],
         "min_size": [Interval(Real, 0, None, closed="left")],
         "min_coherence": [Interval(Real, -1, 1, closed="both")],
-        "n_jobs": TREE_CONSTRAINTS["n_jobs"],
+        "n_jobs": THREADS,
     }
 
     tree_: LatentTree
@@ -237,9 +237,9 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         self._validate_params()
         if is_outside_memory(texts):
             with in_blocks(texts) as blocks, as_progress(self.progress) as report:
-                described = drawn_documents(blocks, self.random_state, report)
+                drawn = blocks.sample(_DRAWN, seed_sequence(self.random_state), report)
                 self.vectorizer_ = folder_of(blocks).vectorizer()
-                return self._fit_counts(described, blocks.n_rows)
+                return self._fit_counts(drawn, blocks.n_rows)
         texts = list(texts) if isinstance(texts, Iterator) else texts
         self.vectorizer_, table = self._learn_words(texts)
         return self._fit_counts(table)
@@ -252,7 +252,6 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             )
             if self.vectorizer is not None:
                 fitted = clone(checked_vectorizer(self.vectorizer))
-            choose_segmenter(fitted, texts)
             return fitted, vectorize(texts, fitted, progress=self.progress)
         expected = "expected documents: a list of strings, or a sparse table of word counts"
         if isinstance(texts, list | tuple):
@@ -268,8 +267,8 @@ class TopicModel(WithoutDisplay, TransformerMixin):
     def _fit_counts(self, table: Table, n_documents: int | None = None) -> Self:
         """Learn from word counts of documents, which were drawn from ``n_documents``."""
         column = {word: k for k, word in enumerate(table.names)}
-        seeds = _known_seeds(self.seed_words, column)
-        pins = _known_pins(getattr(self, "_pins", ()), column)
+        seeds = _known_starts(_seeds_of(self.seed_words), column, seeds=True)
+        pins = _known_starts(getattr(self, "_pins", ()), column, seeds=False)
         rule = BinaryRule.learn(table)
         rows = self._rows = rule.apply(table)
         if rows.n_rows < 2:
@@ -300,17 +299,17 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         self._labels = {name: label for name, label in started.items() if label}
         self._selection = self._strengths = None
         self._stats = describe(self._hierarchy, rows, self.top_words)
-        self._measure_coherence(table)
+        self._measure_coherence(rows)
         self._clear_cache()
         return self
 
-    def _measure_coherence(self, table: Table) -> None:
+    def _measure_coherence(self, rows: BinaryRows) -> None:
         """Fill in the coherence where it is NaN: how often the words occur in the same documents."""
         words = self._stats.words[:, : self.top_words]
         missing = np.isnan(self._stats.coherence) & ((words >= 0).sum(axis=1) > 1)
-        topics = [[table.names[w] for w in of_topic if w >= 0] for of_topic in words[missing]]
+        topics = [[self.tree_.names[w] for w in of_topic if w >= 0] for of_topic in words[missing]]
         if topics:
-            scores = coherence(topics, table, n_words=self.top_words)
+            scores = coherence(topics, self._word_table(rows), n_words=self.top_words)
             self._stats.coherence[missing] = scores.per_topic
 
     def _level_sizes(self) -> tuple[int, ...] | int | None:
@@ -358,7 +357,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         """
         if not hasattr(self, "tree_"):
             return self.fit(texts)
-        rows = self.tree_.binary(self._table(texts))
+        rows = self._rows_of(texts)
         if not rows.n_rows:
             return self
         self._hierarchy = self._hierarchy.updated(rows)
@@ -402,7 +401,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         self.fit(texts, **fit_params)
         if is_outside_memory(texts):
             return self.transform(texts)
-        return self._strengths_of(None)[:, self._columns(None)]
+        return self._strengths_of(self._rows_of(None))[:, self._columns(None)]
 
     # ---- topics shown
 
@@ -479,25 +478,30 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         if isinstance(least, int) and not isinstance(least, bool):
             least = least / max(1, self.n_documents_)
         stats, names = self._stats, self.tree_.latent_names
+        words = [self._words_of(k) for k in range(len(names))]
         keep = self._seeded
         if least <= 0 and self.min_coherence <= -1:  # every topic that has words
-            keep = tuple(name for name, k in zip(names, stats.words, strict=True) if k[0] >= 0)
-        words = [
-            [
-                TopicWord(self.tree_.names[word], score, shares[1], shares[0], weight=score)
-                for word, score, shares in zip(*of_topic, strict=True)
-                if word >= 0
-            ][: self.top_words]
-            for of_topic in zip(
-                *(array.tolist() for array in (stats.words, stats.score, stats.word_shares)),
-                strict=True,
-            )
-        ]
+            keep = tuple(name for name, own in zip(names, words, strict=True) if own)
         topics = nest_topics(
             *(self.tree_, stats.share, words, self._titles(words)),
             *(stats.information, stats.coherence),
         )
         return view_topics(topics, min_size=least, min_coherence=self.min_coherence, keep=keep)
+
+    def _words_of(self, column: int) -> list[TopicWord]:
+        """The words that describe a latent."""
+        stats = self._stats
+        shown = zip(
+            stats.words[column, : self.top_words].tolist(),
+            stats.score[column].tolist(),
+            stats.word_shares[column].tolist(),
+            strict=False,
+        )
+        return [
+            TopicWord(self.tree_.names[word], score, inside, outside, weight=score)
+            for word, score, (outside, inside) in shown
+            if word >= 0
+        ]
 
     def _titles(self, words: Sequence[Sequence[TopicWord]]) -> list[str]:
         """The user's label of each topic, or its first words that no topic next to it has."""
@@ -570,8 +574,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         """
         for name in topics:
             column = self._column(name)
-            words = self._stats.words[column][: self.top_words]
-            known = tuple(self.vocabulary_[word] for word in words if word >= 0)
+            known = tuple(word.word for word in self._words_of(column))
             level = int(self.tree_.level[self.tree_.n_observed + column])
             self._pins = [pin for pin in self._pins if (pin.level, pin.words) != (level, known)]
             self._pins.append(_Start(level, self._labels.get(name, ""), known))
@@ -606,9 +609,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             raise DataError(
                 f"only topics of one level can be merged, but these are of levels {sorted(levels)}"
             )
-        texts = list(texts) if isinstance(texts, Iterator) else texts
-        table = None if texts is None else self._table(texts)
-        rows = self._rows_of(table)
+        rows = self._rows_of(texts)
         before = self._stats.coherence
         self._hierarchy, moved = self._hierarchy.merged(columns)
         names = [name for name, k in zip(self.tree_.latent_names, moved, strict=True) if k >= 0]
@@ -619,8 +620,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         # The words of the merged topic and of those above it have changed.
         merged = self._column(topics[0])
         self._stats.coherence[[merged, *self._hierarchy.ancestors(merged)]] = np.nan
-        if table is not None:
-            self._measure_coherence(table)
+        self._measure_coherence(rows)
         self._labels = {name: label for name, label in self._labels.items() if name in names}
         seeded = (topics[0] if name in topics else name for name in self._seeded)
         self._seeded = tuple(dict.fromkeys(seeded))
@@ -643,8 +643,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             The model itself. The tree is not changed.
         """
         check_is_fitted(self, "tree_")
-        whole = isinstance(n_topics, Integral) and not isinstance(n_topics, bool | np.bool_)
-        if n_topics is not None and (not whole or n_topics < 1):
+        if n_topics is not None and (n_topics is True or not FROM_1.is_satisfied_by(n_topics)):
             raise DataError(f"n_topics must be a whole number from 1 on, or None, not {n_topics!r}")
         self._selection = None
         if n_topics is not None:
@@ -688,11 +687,11 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         columns = self._columns(level)
         if is_outside_memory(texts):
             blocks = [
-                self._strengths_of(table, min_strength)[:, columns]
+                self._hierarchy.strengths(self._rows_of(table), min_strength)[:, columns]
                 for table in tables_of(texts, self.vocabulary_)
             ]
             return sp.vstack(blocks, format="csr")
-        return self._strengths_of(self._table(texts), min_strength)[:, columns]
+        return self._hierarchy.strengths(self._rows_of(texts), min_strength)[:, columns]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Ids of the topics, one for each column that :meth:`transform` gives without ``level``."""
@@ -718,12 +717,8 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             raise DataError(
                 f"topics_of takes one text, not a {type(text).__name__}: use transform for several"
             )
-        found = pd.DataFrame(
-            [(topic.name, topic.level, topic.title) for topic in self._shown],
-            columns=["id", "level", "label"],
-        )
-        found["strength"] = self.transform([text], min_strength=min_strength).toarray()[0]
-        found = found[found["strength"] > 0]
+        strength = self.transform([text], min_strength=min_strength).toarray()[0]
+        found = self.topics_[["id", "level", "label"]].assign(strength=strength)[strength > 0]
         return found.sort_values("strength", ascending=False, kind="stable", ignore_index=True)
 
     def documents_of(self, topic: str, texts: Any = None, *, n_documents: int = 10) -> pd.DataFrame:
@@ -744,7 +739,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             Columns document (its number, from 0) and strength.
         """
         column = self._column(topic)
-        on = self._strengths_of(texts)[:, [column]].toarray().ravel()
+        on = self._strengths_of(self._rows_of(texts))[:, [column]].toarray().ravel()
         order = np.argsort(-on, kind="stable")[: np.count_nonzero(on >= PRESENT)][:n_documents]
         return pd.DataFrame({"document": order, "strength": on[order]})
 
@@ -815,56 +810,15 @@ class TopicModel(WithoutDisplay, TransformerMixin):
             describes (``npmi_window`` for texts), and ``word_coverage``, the share of the words in a topic.
         """
         texts = list(texts) if isinstance(texts, Iterator) else texts
-        counts = None if texts is None else self._table(texts)
-        tokens = None
+        rows, tokens = self._rows_of(texts), None
         if are_texts(texts) and self.vectorizer_ is not None:
             clean, split = self.vectorizer_.build_preprocessor(), self.vectorizer_.build_tokenizer()
-            tokens = (split(clean(text or "")) for text in getattr(texts, "texts", texts))
-        present = self._strengths_of(counts)[:, self._columns(None)] >= PRESENT
-        table = Table.of(self._rows_of(counts).to_csr(), names=self.vocabulary_)
-        scores = hierarchy_scores(self._chosen, table, present, tokens=tokens)
+            tokens = (split(clean(text or "")) for text in texts)
+        present = self._strengths_of(rows)[:, self._columns(None)] >= PRESENT
+        scores = hierarchy_scores(self._chosen, self._word_table(rows), present, tokens=tokens)
         frame = pd.DataFrame(scores)
         frame["word_coverage"] = 1.0 - len(self.ungrouped_) / max(1, self.tree_.n_observed)
         return frame
-
-    def stability(self, texts: Any, *, n_seeds: int = 3) -> pd.DataFrame:
-        """Measure how much the topics depend on which documents they are learned from.
-
-        Models are learned from random nine tenths of the documents. For each pair of them, the strongest topics of all
-        documents are compared by adjusted mutual information: 1 if the topics divide the documents alike, 0 by chance.
-
-        Parameters
-        ----------
-        texts : sequence of str, or table
-            The documents.
-        n_seeds : int, default=3
-            Number of models, at least 2.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for each level, the top one first: ``level`` and ``ami``, the mean over pairs.
-        """
-        from sklearn.metrics import adjusted_mutual_info_score
-
-        if n_seeds < 2:
-            raise DataError(f"n_seeds must be at least 2, not {n_seeds}")
-        self._validate_params()
-        _, table = self._learn_words(list(texts) if isinstance(texts, Iterator) else texts)
-        rows = BinaryRule.learn(table).apply(table)
-        n_drawn = -(-9 * rows.n_rows // 10)
-        main: list[list[NDArray[np.int64]]] = []  # of each model, the strongest topics by level
-        for seed in range(n_seeds):
-            drawn = np.random.default_rng(seed).permutation(rows.n_rows)[:n_drawn]
-            hierarchy = learn_hierarchy(rows.take(np.sort(drawn)), self._level_sizes())
-            strengths = hierarchy.strengths(rows)
-            levels = [strengths[:, level].toarray() for level in reversed(hierarchy.levels)]
-            main.append([np.where(level.any(axis=1), level.argmax(axis=1), -1) for level in levels])
-        scores = [
-            np.mean([adjusted_mutual_info_score(*pair) for pair in combinations(level, 2)])
-            for level in zip(*main, strict=False)
-        ]
-        return pd.DataFrame({"level": range(len(scores), 0, -1), "ami": scores})
 
     # ---- page and files
 
@@ -904,45 +858,28 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         rows = self._rows if texts is None else self._rows_of(texts)
         quotes = None if isinstance(quote, bool) else quote
         if quote is True and are_texts(texts):
-            quotes = list(getattr(texts, "texts", texts))
-        topics, strengths, table = self._chosen, None, None
+            quotes = list(texts)
+        strengths = table = None
         if rows is not None:
-            table = Table.of(rows.to_csr(), names=self.vocabulary_)
-            strengths = self._strengths_of(None if texts is None else rows)
-        if texts is not None:  # the same topics, in these documents
-            sizes = zip(self.tree_.latent_names, _shares(strengths), strict=True)
-            topics = _with_sizes(topics, dict(sizes))
+            table, strengths = self._word_table(rows), self._strengths_of(rows)
         write_report(
             *(path, self.tree_, table),
             texts=quotes,
             along=along,
             along_name=along_name,
-            topics=topics,
+            topics=self._chosen,
             strengths=strengths,
             progress=progress,
             **{"title": "Topics", "words": True, **options},
         )
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to a ``.tsenet`` file, which :func:`tsenet.load` reads. The file holds no documents.
-
-        Parameters
-        ----------
-        path : path
-            The file; an existing one is replaced.
-        """
-        from tsenet.store import save
-
-        save(self, path)
-
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The file form: parameters, tree, words, labels and the description of the topics."""
         check_is_fitted(self, "tree_")
         tree, arrays = self.tree_.to_parts()
-        params = {name: as_json(value) for name, value in self.get_params(deep=False).items()}
         meta = {
             # How it was run is no part of the model: the same topics are the same file.
-            "params": {**params, "n_jobs": None, "progress": None},
+            "params": as_json({**self.get_params(deep=False), "n_jobs": None, "progress": None}),
             "tree": tree,
             **vectorizer_parts(self, self.vocabulary_),
             "labels": dict(self._labels),
@@ -967,8 +904,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         """Rebuild a model from :meth:`to_parts`."""
-        validate_parameter_constraints(cls._parameter_constraints, meta["params"], cls.__name__)
-        model = cls(**meta["params"])
+        model = cls._with_params(meta["params"])
         tree = model.tree_ = LatentTree.from_parts(meta["tree"], arrays_under("tree", arrays))
         fill_vectorizer(model, meta, model.vocabulary_)
         chosen = meta["selection"]
@@ -981,8 +917,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         model._selection = None if chosen is None else tuple(chosen)
         model.n_documents_ = int(meta["n_documents"])
         model._rows = model._strengths = None
-        model._hierarchy = _checked_hierarchy(arrays_under("topics", arrays), tree)
-        model._stats = _checked_stats(arrays_under("facts", arrays), tree)
+        model._hierarchy, model._stats = _checked_topics(arrays, tree)
         unknown = {*model._labels, *model._seeded, *(model._selection or ())} - set(
             tree.latent_names
         )
@@ -992,27 +927,23 @@ class TopicModel(WithoutDisplay, TransformerMixin):
 
     # ---- private
 
-    def _table(self, texts: Any) -> Table:
-        """New documents as a table of word counts."""
-        check_is_fitted(self, "tree_")
-        return Table.of(rows_of_texts(texts, self.vectorizer_))
-
     def _rows_of(self, texts: Any) -> BinaryRows:
         """Documents as rows of the tree; by default those of ``fit``."""
         check_is_fitted(self, "tree_")
-        if isinstance(texts, BinaryRows):
-            return texts
         if texts is not None:
-            return self.tree_.binary(self._table(texts))
+            return self.tree_.binary(rows_of_texts(texts, self.vectorizer_))
         if self._rows is None:
             raise DataError("a model from a file holds no documents: give them as texts=")
         return self._rows
 
-    def _strengths_of(self, texts: Any, least: float = 0.01) -> Any:
-        """Strength of all topics in documents; by default those of ``fit``."""
-        rows = self._rows_of(texts)
-        if texts is not None or least < 0.01:
-            return self._hierarchy.strengths(rows, least)
+    def _word_table(self, rows: BinaryRows) -> Table:
+        """Which words occur in documents."""
+        return Table.of(rows.to_csr(), names=self.vocabulary_)
+
+    def _strengths_of(self, rows: BinaryRows) -> Any:
+        """Strength of all topics in documents; that of the documents of ``fit`` is computed once."""
+        if rows is not self._rows:
+            return self._hierarchy.strengths(rows)
         if self._strengths is None:
             self._strengths = self._hierarchy.strengths(rows)
         return self._strengths
@@ -1042,7 +973,7 @@ class TopicModel(WithoutDisplay, TransformerMixin):
     def _group_shares(self, groups: pd.Series, texts: Any, level: int | None) -> pd.DataFrame:
         """Share of the documents of each group in which each topic is present."""
         columns = self._columns(level)
-        present = self._strengths_of(texts)[:, columns] >= PRESENT
+        present = self._strengths_of(self._rows_of(texts))[:, columns] >= PRESENT
         if len(groups) != present.shape[0]:
             raise DataError(f"{len(groups)} values for {present.shape[0]} documents")
         number, values = pd.factorize(groups, sort=True)  # −1 for a document without a value
@@ -1058,18 +989,6 @@ class TopicModel(WithoutDisplay, TransformerMixin):
         """Forget what is derived from the tree, the labels and the parameters."""
         for name in ("view_", "_chosen", "_shown"):
             self.__dict__.pop(name, None)
-
-
-def _with_sizes(topics: Sequence[Topic], sizes: Mapping[str, float]) -> list[Topic]:
-    """Nested topics with other sizes, by name."""
-    return [
-        replace(
-            topic,
-            size=float(sizes[topic.name]),
-            children=tuple(_with_sizes(topic.children, sizes)),
-        )
-        for topic in topics
-    ]
 
 
 def _time_bins(timestamps: Sequence[Any], n_bins: int | None) -> pd.Series:
@@ -1093,36 +1012,45 @@ class _Start(NamedTuple):
     label: str
     words: tuple[str, ...]
 
-    def within(self, vocabulary: Container[str]) -> _Start:
-        """Without the words that are not in a vocabulary."""
-        return self._replace(words=tuple(word for word in self.words if word in vocabulary))
 
-
-def _known_seeds(
+def _seeds_of(
     seed_words: Mapping[str, Sequence[str]] | Sequence[Sequence[str]] | None,
-    vocabulary: Container[str],
 ) -> list[_Start]:
-    """Groups of seed words, without those that are not in the vocabulary.
+    """The groups of seed words, with or without labels."""
+    if isinstance(seed_words, Mapping):
+        return [_Start(1, label, tuple(words)) for label, words in seed_words.items()]
+    return [_Start(1, "", tuple(words)) for words in seed_words or ()]
+
+
+def _known_starts(
+    starts: Sequence[_Start], vocabulary: Container[str], *, seeds: bool
+) -> list[_Start]:
+    """Seed words or pinned topics with the words that are in the vocabulary, at least two each.
 
     Raises
     ------
     DataError
-        If fewer than two words of a group are in the vocabulary: they are no topic.
+        If a group of seed words has fewer; a pinned topic is then left out, with a warning.
     """
-    groups = () if seed_words is None else seed_words
-    pairs = groups.items() if isinstance(groups, Mapping) else (("", group) for group in groups)
-    seeds = [_Start(1, label, tuple(group)) for label, group in pairs]
-    known = [seed.within(vocabulary) for seed in seeds]
-    for seed, kept in zip(seeds, known, strict=True):
-        if len(kept.words) < 2:
+    known = []
+    for start in starts:
+        words = tuple(word for word in start.words if word in vocabulary)
+        if len(words) >= 2:
+            known.append(start._replace(words=words))
+            continue
+        found = f"only {words[0]!r}" if words else "none of them"
+        message = f"it needs two words that are in the vocabulary, which has {found}"
+        if seeds:
             raise DataError(
-                f"a topic cannot be learned from the seed words {', '.join(map(repr, seed.words)) or '(none)'}"
-                f"{f' ({seed.label})' if seed.label else ''}: it needs two that are in the vocabulary, which has "
-                f"{'only ' + repr(kept.words[0]) if kept.words else 'none of them'}. Add more frequent words, or "
-                "enlarge the vocabulary (n_words, min_documents)"
+                f"a topic cannot be learned from the seed words {listed(start.words) or '(none)'}: {message}. "
+                "Add more frequent words, or enlarge the vocabulary (n_words, min_documents)"
             )
-    missing = [word for seed in seeds for word in seed.words if word not in vocabulary]
-    if missing:
+        warnings.warn(
+            f"the pinned topic {start.label or ', '.join(start.words[:_LABEL_WORDS])!r} is not kept: {message}",
+            stacklevel=4,  # where fit() was called
+        )
+    missing = [word for start in starts for word in start.words if word not in vocabulary]
+    if seeds and missing:
         warnings.warn(
             f"seed words that are not in the vocabulary are left out: {', '.join(missing)}",
             stacklevel=4,  # where fit() was called
@@ -1130,63 +1058,55 @@ def _known_seeds(
     return known
 
 
-def _known_pins(pins: Sequence[_Start], vocabulary: Container[str]) -> list[_Start]:
-    """Pins with the words that are in a vocabulary; those with fewer than two are left out, with a warning."""
-    known = [pin.within(vocabulary) for pin in pins]
-    for pin, kept in zip(pins, known, strict=True):
-        if len(kept.words) < 2:
-            warnings.warn(
-                f"the topic {pin.label or ', '.join(pin.words[:_LABEL_WORDS])!r} cannot be kept: fewer than two of its "
-                "words occur in these documents",
-                stacklevel=4,  # where fit() was called
-            )
-    return [pin for pin in known if len(pin.words) >= 2]
-
-
 # ---- files
 
 
-def _checked_hierarchy(arrays: Mapping[str, NDArray[Any]], tree: LatentTree) -> TopicHierarchy:
-    """The hierarchy in a file, checked against its tree."""
-    weight, parent, usual, data, columns, starts = (
-        np.array(arrays[name])
-        for name in ("weight", "parent", "usual", "counts", "columns", "starts")
-    )
-    n_words, n_topics, sizes = tree.n_observed, tree.n_latents, tuple(tree.layer_sizes[1:])
-    expected = np.where(tree.level[n_words:] < tree.n_levels, tree.parent[n_words:] - n_words, -1)
-    fits = (
-        (weight.shape, usual.shape) == ((n_words,), (n_topics,))
-        and all(array.dtype == np.int64 for array in (parent, columns, starts))
-        and all(array.dtype == np.float64 for array in (weight, usual, data))
-        and np.array_equal(parent, expected)
-    )
-    if not fits or not all(np.isfinite(a).all() and (a >= 0).all() for a in (weight, usual, data)):
-        raise ValueError("the hierarchy of topics does not fit the tree")
-    counts = sp.csr_array((data, columns, starts), shape=(n_words, n_topics))
-    counts.check_format(full_check=True)
-    return TopicHierarchy(weight, counts, parent, usual, sizes)
-
-
-def _checked_stats(arrays: Mapping[str, NDArray[Any]], tree: LatentTree) -> TopicDescription:
-    """The description of the topics in a file, checked against the tree."""
-    listed = (tree.n_latents, STORED_WORDS)
-    shapes: dict[str, tuple[int, ...]] = {
-        **dict.fromkeys(("share", "information", "coherence"), (tree.n_latents,)),
-        **dict.fromkeys(("words", "score"), listed),
-        "word_shares": (*listed, 2),
-        "word_share": (tree.n_observed,),
-        "typical": (tree.n_latents, N_TYPICAL),
+def _checked_topics(
+    arrays: dict[str, NDArray[Any]], tree: LatentTree
+) -> tuple[TopicHierarchy, TopicDescription]:
+    """The hierarchy and the description of the topics in a file, checked against its tree."""
+    n_words, n_topics, n_counts = tree.n_observed, tree.n_latents, arrays["topics.counts"].size
+    of_words, of_topics = (n_words,), (n_topics,)
+    described = (n_topics, STORED_WORDS)
+    expected: dict[str, tuple[type, tuple[int, ...], float, float]] = {  # type, shape, limits
+        "topics.weight": (np.float64, of_words, 0, _FINITE),
+        "topics.usual": (np.float64, of_topics, 0, _FINITE),
+        "topics.counts": (np.float64, (n_counts,), 0, _FINITE),
+        "topics.parent": (np.int64, of_topics, -1, n_topics - 1),
+        "topics.columns": (np.int64, (n_counts,), 0, n_topics - 1),
+        "topics.starts": (np.int64, (n_words + 1,), 0, n_counts),
+        "facts.share": (np.float64, of_topics, 0, 1),
+        "facts.information": (np.float64, of_topics, -_FINITE, _FINITE),
+        "facts.coherence": (np.float64, of_topics, -1, 1),
+        "facts.words": (np.int64, described, -1, n_words - 1),
+        "facts.score": (np.float64, described, -_FINITE, _FINITE),
+        "facts.word_shares": (np.float64, (*described, 2), 0, 1),
+        "facts.word_share": (np.float64, of_words, 0, 1),
+        "facts.typical": (np.int64, (n_topics, N_TYPICAL), -1, _FINITE),
     }
-    stats = {name: np.array(arrays[name]) for name in shapes}
-    for name, shape in shapes.items():
-        kind = np.int64 if name in ("words", "typical") else np.float64
-        if stats[name].shape != shape or stats[name].dtype != kind:
-            raise ValueError("the statistics of the topics do not fit the tree")
-        if "share" in name and not ((stats[name] >= 0) & (stats[name] <= 1)).all():
-            raise ValueError("a share of documents in the file is not between 0 and 1")
-    if not ((stats["words"] >= -1) & (stats["words"] < tree.n_observed)).all():
-        raise ValueError("a topic in the file has a word that is not in the vocabulary")
-    return TopicDescription(**stats)
+    for name, (kind, shape, low, high) in expected.items():
+        array = arrays[name]
+        if array.dtype != kind or array.shape != shape:
+            raise ValueError(f"{name} is {array.dtype} {array.shape}, not {kind.__name__} {shape}")
+        fits = (array >= low) & (array <= high)
+        if name == "facts.coherence":
+            fits |= np.isnan(array)  # not measured
+        if not fits.all():
+            raise ValueError(f"{name} has values that are not between {low} and {high}")
+    topics = {name: np.array(array) for name, array in arrays_under("topics", arrays).items()}
+    above = np.where(tree.level[n_words:] < tree.n_levels, tree.parent[n_words:] - n_words, -1)
+    if not np.array_equal(topics["parent"], above):
+        raise ValueError("the hierarchy of topics is not that of the tree")
+    counts = sp.csr_array(
+        (topics["counts"], topics["columns"], topics["starts"]), shape=(n_words, n_topics)
+    )
+    counts.check_format(full_check=True)
+    sizes = tuple(tree.layer_sizes[1:])
+    facts = {name: np.array(array) for name, array in arrays_under("facts", arrays).items()}
+    return (
+        TopicHierarchy(topics["weight"], counts, topics["parent"], topics["usual"], sizes),
+        TopicDescription(**facts),
+    )
 
 
 def _shares(strengths: Any) -> NDArray[np.float64]:

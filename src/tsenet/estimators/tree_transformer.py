@@ -7,17 +7,22 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
-from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from tsenet.data.table import Table
-from tsenet.estimators.base import TREE_CONSTRAINTS, TableEstimator, as_json, check_columns
-from tsenet.estimators.outside_memory import WithoutDisplay, is_outside_memory
+from tsenet.estimators.base import (
+    TREE_CONSTRAINTS,
+    TableEstimator,
+    as_json,
+    check_columns,
+    keep_columns,
+)
+from tsenet.scale.blocks import is_outside_memory
 from tsenet.skeleton.hlta import learn_tree
 from tsenet.skeleton.tree import LatentTree
 
 
-class LatentTreeTransformer(WithoutDisplay, TransformerMixin, TableEstimator):
+class LatentTreeTransformer(TransformerMixin, TableEstimator):
     """Learn a hierarchical latent tree; turn rows into the probabilities of its latents.
 
     Parameters
@@ -105,18 +110,16 @@ class LatentTreeTransformer(WithoutDisplay, TransformerMixin, TableEstimator):
         """Learn the tree of ``X``, a table, a folder or :class:`tsenet.scale.Blocks`; ``y`` is ignored."""
         self._validate_params()
         self.tree_ = learn_tree(X, **self.get_params(deep=False))
-        check_columns(self, self.tree_.rule.names_in, self.tree_.rule.named, reset=True)
+        keep_columns(self, self.tree_.rule.names_in, self.tree_.rule.named)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """P(z=1|x) of every latent: (rows, latents), level by level."""
-        rows = self._rows(X)
-        return self.tree_.posterior(rows, n_jobs=self.n_jobs)
+        return self.tree_.posterior(self._rows(X), n_jobs=self.n_jobs)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Exact ln P(x) of each row under the tree: (rows,)."""
-        rows = self._rows(X)
-        return self.tree_.log_likelihood(rows, n_jobs=self.n_jobs)
+        return self.tree_.log_likelihood(self._rows(X), n_jobs=self.n_jobs)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean of :meth:`score_samples`; ``y`` is ignored."""
@@ -130,30 +133,16 @@ class LatentTreeTransformer(WithoutDisplay, TransformerMixin, TableEstimator):
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The file form: parameters and tree. Random state and progress are kept only if they are plain values."""
         check_is_fitted(self)
-        params = {name: as_json(value) for name, value in self.get_params(deep=False).items()}
-        names = getattr(self, "feature_names_in_", None)
         tree, arrays = self.tree_.to_parts()
-        meta = {
-            "params": params,
-            "tree": tree,
-            "n_features_in": int(self.n_features_in_),
-            "feature_names_in": None if names is None else names.tolist(),
-        }
-        return meta, arrays
+        return {"params": as_json(self.get_params(deep=False)), "tree": tree}, arrays
 
     @classmethod
     def from_parts(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         """Rebuild a transformer from :meth:`to_parts`."""
-        from tsenet.store.network_parts import checked_names
-
-        validate_parameter_constraints(cls._parameter_constraints, meta["params"], cls.__name__)
-        transformer = cls(**meta["params"])
+        transformer = cls._with_params(meta["params"])
         transformer.tree_ = LatentTree.from_parts(meta["tree"], arrays)
-        n_columns = transformer.tree_.rule.n_columns_in
-        names = checked_names(meta["n_features_in"], meta["feature_names_in"], n_columns)
-        transformer.n_features_in_ = n_columns
-        if names is not None:
-            transformer.feature_names_in_ = names
+        rule = transformer.tree_.rule
+        keep_columns(transformer, rule.names_in, rule.named)
         return transformer
 
     def _rows(self, X: Any) -> Any:
@@ -162,5 +151,5 @@ class LatentTreeTransformer(WithoutDisplay, TransformerMixin, TableEstimator):
         if is_outside_memory(X):
             return X
         table = Table.of(X, missing=True, columns=self.tree_.rule.names_in)
-        check_columns(self, table.names, table.named, reset=False)
+        check_columns(self, table)
         return table

@@ -21,7 +21,6 @@ from tsenet.training.targets import Targets, targets_from_parts
 
 __all__ = [
     "NetworkParts",
-    "checked_names",
     "names_or",
     "names_unless",
     "network_arrays",
@@ -42,7 +41,6 @@ class NetworkParts(NamedTuple):
     wiring: Wiring
     options: NetworkOptions
     weights: Arrays
-    feature_names: NDArray[np.object_] | None
     source: dict[str, Any] | None
 
 
@@ -96,11 +94,6 @@ def read_network(meta: dict[str, Any], arrays: Arrays) -> NetworkParts:
         wiring,
         options,
         _weights(stored, _weight_shapes(wiring, options, targets.loss.n_outputs)),
-        checked_names(
-            meta["n_features_in"],
-            names_or(meta["feature_names_in"], rule.names_in),
-            rule.n_columns_in,
-        ),
         meta["source"],
     )
 
@@ -188,18 +181,6 @@ def _scaling(arrays: Arrays, counts: bool, rule: BinaryRule) -> Scaling:
         if shift[categories].any() or (scale[categories] != 1).any():
             raise ValueError("the codes of categories must not be scaled")
     return Scaling(shift, scale, counts, limit)
-
-
-def checked_names(n_features: Any, names: Any, n_columns: int) -> NDArray[np.object_] | None:
-    """Names of columns as scikit-learn keeps them; raises ValueError if they are not ``n_columns`` strings."""
-    if type(n_features) is not int or n_features != n_columns:
-        raise ValueError(f"n_features_in is {n_features!r}, not {n_columns}")
-    if names is None:
-        return None
-    found = np.array(names, dtype=object)
-    if found.shape != (n_columns,) or not all(isinstance(name, str) for name in found):
-        raise ValueError(f"feature_names_in must be {n_columns} names")
-    return found
 
 
 def names_unless(names: Any, known: tuple[str, ...]) -> list[str] | int:

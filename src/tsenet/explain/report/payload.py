@@ -212,7 +212,9 @@ def _tree_payload(
     if activity is None:
         return payload
     column = {name: k for k, name in enumerate(tree.latent_names)}
-    activity = activity.of([column[name] for name in latents])
+    shown = [column[name] for name in latents]
+    payload["units"]["share"] = views.short(activity.size[shown])
+    activity = activity.of(shown)
     of = [
         views.flat((row, value) for row, value in zip(*pair, strict=True) if row >= 0)
         for pair in zip(activity.rows.tolist(), activity.probability.tolist(), strict=True)
