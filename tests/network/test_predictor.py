@@ -19,6 +19,7 @@ D = wiring().layer_sizes[0]
 
 def inputs_of(n_rows: int, form: str) -> Inputs:
     rows = np.random.default_rng(1).poisson(0.3, (n_rows, D)).astype(np.float32)
+    rows[::7] = 0  # rows without an entry, the first among them
     return Inputs(rows if form == "dense" else sp.csr_array(rows))
 
 

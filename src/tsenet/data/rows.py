@@ -312,6 +312,25 @@ class BinaryRows:
         return cls(indptr, np.concatenate([block.indices for block in blocks]), blocks[0].n_columns)
 
 
+def exact_array(values: Any, dtype: type[np.generic], name: str) -> npt.NDArray[Any]:
+    """Return a copy of the values as an array of another type.
+
+    Raises
+    ------
+    ValueError
+        If the type cannot hold a value: 2³² + 3 would become 3 in 32 bits.
+    """
+    given = np.asarray(values)
+    if given.dtype == dtype:
+        return given.copy()
+    with np.errstate(all="ignore"):
+        array: npt.NDArray[Any] = given.astype(dtype)
+    kinds = given.dtype.kind, array.dtype.kind
+    if kinds[1] != "f" and given.size and (kinds[0] not in "biuf" or (array != given).any()):
+        raise ValueError(f"{name} holds values that {np.dtype(dtype)} cannot hold")
+    return array
+
+
 def checked_csr(matrix: Any) -> Any:
     """Return a user's sparse matrix as a csr_array whose every index is within its shape.
 

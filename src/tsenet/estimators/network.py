@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import (
     ClassifierMixin,
     RegressorMixin,
@@ -58,8 +59,13 @@ from tsenet.network.predictor import Inputs
 from tsenet.progress import Progress, as_progress
 from tsenet.scale.blocks import in_blocks, is_outside_memory
 from tsenet.skeleton.tree import LatentTree
-from tsenet.store.files import arrays_under
-from tsenet.store.network_parts import names_or, names_unless, network_arrays, read_network
+from tsenet.store.files import (
+    arrays_under,
+    names_or,
+    names_unless,
+    network_arrays,
+    read_network,
+)
 from tsenet.training.targets import (
     BinaryLoss,
     CrossValidatedScore,
@@ -424,11 +430,13 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             Consecutive rows; folders and sparse tables that must become dense come in several blocks, others in one.
         """
         check_is_fitted(self, "history_")
-        if is_outside_memory(X):
-            for table in tables_of(X, self.binary_rule_.names_in):
-                yield from self.network_inputs(table)
-            return
-        X = rows_of_texts(X, self.vectorizer_)
+        is_matrix = issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2)
+        if not is_matrix:  # texts, a folder or a data frame
+            if is_outside_memory(X):
+                for table in tables_of(X, self.binary_rule_.names_in):
+                    yield from self.network_inputs(table)
+                return
+            X = rows_of_texts(X, self.vectorizer_)
         table = Table.of(X, missing=True, columns=getattr(self, "feature_names_in_", None))
         check_columns(self, table)
         step = _SLAB if table.is_sparse and self.scaling_.centres else table.n_rows

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet._system.ranges import exact_array
 from tsenet.data.columns import equal_fields
+from tsenet.data.rows import exact_array
 
 _TYPES: dict[str, type[np.generic]] = {
     "indptr": np.int64,

@@ -308,8 +308,8 @@ class Predictor:
         bias = self.arrays[f"layers.{k}.bias"]
         dense = isinstance(below, np.ndarray)
         if below.shape[0] <= _FEW_ROWS:
-            sums = below @ self._matrices[k]
-            return np.asarray((sums if dense else sums.toarray()) + bias)
+            matrix = self._matrices[k]
+            return np.asarray((below @ matrix if dense else _few_sums(below, matrix)) + bias)
         from tsenet.network import kernels
 
         weight = weight.reshape(-1, links.k)
@@ -327,6 +327,20 @@ class Predictor:
         """The weights of each layer as a matrix (inputs, units), in the memory of the parameters."""
         weights = (self.arrays[f"layers.{k}.weight"] for k in range(len(self.links)))
         return [part.matrix(weight) for part, weight in zip(self.links, weights, strict=True)]
+
+
+def _few_sums(rows: csr_array, matrix: csr_array) -> NDArray[np.float64]:
+    """A few sparse rows times a sparse matrix, dense; SciPy's product takes ten times as long on one row."""
+    n_rows, n_units = rows.shape[0], matrix.shape[1]
+    first = matrix.indptr[rows.indices]
+    n_weights = matrix.indptr[rows.indices + 1] - first  # of each entry of the rows
+    end = np.cumsum(n_weights)
+    weight = np.repeat(first - end + n_weights, n_weights) + np.arange(end[-1] if end.size else 0)
+    row = np.repeat(np.arange(n_rows), np.diff(rows.indptr))
+    place = np.repeat(row * n_units, n_weights) + matrix.indices[weight]
+    added = np.repeat(rows.data, n_weights) * matrix.data[weight]
+    sums: NDArray[Any] = np.bincount(place, added, n_rows * n_units)
+    return sums.reshape(n_rows, n_units)
 
 
 def _product(rows: Any, weight: Floats) -> Floats:

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet._system.ranges import exact_array
 from tsenet._system.threads import Workers
 from tsenet.data.binary import BinaryRule
 from tsenet.data.columns import equal_fields
-from tsenet.data.rows import BinaryRows
+from tsenet.data.rows import BinaryRows, exact_array
 from tsenet.data.table import Table
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.scale.blocks import Blocks, in_blocks, is_outside_memory

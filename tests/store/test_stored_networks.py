@@ -15,7 +15,7 @@ from tests.network.wirings import random_wiring
 from tsenet import TSENetClassifier
 from tsenet.network.predictor import NetworkOptions
 from tsenet.network.tsenet import TSENet
-from tsenet.store.network_parts import network_arrays, read_network
+from tsenet.store.files import network_arrays, read_network
 
 WIRING = random_wiring(np.random.default_rng(0), (40, 12, 5), 0.3)
 OPTIONS = NetworkOptions(skip_units=3, feature_units=4, linear_skip=True, units_per_latent=2)
