@@ -177,7 +177,6 @@ class TestAnswers:
         ({"level": 0}, "level 0"),
         ({"level": 5}, "1 to 4"),
         ({"n": 0}, "n must be"),
-        ({"feature_names": ["a"]}, "1 feature_names"),
     ],
 )
 def test_bad_questions_are_refused(options: dict[str, Any], message: str) -> None:

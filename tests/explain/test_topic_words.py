@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pytest
 
 from tsenet.data import BinaryRule, Table
-from tsenet.errors import DataError
 from tsenet.explain import (
     Topic,
     TopicWord,
@@ -124,14 +123,8 @@ def test_figures_from_data_are_shares_of_documents() -> None:
 
 def test_titles() -> None:
     tree = make_tree(3, positive=True)
-    topics = {topic.name: topic for topic in every(topic_tree(tree, titles={"Z1.0": "Sport"}))}
-    assert topics["Z1.0"].title == "Sport"
-    for name in ("Z1.1", "Z2.1"):
-        assert topics[name].title == ", ".join(word.word for word in topics[name].words[:3])
-    with pytest.raises(DataError, match="Z9"):
-        topic_tree(tree, titles={"Z9": "?"})
-    with pytest.raises(DataError, match="ball"):
-        topic_tree(tree, titles={"ball": "words are no topics"})
+    for topic in every(topic_tree(tree)):
+        assert topic.title == ", ".join(word.word for word in topic.words[:3])
 
 
 def test_a_tree_without_latents() -> None:
@@ -145,7 +138,8 @@ def test_a_tree_without_latents() -> None:
 
 
 def test_markdown_is_a_nested_list() -> None:
-    topics = topic_tree(make_tree(3, positive=True), titles={"Z1.1": "Politics"})
+    topics = topic_tree(make_tree(3, positive=True))
+    topics[0] = replace(topics[0], title="Politics")
     lines = to_markdown(topics).splitlines()
     items = [line for line in lines if line.lstrip().startswith("- ")]
     assert len(items) == 5

@@ -175,8 +175,7 @@ class TableEstimator(SavedEstimator):
         texts : sequence of str, optional
             What to show of each row; default: the texts themselves, if ``X`` is texts. The page quotes it.
         **options
-            ``progress``, those of :class:`tsenet.explain.report.ReportOptions`, and for a tree ``along`` (a date, label
-            or number for each row) and ``along_name``.
+            Those of :func:`tsenet.explain.report.write_report`, such as ``title`` and ``progress``.
         """
         from tsenet.explain.report import write_report
 

@@ -850,7 +850,7 @@ class TopicModel(TransformerMixin, SavedEstimator):
         progress : bool, callable, Progress or None, default=None
             Whether to show progress.
         **options
-            Those of :class:`tsenet.explain.report.ReportOptions`.
+            ``title``, ``n_features`` and ``n_rows`` of :func:`tsenet.explain.report.write_report`.
         """
         from tsenet.explain.report import write_report
 

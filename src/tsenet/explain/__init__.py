@@ -11,12 +11,7 @@ from tsenet.explain.prediction import (
     UnitContribution,
     explain_prediction,
 )
-from tsenet.explain.scores import (
-    Coherence,
-    coherence,
-    hierarchy_scores,
-    topic_diversity,
-)
+from tsenet.explain.scores import Coherence, coherence, hierarchy_scores
 from tsenet.explain.topic_words import (
     Topic,
     TopicView,
@@ -50,7 +45,6 @@ __all__ = [
     "hierarchy_scores",
     "to_json",
     "to_markdown",
-    "topic_diversity",
     "topic_tree",
     "view_topics",
 ]

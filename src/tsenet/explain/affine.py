@@ -6,7 +6,7 @@ is exactly the sum of the contributions of the inputs, gradient × input, and of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from tsenet.data.binary import BinaryRule
 from tsenet.network.predictor import Inputs, Predictor
-
-__all__ = ["AffineNetwork", "column_importances", "importance_rows"]
 
 Floats = NDArray[np.float64]
 _ROWS = 200  # from which importances are computed
@@ -123,6 +121,14 @@ class AffineNetwork:
                     found[below] += _product(self._down(k, found[k], layers)[:, units], weight.T)
         return found
 
+    def output_gradients(
+        self, layers: Sequence[Any], outputs: Floats, *, lowest: int = 0
+    ) -> Iterator[dict[int, Floats]]:
+        """Gradients of combinations of the outputs (K, C), one after another, so that few are in memory."""
+        for weights in outputs:
+            start = np.tile(weights, (layers[0].shape[0], 1))
+            yield self.backward(self.n_layers, start, layers, lowest=lowest)
+
     def bias_contribution(self, gradients: Mapping[int, Floats], layers: Sequence[Any]) -> Floats:
         """What the biases of the layers in ``gradients`` add to the quantity: (B,)."""
         terms = [
@@ -138,16 +144,13 @@ class AffineNetwork:
 
     def input_weights(self) -> Any:
         """Weights of the links from inputs to hidden units: csc_array (D, U), units as in ``transform``."""
-        columns, first = [], 0
-        for links, size in zip(self.links, self.hidden_sizes, strict=False):
-            for below, units, weight in links:
-                if below == 0:
-                    found = sp.coo_array(weight)
-                    columns.append((found.data, found.row, found.col + first + units.start))
-            first += size
-        data, row, column = (np.concatenate(part) for part in zip(*columns, strict=True))
         n_inputs = self.links[0][0].weight.shape[0]
-        return sp.csc_array((data, (row, column)), shape=(n_inputs, first))
+        columns = [
+            sp.csc_array(weight if below == 0 else (n_inputs, weight.shape[1]))
+            for links in self.links[:-1]
+            for below, _, weight in links
+        ]
+        return sp.csc_array(sp.hstack(columns))
 
 
 def importance_rows(inputs: Inputs) -> Inputs:
@@ -169,12 +172,16 @@ def column_importances(predictor: Predictor, inputs: Inputs, rule: BinaryRule) -
     if len(directions) > 2:
         directions -= directions.mean(axis=0)
     sizes = np.zeros(inputs.n_columns)
-    for direction in directions:
-        start = np.tile(direction, (values.shape[0], 1))
-        gradient = network.backward(network.n_layers, start, layers)[0]  # (n, D)
-        sizes += np.asarray(abs(values.multiply(gradient)).sum(axis=0)).ravel()
+    for gradient in network.output_gradients(layers, directions):
+        sizes += np.asarray(abs(values.multiply(gradient[0])).sum(axis=0)).ravel()
     of_column = np.bincount(rule.sources, sizes, rule.n_columns_in)
     return np.asarray(of_column / max(of_column.sum(), np.finfo(np.float64).tiny))
+
+
+def strongest(added: Floats) -> list[int]:
+    """Where contributions are not 0, the largest in size first."""
+    order = np.argsort(-np.abs(added), kind="stable")
+    return list(order[: np.count_nonzero(added)].tolist())
 
 
 def _product(rows: Any, weight: Any) -> Floats:

@@ -248,15 +248,9 @@ def plot_over_time(
     height, least = -np.inf, 0.055 * float(shown.to_numpy().max())
     for k in order.tolist():
         height = max(height + least, float(shown.iloc[-1, k]))
-        ax.annotate(
-            labels[k],
-            (shown.index[-1], height),
-            (6, 0),
-            textcoords="offset points",
-            va="center",
-            color=_HUES[k % len(_HUES)],
-            parse_math=False,
-        )
+        end, colour = (shown.index[-1], height), _HUES[k % len(_HUES)]
+        label = ax.annotate(labels[k], end, (6, 0), textcoords="offset points", color=colour)
+        label.set(va="center", parse_math=False)
     ax.set(xlabel=shown.index.name, ylabel="share of the documents", ylim=(0, None))
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     if shown.index.dtype.kind in "iu":
@@ -410,10 +404,7 @@ def plot_pixel_groups(
     >>> len(plot_pixel_groups(tree, (8, 8))) == tree.n_levels
     True
     """
-    if int(np.prod(shape)) != tree.n_observed:
-        raise DataError(
-            f"an image of shape {tuple(shape)} does not have {tree.n_observed} pixels, one for each observed variable"
-        )
+    _check_shape(shape, tree.n_observed)
     chosen = list(range(1, tree.n_levels + 1) if levels is None else levels)
     images = [tree.ancestors(level).reshape(shape) for level in chosen]
     if not images:
@@ -427,6 +418,13 @@ def plot_pixel_groups(
         n_groups = np.unique(groups[groups >= 0]).size
         panel.set_title(f"Level {level}: {n_groups} group{'s' if n_groups != 1 else ''}")
     return panels
+
+
+def _check_shape(shape: Sequence[int], n_features: int) -> None:
+    if len(shape) != 2 or int(np.prod(shape)) != n_features:
+        raise DataError(
+            f"an image of shape {tuple(shape)} does not have {n_features} pixels, one for each feature"
+        )
 
 
 def _draw_groups(groups: _Labels, panel: Axes) -> None:
@@ -511,11 +509,7 @@ def plot_receptive_field(
     >>> ax.get_title().startswith("Z1.0, active in")
     True
     """
-    if len(shape) != 2 or int(np.prod(shape)) != len(units.feature_names):
-        raise DataError(
-            f"an image of shape {tuple(shape)} does not have {len(units.feature_names)} pixels, "
-            "one for each feature"
-        )
+    _check_shape(shape, len(units.feature_names))
     try:
         unit = units[name]
     except KeyError:

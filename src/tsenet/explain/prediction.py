@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from html import escape
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,18 +14,11 @@ from tsenet.data.binary import BinaryRule
 from tsenet.data.table import Table
 from tsenet.data.text import are_texts, count_words
 from tsenet.errors import DataError
-from tsenet.explain.affine import AffineNetwork
-from tsenet.explain.units import checked_names, input_names, is_network
+from tsenet.explain.affine import AffineNetwork, strongest
+from tsenet.explain.units import input_names, is_network
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "FeatureContribution",
-    "PredictionExplanation",
-    "UnitContribution",
-    "explain_prediction",
-]
 
 Floats = NDArray[np.float64]
 _Line = tuple[str, float, float]  # name, value, contribution
@@ -92,7 +84,7 @@ class UnitContribution(NamedTuple):
     bias: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PredictionExplanation:
     """An output as a sum of contributions, in two ways.
 
@@ -140,7 +132,7 @@ class PredictionExplanation:
     bypass: float
     bypass_features: tuple[FeatureContribution, ...]
     units_bias: float
-    n: int = field(default=10, repr=False)
+    n: int = 10
 
     def to_frame(self) -> pd.DataFrame:
         """Return all parts as a pandas DataFrame with the columns view, name, value, contribution.
@@ -169,7 +161,7 @@ class PredictionExplanation:
             ("(bias)", np.nan, self.units_bias),
         ]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """Both sums: the first parts, what the others add, and the rest."""
         behind = {unit.name: unit.features for unit in self.units}
         behind[f"(past level {self.level})"] = self.bypass_features
@@ -190,10 +182,6 @@ class PredictionExplanation:
                 text.append(f"  {added:+9.4f}  {_named(name, behind.get(name, ()))}{shown}")
         return "\n".join(text)
 
-    def _repr_html_(self) -> str:
-        """The same, for notebooks."""
-        return f"<pre>{escape(str(self))}</pre>"
-
 
 def _named(name: str, behind: Sequence[FeatureContribution]) -> str:
     """The name of a part, with the first features behind it."""
@@ -209,7 +197,6 @@ def explain_prediction(
     against: Any = None,
     level: int = 1,
     n: int = 10,
-    feature_names: Sequence[str] | None = None,
 ) -> PredictionExplanation:
     """Split the output for one row into what each feature and each unit adds to it.
 
@@ -231,13 +218,11 @@ def explain_prediction(
         coarser groups.
     n : int, default=10
         Number of units for which to compute the features behind them, and number of parts to print.
-    feature_names : sequence of str, optional
-        Names for the features; default: those of the columns.
 
     Returns
     -------
     PredictionExplanation
-        ``print`` it for a table.
+        Shown as a table.
 
     Raises
     ------
@@ -279,7 +264,7 @@ def explain_prediction(
     vectorizer = getattr(model, "vectorizer_", None)
     if vectorizer is not None and are_texts(row):
         row = count_words([row] if isinstance(row, str) else row, vectorizer)
-    names = checked_names(feature_names, input_names(model.binary_rule_))
+    names = input_names(model.binary_rule_)
     inputs, values = _read(model, _one_row(row, model.binary_rule_))
     layers = network.forward(inputs)
     name, direction, constant = _target(model, layers[-1][0], target, against)
@@ -289,7 +274,7 @@ def explain_prediction(
         added = gradient * inputs[0]
         return tuple(
             FeatureContribution(names[j], float(values[j]), float(added[j]))
-            for j in _strongest(added)
+            for j in strongest(added)
         )
 
     whole = network.backward(top, direction[None], layers)
@@ -300,7 +285,7 @@ def explain_prediction(
 
     activation, weight = layers[level][0], whole[level][0]
     added = activation * weight
-    units = _strongest(added)
+    units = strongest(added)
     start = np.zeros((len(units[:n]), weight.size))
     start[np.arange(len(start)), units[:n]] = weight[units[:n]]
     behind = network.backward(level, start, layers)
@@ -326,22 +311,13 @@ def explain_prediction(
     )
 
 
-def _strongest(added: Floats) -> list[int]:
-    """Where contributions are not 0, the largest in size first."""
-    order = np.argsort(-np.abs(added), kind="stable")
-    return list(order[: np.count_nonzero(added)].tolist())
-
-
 def _one_row(row: Any, rule: BinaryRule) -> Table:
     """The row as a table; a 1-D array is one row."""
-    one = row
-    if sp.issparse(row):
-        one = row.reshape((1, -1)) if row.ndim == 1 else row
-    elif type(row).__module__.startswith("pandas") and row.ndim == 1:
-        one = row.to_frame().T.infer_objects()  # frame.iloc[i], which may hold categories
+    if np.ndim(row) == 1 and hasattr(row, "to_frame"):
+        row = row.to_frame().T.infer_objects()  # frame.iloc[i], which may hold categories
     elif np.ndim(row) == 1:
-        one = np.asarray(row)[None, :]
-    table = Table.of(one, missing=True, columns=rule.names_in)
+        row = (row if sp.issparse(row) else np.asarray(row)).reshape((1, -1))
+    table = Table.of(row, missing=True, columns=rule.names_in)
     if table.n_rows != 1:
         raise DataError(
             f"one row can be explained at a time, not {table.n_rows}: give X[i : i + 1]"
@@ -369,8 +345,7 @@ def _target(model: Any, outputs: Floats, target: Any, against: Any) -> tuple[str
     two = len(keys) == 2 and outputs.size == 1
     each = np.array([[-1.0], [1.0]]) if two else np.diag(scale)
     if target is None:
-        scores = each @ outputs
-        chosen = 0 if classes is None else int(np.argmax(scores))
+        chosen = 0 if classes is None else int(np.argmax(each @ outputs))
     else:
         chosen = _index_of(keys, target, "target")
     labels = [str(key) for key in keys]

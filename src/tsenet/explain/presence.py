@@ -8,7 +8,7 @@ then be on in rows without any of its words, even in an empty one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from tsenet.data.rows import BinaryRows
-
-__all__ = ["Activity", "Bins", "bins_of", "topic_activity", "topic_probabilities"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -80,29 +78,17 @@ class Activity:
         shares = np.divide(parts, whole, out=np.zeros_like(parts), where=whole > 0)
         return np.asarray(np.minimum(shares, 1.0))
 
-    def of(self, topics: Sequence[int]) -> Activity:
-        """The rows of some of the topics, in the given order; the shares stay those of all topics."""
-        chosen = np.array(topics, np.int64)
-        along = None if self.along is None else self.along[chosen]
-        rows, probability = self.rows[chosen], self.probability[chosen]
-        return replace(self, rows=rows, probability=probability, along=along)
-
 
 def topic_probabilities(
-    tree: LatentTree,
-    rows: BinaryRows,
-    least: float = 0.01,
-    progress: Progress | None = None,
+    tree: LatentTree, rows: BinaryRows, progress: Progress | None = None
 ) -> Any:
-    """P(topic on | row) of the topics that have a word in the row: csr_array (N, L).
+    """P(topic on | row) of the topics that are present in the row: csr_array (N, L).
 
     Parameters
     ----------
     tree : LatentTree
     rows : BinaryRows
         N rows of the tree's variables.
-    least : float, default=0.01
-        Leave out smaller probabilities.
     progress : Progress, optional
     """
     progress = progress or Progress()
@@ -117,7 +103,7 @@ def topic_probabilities(
         for topic_above in above:
             topic = topic_above[part.indices]
             occurs[of_row[topic >= 0], topic[topic >= 0]] = True
-        parts.append(sp.csr_array(np.where(occurs & (on >= least), on, 0.0)))
+        parts.append(sp.csr_array(np.where(occurs & (on >= PRESENT), on, 0.0)))
         progress.advance()
     progress.finish()
     return sp.csr_array(sp.vstack(parts))
@@ -150,7 +136,7 @@ def topic_activity(
     """
     progress = progress or Progress()
     if probabilities is None:
-        probabilities = topic_probabilities(tree, rows, PRESENT, progress)
+        probabilities = topic_probabilities(tree, rows, progress)
     found = probabilities.tocoo()
     kept = found.data >= PRESENT
     row, topic = (part[kept].astype(np.int64) for part in (found.row, found.col))

@@ -1,4 +1,4 @@
-"""Scores of topics: coherence (NPMI), in documents or in sliding windows, diversity, and how well levels fit."""
+"""Scores of topics: coherence (NPMI), in documents or in sliding windows, and how well levels fit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from tsenet.data.table import Table, is_frame
 from tsenet.errors import DataError
 from tsenet.explain.topic_words import Topic, every_topic
-
-__all__ = ["Coherence", "coherence", "hierarchy_scores", "topic_diversity"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -108,10 +106,16 @@ def coherence(
     """
     if window is not None and window < 2:
         raise ValueError(f"a window must hold at least 2 words, not {window}")
-    chosen = _first_words(topics, n_words)
+    if n_words < 1:
+        raise DataError(f"n_words must be at least 1, not {n_words}")
+    if not topics:
+        raise DataError("there are no topics to score")
+    if any(isinstance(topic, str) for topic in topics):
+        raise DataError("each topic must be a list of words, not a string")
+    chosen = [list(dict.fromkeys(topic))[:n_words] for topic in topics]  # each word once
     index = {word: k for k, word in enumerate(dict.fromkeys(w for topic in chosen for w in topic))}
     if not _is_table(corpus):
-        occurrences = _in_documents(corpus, index)
+        occurrences = _in_documents(corpus, index, window)
     elif window is None:
         occurrences = _in_table(Table.of(corpus, feature_names), index)
     else:
@@ -119,13 +123,13 @@ def coherence(
             f"a window of {window} words needs the words in order: "
             "pass lists of tokens, or window=None for whole documents"
         )
-    if occurrences.lengths.size == 0:
+    if occurrences.n_windows == 0:
         raise DataError("the corpus holds no documents")
-    occurs = np.diff(occurrences.starts) > 0
+    occurs = np.isin(np.arange(len(index)), occurrences.word)
     scores: list[float] = []
     for topic in chosen:
         words = [index[word] for word in topic if occurs[index[word]]]
-        joint = _joint_shares(occurrences, words, window)
+        joint = _joint_shares(occurrences, words)
         alone = np.diagonal(joint)
         npmi = _npmi(joint, alone, alone, epsilon=_EPSILON, always=0.0)
         pairs = npmi[np.triu_indices(len(words), 1)]
@@ -133,38 +137,6 @@ def coherence(
     missing = tuple(word for word, k in index.items() if not occurs[k])
     known = [score for score in scores if not np.isnan(score)]
     return Coherence(_mean(known), tuple(scores), missing, window)
-
-
-def topic_diversity(topics: Sequence[Sequence[str]], *, n_words: int = 25) -> float:
-    """Share of different words among all topics' first words (Dieng et al., 2020): 1 if no two topics share any.
-
-    Parameters
-    ----------
-    topics : sequence of sequences of str
-        Words, strongest first.
-    n_words : int, default=25
-        Number of words per topic that count, from the first on.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
-    Raises
-    ------
-    DataError
-        If the topics hold no words.
-
-    Examples
-    --------
-    >>> from tsenet.explain import topic_diversity
-    >>> topic_diversity([["goal", "team"], ["team", "tax"]])
-    0.75
-    """
-    words = [word for topic in _first_words(topics, n_words) for word in topic]
-    if not words:
-        raise DataError("the topics hold no words")
-    return len(set(words)) / len(words)
 
 
 def hierarchy_scores(
@@ -306,17 +278,6 @@ def _is_negative(upper: Any, lower: Any) -> bool:
     return bool(upper.multiply(lower).sum() * n < n_upper * n_lower)
 
 
-def _first_words(topics: Sequence[Sequence[str]], n_words: int) -> list[list[str]]:
-    """The first words of each topic, each word once."""
-    if n_words < 1:
-        raise DataError(f"n_words must be at least 1, not {n_words}")
-    if not topics:
-        raise DataError("there are no topics to score")
-    if any(isinstance(topic, str) for topic in topics):
-        raise DataError("each topic must be a list of words, not a string")
-    return [list(dict.fromkeys(topic))[:n_words] for topic in topics]
-
-
 def _npmi(joint: Floats, first: Floats, second: Floats, epsilon: float, always: float) -> Floats:
     """NPMI of pairs of words, (K, L), from the shares of windows with both, with the first and with the second.
 
@@ -334,34 +295,22 @@ def _npmi(joint: Floats, first: Floats, second: Floats, epsilon: float, always: 
 # ---- counting
 
 
-@dataclass(frozen=True)
-class _Occurrences:
-    """Where K chosen words occur.
+class _Occurrences(NamedTuple):
+    """In which windows words occur; without a window, a document is one.
 
     Attributes
     ----------
-    position, document : int64 (T,)
-        Of each occurrence, sorted by word.
-    starts : int64 (K + 1,)
-        First occurrence of each word.
-    lengths : int64 (N,)
-        Number of tokens of each document.
+    word : int64 (T,)
+        The word of each occurrence, ascending.
+    first, last : int64 (T,)
+        The windows with that occurrence are ``first`` to ``last`` − 1.
+    n_windows : int
     """
 
-    position: Ints
-    document: Ints
-    starts: Ints
-    lengths: Ints
-
-    @classmethod
-    def of(cls, n_words: int, word: Any, position: Any, document: Any, lengths: Any) -> Self:
-        """From occurrences in any order."""
-        by_word, place, found, size = (
-            np.asarray(part, np.int64) for part in (word, position, document, lengths)
-        )
-        order = np.argsort(by_word, kind="stable")
-        starts = np.searchsorted(by_word[order], np.arange(n_words + 1))
-        return cls(place[order], found[order], starts, size)
+    word: Ints
+    first: Ints
+    last: Ints
+    n_windows: int
 
 
 def _is_table(corpus: Any) -> bool:
@@ -374,14 +323,17 @@ def _is_table(corpus: Any) -> bool:
 def _in_table(table: Table, index: Mapping[str, int]) -> _Occurrences:
     column = {name: j for j, name in enumerate(table.names)}
     known = [word for word in index if word in column]
-    document, place = table.values[:, [column[word] for word in known]].nonzero()
+    place, document = table.values[:, [column[word] for word in known]].T.nonzero()
     word = np.array([index[word] for word in known], np.int64)[place]
-    lengths = np.zeros(table.n_rows)  # only windows need them
-    return _Occurrences.of(len(index), word, np.zeros_like(word), document, lengths)
+    order = np.argsort(word, kind="stable")
+    return _Occurrences(word[order], document[order], document[order] + 1, table.n_rows)
 
 
-def _in_documents(corpus: Iterable[Iterable[str]], index: Mapping[str, int]) -> _Occurrences:
-    word, position, document, lengths = (array("q") for _ in range(4))
+def _in_documents(
+    corpus: Iterable[Iterable[str]], index: Mapping[str, int], window: int | None
+) -> _Occurrences:
+    """A document of n words has max(1, n − window + 1) windows."""
+    words, positions, documents, lengths = (array("q") for _ in range(4))
     for tokens in corpus:
         if isinstance(tokens, str):
             raise DataError(
@@ -391,49 +343,34 @@ def _in_documents(corpus: Iterable[Iterable[str]], index: Mapping[str, int]) -> 
         for last, token in enumerate(tokens):
             number = index.get(token)
             if number is not None:
-                word.append(number)
-                position.append(last)
-                document.append(len(lengths))
+                words.append(number)
+                positions.append(last)
+                documents.append(len(lengths))
         lengths.append(last + 1)
-    return _Occurrences.of(len(index), word, position, document, lengths)
+    order = np.argsort(np.asarray(words), kind="stable")
+    word, position, document = (
+        np.asarray(part, np.int64)[order] for part in (words, positions, documents)
+    )
+    length = np.asarray(lengths, np.int64)
+    size = length if window is None else np.full_like(length, window)
+    n_windows = np.maximum(length - size + 1, 1)
+    before = np.cumsum(n_windows) - n_windows
+    first = np.maximum(position - size[document] + 1, 0)
+    last = np.minimum(position, n_windows[document] - 1) + 1
+    start = before[document]
+    return _Occurrences(word, start + first, start + last, int(n_windows.sum()))
 
 
-def _joint_shares(occurrences: _Occurrences, words: Sequence[int], window: int | None) -> Floats:
-    """Share of the windows in which each pair of K words occurs, (K, K).
-
-    A document counts as one without a window; else one of n words has max(1, n − window + 1).
-    """
-    parts = [slice(*occurrences.starts[word : word + 2]) for word in words]
-    if not parts:
-        return np.zeros((0, 0))
-    document = np.concatenate([occurrences.document[part] for part in parts])
-    column = np.repeat(np.arange(len(parts)), [part.stop - part.start for part in parts])
-    n_windows, weight = np.ones_like(occurrences.lengths), None
-    row = document
-    if window is not None:
-        n_windows = np.maximum(occurrences.lengths - window + 1, 1)
-        position = np.concatenate([occurrences.position[part] for part in parts])
-        row, column, weight = _runs_of_windows(document, position, column, n_windows, window)
-    presence = sp.csr_array((np.ones(row.size, np.int64), (row, column)))
-    presence.data[:] = 1
-    weighted = presence if weight is None else sp.diags_array(weight, dtype=np.int64) @ presence
-    return np.asarray((presence.T @ weighted).toarray() / n_windows.sum())
-
-
-def _runs_of_windows(
-    document: Ints, position: Ints, column: Ints, n_windows: Ints, window: int
-) -> tuple[Ints, Ints, Ints]:
-    """Rows, columns and weights of the presence of words in windows.
-
-    Consecutive windows with the same words are one row with a weight: there are at most two such runs per token,
-    however long the window.
-    """
-    first_window = (np.cumsum(n_windows) - n_windows)[document]
-    start = first_window + np.maximum(position - window + 1, 0)
-    stop = first_window + np.minimum(position, n_windows[document] - 1) + 1
-    edges = np.unique(np.concatenate([start, stop]))
-    first, last = np.searchsorted(edges, start), np.searchsorted(edges, stop)
-    n_runs = last - first
-    before = np.cumsum(n_runs) - n_runs
-    row = np.arange(n_runs.sum()) - np.repeat(before - first, n_runs)
-    return row, np.repeat(column, n_runs), np.diff(edges)
+def _joint_shares(found: _Occurrences, words: Sequence[int]) -> Floats:
+    """Share of the windows in which each pair of K words occurs, (K, K)."""
+    ends = np.searchsorted(found.word, [[word, word + 1] for word in words]).reshape(-1, 2)
+    chosen = np.concatenate([np.arange(0), *(np.arange(*pair) for pair in ends)])
+    column = np.repeat(np.arange(len(words)), np.diff(ends).ravel())
+    n_windows = found.last[chosen] - found.first[chosen]
+    before = np.cumsum(n_windows) - n_windows
+    row = np.arange(n_windows.sum()) + np.repeat(found.first[chosen] - before, n_windows)
+    used, row = np.unique(row, return_inverse=True)  # windows with one of the words
+    cells = np.ones(row.size, np.int64), (row, np.repeat(column, n_windows))
+    presence = sp.csr_array(cells, shape=(used.size, len(words)))
+    presence.data[:] = 1  # a word may occur several times
+    return np.asarray((presence.T @ presence).toarray() / found.n_windows)

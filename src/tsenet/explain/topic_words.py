@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
 from tsenet.errors import DataError
 from tsenet.skeleton.chow_liu import binary_information
@@ -25,20 +25,7 @@ if TYPE_CHECKING:
     from tsenet.explain.presence import Activity
     from tsenet.skeleton.tree import LatentTree
 
-__all__ = [
-    "Topic",
-    "TopicView",
-    "TopicWord",
-    "choose_topics",
-    "every_topic",
-    "to_json",
-    "to_markdown",
-    "topic_tree",
-    "view_topics",
-]
-
-_FloatArray = npt.NDArray[np.float64]
-_IntArray = npt.NDArray[np.int64]
+_FloatArray = NDArray[np.float64]
 
 _TITLE_WORDS = 3
 _LISTED = 200  # words in no topic that the Markdown page lists
@@ -88,7 +75,7 @@ class Topic:
     level : int
         1 for latents directly above the words.
     title : str
-        The user's title, or the first words.
+        The label that :meth:`tsenet.TopicModel.rename` gave it, or the first words.
     size : float
         Share of the documents in which the topic is present: it is more likely on than off, and a word below it
         occurs. P(topic on) in the model if no documents are given.
@@ -122,7 +109,6 @@ def topic_tree(
     tree: LatentTree,
     X: Any = None,
     n_words: int = 10,
-    titles: Mapping[str, str] | None = None,
     min_share: float = 0.1,
     activity: Activity | None = None,
 ) -> list[Topic]:
@@ -137,8 +123,6 @@ def topic_tree(
         model's. Which words describe a topic is always taken from the model.
     n_words : int, default=10
         Largest number of words per topic.
-    titles : mapping of str to str, optional
-        Titles by latent name, to use instead of the first three words.
     min_share : float, default=0.1
         Leave out words whose weight is below this share of the first word's. Raise it for cleaner topics, set it to 0
         to see every word of the group.
@@ -154,7 +138,7 @@ def topic_tree(
     Raises
     ------
     DataError
-        If ``n_words`` is not positive, or a title names no latent of the tree.
+        If ``n_words`` is not positive.
 
     Examples
     --------
@@ -172,28 +156,26 @@ def topic_tree(
     """
     if n_words < 1:
         raise DataError(f"n_words must be at least 1, not {n_words}")
-    level = np.asarray(tree.level, dtype=np.int64)
-    parent = np.asarray(tree.parent, dtype=np.int64)
-    upward = np.where((parent >= 0) & (level[parent] > level), parent, -1)
-    n_observed = int(np.count_nonzero(level == 0))
-    titles = titles or {}
-    unknown = sorted(set(titles) - set(tree.names[n_observed:]))
-    if unknown:
-        raise DataError(f"titles given for {unknown[:5]}, which are not latents of this tree")
+    n_observed = tree.n_observed
     if activity is None and X is not None:
         from tsenet.explain.presence import topic_activity
 
         activity = topic_activity(tree, tree.binary(X), n_best=1)
-    size = np.array(tree.marginals(), dtype=np.float64)
+    size = tree.marginals()
     if activity is not None:
         size[n_observed:] = activity.size
-    words, information = _top_words(tree, upward, level, n_words, min_share, activity)
+    words, information = _top_words(tree, n_words, min_share, activity)
 
-    latents = range(n_observed, level.size)
+    latents = range(n_observed, tree.n_nodes)
     listed = [words.get(v, ()) for v in latents]
-    texts = [", ".join(word.word for word in best[:_TITLE_WORDS]) for best in listed]
-    texts = [titles.get(tree.names[v]) or text for v, text in zip(latents, texts, strict=True)]
-    return nest_topics(tree, size[n_observed:], listed, texts, information[n_observed:])
+    titles = [", ".join(word.word for word in best[:_TITLE_WORDS]) for best in listed]
+    return nest_topics(tree, size[n_observed:], listed, titles, information[n_observed:])
+
+
+def parents_above(tree: LatentTree) -> NDArray[np.int64]:
+    """The parent of each node, without the links inside the top level, which carry no hierarchy: (M,)."""
+    parent = tree.parent.astype(np.int64)
+    return np.where((parent >= 0) & (tree.level[parent] > tree.level), parent, -1)
 
 
 def nest_topics(
@@ -238,12 +220,7 @@ def nest_topics(
 
 
 def _top_words(
-    tree: LatentTree,
-    upward: _IntArray,
-    level: _IntArray,
-    n_words: int,
-    min_share: float,
-    activity: Activity | None,
+    tree: LatentTree, n_words: int, min_share: float, activity: Activity | None
 ) -> tuple[dict[int, tuple[TopicWord, ...]], _FloatArray]:
     """Return the best words of every latent that has any, and what each node tells about all words under it (M,).
 
@@ -251,7 +228,7 @@ def _top_words(
     ``conditional'[w, t] = sum_s P(ancestor = s | its parent = t) conditional[w, s]`` is that of the next. So
     the work is O(V log V) per level, however many latents there are.
     """
-    marginal = np.asarray(tree.marginals(), dtype=np.float64)
+    marginal, level, upward = tree.marginals(), tree.level, parents_above(tree)
     words = np.flatnonzero((level == 0) & (upward >= 0))
     ancestor = upward[words]
     conditional = tree.cpt[words, :, 1]  # (W, 2)

@@ -22,19 +22,6 @@ from tsenet.skeleton.tree import LatentTree
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "ActiveRow",
-    "Feature",
-    "Unit",
-    "Units",
-    "checked_names",
-    "describe_units",
-    "input_names",
-    "is_network",
-    "rule_of",
-    "tree_of",
-]
-
 Floats = NDArray[np.float64]
 
 _LABEL_FEATURES = 3
@@ -282,30 +269,39 @@ def describe_units(
         )
     if order not in ("absolute", "signed"):
         raise ValueError(f"order must be 'absolute' or 'signed', not {order!r}")
-    rule, network, class_names = rule_of(model), None, None
+    rule = rule_of(model)
     table = Table.of(X, missing=True, columns=rule.names_in)
+    names = input_names(rule) if feature_names is None else tuple(map(str, feature_names))
+    if len(names) != len(rule.names):
+        raise DataError(f"{len(names)} feature_names were given for {len(rule.names)} features")
+    effects, class_names = None, None
     if is_network(model):
         network, class_names = AffineNetwork(model.net_.predictor()), model.targets_.output_names
         unit_names = tuple(map(str, model.get_feature_names_out()))
-        sizes = network.hidden_sizes
-        levels = np.repeat(np.arange(1, len(sizes) + 1), sizes).tolist()
+        levels = np.repeat(np.arange(1, network.n_layers), network.hidden_sizes).tolist()
+        effects, weights = _effects(model, table, network), network.input_weights()
     else:
         tree = tree_of(model)
         unit_names, levels = tree.latent_names, tree.level[tree.n_observed :].tolist()
-    names = checked_names(feature_names, input_names(rule))
+        weights = sp.csc_array((len(names), len(unit_names)))
+    # Each pass over the rows serves as many units as fit in memory.
+    step = max(1, min(len(unit_names), _MAX_PAIRS // len(names)))
+    passes = [range(len(unit_names))[k : k + step] for k in range(0, len(unit_names), step)]
+    described: list[Unit] = []
     with as_progress(progress) as report:
-        described = _describe(
-            *(model, table, names, len(unit_names), network),
-            *(n_features, n_rows, batch_size, order == "signed", report),
-        )
-    effects = None if network is None else _effects(model, table, network)
-    units = []
-    for k, (features, mean, deviation, active, rows) in enumerate(described):
-        label = _names(features[:_LABEL_FEATURES]) or "(constant)"
-        on_outputs = None if effects is None else tuple((effects[k] * deviation).tolist())
-        unit = Unit(unit_names[k], levels[k], label, features, mean, active, rows, on_outputs)
-        units.append(unit)
-    return Units(tuple(units), class_names, table.n_rows, names)
+        report.start("describing units", len(passes) * -(-table.n_rows // batch_size))
+        for units in passes:
+            found = _measure(model, table, units, n_rows, batch_size, report)
+            for k, (correlation, mean, deviation, active, rows) in zip(units, found, strict=True):
+                features = _top_features(
+                    correlation, weights[:, [k]], names, n_features, order == "signed"
+                )
+                label = _names(features[:_LABEL_FEATURES]) or "(constant)"
+                on = None if effects is None else tuple((effects[k] * deviation).tolist())
+                unit = Unit(unit_names[k], levels[k], label, features, mean, active, rows, on)
+                described.append(unit)
+        report.finish()
+    return Units(tuple(described), class_names, table.n_rows, names)
 
 
 # ---- models
@@ -341,82 +337,48 @@ def input_names(rule: BinaryRule) -> tuple[str, ...]:
     )
 
 
-def checked_names(names: Sequence[str] | None, default: Sequence[str]) -> tuple[str, ...]:
-    """The user's names for the features, or the default."""
-    if names is None:
-        return tuple(default)
-    if len(names) != len(default):
-        raise DataError(f"{len(names)} feature_names were given for {len(default)} features")
-    return tuple(str(name) for name in names)
-
-
 # ---- statistics
 
 
-def _describe(
-    model: Any,
-    table: Table,
-    names: Sequence[str],
-    n_units: int,
-    network: AffineNetwork | None,
-    n_features: int,
-    n_rows: int,
-    batch_size: int,
-    signed: bool,
-    report: Progress,
-) -> list[Any]:
-    """Features, mean, standard deviation, share of active rows and most active rows of every unit.
-
-    Each pass over the rows serves as many units as fit in memory.
-    """
+def _measure(
+    model: Any, table: Table, units: range, n_rows: int, batch_size: int, report: Progress
+) -> Iterator[tuple[Floats, float, float, float, tuple[ActiveRow, ...]]]:
+    """Of each of some units: correlations with the inputs, mean, deviation, share of active rows, most active rows."""
     from sklearn.preprocessing import StandardScaler
 
-    threshold = 0.5 if network is None else 0.0  # a unit is on above it
-    weights = sp.csc_array((len(names), n_units)) if network is None else network.input_weights()
-    step = max(1, min(n_units, _MAX_PAIRS // len(names)))
-    passes, n_all = range(0, n_units, step), table.n_rows
-    described: list[Any] = []
-    report.start("describing units", len(passes) * -(-n_all // batch_size))
-    for first in passes:
-        units = slice(first, min(first + step, n_units))
-        n_here = units.stop - first
-        unit, feature = StandardScaler(with_mean=False), StandardScaler(with_mean=False)
-        products, active = np.zeros((len(names), n_here)), np.zeros(n_here)
-        value, row = np.empty((n_here, 0)), np.empty((n_here, 0), np.int64)  # of the most active
-        for start in range(0, n_all, batch_size):
-            rows = table.take(slice(start, min(start + batch_size, n_all)))
-            read = _inputs(model, rows)
-            activations = (
-                tree_of(model).posterior(rows)
-                if network is None
-                else model.net_.predictor().hidden(read, model.n_jobs)
-            )
-            inputs, part = read.values.astype(np.float64), activations[:, units].astype(np.float64)
-            unit.partial_fit(part)
-            feature.partial_fit(inputs)
-            products += inputs.T @ part
-            active += (part > threshold).sum(axis=0) / n_all
-            here = np.broadcast_to(start + np.arange(len(part)), part.T.shape)
-            value, row = np.hstack([value, part.T]), np.hstack([row, here])
-            best = _strongest(value, n_rows)
-            value = np.take_along_axis(value, best, axis=1)
-            row = np.take_along_axis(row, best, axis=1)
-            report.advance()
-        deviation, scale = _deviation(unit), _deviation(feature)
-        covariance = products / n_all - np.outer(feature.mean_, unit.mean_)
-        varies = np.outer(scale, deviation)
-        correlation = np.divide(covariance, varies, out=np.zeros_like(varies), where=varies > 0)
-        features = _top_features(
-            np.clip(correlation.T, -1.0, 1.0), weights[:, units], names, n_features, signed
-        )
-        shown = [
-            tuple(ActiveRow(k, v) for k, v in zip(*pair, strict=True) if v > threshold)
-            for pair in zip(row.tolist(), value.tolist(), strict=True)
-        ]
-        numbers = (part.tolist() for part in (unit.mean_, deviation, active))
-        described += zip(features, *numbers, shown, strict=True)
-    report.finish()
-    return described
+    threshold = 0.0 if is_network(model) else 0.5  # a unit is on above it
+    n_all, n_inputs, here = table.n_rows, len(rule_of(model).names), slice(units.start, units.stop)
+    unit, feature = StandardScaler(with_mean=False), StandardScaler(with_mean=False)
+    products, active = np.zeros((n_inputs, len(units))), np.zeros(len(units))
+    value, row = np.empty((len(units), 0)), np.empty((len(units), 0), np.int64)  # most active
+    for start in range(0, n_all, batch_size):
+        rows = table.take(slice(start, min(start + batch_size, n_all)))
+        read = _inputs(model, rows)
+        if is_network(model):
+            activations = model.net_.predictor().hidden(read, model.n_jobs)
+        else:
+            activations = tree_of(model).posterior(rows)
+        inputs, part = read.values.astype(np.float64), activations[:, here].astype(np.float64)
+        unit.partial_fit(part)
+        feature.partial_fit(inputs)
+        products += inputs.T @ part
+        active += (part > threshold).sum(axis=0) / n_all
+        numbers = np.broadcast_to(start + np.arange(len(part)), part.T.shape)
+        value, row = np.hstack([value, part.T]), np.hstack([row, numbers])
+        best = _strongest(value, n_rows)
+        value = np.take_along_axis(value, best, axis=1)
+        row = np.take_along_axis(row, best, axis=1)
+        report.advance()
+    deviation, scale = _deviation(unit), _deviation(feature)
+    covariance = products / n_all - np.outer(feature.mean_, unit.mean_)
+    varies = np.outer(scale, deviation)
+    correlation = np.divide(covariance, varies, out=np.zeros_like(varies), where=varies > 0)
+    shown = [
+        tuple(ActiveRow(k, v) for k, v in zip(*pair, strict=True) if v > threshold)
+        for pair in zip(row.tolist(), value.tolist(), strict=True)
+    ]
+    moments = (part.tolist() for part in (unit.mean_, deviation, active))
+    return zip(np.clip(correlation.T, -1.0, 1.0), *moments, shown, strict=True)
 
 
 def _inputs(model: Any, rows: Table) -> Any:
@@ -438,13 +400,10 @@ def _effects(model: Any, table: Table, network: AffineNetwork) -> Floats:
     n_rows = min(table.n_rows, _EFFECT_ROWS)
     sample = np.linspace(0, table.n_rows - 1, n_rows).round().astype(np.int64)
     layers = network.forward(_inputs(model, table.take(sample)).values)
-    columns = []
-    # One output after another, so that only (rows, units) numbers are in memory.
-    for direction in np.eye(layers[-1].shape[1]):
-        start = np.tile(direction, (n_rows, 1))
-        found = network.backward(network.n_layers, start, layers, lowest=1)
-        hidden = range(1, network.n_layers)
-        columns.append(np.concatenate([found[k].mean(axis=0) for k in hidden]))
+    columns = [
+        np.concatenate([found[k].mean(axis=0) for k in range(1, network.n_layers)])
+        for found in network.output_gradients(layers, np.eye(layers[-1].shape[1]), lowest=1)
+    ]
     return np.asarray(np.stack(columns, axis=1) * model.targets_.output_scale)
 
 
@@ -462,17 +421,16 @@ def _strongest(values: NDArray[Any], n: int) -> NDArray[np.int64]:
 
 def _top_features(
     correlation: Floats, weights: Any, names: Sequence[str], n: int, signed: bool
-) -> Iterator[tuple[Feature, ...]]:
-    """The features of highest correlation (U, D) with each unit, and the weights (D, U) of the units' links to them."""
+) -> tuple[Feature, ...]:
+    """The features of highest correlation (D,) with a unit, and the weights (D, 1) of its links to them."""
     strength = correlation if signed else np.abs(correlation)
-    for k, columns in enumerate(_strongest(strength, n).tolist()):
-        links = weights[:, [k]].tocoo()
-        weight = dict(zip(links.row.tolist(), links.data.tolist(), strict=True))
-        yield tuple(
-            Feature(names[j], float(correlation[k, j]), weight.get(j))
-            for j in columns
-            if strength[k, j] > 0
-        )
+    links = weights.tocoo()
+    weight = dict(zip(links.row.tolist(), links.data.tolist(), strict=True))
+    return tuple(
+        Feature(names[j], float(correlation[j]), weight.get(j))
+        for j in _strongest(strength[None], n)[0].tolist()
+        if strength[j] > 0
+    )
 
 
 def _names(features: Sequence[Feature]) -> str:

@@ -14,7 +14,7 @@ from tests.explain.report.corpus import classifier, documents, model, table, tre
 from tsenet.errors import DataError
 from tsenet.explain import every_topic, topic_tree, view_topics
 from tsenet.explain.presence import topic_probabilities
-from tsenet.explain.report import ReportOptions, report_payload
+from tsenet.explain.report import report_payload
 from tsenet.explain.units import describe_units
 
 Payload = dict[str, Any]
@@ -299,7 +299,7 @@ class TestRefusals:
     @pytest.mark.parametrize("name", ["n_features", "n_rows"])
     def test_options_must_be_positive(self, name: str) -> None:
         with pytest.raises(DataError, match=name):
-            ReportOptions(**{name: 0})
+            report_payload(tree(), **{name: 0})
 
 
 def test_a_latent_of_several_units_is_one_node() -> None:

@@ -10,14 +10,15 @@ import pytest
 from tests.builders import random_tree
 from tests.network.wirings import random_wiring
 from tsenet.expansion.wiring import Wiring, WiringLayer
-from tsenet.explain.report.views import graph_of_tree, graph_of_wiring
+from tsenet.explain import topic_tree
+from tsenet.explain.report.views import graph_of_topics, graph_of_wiring
 from tsenet.network.tsenet import TSENet
 
 
 class TestTree:
     def test_strength_is_the_difference_of_log_odds(self) -> None:
         tree = random_tree(np.random.default_rng(2), (6, 2))
-        graph = graph_of_tree(tree)
+        graph = graph_of_topics(tree, topic_tree(tree))
         for node in range(6):
             off, on = tree.cpt[node, :, 1]
             expected = math.log(on / (1 - on)) - math.log(off / (1 - off))

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from tsenet.explain.report.page import write_report
-from tsenet.explain.report.payload import ReportOptions, report_payload
+from tsenet.explain.report.payload import report_payload
 
-__all__ = ["ReportOptions", "report_payload", "write_report"]
+__all__ = ["report_payload", "write_report"]

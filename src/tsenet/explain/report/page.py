@@ -15,8 +15,6 @@ from typing import Any
 from tsenet._system.atomic import atomic_write
 from tsenet.explain.report.payload import Payload, report_payload
 
-__all__ = ["render", "write_report"]
-
 _OUTLINE_ITEMS = 200
 
 # What would end a script element, or a line of JavaScript, becomes JSON's own escape: the text stays the same.
@@ -42,8 +40,11 @@ def write_report(
     y : array-like, optional
         Targets of the rows, for the score and the number of rows of each class.
     **options
-        Fields of ``ReportOptions``, such as ``title``, and
-
+        - ``title``, str: title of the page; the kind of model by default.
+        - ``n_features``, int: features listed for each unit, 10 by default.
+        - ``n_rows``, int: rows listed for each unit, 5 by default; more make a larger file.
+        - ``words``, bool: whether to call inputs words and rows documents. By default they are if texts are given or
+          the model was fitted on a column of texts.
         - ``texts``, sequence of str: what to show of each row. The page quotes it.
         - ``along``, sequence: a date, label or number for each row; only for trees, whose topics are then shown
           along it. ``along_name``, str: what it is called on the page; "label" by default.
@@ -55,7 +56,8 @@ def write_report(
     Raises
     ------
     DataError
-        If rows, texts and the rest do not have the same length, or texts or ``along`` come without rows.
+        If rows, texts and the rest do not have the same length, texts or ``along`` come without rows, or a number is
+        below 1.
 
     Examples
     --------

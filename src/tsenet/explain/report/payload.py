@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from tsenet.skeleton.tree import LatentTree
     from tsenet.training.targets import History
 
-__all__ = ["Payload", "ReportOptions", "report_payload"]
-
 Payload = dict[str, Any]
 Fact = tuple[str, str]
 
@@ -57,60 +55,19 @@ _SHARE_UNIT = 10_000
 
 
 @dataclass(frozen=True)
-class ReportOptions:
-    """How much a report shows.
-
-    Parameters
-    ----------
-    title : str, optional
-        Title of the page; default: the kind of model.
-    n_features : int, default=10
-        Features listed for each unit.
-    n_rows : int, default=5
-        Rows listed for each unit; more rows make a larger file.
-    words : bool, optional
-        Whether to call inputs words and rows documents. Default: yes if texts are given or the model was fitted on a
-        column of texts.
-    titles : mapping of str to str, optional
-        Labels by latent name, to show instead of a topic's first words.
-
-    Raises
-    ------
-    DataError
-        If a number is below 1.
-
-    Examples
-    --------
-    >>> from tsenet.explain.report import ReportOptions
-    >>> ReportOptions(title="Digits", n_rows=3).n_rows
-    3
-    """
-
-    title: str | None = None
-    n_features: int = 10
-    n_rows: int = 5
-    words: bool | None = None
-    titles: Mapping[str, str] | None = None
-
-    def __post_init__(self) -> None:
-        if min(self.n_features, self.n_rows) < 1:
-            raise DataError(
-                f"n_features and n_rows must be at least 1, not {self.n_features} and {self.n_rows}"
-            )
-
-
-@dataclass(frozen=True)
 class _Request:
     """A model, and the rows to describe it by, checked against each other."""
 
     model: Any
     table: Table | None
-    n_rows: int | None
     y: Any
     texts: Sequence[str] | None
     bins: Bins | None
     along_name: str
-    options: ReportOptions
+    title: str | None
+    n_features: int
+    n_rows: int
+    words: bool | None
 
     @property
     def source(self) -> dict[str, Any]:
@@ -128,8 +85,11 @@ def report_payload(
     along_name: str = "label",
     topics: Sequence[Topic] | None = None,
     strengths: Any = None,
+    title: str | None = None,
+    n_features: int = 10,
+    n_rows: int = 5,
+    words: bool | None = None,
     progress: Progress | ProgressCallback | bool | None = None,
-    **options: Any,
 ) -> Payload:
     """Collect what a report shows; the parameters are those of :func:`tsenet.explain.report.write_report`.
 
@@ -143,9 +103,11 @@ def report_payload(
     along_name : str, default="label"
     topics : sequence of Topic, optional
     strengths : csr_array (N, L), optional
+    title : str, optional
+    n_features : int, default=10
+    n_rows : int, default=5
+    words : bool, optional
     progress : None, bool, Progress or callable, default=None
-    **options
-        Fields of ``ReportOptions``.
 
     Returns
     -------
@@ -155,7 +117,8 @@ def report_payload(
     Raises
     ------
     DataError
-        If rows, texts and the rest do not have the same length, or texts or ``along`` come without rows.
+        If rows, texts and the rest do not have the same length, texts or ``along`` come without rows, or a number is
+        below 1.
 
     Examples
     --------
@@ -167,22 +130,22 @@ def report_payload(
     >>> payload["title"], payload["kind"], payload["rows"] is None
     ('Digits', 'tree', True)
     """
+    if min(n_features, n_rows) < 1:
+        raise DataError(f"n_features and n_rows must be at least 1, not {n_features} and {n_rows}")
     table = None
     if X is not None:
         table = Table.of(X, missing=True, columns=rule_of(model).names_in)
-    n_rows = None if table is None else table.n_rows
     for name, values in (("y", y), ("texts", texts), ("along", along)):
         if values is None:
             continue
-        if n_rows is None:
+        if table is None:
             raise DataError(f"{name} belongs to rows: give them as X too")
         # Not np.shape: it would make one wide array of all the texts.
         n_values = values.shape[0] if hasattr(values, "shape") else len(values)
-        if n_values != n_rows:
-            raise DataError(f"X has {n_rows} rows, but {name} has {n_values}")
+        if n_values != table.n_rows:
+            raise DataError(f"X has {table.n_rows} rows, but {name} has {n_values}")
     bins = None if along is None else bins_of(list(along))
-    settings = ReportOptions(**options)
-    request = _Request(model, table, n_rows, y, texts, bins, along_name, settings)
+    request = _Request(model, table, y, texts, bins, along_name, title, n_features, n_rows, words)
     with as_progress(progress) as report:
         if is_network(model):
             return _network_payload(request, report)
@@ -196,28 +159,27 @@ def _tree_payload(
     strengths: Any,
     progress: Progress,
 ) -> Payload:
-    options, bins = request.options, request.bins
-    activity = None
+    bins, activity = request.bins, None
     if request.table is not None and tree.n_levels:
         rows = tree.binary(request.table)
         activity = topic_activity(
-            tree, rows, strengths, n_best=options.n_rows, bins=bins, progress=progress
+            tree, rows, strengths, n_best=request.n_rows, bins=bins, progress=progress
         )
-    graph = views.graph_of_tree(tree) if topics is None else views.graph_of_topics(tree, topics)
-    payload = _common(request, graph, tree.rule, "topic")
     if topics is None:
-        topics = topic_tree(tree, None, options.n_features, options.titles, activity=activity)
+        topics = topic_tree(tree, None, request.n_features, activity=activity)
+    graph = views.graph_of_topics(tree, topics)
+    payload = _common(request, graph, tree.rule, "topic")
     latents = graph.names[graph.n_inputs :]
-    payload["units"] = views.topic_units(tree, topics, latents, options.n_features)
+    payload["units"] = views.topic_units(tree, topics, latents, request.n_features)
     if activity is None:
         return payload
     column = {name: k for k, name in enumerate(tree.latent_names)}
-    shown = [column[name] for name in latents]
-    payload["units"]["share"] = views.short(activity.size[shown])
-    activity = activity.of(shown)
+    chosen = [column[name] for name in latents]
+    payload["units"]["share"] = views.short(activity.size[chosen])
+    best = activity.rows[chosen].tolist(), activity.probability[chosen].tolist()
     of = [
         views.flat((row, value) for row, value in zip(*pair, strict=True) if row >= 0)
-        for pair in zip(activity.rows.tolist(), activity.probability.tolist(), strict=True)
+        for pair in zip(*best, strict=True)
     ]
     words = [
         {graph.names[node].lower() for node in features[::4]}  # a node and three numbers
@@ -231,7 +193,7 @@ def _tree_payload(
             "kind": bins.kind,
             "bins": list(bins.names),
             "counts": list(bins.counts),
-            "of": np.rint(_SHARE_UNIT * activity.along).astype(int).tolist(),
+            "of": np.rint(_SHARE_UNIT * activity.along[chosen]).astype(int).tolist(),
         }
     return payload
 
@@ -242,7 +204,7 @@ def _network_payload(request: _Request, progress: Progress) -> Payload:
             "along shows the topics of a tree: for a network give the labels as y, "
             "or make the report of its tree_"
         )
-    model, options, table, y = request.model, request.options, request.table, request.y
+    model, table, y = request.model, request.table, request.y
     graph = views.graph_of_wiring(model.wiring_, model.net_)
     payload = _common(request, graph, model.binary_rule_, "unit")
     payload["kind"] = "classifier" if hasattr(model, "classes_") else "regressor"
@@ -255,8 +217,8 @@ def _network_payload(request: _Request, progress: Progress) -> Payload:
     latent_names, tree = graph.names[graph.n_inputs :], model.tree_
     topics = None
     if tree is not None and tree.n_levels:
-        topics = topic_tree(tree, None, options.n_features, options.titles)
-        payload["units"] = views.topic_units(tree, topics, latent_names, options.n_features)
+        topics = topic_tree(tree, None, request.n_features)
+        payload["units"] = views.topic_units(tree, topics, latent_names, request.n_features)
     else:
         nothing: list[Any] = [[] for _ in latent_names]
         payload["units"] = {"share": [], "coherence": [], "fields": [], "features": nothing}
@@ -266,8 +228,8 @@ def _network_payload(request: _Request, progress: Progress) -> Payload:
     units = describe_units(
         model,
         table,
-        n_features=options.n_features,
-        n_rows=options.n_rows,
+        n_features=request.n_features,
+        n_rows=request.n_rows,
         feature_names=graph.names[: graph.n_inputs],
         order="signed",
         progress=progress,
@@ -296,26 +258,25 @@ def _common(request: _Request, graph: Graph, rule: BinaryRule, unit: str) -> Pay
     """What every model has, and None for the rest."""
     from tsenet import __version__
 
-    words = request.options.words
+    words, table = request.words, request.table
     if words is None:
         words = request.texts is not None or bool(request.source.get("text"))
     nouns = {"input": "word" if words else "input", "row": "document" if words else "row"}
     nouns["unit"] = unit
-    optional = ("trained", "rows", "classes", "along", "network", "training")
+    optional = ("links", "trained", "rows", "classes", "along", "network", "training")
     return {
         "format": "tsenet-explorer",
         "formatVersion": 1,
         "tsenet": __version__,
-        "title": request.options.title or type(request.model).__name__,
+        "title": request.title or type(request.model).__name__,
         "kind": "tree",
-        "nRows": request.n_rows,
+        "nRows": None if table is None else table.n_rows,
         "nouns": {key: [noun, f"{noun}s"] for key, noun in nouns.items()},
         "layers": list(graph.layer_sizes),
         "names": list(graph.names),
         "parent": graph.parent.tolist(),
         "strength": short(graph.strength),
         "strengthKind": graph.kind,
-        "links": None,
         **dict.fromkeys(optional),
         "data": _data_facts(
             *(request, graph, rule, f"{nouns['input']}s", f"{nouns['row']}s"),
@@ -459,9 +420,9 @@ def _data_facts(
 ) -> list[Fact]:
     """What is known of the data: names and values to show in two columns."""
     facts: list[Fact] = []
-    table, n_rows = request.table, request.n_rows
-    if n_rows is not None:
-        facts.append((f"{rows.capitalize()} in this report", f"{n_rows:,}"))
+    table = request.table
+    if table is not None:
+        facts.append((f"{rows.capitalize()} in this report", f"{table.n_rows:,}"))
     facts.append((inputs.capitalize(), f"{graph.n_inputs:,}"))
     if rule.n_columns_in != graph.n_inputs:
         facts.append(("Columns of the table", f"{rule.n_columns_in:,}"))

@@ -12,25 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logit
 
-from tsenet.explain.topic_words import Topic, every_topic
+from tsenet.explain.affine import strongest
+from tsenet.explain.topic_words import Topic, every_topic, parents_above
 
 if TYPE_CHECKING:
     from tsenet.expansion.wiring import Wiring
     from tsenet.explain.units import Unit
     from tsenet.skeleton.tree import LatentTree
-
-__all__ = [
-    "Graph",
-    "class_view",
-    "flat",
-    "graph_of_topics",
-    "graph_of_tree",
-    "graph_of_wiring",
-    "short",
-    "topic_units",
-    "trained_units",
-]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -87,43 +77,33 @@ class Graph:
         return self.layer_sizes[0]
 
 
-def graph_of_tree(tree: LatentTree) -> Graph:
-    """The graph of a latent tree, without the links inside its top level, which carry no hierarchy."""
-    level = np.asarray(tree.level, np.int64)
-    above = np.asarray(tree.parent, np.int64)
-    parent = np.where((above >= 0) & (level[above] > level), above, -1)
-    on = np.clip(tree.cpt[:, :, 1], _NEVER, 1 - _NEVER)  # (M, 2)
-    odds = np.log(on / (1 - on))
-    strength = np.where(parent >= 0, odds[:, 1] - odds[:, 0], 0.0)
-    return Graph(tree.names, tree.layer_sizes, parent, strength, "log-odds")
-
-
 def graph_of_topics(tree: LatentTree, topics: Sequence[Topic]) -> Graph:
-    """The graph of the topics of a tree that are shown, nested as given, and of all words.
+    """The graph of topics of a tree, nested as given, and of all words.
 
     A word is below the lowest topic shown of those above it in the tree. The link of a node to a parent that is not
     the one it has in the tree has no strength.
     """
-    whole = graph_of_tree(tree)
     number = {name: node for node, name in enumerate(tree.names)}
     shown = sorted(number[topic.name] for topic in every_topic(topics))
     kept = np.array([*range(tree.n_observed), *shown], np.int64)
     new_number = np.full(tree.n_nodes, -1, np.int64)
     new_number[kept] = np.arange(kept.size)
-    parent = np.full(tree.n_nodes, -1, np.int64)
+    in_tree, parent = parents_above(tree), np.full(tree.n_nodes, -1, np.int64)
     for topic in every_topic(topics):
         parent[[number[child.name] for child in topic.children]] = number[topic.name]
-    above = whole.parent[: tree.n_observed]
+    above = in_tree[: tree.n_observed]
     while (hidden := (above >= 0) & (new_number[above] < 0)).any():
-        above = np.where(hidden, whole.parent[above], above)
+        above = np.where(hidden, in_tree[above], above)
     parent[: tree.n_observed] = above
-    strength = np.where(parent == whole.parent, whole.strength, 0.0)
+    odds = logit(np.clip(tree.cpt[:, :, 1], _NEVER, 1 - _NEVER))  # (M, 2)
+    has_link = (parent >= 0) & (parent == in_tree)
+    strength = np.where(has_link, odds[:, 1] - odds[:, 0], 0.0)
     return Graph(
         tuple(tree.names[node] for node in kept),
         tuple(np.bincount(tree.level[kept]).tolist()),
         np.where(parent >= 0, new_number[parent], -1)[kept],
         strength[kept],
-        whole.kind,
+        "log-odds",
     )
 
 
@@ -135,42 +115,46 @@ def graph_of_wiring(wiring: Wiring, net: Any) -> Graph:
     start = np.concatenate([[0], np.cumsum(wiring.layer_sizes)]).astype(np.int64)
     n_nodes, n_inputs = int(start[-1]), wiring.layer_sizes[0]
     parent, strength = np.full(n_nodes, -1, np.int64), np.zeros(n_nodes)
-    n_below, n_above = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
-    of: list[list[float]] = [[] for _ in range(n_nodes - n_inputs)]
+    added = []
     for k, (layer, sparse) in enumerate(zip(wiring.layers, net.layers, strict=True)):
         value = _link_strengths(sparse)
         upper = layer.upper_ends().astype(np.int64) + start[k + 1]
         lower = layer.indices.astype(np.int64) + start[k]
         tree = layer.from_tree
         parent[lower[tree]], strength[lower[tree]] = upper[tree], value[tree]
-        upper, lower, value = upper[~tree], lower[~tree], value[~tree]
-        n_below += np.bincount(upper, minlength=n_nodes)
-        n_above += np.bincount(lower, minlength=n_nodes)
-        kept = _are_strong(upper, lower, value, _LINKS_PER_UNIT, _LINKS_PER_NODE)
-        order = np.lexsort((lower, -np.abs(value), upper))
-        order = order[kept[order]]
-        shown = short(value[order])
-        for u, v, s in zip(upper[order].tolist(), lower[order].tolist(), shown, strict=True):
-            of[u - n_inputs] += [v, s]
+        added.append((upper[~tree], lower[~tree], value[~tree]))
+    upper, lower, value = (np.concatenate(part) for part in zip(*added, strict=True))
+    kept = _strongest_pairs(upper, lower, value, (_LINKS_PER_UNIT, _LINKS_PER_NODE), n_nodes)
     links = {
         "perUnit": _LINKS_PER_UNIT,
         "perNode": _LINKS_PER_NODE,
-        "of": of,
-        "nBelow": n_below[n_inputs:].tolist(),
-        "nAbove": n_above.tolist(),
+        "of": kept[n_inputs:],
+        "nBelow": np.bincount(upper, minlength=n_nodes)[n_inputs:].tolist(),
+        "nAbove": np.bincount(lower, minlength=n_nodes).tolist(),
     }
     names = tuple(name for layer in wiring.names for name in layer)
     return Graph(names, wiring.layer_sizes, parent, strength, "weight", links)
 
 
-def _are_strong(first: Ints, second: Ints, value: Floats, n_first: int, n_second: int) -> Any:
-    """Which pairs are among the strongest of either end: (E,)."""
+def _strongest_pairs(
+    first: Ints, second: Ints, value: Floats, most: tuple[int, int], n_first: int
+) -> list[list[float]]:
+    """For each first end flat pairs of second end and value, strongest first.
+
+    A pair is kept if it is among the ``most[0]`` strongest of its first end, or the ``most[1]`` of its second.
+    """
     strong = np.zeros(value.size, bool)
-    for group, n in ((first, n_first), (second, n_second)):
+    for group, n in zip((first, second), most, strict=True):
         order = np.lexsort((-np.abs(value), group))
         runs = group[order]
         strong[order[np.arange(runs.size) - np.searchsorted(runs, runs) < n]] = True
-    return strong
+    order = np.lexsort((second, -np.abs(value), first))
+    order = order[strong[order]]
+    of: list[list[float]] = [[] for _ in range(n_first)]
+    ends = first[order].tolist(), second[order].tolist(), short(value[order])
+    for one, other, shown in zip(*ends, strict=True):
+        of[one] += [other, shown]
+    return of
 
 
 def _link_strengths(layer: Any) -> Floats:
@@ -265,31 +249,15 @@ def class_view(
         latent, skip = (np.concatenate([-effect, effect], axis=1) for effect in (latent, skip))
     levels = np.split(latent, np.cumsum(layer_sizes[1:-1]))
     totals = [_totals(effect) for effect in (skip, *levels)]
+    inputs = [flat((k, of[k]) for k in strongest(of)[:_INPUTS_PER_CLASS]) for of in skip.T]
+    (unit, column), most = np.nonzero(latent), (_CLASSES_PER_UNIT, _UNITS_PER_CLASS)
     return {
         "perUnit": _CLASSES_PER_UNIT,
         "perClass": _UNITS_PER_CLASS,
-        "of": _strongest_effects(latent),
-        "direct": None if direct is None else [_strongest_inputs(column) for column in skip.T],
+        "of": _strongest_pairs(unit, column, latent[unit, column], most, len(latent)),
+        "direct": None if direct is None else inputs,
         "totals": [list(of_class) for of_class in zip(*totals, strict=True)],
     }
-
-
-def _strongest_effects(effect: Floats) -> list[list[float]]:
-    """For each unit flat pairs of class and effect, the strongest first."""
-    unit, column = np.nonzero(effect)
-    value = effect[unit, column]
-    kept = _are_strong(unit, column, value, _CLASSES_PER_UNIT, _UNITS_PER_CLASS)
-    of: list[list[float]] = [[] for _ in effect]
-    order = np.lexsort((column, -np.abs(value), unit))
-    for k in order[kept[order]].tolist():
-        of[unit[k]] += [int(column[k]), *short([value[k]])]
-    return of
-
-
-def _strongest_inputs(effect: Floats) -> list[float]:
-    """Flat pairs of input and effect on one class, the strongest first."""
-    order = np.argsort(-np.abs(effect), kind="stable")[:_INPUTS_PER_CLASS]
-    return flat((k, effect[k]) for k in order[effect[order] != 0].tolist())
 
 
 def _totals(effect: Floats) -> list[list[float]]:
