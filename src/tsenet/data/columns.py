@@ -57,14 +57,6 @@ def number_of(value: object) -> float:
         return math.nan
 
 
-def row_index(rows: Any) -> Any:
-    """Return a choice of rows as numpy and scipy take it; an empty list chooses none."""
-    if isinstance(rows, slice):
-        return rows
-    chosen = np.asarray(rows)
-    return chosen.astype(np.intp) if chosen.size == 0 and chosen.dtype != bool else chosen
-
-
 def equal_fields(one: Any, other: object) -> Any:
     """Compare two dataclasses that may hold arrays and csr_arrays: the ``__eq__`` of such a class.
 

@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import RESHAPE, count_of, equal_fields, number_of, quoted, row_index
-from tsenet.data.rows import canonical_csr, checked_csr
+from tsenet.data.columns import RESHAPE, count_of, equal_fields, number_of, quoted
+from tsenet.data.rows import canonical_csr
 from tsenet.errors import DataError, NonNumericError
 
 if TYPE_CHECKING:
@@ -131,23 +131,14 @@ class Table:
         own_names = None if names is None else tuple(names)
         levels: tuple[Levels, ...] | None = None
         if isinstance(X, Table):
-            levels, values = X.levels, checked_csr(X.values) if X.is_sparse else X.values
             if own_names is None:
                 _refuse_non_finite(X.values, X.label, missing)
                 return X
+            values, levels = X.values, X.levels
         elif sp.issparse(X):
-            values = canonical_csr(_native_numbers(checked_csr(X)))
+            values = _native_numbers(canonical_csr(X))
         elif is_frame(X):
-            own_names = own_names or _frame_names(X)
-            if own_names is not None:  # before narwhals raises its own error for duplicate names
-                _check_names(own_names, int(X.shape[1]))
-            values = np.empty(X.shape)
-            if values.size:
-                training = None if columns is None else set(columns)
-                values, own_names, levels = _frame_values(X, own_names, training)
-                if sp.issparse(values):
-                    values = canonical_csr(checked_csr(values))
-                values = _native_numbers(values)
+            values, own_names, levels = _frame_values(X, own_names or _frame_names(X), columns)
         else:
             values = _dense_values(X, _labeller(own_names))
         n_rows, n_columns = values.shape
@@ -206,7 +197,7 @@ class Table:
         """
         return _labeller(self.names if self.named else None)(column)
 
-    def take(self, rows: npt.ArrayLike | slice) -> Table:
+    def take(self, rows: Any) -> Table:
         """Return some of the rows, in the given order.
 
         Parameters
@@ -224,7 +215,8 @@ class Table:
         >>> Table.of([[1], [2], [3]]).take([2, 0]).values.tolist()
         [[3], [1]]
         """
-        return Table(self.values[row_index(rows)], self.names, self.levels, self.named)
+        chosen = rows if isinstance(rows, slice) else np.arange(self.n_rows)[rows]
+        return Table(self.values[chosen], self.names, self.levels, self.named)
 
     def __repr__(self) -> str:
         rows = f"{self.n_rows} rows × {self.n_columns} columns"
@@ -280,11 +272,10 @@ def _native_numbers(values: Any) -> Any:
             f"an array of {values.dtype} does not hold numbers: convert it, or give categories as "
             "string columns of a pandas or polars dataframe"
         )
-    if values.dtype == np.float16:
-        return values.astype(np.float32)
-    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
-        return values.astype(np.float64)
-    return values.astype(values.dtype.newbyteorder("="), copy=False)
+    native = values.dtype.newbyteorder("=")
+    if native.kind == "f" and native.itemsize not in (4, 8):
+        native = np.dtype(np.float64)
+    return values.astype(native, copy=False)
 
 
 def _numbers_of_objects(array: npt.NDArray[Any], label: Labeller) -> npt.NDArray[np.float64]:
@@ -376,34 +367,37 @@ def _frame_names(frame: Any) -> tuple[str, ...] | None:
 
 
 def _frame_values(
-    frame: Any, names: tuple[str, ...] | None, training: Collection[str] | None
-) -> tuple[Any, tuple[str, ...] | None, tuple[Levels, ...]]:
+    frame: Any, names: tuple[str, ...] | None, training: Sequence[str] | None
+) -> tuple[Any, tuple[str, ...] | None, tuple[Levels, ...] | None]:
     """Return the values of a dataframe, the names of its columns and their category levels.
 
     Parameters
     ----------
     frame : eager dataframe
     names : tuple of str or None
-        Unique names as returned by :func:`_frame_names`.
-    training : collection of str or None
+        As returned by :func:`_frame_names`.
+    training : sequence of str or None
         Names of the columns of the training table, which show what holds dates. None: columns of dates, and columns
         of texts most of which are dates.
 
     Returns
     -------
-    values : ndarray (N, V), or a scipy coo_matrix for a pandas frame of sparse columns
+    values : ndarray or csr_array (N, V)
         NaN where missing. A category column holds the codes 0..k-1 of its levels.
     names : tuple of str, length V, or None
         As passed in, except that a column of dates has become several.
-    levels : tuple of (tuple of str, or None), length V
-        The levels that occur, sorted; None for a numeric column. Booleans are numbers 0 and 1.
+    levels : tuple of (tuple of str, or None), length V, or None
+        The levels that occur, sorted; None for numeric columns. Booleans are numbers 0 and 1.
     """
     import narwhals as nw
 
     own_names = names or default_names(int(frame.shape[1]))
+    _check_names(own_names, int(frame.shape[1]))  # before narwhals raises its own error
+    if 0 in frame.shape:
+        return np.empty(frame.shape), names, None
     if nw.dependencies.is_pandas_dataframe(frame):
         if all(_is_sparse(dtype) for dtype in frame.dtypes):
-            return frame.sparse.to_coo(), names, (None,) * frame.shape[1]
+            return _native_numbers(canonical_csr(frame.sparse.to_coo())), names, None
         # narwhals needs unique string labels; set_axis does not copy the data.
         frame = frame.set_axis(own_names, axis=1)
     table = nw.from_native(frame, eager_only=True)
@@ -412,7 +406,7 @@ def _frame_values(
     if not dates and all(dtype.is_integer() or dtype.is_float() for dtype in table.schema.values()):
         values = table.to_numpy()
         if values.dtype.kind in "fiu":
-            return values, names, (None,) * values.shape[1]
+            return _native_numbers(values), names, None
     columns: dict[str, tuple[npt.NDArray[Any], Levels]] = {}
     for j, name in enumerate(own_names):
         series = table.get_column(table.columns[j])
@@ -424,13 +418,12 @@ def _frame_values(
             if part in own_names:
                 raise DataError(f"{label(j)} holds dates, which become {part!r}: rename this one")
             columns[part] = numbers, None
-    arrays = [array for array, _ in columns.values()]
-    values = np.empty((arrays[0].size, len(arrays)), dtype=np.result_type(*arrays), order="F")
+    arrays, levels = zip(*columns.values(), strict=True)
+    values = np.empty((len(table), len(arrays)), dtype=np.result_type(*arrays), order="F")
     for j, array in enumerate(arrays):
         values[:, j] = array
     converted = tuple(columns)
-    levels = tuple(levels for _, levels in columns.values())
-    return values, names if converted == own_names else converted, levels
+    return _native_numbers(values), names if converted == own_names else converted, levels
 
 
 def _is_sparse(dtype: Any) -> bool:
@@ -444,28 +437,22 @@ def _numbers_or_codes(series: Any, label: str) -> tuple[npt.NDArray[Any], Levels
     import pandas as pd
 
     dtype, values = series.dtype, series.to_numpy()
-    known = ~series.is_null().to_numpy()
     is_category = dtype in (nw.Categorical, nw.Enum)
     if not is_category and values.dtype.kind in "fiub":
+        known = ~series.is_null().to_numpy()
         return (values if known.all() else np.where(known, values, np.nan)), None
-    if dtype in (nw.Datetime, nw.Date):
-        raise NonNumericError(f"{label} holds dates, but did not in training: drop it")
     readable = is_category or dtype in (nw.String, nw.Object, nw.Unknown, nw.Boolean)
     if not readable and not dtype.is_numeric():
         raise NonNumericError(
             f"{label} holds values of type {dtype}: turn it into numbers or categories, or drop it"
         )
-    present = list(values[known])
-    if not present:  # nothing shows that they are categories
-        return np.full(values.size, np.nan), None
-    if not is_category and not all(isinstance(value, str) for value in present):
-        objects = np.array(
-            [None if gap else v for v, gap in zip(values, ~known, strict=True)], object
-        )
-        return _numbers_of_objects(objects.reshape(-1, 1), lambda _: label)[:, 0], None
-    codes = np.full(values.size, np.nan)
-    codes[known], levels = pd.factorize(np.array(list(map(str, present)), object), sort=True)
-    return codes, tuple(levels)
+    cells = pd.Series(values, dtype=object)
+    present = cells.dropna()
+    are_texts = is_category or all(isinstance(value, str) for value in present)
+    if present.empty or not are_texts:  # without a text nothing shows that they are categories
+        return _numbers_of_objects(cells.to_numpy().reshape(-1, 1), lambda _: label)[:, 0], None
+    codes, levels = pd.factorize(cells.map(str, na_action="ignore"), sort=True)
+    return np.where(codes < 0, np.nan, codes), tuple(levels)
 
 
 # ---- dates
@@ -495,13 +482,12 @@ def _days_of(series: Any, label: str, was_date: bool | None) -> pd.DatetimeIndex
             series = series.dt.replace_time_zone(None)
         return pd.DatetimeIndex(series.to_numpy().astype("datetime64[D]").astype("datetime64[s]"))
     cells = pd.Series(series.to_numpy(), dtype=object)
-    present = cells[~series.is_null().to_numpy()].dropna()
-    if not all(isinstance(value, str | date) for value in present):
-        if was_date:
-            shown = quoted(present.iloc[0])
-            raise DataError(f"{label} held dates in training, now values such as {shown}")
-        return None
-    if not was_date and not any(map(_DATE.match, map(str, present[:10]))):
+    present = cells.dropna()
+    are_texts = all(isinstance(value, str | date) for value in present)
+    if was_date and not are_texts:
+        shown = quoted(present.iloc[0])
+        raise DataError(f"{label} held dates in training, now values such as {shown}")
+    if not was_date and not (are_texts and any(map(_DATE.match, map(str, present[:10])))):
         return None
     texts = present.map(str).astype(object).str.extract(_DATE)[0]
     days = pd.to_datetime(texts, format="%Y-%m-%d", errors="coerce")

@@ -206,7 +206,14 @@ def vectorize(
     >>> table.values.toarray().tolist()
     [[1, 0, 1], [1, 1, 0], [0, 1, 1]]
     """
-    vectorizer = word_vectorizer() if vectorizer is None else checked_vectorizer(vectorizer)
+    from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+
+    vectorizer = word_vectorizer() if vectorizer is None else vectorizer
+    if not isinstance(vectorizer, CountVectorizer) or isinstance(vectorizer, TfidfVectorizer):
+        raise DataError(
+            f"vectorizer must be scikit-learn's CountVectorizer or None, not {vectorizer!r:.60}; the network weights "
+            "the counts itself (weighting='tfidf')"
+        )
     given = texts_of(documents)
     texts = [without_html(text) for text in given]
     warn_about_html(sum(old is not new for old, new in zip(given, texts, strict=True)), len(texts))
@@ -274,23 +281,6 @@ def rows_of_texts(X: Any, vectorizer: Any) -> Any:
     return X
 
 
-def checked_vectorizer(vectorizer: Any) -> CountVectorizer:
-    """Return a vectorizer that counts words; raise a DataError for any other."""
-    from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
-
-    if not isinstance(vectorizer, CountVectorizer) or isinstance(vectorizer, TfidfVectorizer):
-        raise DataError(
-            f"vectorizer must be scikit-learn's CountVectorizer or None, not {vectorizer!r:.60}; the network weights "
-            "the counts itself (weighting='tfidf')"
-        )
-    return vectorizer
-
-
-def vocabulary_of(vectorizer: Any) -> tuple[str, ...]:
-    """Return the words of a fitted vectorizer, in the order of its columns."""
-    return tuple(sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__))
-
-
 def texts_of(documents: Iterable[Any]) -> list[str]:
     """Return texts as a list of strings, with a warning if some are missing."""
     if isinstance(documents, str | bytes):
@@ -316,7 +306,7 @@ def texts_of(documents: Iterable[Any]) -> list[str]:
 
 
 def _table(counts: Any, vectorizer: Any) -> Table:
-    words = vocabulary_of(vectorizer)
+    words = tuple(vectorizer.get_feature_names_out())
     counts = sp.csr_array(counts).astype(np.int32)
     counts.sort_indices()
     return Table(counts, words, (None,) * len(words))
@@ -433,8 +423,8 @@ def is_no_text(value: Any) -> bool:
 # ---- words
 
 
-def words_of(document: str, *, lowercase: bool = True) -> list[str]:
-    """Split a document into its words, in order.
+def words_of(document: str) -> list[str]:
+    """Split a document into its words in lower case, in order.
 
     A word is two or more letters and digits with at least one letter, in any script, together with their combining
     marks. Chinese characters, Hiragana, Thai, Lao, Khmer and Burmese are written without spaces: every two
@@ -445,8 +435,6 @@ def words_of(document: str, *, lowercase: bool = True) -> list[str]:
     ----------
     document : str
         The text.
-    lowercase : bool, default=True
-        Whether to lower-case the words; turn it off where case matters, such as for gene names.
 
     Returns
     -------
@@ -462,9 +450,7 @@ def words_of(document: str, *, lowercase: bool = True) -> list[str]:
     >>> words_of("人工智能 😀")
     ['人工', '工智', '智能', '😀']
     """
-    text = unicodedata.normalize("NFKC", document)
-    if lowercase:
-        text = text.lower()
+    text = unicodedata.normalize("NFKC", document).lower()
     if not _is_special(text):
         return _plain_words(text)
     words: list[str] = []

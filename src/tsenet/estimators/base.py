@@ -25,7 +25,6 @@ from tsenet.data.text import (
     rows_of_texts,
     vectorizer_fields,
     vectorizer_of_fields,
-    vocabulary_of,
 )
 from tsenet.errors import DataError
 from tsenet.scale.blocks import Blocks, in_blocks
@@ -213,7 +212,7 @@ def vectorizer_parts(model: Any, words: Sequence[str]) -> dict[str, Any]:
     fitted = model.vectorizer_
     if fitted is None:
         return {"has_vectorizer": False, "words": None}
-    if vocabulary_of(fitted) != tuple(words):
+    if tuple(fitted.get_feature_names_out()) != tuple(words):
         raise DataError("the words of vectorizer_ are not the columns that the model was fitted on")
     return {
         "has_vectorizer": getattr(model, "vectorizer", None) is not None,

@@ -33,7 +33,6 @@ from tsenet.data.scaling import Scaling
 from tsenet.data.table import Table
 from tsenet.data.text import (
     are_texts,
-    checked_vectorizer,
     rows_of_texts,
     vectorize,
     word_vectorizer,
@@ -370,7 +369,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         if not are_texts(X):
             return X
         if self.vectorizer is not None:
-            self.vectorizer_ = clone(checked_vectorizer(self.vectorizer))
+            self.vectorizer_ = clone(self.vectorizer, safe=False)
         else:
             self.vectorizer_ = word_vectorizer(min_documents=1 if len(X) < _MANY_TEXTS else 2)
         return vectorize(X, self.vectorizer_, progress=report)

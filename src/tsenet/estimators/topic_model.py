@@ -27,7 +27,6 @@ from tsenet.data.rows import BinaryRows
 from tsenet.data.table import Table
 from tsenet.data.text import (
     are_texts,
-    checked_vectorizer,
     rows_of_texts,
     vectorize,
     word_vectorizer,
@@ -251,7 +250,7 @@ class TopicModel(TransformerMixin, SavedEstimator):
                 n_words=self.n_words, stop_words=self.stop_words, min_documents=self.min_documents
             )
             if self.vectorizer is not None:
-                fitted = clone(checked_vectorizer(self.vectorizer))
+                fitted = clone(self.vectorizer, safe=False)
             return fitted, vectorize(texts, fitted, progress=self.progress)
         expected = "expected documents: a list of strings, or a sparse table of word counts"
         if isinstance(texts, list | tuple):

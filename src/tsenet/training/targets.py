@@ -23,7 +23,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from tsenet.data.rows import checked_csr
+from tsenet.data.rows import canonical_csr
 from tsenet.data.scaling import overflow_safe_scale
 from tsenet.errors import DataError, NonNumericError
 
@@ -492,7 +492,7 @@ def warn_of_marker(given: GivenTargets) -> None:
 def _array_of(y: Any) -> NDArray[Any]:
     """Targets as an array; a sparse matrix of labels becomes dense."""
     if sp.issparse(y):
-        return np.asarray(checked_csr(y).toarray())
+        return np.asarray(canonical_csr(y).toarray())
     if isinstance(y, np.ma.MaskedArray):
         objects = y.data.astype(object)
         objects[np.ma.getmaskarray(y)] = None
