@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.network.wirings import random_wiring
-from tsenet.network.compact import Paths, compacted, n_used_parameters, non_zero_weights
+from tsenet.network.compact import Graph, compacted, n_used_parameters
 from tsenet.network.predictor import NetworkOptions
 from tsenet.network.tsenet import TSENet
 
@@ -75,15 +75,16 @@ def test_used_weights_are_those_the_outputs_depend_on(seed: int) -> None:
         for parameter in net.parameters():
             parameter.abs_()
     net(ROWS.abs()).sum().backward()
-    used = Paths(net.predictor()).used(non_zero_weights(net.predictor()))
-    constant = used.constant
+    graph = Graph(net.predictor())
+    used = graph.used(graph.weight != 0)
     parameters = dict(net.named_parameters())
-    for name, mask in used.weights.items():
-        gradient = parameters[name].grad
+    assert {part.name for part in graph.parts} == {n for n in parameters if "bias" not in n}
+    for name, own, *_ in graph.parts:
+        gradient, mask = parameters[name].grad, used.weights[own]
         assert gradient is not None
-        moves = (gradient != 0).numpy() & (parameters[name] != 0).detach().numpy()
+        moves = ((gradient != 0) & (parameters[name] != 0)).numpy().ravel()
         assert not (mask & ~moves).any()  # all that is used has an effect
         if name == "layers.0.weight":  # what reads the input is never constant
             assert np.array_equal(mask, moves)
-    assert not constant[0].any()
-    assert any(part.any() for part in constant[1:])
+    assert not used.constant[graph.layers[0]].any()
+    assert used.constant.any()

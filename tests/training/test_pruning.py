@@ -13,11 +13,11 @@ import tsenet
 from tests.network.wirings import random_wiring
 from tsenet import TSENetClassifier
 from tsenet.explain import describe_units, explain_prediction
-from tsenet.network.compact import Paths, n_used_parameters
+from tsenet.network.compact import Graph, n_used_parameters
 from tsenet.network.predictor import Inputs
 from tsenet.network.tsenet import TSENet
 from tsenet.store import load_parts
-from tsenet.training.pruning import _strengths, _weights_on_outputs
+from tsenet.training.pruning import strengths, weights_on_outputs
 
 X, Y = load_digits(return_X_y=True)
 
@@ -131,19 +131,18 @@ def test_strengths_are_sums_over_paths(linear_skip: bool, skip_units: int) -> No
     for name, parameter in squared.named_parameters():
         given = dict(net.named_parameters())[name].detach().double()
         parameter.data.copy_(torch.zeros_like(given) if name.endswith("bias") else given**2)
-    levels = _weights_on_outputs(net.predictor(), Paths(net.predictor()))
+    graph = Graph(net.predictor())
+    on_outputs = weights_on_outputs(graph)
     expected = squared(torch.eye(12, dtype=torch.float64)).sum(dim=1).detach().numpy()
-    assert levels[0] ** 2 == pytest.approx(expected)
+    assert on_outputs[:12] ** 2 == pytest.approx(expected)
     inputs = Inputs(rng.normal(size=(50, 12)).astype(np.float32))
-    strength = _strengths(net, inputs)
-    names = {name for name, _ in net.named_parameters() if not name.endswith("bias")}
-    assert set(strength) == names
+    strength = strengths(net, inputs, graph)
     size = np.sqrt(np.square(inputs.values).mean(axis=0))
     layer = next(iter(net.layers))
     k = 4
     read, moved = layer.links.input_of_weight()[k], layer.links.unit_of_weight()[k]
-    found = abs(layer.weight[k].item()) * size[read] * levels[1][moved]
-    assert strength["layers.0.weight"][k] == pytest.approx(found, rel=1e-5)
+    found = abs(layer.weight[k].item()) * size[read] * on_outputs[12 + moved]
+    assert strength[k] == pytest.approx(found, rel=1e-5)
 
 
 def test_every_output_keeps_a_path() -> None:

@@ -575,7 +575,6 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
         """One epoch over new rows; the first call builds the network."""
         need_torch("training")
-        from tsenet.network.compact import non_zero_weights
         from tsenet.training.recipe import Trainer
 
         if self._of_embeddings is not None:
@@ -594,8 +593,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
             if first:
                 skip = bool(self.linear_skip)
                 self.net_ = trainer.first_network(self.wiring_, labelled.inputs, skip)
-            kept = non_zero_weights(self._predictor) if self._pruned else None
-            trained = trainer.one_epoch(self.net_, labelled, kept, self._adam)
+            trained = trainer.one_epoch(self.net_, labelled, self._pruned, self._adam)
             self._keep(trained, labelled.inputs)
             self._adam = trained.adam
         return self
@@ -670,7 +668,7 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
         -------
         self
         """
-        from tsenet.network.compact import compacted, non_zero_weights
+        from tsenet.network.compact import compacted
         from tsenet.training.pruning import pruning_sizes, remove_weakest
         from tsenet.training.recipe import Trainer
 
@@ -688,10 +686,9 @@ class TSENetEstimator(TransformerMixin, TableEstimator):
                 self.net_ = compacted(self.net_)
                 self.wiring_ = self.net_.wiring
                 seeds = self._next_seeds(seed_sequence(self.random_state))
-                kept = non_zero_weights(self._predictor)
                 n_epochs = _LAST_EPOCHS if size == n_parameters else _EPOCHS_BETWEEN
                 trainer = Trainer(loss, recipe, seeds, report)
-                trained = trainer.train_as_before(self.net_, taught, kept, n_epochs)
+                trained = trainer.train_as_before(self.net_, taught, n_epochs)
                 self._keep(trained, inputs)
         return self
 

@@ -7,8 +7,9 @@ nothing feeds has the same value for all rows; that value moves into the biases 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,115 +20,110 @@ from tsenet.network.predictor import Predictor, relu
 if TYPE_CHECKING:
     from tsenet.network.tsenet import TSENet
 
-__all__ = [
-    "Block",
-    "Masks",
-    "Paths",
-    "UsedParts",
-    "compacted",
-    "n_used_parameters",
-    "non_zero_weights",
-]
+__all__ = ["Graph", "Used", "compacted", "n_used_parameters"]
 
-Bools: TypeAlias = NDArray[np.bool_]
-Ints: TypeAlias = NDArray[np.int64]
-Masks: TypeAlias = dict[str, Bools]
+Bools = NDArray[np.bool_]
 
 
-class Block(NamedTuple):
-    """The weights of one parameter: from the units of a layer to those of another."""
+class Part(NamedTuple):
+    """One parameter: its weights, and the units that they lead from and to."""
 
     name: str
-    below: int  # layer
-    above: int
-    units: slice  # of the layer above
-    lower: (
-        Ints  # unit below of each weight; with `upper` of the parameter's shape, or broadcast to it
-    )
-    upper: Ints
+    weights: slice
+    below: slice
+    above: slice
 
 
-@dataclass(frozen=True)
-class UsedParts:
-    """What lies on a path from an input to an output.
+class Used(NamedTuple):
+    """What lies on a path from an input to an output."""
+
+    units: Bools  # inputs and outputs count as used
+    weights: Bools
+    constant: Bools  # units that no path from an input reaches
+
+
+class Graph:
+    """A network as a graph: units are numbered through all layers, weights through all parameters.
+
+    Parameters
+    ----------
+    net : Predictor
 
     Attributes
     ----------
-    units : list of bool (units,)
-        Units of each layer; inputs and outputs count as used.
-    weights : dict of str to mask
-        Weights, by the names of their parameters.
-    constant : list of bool (units,)
-        Units of each layer that no path from an input reaches.
-    """
-
-    units: list[Bools]
-    weights: Masks
-    constant: list[Bools]
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of used weights and of the biases of used units and outputs."""
-        parts = (*self.units[1:], *self.weights.values())
-        return sum(int(np.count_nonzero(part)) for part in parts)
-
-
-class Paths:
-    """The paths of a network, to ask which of its parts are used if only some weights are kept.
-
-    Layers are numbered: 0 inputs, 1 … L levels, L + 1 feature layer, L + 2 outputs. ``sizes`` are their units,
-    ``blocks`` the weights between them, those that feed a layer before those that read it.
+    layers : list of slice
+        Units of each layer: inputs, levels, feature layer, outputs.
+    parts : list of Part
+        Those that feed a layer come before those that read it.
+    lower, upper : int64 (E,)
+        The units that each weight leads from and to.
+    weight : (E,)
+    bias : float64 (units,)
     """
 
     def __init__(self, net: Predictor) -> None:
-        arrays, n_levels = net.arrays, len(net.links)
-        self.sizes = [net.links[0].n_inputs, *(part.n_units for part in net.links)]
-        self.sizes += arrays["output.weight"].shape
-        self.blocks: list[Block] = []
-        for k, part in enumerate(net.links):
-            ends = part.input_of_weight(), part.unit_of_weight()
-            self.blocks.append(Block(f"layers.{k}.weight", k, k + 1, slice(0, part.n_units), *ends))
-        start = 0
+        arrays, links = net.arrays, net.links
+        sizes = [links[0].n_inputs, *(part.n_units for part in links)]
+        sizes += arrays["output.weight"].shape
+        self.layers = [slice(a, b) for a, b in pairwise([0, *np.cumsum(sizes).tolist()])]
+        *below, features, outputs = self.layers
+        self.parts: list[Part] = []
+        self.bias = np.zeros(outputs.stop)
+        ends = []
+
+        def add(name: str, below: slice, above: slice, lower: object, upper: object) -> None:
+            ends.append(
+                np.stack([below.start + np.asarray(lower), above.start + np.asarray(upper)])
+            )
+            first = self.parts[-1].weights.stop if self.parts else 0
+            weights = slice(first, first + arrays[name].size)
+            self.parts.append(Part(name, weights, below, above))
+            if name != "linear_skip":
+                self.bias[above] = arrays[name.replace("weight", "bias")]
+
+        def add_dense(name: str, below: slice, above: slice) -> None:
+            add(name, below, above, *np.indices(arrays[name].shape).reshape(2, -1))
+
+        for k, part in enumerate(links):
+            name, reads, moves = f"layers.{k}.weight", part.input_of_weight(), part.unit_of_weight()
+            add(name, below[k], self.layers[k + 1], reads, moves)
+        first = features.start
         for name, level in net.groups:
-            self._add_dense(f"{name}.weight", arrays, level, n_levels + 1, start)
-            start += arrays[f"{name}.bias"].size
-        self._add_dense("output.weight", arrays, n_levels + 1, n_levels + 2)
+            group = slice(first, first + arrays[f"{name}.bias"].size)
+            add_dense(f"{name}.weight", below[level], group)
+            first = group.stop
+        add_dense("output.weight", features, outputs)
         if "linear_skip" in arrays:
-            self._add_dense("linear_skip", arrays, 0, n_levels + 2)
+            add_dense("linear_skip", below[0], outputs)
+        self.lower, self.upper = np.concatenate(ends, axis=1)
+        self.weight = np.concatenate([arrays[part.name].ravel() for part in self.parts])
 
-    def _add_dense(
-        self, name: str, arrays: dict[str, NDArray[Any]], below: int, above: int, start: int = 0
-    ) -> None:
-        n_lower, n_upper = arrays[name].shape
-        units = slice(start, start + n_upper)
-        lower, upper = np.arange(n_lower)[:, None], np.arange(start, units.stop)
-        self.blocks.append(Block(name, below, above, units, lower, upper))
+    def used(self, kept: Bools) -> Used:
+        """What is used if these weights (E,) are kept and all others are 0."""
+        fed, read = np.zeros((2, self.bias.size), bool)
+        inputs, outputs = self.layers[0], self.layers[-1]
+        fed[inputs] = read[outputs] = True
+        for _, weights, *_ in self.parts:
+            there = kept[weights] & fed[self.lower[weights]]
+            fed[self.upper[weights][there]] = True
+        for _, weights, *_ in reversed(self.parts):
+            there = kept[weights] & read[self.upper[weights]]
+            read[self.lower[weights][there]] = True
+        units = fed & read
+        units[inputs] = units[outputs] = True
+        return Used(units, kept & units[self.lower] & units[self.upper], ~fed)
 
-    def used(self, kept: Masks) -> UsedParts:
-        """What is used if these weights are kept and all others are 0."""
-        fed, read = ([np.zeros(size, bool) for size in self.sizes] for _ in range(2))
-        fed[0][:] = read[-1][:] = True
-        for name, below, above, _, lower, upper in self.blocks:
-            _mark(fed[above], upper, kept[name] & fed[below][lower])
-        for name, below, above, _, lower, upper in reversed(self.blocks):
-            _mark(read[below], lower, kept[name] & read[above][upper])
-        units = [a & b for a, b in zip(fed, read, strict=True)]
-        units[0][:] = units[-1][:] = True
-        weights = {
-            name: kept[name] & units[below][lower] & units[above][upper]
-            for name, below, above, _, lower, upper in self.blocks
-        }
-        return UsedParts(units, weights, [~part for part in fed])
-
-
-def non_zero_weights(net: Predictor) -> Masks:
-    """Which weights of a network are not 0, by the names of their parameters; without biases."""
-    return {name: array != 0 for name, array in net.arrays.items() if not name.endswith("bias")}
+    def n_parameters(self, kept: Bools) -> int:
+        """Number of trained numbers on which the outputs depend if these weights are kept: biases count too."""
+        used = self.used(kept)
+        n_biases = np.count_nonzero(used.units[self.layers[0].stop :])
+        return int(np.count_nonzero(used.weights) + n_biases)
 
 
 def n_used_parameters(net: Predictor) -> int:
     """Number of trained numbers on which the outputs can depend."""
-    return Paths(net).used(non_zero_weights(net)).n_parameters
+    graph = Graph(net)
+    return graph.n_parameters(graph.weight != 0)
 
 
 def compacted(net: TSENet) -> TSENet:
@@ -148,35 +144,37 @@ def compacted(net: TSENet) -> TSENet:
     """
     from tsenet.network.tsenet import TSENet
 
-    predictor, wiring, k = net.predictor(), net.wiring, net.units_per_latent
-    kept, paths = non_zero_weights(predictor), Paths(predictor)
-    used = paths.used(kept)
-    links = [np.zeros(layer.n_edges, bool) for layer in wiring.layers]
-    for depth, part in enumerate(predictor.links):
-        _mark(links[depth], part.link_of_weight(), used.weights[f"layers.{depth}.weight"])
-    same = all(np.array_equal(used.weights[name], mask) for name, mask in kept.items())
-    if same and all(part.all() for part in (*used.units, *links)):
+    predictor, k = net.predictor(), net.units_per_latent
+    graph = Graph(predictor)
+    used = graph.used(graph.weight != 0)
+    link_of_weight = [part.link_of_weight() for part in predictor.links]
+    links = [np.zeros(layer.n_edges, bool) for layer in net.wiring.layers]
+    for stays, link, part in zip(links, link_of_weight, graph.parts, strict=False):
+        stays[link[used.weights[part.weights]]] = True
+    all_weights_used = np.array_equal(used.weights, graph.weight != 0)
+    if all_weights_used and used.units.all() and all(part.all() for part in links):
         return net
-    inputs, *levels, features, outputs = used.units
-    latents = [inputs, *(_any_unit(part, k) for part in levels)]
-    others, top = np.split(features, [-net.options.feature_units])
-    top = _any_unit(top, 1)
-    stays = [inputs, *(np.repeat(part, k) for part in latents[1:])]
-    stays += [np.concatenate([np.ones_like(others), top]), outputs]
-    biases = _biases(predictor, paths, used)
+    inputs, *levels, features, _ = graph.layers
+    latents = [used.units[inputs], *(_any_unit(used.units[level], k) for level in levels)]
+    top = slice(features.stop - net.options.feature_units, features.stop)
+    of_top = _any_unit(used.units[top], 1)
+    unit_stays = np.ones(used.units.size, bool)
+    for level, stays in zip(levels, latents[1:], strict=True):
+        unit_stays[level] = np.repeat(stays, k)
+    unit_stays[top] = of_top
+    weights, biases = np.where(used.weights, graph.weight, 0), _biases(graph, used)
     arrays = {}
-    for depth, (name, below, above, units, _, upper) in enumerate(paths.blocks):
-        weight = np.where(used.weights[name], predictor.arrays[name], 0)
+    for depth, (name, own, below, above) in enumerate(graph.parts):
         if depth < len(links):
-            arrays[name] = weight[links[depth][predictor.links[depth].link_of_weight()]]
+            arrays[name] = weights[own][links[depth][link_of_weight[depth]]]
         else:
-            arrays[name] = weight[np.ix_(stays[below], stays[above][upper])]
+            full = weights[own].reshape(predictor.arrays[name].shape)
+            arrays[name] = full[np.ix_(unit_stays[below], unit_stays[above])]
         if name != "linear_skip":
             bias = name.replace("weight", "bias")
-            own = biases[above][units][stays[above][units]]
-            arrays[bias] = own.astype(predictor.arrays[bias].dtype)
-    options = replace(net.options, feature_units=int(top.sum()))
-    return TSENet.of_arrays(_smaller(wiring, latents, links), options, arrays)
+            arrays[bias] = biases[above][unit_stays[above]].astype(predictor.arrays[bias].dtype)
+    options = replace(net.options, feature_units=int(of_top.sum()))
+    return TSENet.of_arrays(_smaller(net.wiring, latents, links), options, arrays)
 
 
 def _any_unit(used: Bools, k: int) -> Bools:
@@ -203,20 +201,11 @@ def _smaller(wiring: Wiring, latents: list[Bools], links: list[Bools]) -> Wiring
     return Wiring(tuple(layers), names, wiring.link_rule)
 
 
-def _biases(net: Predictor, paths: Paths, used: UsedParts) -> list[NDArray[np.float64]]:
-    """The biases of each layer, with what constant units add to them; those of unused units are 0."""
-    biases = [np.zeros(size) for size in paths.sizes]
-    for name, _, above, units, *_ in paths.blocks:
-        if name != "linear_skip":
-            biases[above][units] = net.arrays[name.replace("weight", "bias")]
-    for name, below, above, _, lower, upper in paths.blocks:
-        values = relu(np.where(used.constant[below], biases[below], 0.0))
-        added = net.arrays[name] * values[lower]
-        places = np.broadcast_to(upper, added.shape).ravel()
-        biases[above] += np.bincount(places, added.ravel(), paths.sizes[above])
-    return [np.where(part, bias, 0.0) for part, bias in zip(used.units, biases, strict=True)]
-
-
-def _mark(units: Bools, places: Ints, there: Bools) -> None:
-    """Set the units at the places of those weights that are there."""
-    units[np.broadcast_to(places, there.shape)[there]] = True
+def _biases(graph: Graph, used: Used) -> NDArray[np.float64]:
+    """The biases of all units, with what constant units add to them; those of unused units are 0."""
+    biases = graph.bias.copy()
+    for _, own, *_ in graph.parts:
+        values = relu(np.where(used.constant, biases, 0.0))
+        added = graph.weight[own] * values[graph.lower[own]]
+        biases += np.bincount(graph.upper[own], added, biases.size)
+    return np.where(used.units, biases, 0.0)

@@ -4,34 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from tsenet.network.compact import Block, Masks, Paths, UsedParts, non_zero_weights
+from tsenet.network.compact import Graph
+from tsenet.network.predictor import Inputs
+from tsenet.network.tsenet import TSENet
 
-if TYPE_CHECKING:
-    from tsenet.network.predictor import Inputs, Predictor
-    from tsenet.network.tsenet import TSENet
-
-__all__ = ["pruning_sizes", "remove_again", "remove_weakest"]
+__all__ = ["pruning_sizes", "remove_weakest", "strengths", "weights_on_outputs", "zeros_stay"]
 
 Floats = NDArray[np.float64]
 _SAMPLE = 4096  # rows that tell how strong a unit is
 _ROUNDS = 6
 
 
-def remove_again(net: TSENet, kept: Masks) -> Callable[[], None]:
-    """A function that sets removed weights to 0; called after each step, it trains the others alone."""
-    weights = dict(net.named_parameters())
-    removed = {name: ~mask for name, mask in kept.items()}
+def zeros_stay(net: TSENet) -> Callable[[], None]:
+    """A function that sets weights that are 0 now to 0 again; called after each step, it trains the others alone."""
+    removed = [(p, p == 0) for name, p in net.named_parameters() if not name.endswith("bias")]
 
-    def remove() -> None:
-        for name, mask in removed.items():
-            weights[name].detach().numpy()[mask] = 0.0
+    @torch.no_grad()
+    def reset() -> None:
+        for weight, mask in removed:
+            weight.masked_fill_(mask, 0.0)
 
-    return remove
+    return reset
 
 
 def pruning_sizes(net: TSENet, inputs: Inputs, n_parameters: int) -> list[int]:
@@ -44,13 +43,13 @@ def pruning_sizes(net: TSENet, inputs: Inputs, n_parameters: int) -> list[int]:
     ValueError
         If ``n_parameters`` is more than there are, or too few for a path to each output.
     """
-    paths = Paths(net.predictor())
-    whole = paths.used(non_zero_weights(net.predictor()))
-    first = _strongest_paths(_strengths(net, inputs), whole, paths)
-    least, largest = paths.used(first).n_parameters, whole.n_parameters
+    graph = Graph(net.predictor())
+    least = graph.n_parameters(_strongest_paths(graph, strengths(net, inputs, graph)))
+    largest = graph.n_parameters(graph.weight != 0)
     if not isinstance(n_parameters, Integral) or not least <= n_parameters <= largest:
+        n_outputs = net.output.bias.numel()
         raise ValueError(
-            f"n_parameters must lie between {least} (a path to each of the {paths.sizes[-1]} outputs) and {largest}, "
+            f"n_parameters must lie between {least} (a path to each of the {n_outputs} outputs) and {largest}, "
             f"not {n_parameters!r}"
         )
     left = (1 - np.arange(1, _ROUNDS + 1) / _ROUNDS) ** 3
@@ -65,86 +64,68 @@ def remove_weakest(net: TSENet, inputs: Inputs, n_parameters: int) -> None:
     on these paths; as many of the strongest weights are kept as this number allows. The strongest path to each output
     is kept first: else a whole layer could go, and the outputs with it.
     """
-    strength, predictor = _strengths(net, inputs), net.predictor()
-    present, paths = non_zero_weights(predictor), Paths(predictor)
-    first = _strongest_paths(strength, paths.used(present), paths)
-    everything = np.concatenate(
-        [np.where(first[name], np.inf, part).ravel() for name, part in strength.items()]
-    )
-    rank = np.empty(everything.size, np.int64)
-    rank[np.argsort(-everything, kind="stable")] = np.arange(everything.size)
-
-    def strongest(n_kept: int) -> Masks:
-        parts = np.split(rank < n_kept, np.cumsum([part.size for part in strength.values()])[:-1])
-        named = zip(strength.items(), parts, strict=True)
-        return {name: part.reshape(s.shape) & present[name] for (name, s), part in named}
-
-    enough, too_many = 0, everything.size + 1  # what is used grows with what is kept
+    predictor = net.predictor()
+    graph = Graph(predictor)
+    strength, present = strengths(net, inputs, graph), graph.weight != 0
+    strength[_strongest_paths(graph, strength)] = np.inf
+    rank = np.empty(strength.size, np.int64)
+    rank[np.argsort(-strength, kind="stable")] = np.arange(strength.size)
+    enough, too_many = 0, strength.size + 1  # what is used grows with what is kept
     while too_many - enough > 1:
         middle = (enough + too_many) // 2
-        if paths.used(strongest(middle)).n_parameters <= n_parameters:
+        if graph.n_parameters((rank < middle) & present) <= n_parameters:
             enough = middle
         else:
             too_many = middle
-    remove_again(net, strongest(enough))()
+    for part in graph.parts:
+        weight = predictor.arrays[part.name].reshape(-1)
+        weight[rank[part.weights] >= enough] = 0.0
 
 
-def _strongest_paths(strength: dict[str, Floats], used: UsedParts, paths: Paths) -> Masks:
-    """One path to each output, from its strongest weight down to an input, as far as there is one."""
-    sizes = {name: np.where(used.weights[name], part, -1.0) for name, part in strength.items()}
-    kept = {name: np.zeros(part.shape, bool) for name, part in sizes.items()}
+def _strongest_paths(graph: Graph, strength: Floats) -> NDArray[np.bool_]:
+    """One path to each output, from its strongest weight down to an input, as far as there is one: (E,).
 
-    def follow(block: Block, unit: int) -> None:
-        own, shape = sizes[block.name].reshape(-1), sizes[block.name].shape
-        weights = np.flatnonzero(np.broadcast_to(block.upper, shape) == unit)
-        strongest = weights[own[weights].argmax()]
-        if own[strongest] < 0:
-            return
-        kept[block.name].flat[strongest] = True
-        lower = int(np.broadcast_to(block.lower, shape).flat[strongest])
-        for below in paths.blocks:
-            if below.above == block.below and below.units.start <= lower < below.units.stop:
-                follow(below, lower)
-
-    for block in paths.blocks:
-        if block.above == len(paths.sizes) - 1:
-            for output in range(paths.sizes[-1]):
-                follow(block, output)
+    A unit that several parameters feed keeps the strongest weight of each.
+    """
+    used = graph.used(graph.weight != 0).weights
+    kept = np.zeros(used.size, bool)
+    wanted = np.zeros(graph.bias.size, bool)
+    wanted[graph.layers[-1]] = True
+    for part in reversed(graph.parts):
+        candidates = part.weights.start + np.flatnonzero(used[part.weights])
+        weakest_first = np.argsort(-strength[candidates], kind="stable")[::-1]
+        strongest = np.full(wanted.size, -1)
+        strongest[graph.upper[candidates][weakest_first]] = candidates[weakest_first]
+        chosen = strongest[wanted & (strongest >= 0)]
+        kept[chosen] = True
+        wanted[graph.lower[chosen]] = True
     return kept
 
 
-def _strengths(net: TSENet, inputs: Inputs) -> dict[str, Floats]:
-    """Of every weight, by the name of its parameter and in its shape."""
-    predictor = net.predictor()
-    values, paths = _sizes_of_values(net, inputs), Paths(predictor)
-    on_outputs = _weights_on_outputs(predictor, paths)
-    return {
-        name: np.abs(predictor.arrays[name]) * (values[below][lower] * on_outputs[above][upper])
-        for name, below, above, _, lower, upper in paths.blocks
-    }
+def strengths(net: TSENet, inputs: Inputs, graph: Graph) -> Floats:
+    """Of every weight of a network's graph: (E,)."""
+    size, on_outputs = _sizes_of_values(net, inputs), weights_on_outputs(graph)
+    return np.asarray(np.abs(graph.weight) * (size[graph.lower] * on_outputs[graph.upper]))
 
 
-def _weights_on_outputs(net: Predictor, paths: Paths) -> list[Floats]:
-    """How strongly the outputs depend on each unit of every layer.
+def weights_on_outputs(graph: Graph) -> Floats:
+    """How strongly the outputs depend on each unit: (units,).
 
     The square is the sum over all paths to the outputs of their squared products.
     """
-    squares = [np.zeros(size) for size in paths.sizes]
-    squares[-1][:] = 1.0
-    for name, below, above, _, lower, upper in reversed(paths.blocks):
-        through = np.square(net.arrays[name], dtype=np.float64) * squares[above][upper]
-        places = np.broadcast_to(lower, through.shape).ravel()
-        squares[below] += np.bincount(places, through.ravel(), paths.sizes[below])
-    return [np.sqrt(part) for part in squares]
+    squares = np.zeros(graph.bias.size)
+    squares[graph.layers[-1]] = 1.0
+    for _, own, *_ in reversed(graph.parts):
+        through = np.square(graph.weight[own], dtype=np.float64) * squares[graph.upper[own]]
+        squares += np.bincount(graph.lower[own], through, squares.size)
+    return np.sqrt(squares)
 
 
-def _sizes_of_values(net: TSENet, inputs: Inputs) -> list[Floats]:
-    """Root mean square of the inputs, of the units of each level, and of the feature units."""
+def _sizes_of_values(net: TSENet, inputs: Inputs) -> Floats:
+    """Root mean square of the inputs, of the units of each level, and of the feature units, one after the other."""
     values = inputs.values
-    step = max(1, -(-len(inputs) // _SAMPLE))
-    sample = type(inputs)(values[::step])
+    sample = Inputs(values[:: max(1, -(-len(inputs) // _SAMPLE))])
     squares: Any = np.square(values) if isinstance(values, np.ndarray) else values.multiply(values)
     hidden = np.square(net.predictor().hidden(sample, 1), dtype=np.float64).mean(axis=0)
-    sizes = net.layer_sizes[1:]
-    parts = [np.asarray(squares.mean(axis=0)).ravel(), *np.split(hidden, np.cumsum(sizes))]
-    return [np.sqrt(part) for part in parts]
+    of_inputs = np.asarray(squares.mean(axis=0)).ravel()
+    return np.asarray(np.sqrt(np.concatenate([of_inputs, hidden])))

@@ -34,7 +34,6 @@ from numpy.typing import NDArray
 from tsenet._system.seeds import seed_number, seed_sequence
 from tsenet.errors import DataError
 from tsenet.expansion.wiring import Wiring
-from tsenet.network.compact import Masks
 from tsenet.network.initial_weights import set_principal_directions
 from tsenet.network.predictor import Inputs, NetworkOptions, is_bag
 from tsenet.network.tsenet import TSENet
@@ -52,7 +51,7 @@ from tsenet.training.linear_teacher import (
     stratified_folds,
 )
 from tsenet.training.loop import AdamState, Engine, TrainingOptions, train
-from tsenet.training.pruning import remove_again
+from tsenet.training.pruning import zeros_stay
 from tsenet.training.targets import (
     BinaryLoss,
     History,
@@ -261,7 +260,7 @@ class Trainer:
         return self.train(net, rows, schedule, rows.validation, score)
 
     def one_epoch(
-        self, net: TSENet, labelled: Labelled, kept_weights: Masks | None, adam: AdamState | None
+        self, net: TSENet, labelled: Labelled, pruned: bool, adam: AdamState | None
     ) -> TrainedNetwork:
         """Train a network for one more epoch on all labelled rows, from the weights it has: ``partial_fit``.
 
@@ -269,24 +268,22 @@ class Trainer:
         ----------
         net : TSENet
         labelled : Labelled
-        kept_weights : dict of str to mask or None
-            Which weights pruning left, by the names of their parameters; the others stay 0. None: all.
+        pruned : bool
+            Whether weights that are 0 stay so.
         adam : AdamState or None
             Of an earlier training.
         """
         schedule = replace(self.recipe.plain_schedule(labelled.n_rows), max_epochs=1)
-        return self.train(net, labelled, schedule, kept_weights=kept_weights, adam=adam)
+        return self.train(net, labelled, schedule, pruned=pruned, adam=adam)
 
-    def train_as_before(
-        self, net: TSENet, taught: Labelled, kept_weights: Masks, max_epochs: int
-    ) -> TrainedNetwork:
+    def train_as_before(self, net: TSENet, taught: Labelled, max_epochs: int) -> TrainedNetwork:
         """Train what pruning left of a network to answer as the whole one did; no label is needed.
 
         ``taught`` has the probabilities or values that the whole network gave as targets.
         """
         schedule = self.recipe.falling_rate(taught.n_rows, taught.inputs.is_sparse)
         schedule = replace(schedule, max_epochs=max_epochs)
-        return self.train(net, taught, schedule, kept_weights=kept_weights)
+        return self.train(net, taught, schedule, pruned=True)
 
     def train(
         self,
@@ -296,7 +293,7 @@ class Trainer:
         validation: Labelled | None = None,
         score: Score | None = None,
         *,
-        kept_weights: Masks | None = None,
+        pruned: bool = False,
         adam: AdamState | None = None,
     ) -> TrainedNetwork:
         """Train a network."""
@@ -320,7 +317,7 @@ class Trainer:
             options=schedule,
             progress=self.report,
             seed=self.seeds.order,
-            after_step=None if kept_weights is None else remove_again(net, kept_weights),
+            after_step=zeros_stay(net) if pruned else None,
         )
         return TrainedNetwork(net.to("cpu").eval(), history, engine.adam)
 
