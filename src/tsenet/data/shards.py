@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 from tsenet.data.columns import count_of, listed, quoted
 from tsenet.data.readers import DataFile, import_pyarrow, read_chunks
-from tsenet.data.rows import BinaryRows, canonical_csr
+from tsenet.data.rows import canonical_csr
 from tsenet.data.table import Table
 from tsenet.data.text import (
     choose_segmenter,
@@ -182,8 +182,8 @@ class ShardFolder:
         try:
             values = _documents(columns[WORDS], columns[COUNTS], self.n_columns)
             if values.shape[0] != partition.n_rows:
-                raise DataError(f"it has {values.shape[0]} rows, {MANIFEST} {partition.n_rows}")
-        except DataError as error:
+                raise ValueError(f"it has {values.shape[0]} rows, {MANIFEST} {partition.n_rows}")
+        except ValueError as error:
             raise DataError(f"{self.path / partition.file}: {error}") from error
         return self.table(values)
 
@@ -249,26 +249,20 @@ class ShardFolder:
 
 def _documents(words: Any, counts: Any, n_columns: int) -> sp.csr_array:
     """Two columns of lists as sparse counts."""
-    (indptr, indices), (ends, data) = _lists(words, WORDS), _lists(counts, COUNTS)
+    (indptr, indices), (ends, data) = map(_ends_and_items, (words, counts))
     if not np.array_equal(ends, indptr) or (data < 1).any():
-        raise DataError("each word of a document needs a count of at least 1")
-    rows = BinaryRows(indptr, indices, n_columns)
-    rows.validate()
-    matrix = rows.to_csr()
-    matrix.data = data
-    return matrix
+        raise ValueError("each word of a document needs a count of at least 1")
+    shape = indptr.size - 1, n_columns
+    return canonical_csr(sp.csr_array((data, indices, indptr), shape=shape))
 
 
-def _lists(column: Any, name: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """Ends and items of a column of lists of int32, starting from 0."""
+def _ends_and_items(column: Any) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Ends and items of a column of lists of int32, starting from 0; a ValueError for nulls."""
     if str(column.type) not in ("list<item: int32>", "list<element: int32>"):
-        raise DataError(f"{name!r} must be list<int32>, not {column.type}")
+        raise ValueError(f"a column must be list<int32>, not {column.type}")
     chunk = column.combine_chunks()
-    items = chunk.flatten()
-    if chunk.null_count or items.null_count:
-        raise DataError(f"{name!r} holds nulls")
-    ends = chunk.offsets.to_numpy().astype(np.int64)
-    return ends - ends[0], np.require(items.to_numpy(), requirements=["C", "W"])
+    items, ends = chunk.flatten().to_numpy(), chunk.offsets.to_numpy()
+    return ends - ends[0], np.require(items, requirements=["C", "W"])
 
 
 def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
@@ -302,16 +296,14 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
     (3, 3)
     """
     path = Path(folder).absolute()
-    try:
-        content = (path / MANIFEST).read_bytes()
-        fields = json.loads(content)
-    except FileNotFoundError as error:
+    manifest = path / MANIFEST
+    if not manifest.is_file():
         raise DataError(
             f"{path} is not a finished folder of shards, it has no {MANIFEST}: make it with `tsenet shard`"
-        ) from error
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path / MANIFEST} cannot be read: {error}") from error
+        )
     try:
+        content = manifest.read_bytes()
+        fields = json.loads(content)
         if fields["format"] != FORMAT:
             raise ValueError(f"it has format {fields['format']}, this version reads {FORMAT}")
         names = tuple(map(str, fields["names"]))
@@ -329,8 +321,8 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
             digest=hashlib.sha256(content).hexdigest(),
             counter=fields["counter"],
         )
-    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
-        raise DataError(f"{path / MANIFEST} is damaged: {error!r}") from error
+    except (OSError, LookupError, TypeError, AttributeError, ValueError) as error:
+        raise DataError(f"{manifest} is damaged: {error!r}") from error
 
 
 @lru_cache(maxsize=4)
