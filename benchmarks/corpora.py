@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.data.rows import BinaryRows
+from tsenet.data.binary import BinaryRows
 
 TOPIC_WORDS = 50  # mean number of words in a topic
 TOPICS_PER_ROW = 3

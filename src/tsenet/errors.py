@@ -1,4 +1,4 @@
-"""The exceptions that tsenet raises.
+"""The exceptions that tsenet raises, and how messages write names and counts.
 
 Every one is a :class:`TSENetError`, so one ``except`` clause catches them all. Each also inherits from the built-in
 exception for its case, so code that does not know tsenet can handle it.
@@ -6,7 +6,11 @@ exception for its case, so code that does not know tsenet can handle it.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
+from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 __all__ = [
     "ClusterError",
@@ -152,3 +156,36 @@ def need_torch(what: str) -> None:
             f"{what} needs torch: pip install 'tsenet[train]'. Saved classifiers and regressors predict without it: "
             "tsenet.load(path) or tsenet predict"
         )
+
+
+def import_optional(module: str, why: str) -> Any:
+    """Import a module that not everybody has installed; if it is missing, a MissingDependencyError says `why`."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the package's own code
+            return import_module(module)
+    except ImportError as error:
+        raise MissingDependencyError(why) from error
+
+
+# ---- messages
+
+
+def quoted(value: object, most: int = 60) -> str:
+    """Write a name or a cell for a message: its repr, cut after `most` characters."""
+    if isinstance(value, str):
+        return repr(value if len(value) <= most else f"{value[:most]}…")
+    shown = repr(value)
+    return shown if len(shown) <= most else f"{shown[:most]}…"
+
+
+def listed(values: Iterable[object], most: int = 10) -> str:
+    """Write the first names for a message, and how many more there are."""
+    every = list(values)
+    more = f" and {len(every) - most:,} more" if len(every) > most else ""
+    return ", ".join(map(quoted, every[:most])) + more
+
+
+def count_of(number: int, noun: str) -> str:
+    """Write a count with its noun: ``1 row``, ``2 rows``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from benchmarks.corpora import ROWS_AT_ONCE, zipf_corpus
 from benchmarks.measure import in_own_process
-from tsenet.data.rows import BinaryRows
+from tsenet.data.binary import BinaryRows
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import tsenet
 from tests.builders import random_tree
-from tsenet.data.rows import BinaryRows
+from tsenet.data.binary import BinaryRows
 from tsenet.data.table import Table
 from tsenet.expansion.expand import count_layers, expand, tiles_of, usual_density
 from tsenet.expansion.wiring import Wiring

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tests.builders import all_states, presence_rule, random_tree
 from tsenet._system.threads import Workers
-from tsenet.data.rows import BinaryRows
+from tsenet.data.binary import BinaryRows
 from tsenet.skeleton.inference import Inference
 from tsenet.skeleton.tree import LatentTree
 

@@ -9,7 +9,7 @@ from sklearn.metrics import mutual_info_score
 
 from tests.builders import full_information
 from tsenet._system.threads import Workers
-from tsenet.data.rows import BinaryRows
+from tsenet.data.binary import BinaryRows
 from tsenet.progress import Progress
 from tsenet.skeleton import information
 from tsenet.skeleton.information import PairCounter, pair_information

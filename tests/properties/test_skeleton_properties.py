@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tests.builders import all_states, random_tree
 from tsenet._system.threads import Workers
-from tsenet.data.rows import BinaryRows
+from tsenet.data.binary import BinaryRows
 from tsenet.progress import Progress
 from tsenet.skeleton.hlta import in_order, learn_tree
 from tsenet.skeleton.information import PairCounter, pair_information

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tests.builders import Bools, Floats
 from tsenet._system.threads import Workers
-from tsenet.data.rows import BinaryRows
+from tsenet.data.binary import BinaryRows
 from tsenet.progress import Progress
 from tsenet.skeleton.information import PairCounter, pair_information
 from tsenet.skeleton.kernels.island_kernels import IslandOptions

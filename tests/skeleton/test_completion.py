@@ -9,7 +9,7 @@ from sklearn.metrics import mutual_info_score
 
 from tests.builders import Bools, Floats, full_information
 from tsenet._system.threads import Workers
-from tsenet.data.rows import BinaryRows
+from tsenet.data.binary import BinaryRows
 from tsenet.skeleton import layers
 from tsenet.skeleton.information import PairCounter
 from tsenet.skeleton.layers import Layer, SoftRows, complete

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from tests.skeleton.learning import groups, learn
-from tsenet.data.rows import BinaryRows
+from tsenet.data.binary import BinaryRows
 from tsenet.skeleton.hlta import RowSums, cut_into_pieces
 from tsenet.skeleton.layers import discovery_gain
 from tsenet.skeleton.tree import LatentTree

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
 from tsenet import Table
-from tsenet.data.binary import BinaryRule
-from tsenet.data.rows import BinaryRows
+from tsenet.data.binary import BinaryRows, BinaryRule
 from tsenet.errors import DataError
 from tsenet.skeleton.hierarchy import TopicHierarchy, describe, learn_hierarchy
 from tsenet.skeleton.tree import PRESENT

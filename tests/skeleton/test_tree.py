@@ -14,7 +14,7 @@ import pytest
 
 from tests.builders import all_states, draw_rows, presence_rule, random_tree
 from tests.skeleton.example_tree import LEVEL, NAMES, PARENT, example
-from tsenet.data.rows import BinaryRows
+from tsenet.data.binary import BinaryRows
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.skeleton.hlta import in_order
 from tsenet.skeleton.tree import LatentTree

@@ -18,10 +18,9 @@ from tsenet.cli._console import is_shard_folder
 from tsenet.cli._options import typed
 from tsenet.data import count_words
 from tsenet.data.binary import is_free_text
-from tsenet.data.columns import listed, quoted
 from tsenet.data.readers import DataFile, numbers_of, read_data
 from tsenet.data.table import Table
-from tsenet.errors import DataError
+from tsenet.errors import DataError, listed, quoted
 from tsenet.progress import Progress
 
 #: A target of numbers with more distinct values than this is a quantity, not a class.

@@ -129,7 +129,7 @@ def fit(
 def _print_fit(model: Any, X: Any, y: Any, out: Path, as_json: bool) -> None:
     """Print what a model was fitted to, its size, and its cross-validated score."""
     from tsenet.cli._model_data import has_target
-    from tsenet.data.columns import count_of
+    from tsenet.errors import count_of
 
     history, score = model.history_, model.cv_score_
     n_rows = getattr(X, "n_rows", None) or len(X)

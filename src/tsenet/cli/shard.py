@@ -49,7 +49,7 @@ def shard(
     folder is the same for any number of them.
     """
     from tsenet.data import shard_documents
-    from tsenet.data.columns import count_of
+    from tsenet.errors import count_of
 
     parameters = options.read_settings(context, settings, options.WORDS)
     if options.typed(words=words, stop_words=stop_words) or parameters:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tsenet.data.binary import BinaryRule
+from tsenet.data.binary import BinaryRows, BinaryRule
 from tsenet.data.readers import DataFile, read_chunks, read_data
-from tsenet.data.rows import BinaryRows
 from tsenet.data.scaling import Scaling
 from tsenet.data.shards import (
     Partition,

@@ -1,13 +1,14 @@
-"""The binary variables of a table, from which the structure is learned (ALGORITHM section 0).
+"""The binary variables of a table, from which the structure is learned (paper section 3).
 
-A :class:`BinaryRule` is learned once, from the training table, and stored with the tree, so that
-new rows are cut at the same thresholds. The network is trained on the original values.
+:class:`BinaryRows` are the data in this form: a CSR matrix without values, 4 bytes per variable that is on. A
+:class:`BinaryRule` says how columns become variables. It is learned once, from the training table, and stored with the
+tree, so that new rows are cut at the same thresholds. The network is trained on the original values.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -16,10 +17,16 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import count_of, equal_fields, listed
-from tsenet.data.rows import BinaryRows
-from tsenet.data.table import Levels, Table, default_names
-from tsenet.errors import DataError
+from tsenet.data.table import (
+    MAX_COLUMNS,
+    Levels,
+    Table,
+    canonical_csr,
+    default_names,
+    equal_fields,
+    is_canonical,
+)
+from tsenet.errors import DataError, count_of, listed
 
 # A column with more levels than this, and more than half as many levels as rows, is text or a key.
 _MANY_LEVELS = 100
@@ -29,6 +36,296 @@ _BLOCK = 1 << 22
 
 # Smallest share of zeros for the most common value 0 to mean "absent".
 _PRESENCE_SHARE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryRows:
+    """N rows of `n_columns` binary variables, stored as lists of the columns that are on.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (N + 1,)
+        The columns that are on in row ``i`` are ``indices[indptr[i]:indptr[i + 1]]``.
+    indices : ndarray of int32, shape (nnz,)
+        Columns that are on, strictly increasing within a row.
+    n_columns : int
+        Number of binary variables.
+
+    Examples
+    --------
+    >>> from tsenet.data import BinaryRows
+    >>> rows = BinaryRows.of_dense([[1, 0, 1], [0, 0, 1]])
+    >>> rows
+    BinaryRows(2 rows × 3 columns, nnz 3, 50 % on)
+    >>> rows.counts().tolist()
+    [1, 0, 2]
+    """
+
+    indptr: npt.NDArray[np.int64]
+    indices: npt.NDArray[np.int32]
+    n_columns: int
+
+    def __post_init__(self) -> None:
+        # Only cheap checks here; those that need a pass over the data are in validate().
+        indptr, indices = self.indptr, self.indices
+        if indptr.dtype != np.int64 or indices.dtype != np.int32:
+            raise DataError(f"BinaryRows of {indptr.dtype}, {indices.dtype}: int64, int32 needed")
+        if indptr.ndim != 1 or not indptr.size or (indptr[0], indptr[-1]) != (0, indices.size):
+            raise DataError(f"BinaryRows.indptr must run from 0 to {indices.size}, the indices")
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows N."""
+        return int(self.indptr.size) - 1
+
+    @property
+    def nnz(self) -> int:
+        """Number of entries that are on."""
+        return int(self.indices.size)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """``(n_rows, n_columns)``."""
+        return self.n_rows, self.n_columns
+
+    def __repr__(self) -> str:
+        cells = self.n_rows * self.n_columns
+        share = f", {100 * self.nnz / cells:.3g} % on" if cells else ""
+        return f"BinaryRows({self.n_rows} rows × {self.n_columns} columns, nnz {self.nnz}{share})"
+
+    __eq__ = equal_fields
+    __hash__ = None  # type: ignore[assignment]  # holds arrays, so it is not hashable
+
+    def validate(self) -> None:
+        """Check every row: positions ascend, columns are in range and strictly increasing.
+
+        Raises
+        ------
+        DataError
+            If one is invalid.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tsenet.data import BinaryRows
+        >>> BinaryRows(np.array([0, 2]), np.array([4, 1], np.int32), 5).validate()
+        Traceback (most recent call last):
+            ...
+        tsenet.errors.DataError: each row must be of indices from 0 to 4, strictly increasing
+        """
+        if not is_canonical(self.to_csr()):
+            most = self.n_columns - 1
+            raise DataError(f"each row must be of indices from 0 to {most}, strictly increasing")
+
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Count the rows in which each column is on.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_columns,)
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRows
+        >>> BinaryRows.of_dense([[1, 0], [1, 1]]).counts().tolist()
+        [2, 1]
+        """
+        total = np.zeros(self.n_columns, dtype=np.int64)
+        for start in range(0, self.nnz, max(_BLOCK, self.n_columns)):
+            block = self.indices[start : start + max(_BLOCK, self.n_columns)]
+            total += np.bincount(block, minlength=self.n_columns)
+        return total
+
+    def transpose(self) -> BinaryRows:
+        """Return the transpose: row ``j`` of the result lists the rows in which column ``j`` is on.
+
+        Time is O(nnz + n_rows + n_columns); memory is the result plus two bytes per entry.
+
+        Returns
+        -------
+        BinaryRows, shape (n_columns, n_rows)
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRows
+        >>> BinaryRows.of_dense([[1, 0, 1]]).transpose().to_dense().tolist()
+        [[True], [False], [True]]
+        """
+        if self.n_rows > MAX_COLUMNS:
+            raise DataError(f"cannot transpose {self.n_rows} rows: at most {MAX_COLUMNS}")
+        return _without_values(self.to_csr().tocsc(), self.n_rows)
+
+    def take(self, rows: Any) -> BinaryRows:
+        """Return some of the rows, in the given order.
+
+        Parameters
+        ----------
+        rows : slice, array of int, or boolean mask of shape (n_rows,)
+            Which rows, as in numpy indexing.
+
+        Returns
+        -------
+        BinaryRows
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRows
+        >>> BinaryRows.of_dense([[1, 0], [0, 1]]).take([1, 1]).to_dense().astype(int).tolist()
+        [[0, 1], [0, 1]]
+        """
+        if isinstance(rows, slice):
+            start, stop, step = rows.indices(self.n_rows)
+            if step == 1:  # a range shares its columns with the whole
+                indptr = self.indptr[start : max(start, stop) + 1]
+                indices = self.indices[indptr[0] : indptr[-1]]
+                return BinaryRows(indptr - indptr[0], indices, self.n_columns)
+        chosen = np.arange(self.n_rows)[rows]
+        return _without_values(self.to_csr()[chosen], self.n_columns)
+
+    def to_csr(self) -> sp.csr_array:
+        """Return a scipy sparse array.
+
+        Returns
+        -------
+        csr_array of uint8, shape (n_rows, n_columns)
+            1 where on.
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRows
+        >>> BinaryRows.of_dense([[True, False]]).to_csr().toarray().tolist()
+        [[1, 0]]
+        """
+        ones = np.ones(self.nnz, dtype=np.uint8)
+        # scipy uses one type for both index arrays: with a 64-bit indptr it would widen the indices.
+        indptr = self.indptr.astype(np.int32) if self.nnz <= MAX_COLUMNS else self.indptr
+        return sp.csr_array((ones, self.indices, indptr), shape=self.shape)
+
+    def to_dense(self) -> npt.NDArray[np.bool_]:
+        """Return a dense array; only for small data.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows, n_columns)
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRows
+        >>> BinaryRows.of_dense([[3, 0]]).to_dense().tolist()
+        [[True, False]]
+        """
+        dense: npt.NDArray[np.uint8] = self.to_csr().toarray()
+        return dense.view(np.bool_)
+
+    @classmethod
+    def of_csr(cls, matrix: Any) -> BinaryRows:
+        """Return binary rows that are on where a sparse matrix is not zero.
+
+        Parameters
+        ----------
+        matrix : scipy sparse matrix or array, shape (N, V)
+            Any format. It is not changed. Its index array is shared if it is int32, sorted and
+            without duplicates and stored zeros. Duplicate entries are summed first, so a pair that
+            sums to zero is off.
+
+        Returns
+        -------
+        BinaryRows
+
+        Examples
+        --------
+        >>> import scipy.sparse as sp
+        >>> from tsenet.data import BinaryRows
+        >>> BinaryRows.of_csr(sp.csr_array([[0, 2], [5, 0]])).indices.tolist()
+        [1, 0]
+        """
+        csr = canonical_csr(matrix)
+        return _without_values(csr, csr.shape[1])
+
+    @classmethod
+    def of_dense(cls, values: npt.ArrayLike) -> BinaryRows:
+        """Return binary rows that are on where a dense array is not zero.
+
+        Parameters
+        ----------
+        values : array-like, shape (N, V)
+            Numbers or booleans.
+
+        Returns
+        -------
+        BinaryRows
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRows
+        >>> BinaryRows.of_dense([[0, 2], [5, 0]]).indices.tolist()
+        [1, 0]
+        """
+        on = np.asarray(values) != 0
+        if on.ndim != 2:
+            raise DataError(f"expected a 2-D array, got {on.ndim}-D")
+        n_rows, n_columns = on.shape
+        indptr = np.zeros(n_rows + 1, dtype=np.int64)
+        np.cumsum(np.count_nonzero(on, axis=1), out=indptr[1:])
+        indices = np.flatnonzero(on) % max(1, n_columns)
+        return cls(indptr, indices.astype(np.int32), n_columns)
+
+    def columns(self, start: int, stop: int) -> BinaryRows:
+        """Return a range of the columns, numbered from 0.
+
+        Parameters
+        ----------
+        start, stop : int
+            The columns from `start` to `stop` − 1.
+
+        Returns
+        -------
+        BinaryRows, shape (n_rows, stop − start)
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRows
+        >>> BinaryRows.of_dense([[1, 0, 1]]).columns(1, 3).to_dense().tolist()
+        [[False, True]]
+        """
+        return _without_values(self.to_csr()[:, start:stop], stop - start)
+
+    @classmethod
+    def concatenate(cls, parts: Iterable[BinaryRows]) -> BinaryRows:
+        """Stack the rows of several parts with the same columns.
+
+        Parameters
+        ----------
+        parts : iterable of BinaryRows
+            At least one.
+
+        Returns
+        -------
+        BinaryRows
+
+        Examples
+        --------
+        >>> from tsenet.data import BinaryRows
+        >>> rows = BinaryRows.of_dense([[1, 0]])
+        >>> BinaryRows.concatenate([rows, rows]).shape
+        (2, 2)
+        """
+        blocks: Sequence[BinaryRows] = list(parts)
+        lengths = np.concatenate([np.diff(block.indptr) for block in blocks])
+        indptr = np.zeros(lengths.size + 1, dtype=np.int64)
+        np.cumsum(lengths, out=indptr[1:])
+        return cls(indptr, np.concatenate([block.indices for block in blocks]), blocks[0].n_columns)
+
+
+def _without_values(compressed: Any, n_columns: int) -> BinaryRows:
+    """Keep the positions of a canonical csr (or csc, read as its transpose) array."""
+    # Read-only arrays (memory maps) would make every numba kernel compile a second time.
+    indices = np.require(compressed.indices, dtype=np.int32, requirements=["C", "W"])
+    indptr = np.require(compressed.indptr, dtype=np.int64, requirements=["C", "W"])
+    return BinaryRows(indptr, indices, int(n_columns))
+
+
+# ---- the rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,7 +694,7 @@ def _unique_names(wanted: Sequence[str], columns: npt.NDArray[np.int64]) -> tupl
 def column_thresholds(
     values: npt.NDArray[Any],
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Choose for each dense column the threshold above which it is on (ALGORITHM section 0).
+    """Choose for each dense column the threshold above which it is on.
 
     The first rule that fits decides:
 

@@ -32,9 +32,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from tsenet.data.columns import count_of, import_optional, listed, number_of, quoted
-from tsenet.data.table import Table, date_columns
-from tsenet.errors import DataError
+from tsenet.data.table import Table, date_columns, number_of
+from tsenet.errors import DataError, count_of, import_optional, listed, quoted
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import equal_fields, listed
-from tsenet.data.table import Table
+from tsenet.data.table import Table, equal_fields
 from tsenet.data.text import stop_words_of
+from tsenet.errors import listed
 
 # Cells scaled at a time.
 _BLOCK = 1 << 22

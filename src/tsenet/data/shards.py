@@ -21,10 +21,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import count_of, listed, quoted
 from tsenet.data.readers import DataFile, import_pyarrow, read_chunks
-from tsenet.data.rows import canonical_csr
-from tsenet.data.table import Table
+from tsenet.data.table import Table, canonical_csr
 from tsenet.data.text import (
     choose_segmenter,
     count_words,
@@ -34,7 +32,7 @@ from tsenet.data.text import (
     without_html,
     word_vectorizer,
 )
-from tsenet.errors import DataError
+from tsenet.errors import DataError, count_of, listed, quoted
 from tsenet.progress import Progress, as_progress
 
 if TYPE_CHECKING:

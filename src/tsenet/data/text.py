@@ -23,9 +23,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tsenet.data.columns import count_of, import_optional
 from tsenet.data.table import Table
-from tsenet.errors import DataError
+from tsenet.errors import DataError, count_of, import_optional
 from tsenet.progress import as_progress
 
 if TYPE_CHECKING:

@@ -21,9 +21,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from tsenet._system.seeds import seed_sequence
-from tsenet.data.binary import BinaryRule
-from tsenet.data.columns import listed
-from tsenet.data.rows import BinaryRows
+from tsenet.data.binary import BinaryRows, BinaryRule
 from tsenet.data.table import Table
 from tsenet.data.text import (
     are_texts,
@@ -31,7 +29,7 @@ from tsenet.data.text import (
     vectorize,
     word_vectorizer,
 )
-from tsenet.errors import DataError
+from tsenet.errors import DataError, listed
 from tsenet.estimators.base import (
     FROM_1,
     THREADS,

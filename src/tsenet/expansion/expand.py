@@ -17,8 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from tsenet._system.seeds import seed_sequence
 from tsenet._system.threads import chunks
-from tsenet.data.binary import BinaryRule
-from tsenet.data.rows import BinaryRows
+from tsenet.data.binary import BinaryRows, BinaryRule
 from tsenet.data.table import Levels, Table
 from tsenet.errors import DataError
 from tsenet.expansion.wiring import Wiring, WiringLayer

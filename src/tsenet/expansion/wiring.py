@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tsenet.data.columns import equal_fields
-from tsenet.data.rows import exact_array
+from tsenet.data.table import equal_fields, exact_array
 
 _TYPES: dict[str, type[np.generic]] = {
     "indptr": np.int64,

@@ -22,7 +22,7 @@ from tsenet.skeleton.tree import PRESENT, LatentTree, strongest_rows
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tsenet.data.rows import BinaryRows
+    from tsenet.data.binary import BinaryRows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

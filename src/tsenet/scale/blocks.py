@@ -24,8 +24,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tsenet._system.threads import chunks_of_equal_work
-from tsenet.data.binary import BinaryRule
-from tsenet.data.rows import BinaryRows
+from tsenet.data.binary import BinaryRows, BinaryRule
 from tsenet.data.shards import Partition, ShardFolder, open_shards, write_batches
 from tsenet.data.table import Table
 from tsenet.errors import DataError, TooLargeError
@@ -131,7 +130,11 @@ class Blocks:
         self._source: Any
         self._steps: tuple[Function, ...] = ()
         if not is_outside_memory(X):
-            self._value = X if isinstance(X, BinaryRows) else Table.of(X, missing=True)
+            self._value = X
+            if isinstance(X, BinaryRows):
+                X.validate()
+            else:
+                self._value = Table.of(X, missing=True)
             self._source, self._sizes = self._value, [self._value.n_rows]
             return
         if memory_limit is None:

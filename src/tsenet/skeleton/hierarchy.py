@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import ward
 from scipy.sparse.linalg import eigsh
 
-from tsenet.data.binary import BinaryRule
-from tsenet.data.rows import BinaryRows
+from tsenet.data.binary import BinaryRows, BinaryRule
 from tsenet.errors import DataError
 from tsenet.skeleton.chow_liu import binary_information, chow_liu_parents
 from tsenet.skeleton.hlta import latent_names

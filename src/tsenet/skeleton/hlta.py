@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tsenet._system.seeds import seed_sequence
 from tsenet._system.threads import Workers
-from tsenet.data.rows import BinaryRows
+from tsenet.data.binary import BinaryRows
 from tsenet.progress import Progress, as_progress
 from tsenet.scale.blocks import Blocks, in_blocks, learn_rule
 from tsenet.skeleton.chow_liu import binary_information, chow_liu_parents

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers, chunks
-from tsenet.data.rows import BinaryRows
+from tsenet.data.binary import BinaryRows
 from tsenet.progress import Progress
 from tsenet.scale.blocks import Blocks
 from tsenet.skeleton.kernels.inference_kernels import PreparedTree, infer_rows

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from scipy.special import chdtrc, chdtri, expit, xlogy
 
 from tsenet._system.threads import Workers, chunks_of_equal_work
-from tsenet.data.rows import BinaryRows
+from tsenet.data.binary import BinaryRows
 from tsenet.progress import Progress
 from tsenet.scale.blocks import Blocks
 from tsenet.skeleton.information import CHUNK_WORK, PairCounter, pair_information

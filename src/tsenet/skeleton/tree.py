@@ -15,10 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tsenet._system.threads import Workers
-from tsenet.data.binary import BinaryRule
-from tsenet.data.columns import equal_fields
-from tsenet.data.rows import BinaryRows, exact_array
-from tsenet.data.table import Table
+from tsenet.data.binary import BinaryRows, BinaryRule
+from tsenet.data.table import Table, equal_fields, exact_array
 from tsenet.errors import DataError, MissingDependencyError
 from tsenet.scale.blocks import Blocks, in_blocks, is_outside_memory
 

@@ -23,8 +23,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from tsenet.data.rows import canonical_csr
 from tsenet.data.scaling import overflow_safe_scale
+from tsenet.data.table import canonical_csr
 from tsenet.errors import DataError, NonNumericError
 
 if TYPE_CHECKING:
